@@ -1,0 +1,42 @@
+/** Ends a timer that has not fired; harmless afterwards. */
+export type Cancel = () => void;
+
+/**
+ * Time as the rest of the program sees it; this file is the only one that reads the machine's clocks, so that a test
+ * can own time.
+ */
+export interface Clock {
+  /** Wall clock, milliseconds since the Unix epoch. For timestamps that leave the process; it may jump. */
+  wallMs(): number;
+  /** Monotonic clock in milliseconds, from an arbitrary start. For every lifetime, deadline and duration. */
+  nowMs(): number;
+  /** Runs the task once after the delay. The timer alone does not keep the process alive. */
+  after(delayMs: number, task: () => void): Cancel;
+}
+
+/** Node fires a timer beyond 2^31-1 ms after 1 ms. */
+const longestTimerMs = 2_147_483_647;
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  nowMs: () => performance.now(),
+  after(delayMs, task) {
+    const timer = setTimeout(task, Math.min(Math.max(delayMs, 0), longestTimerMs));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after the delay, at once when the signal is aborted. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const wake = () => {
+      cancel();
+      signal?.removeEventListener("abort", wake);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, wake);
+    signal?.addEventListener("abort", wake, { once: true });
+  });
+}

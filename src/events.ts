@@ -1,0 +1,196 @@
+import type { AuthMethod } from "./environment.ts";
+import type { FailureCode, Outcome } from "./errors.ts";
+
+/** Receives every fact worth counting or logging. It never throws and never waits. */
+export type Report = (event: Event) => void;
+
+/**
+ * Everything worth counting or logging. Logic reports facts; adapters turn them into metrics, log lines and the
+ * status page. No event holds a secret, a token, a signature or a parameter's value.
+ */
+export type Event =
+  | RequestAccepted
+  | RequestFinished
+  | UpstreamUnauthorized
+  | RetryFinished
+  | ClockSkewMeasured
+  | CharacterWarned
+  | TokenEvent
+  | ProcessEvent;
+
+/** A request was admitted; exactly one RequestFinished with the same id follows. */
+export interface RequestAccepted {
+  readonly kind: "request_accepted";
+  readonly environment: string;
+  readonly requestId: string;
+}
+
+/** What became of a request, whoever answered it. */
+export interface RequestFinished {
+  readonly kind: "request_finished";
+  readonly environment: string;
+  readonly requestId: string;
+  /** The trace-id of `traceparent` (W3C Trace Context), when the caller sent one. */
+  readonly traceId: string | undefined;
+  /** The caller's own key for this order, from Countersign-Reference. */
+  readonly reference: string | undefined;
+  /** S… once it is known. */
+  readonly site: string | undefined;
+  readonly auth: AuthMethod | undefined;
+  /** As called; log it, but label metrics with `operationLabel`. */
+  readonly operation: string | undefined;
+  /** Configured operation name, `other`, or `none` before one is known. */
+  readonly operationLabel: string;
+  /** The HTTP status given to the caller. */
+  readonly status: number;
+  readonly by: "service" | "countersign";
+  readonly outcome: Outcome;
+  /** Set when Countersign failed to serve, or an answer was cut short after its head had been passed on. */
+  readonly code: FailureCode | undefined;
+  /** Where it ended: the step's name, e.g. `read_parameters`, `send`, `stream_answer`. */
+  readonly stage: string;
+  /** How many times it was handed to the service's connection: 0, 1 or 2. */
+  readonly attempts: number;
+  /** True when this request was admitted and counted in flight. */
+  readonly admitted: boolean;
+  /** From the complete request head to the end of the answer. */
+  readonly durationMs: number;
+  /** All attempts together, from handing over to the end of the answer; undefined when none was made. */
+  readonly upstreamMs: number | undefined;
+  /** The proxy's own share: the duration without the service, the wait for a token and the caller's sending. */
+  readonly overheadMs: number;
+  readonly callerLeft: boolean;
+}
+
+/** The service answered 401 (spec 5.4). */
+export interface UpstreamUnauthorized {
+  readonly kind: "upstream_unauthorized";
+  readonly environment: string;
+  readonly site: string;
+  readonly auth: AuthMethod;
+  readonly attempt: 1 | 2;
+  readonly credential: string | undefined;
+  readonly requestId: string;
+  readonly reference: string | undefined;
+  /** The answer's headers named in `log.upstreamHeaders`: the service's own correlation identifiers. */
+  readonly upstreamHeaders: Readonly<Record<string, string>>;
+}
+
+/** What a second attempt came to. */
+export interface RetryFinished {
+  readonly kind: "retry_finished";
+  readonly environment: string;
+  readonly site: string;
+  /** `cured`: no 401 any more. `refused`: 401 again. `failed`: no answer. `not_possible`: no other token was to be had. */
+  readonly result: RetryResult;
+}
+
+export const retryResults = ["cured", "refused", "failed", "not_possible"] as const;
+export type RetryResult = (typeof retryResults)[number];
+
+/** The service's Date header against our wall clock, at each answer that has one. */
+export interface ClockSkewMeasured {
+  readonly kind: "clock_skew_measured";
+  readonly environment: string;
+  /** Ours minus theirs. */
+  readonly skewSeconds: number;
+}
+
+/** `characters: warn` let a value through that breaks spec 5.2 rule 3. */
+export interface CharacterWarned {
+  readonly kind: "character_warned";
+  readonly environment: string;
+  readonly site: string;
+  readonly parameter: string;
+  /** 1-based position in the value. */
+  readonly position: number;
+}
+
+export const tokenResults = ["issued", "refused", "throttled", "failed", "timed_out", "rubbish"] as const;
+/** What came of one request to the login host. */
+export type TokenResult = (typeof tokenResults)[number];
+
+export const suppressionReasons = ["paused", "limited"] as const;
+/**
+ * Why a refresh after a 401 was not made. `paused`: the site's last new token was refused too. `limited`: three
+ * refreshes of the set cured nothing within a minute.
+ */
+export type SuppressionReason = (typeof suppressionReasons)[number];
+
+/** Why a token was asked for. */
+export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized";
+
+export const cacheTiers = ["memory", "redis"] as const;
+export const cacheResults = ["hit", "miss", "unreadable", "error"] as const;
+export const lockResults = ["acquired", "held", "unavailable"] as const;
+
+/** Facts about tokens. `environment` and `credential` (`<site>/<name>`) come from the configuration. */
+export type TokenEvent =
+  | {
+      readonly kind: "token_requested";
+      readonly environment: string;
+      readonly credential: string;
+      readonly result: TokenResult;
+      readonly reason: RefreshReason;
+      readonly durationMs: number;
+      /** The login host's status, when it answered. */
+      readonly status: number | undefined;
+      /** How long no further request is made, when one is in force now. */
+      readonly pauseMs: number | undefined;
+    }
+  | {
+      /** A token newly in use here, issued to this process or found in the shared cache. */
+      readonly kind: "token_adopted";
+      readonly environment: string;
+      readonly credential: string;
+      readonly issuedHere: boolean;
+      readonly reason: RefreshReason;
+      readonly lifetimeMs: number;
+      /** What is left of it; the whole life when it was issued just now. */
+      readonly remainingMs: number;
+    }
+  | { readonly kind: "token_lapsed"; readonly environment: string; readonly credential: string }
+  | { readonly kind: "token_used"; readonly environment: string; readonly credential: string }
+  | {
+      /** Which set of a site is in use changed. */
+      readonly kind: "credential_switched";
+      readonly environment: string;
+      readonly site: string;
+      readonly from: string;
+      readonly to: string;
+    }
+  | {
+      readonly kind: "refresh_suppressed";
+      readonly environment: string;
+      readonly credential: string;
+      readonly site: string;
+      readonly reason: SuppressionReason;
+    }
+  | {
+      readonly kind: "token_cache_read";
+      readonly tier: (typeof cacheTiers)[number];
+      readonly result: (typeof cacheResults)[number];
+    }
+  | { readonly kind: "refresh_lock_tried"; readonly result: (typeof lockResults)[number] };
+
+/** Facts about the process. */
+export type ProcessEvent =
+  | {
+      readonly kind: "started";
+      readonly version: string;
+      readonly configHash: string;
+      /** Where each listener leads, one line each. */
+      readonly routes: readonly string[];
+      readonly admin: string;
+      readonly status: string;
+    }
+  | { readonly kind: "configuration_warned"; readonly path: string; readonly message: string }
+  | { readonly kind: "draining"; readonly signal: string; readonly inFlight: number }
+  | { readonly kind: "stopped"; readonly drained: boolean }
+  | {
+      /** A defect: something that is not a ProxyError reached the outermost catch. */
+      readonly kind: "defect";
+      readonly where: string;
+      /** The error's class and its stack frames without the message, which may quote foreign text. */
+      readonly error: string;
+    };

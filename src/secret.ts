@@ -1,0 +1,48 @@
+import { createSecretKey, type KeyObject } from "node:crypto";
+import { inspect } from "node:util";
+
+const masked = "[secret]";
+
+/**
+ * A string that cannot be printed by accident: logged, interpolated, inspected or serialised it reads `[secret]`.
+ * The bytes live in a KeyObject, outside the JavaScript heap, so a heap snapshot does not show them.
+ */
+export class Secret {
+  readonly #key: KeyObject;
+
+  /** @param bytes the secret's bytes, not empty; copied, so the caller may overwrite its own */
+  constructor(bytes: Uint8Array | string) {
+    this.#key = createSecretKey(typeof bytes === "string" ? Buffer.from(bytes, "utf8") : Buffer.from(bytes));
+  }
+
+  /** The key for HMAC. */
+  get key(): KeyObject {
+    return this.#key;
+  }
+
+  /** Length in bytes. */
+  get length(): number {
+    return this.#key.symmetricKeySize ?? 0;
+  }
+
+  /** The plain text, for the one place that sends it. */
+  reveal(): string {
+    return this.#key.export().toString("utf8");
+  }
+
+  equals(other: Secret): boolean {
+    return this.#key.equals(other.#key);
+  }
+
+  toString(): string {
+    return masked;
+  }
+
+  toJSON(): string {
+    return masked;
+  }
+
+  [inspect.custom](): string {
+    return masked;
+  }
+}
