@@ -1,0 +1,111 @@
+import type { Delivery } from "./answer.ts";
+import type { FaultKind } from "./fault.ts";
+import type { Refusal } from "./refusals.ts";
+import { createRing } from "./ring.ts";
+import { createTally } from "./tally.ts";
+
+/** What is kept about a request to either host. */
+interface SeenRequest {
+  /** 1 for the first. */
+  readonly number: number;
+  readonly receivedAtMs: number;
+  readonly rawHeaders: readonly string[];
+  /** The fault that it met. */
+  readonly fault: FaultKind | undefined;
+  /** Undefined until the answer is out or will never be. */
+  readonly answer: Delivery | undefined;
+}
+
+/** A request to the JSON API that arrived completely, whatever was answered. */
+export interface ApiRequest extends SeenRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly body: Buffer;
+  /** The method of authentication that it was judged by (spec 5.1). */
+  readonly auth: "oauth" | "hmac";
+  /** The S… that its `site_identifier` means. */
+  readonly site: string | undefined;
+  /** The bearer token that it carried. */
+  readonly token: string | undefined;
+  /** Why it was not accepted; undefined for a call that passed every check. */
+  readonly refusal: Refusal | undefined;
+  /** Present when the order was created, even if the answer was cut. */
+  readonly orderId: string | undefined;
+}
+
+/** A request to the login host that arrived completely. Its body holds the secret, so it is not kept. */
+export interface TokenRequest extends SeenRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly contentType: string | undefined;
+  readonly clientId: string | undefined;
+  /** Why no token was issued, e.g. `secret_wrong`. */
+  readonly refusal: string | undefined;
+  /** The token that was issued, even if the answer was cut. */
+  readonly token: string | undefined;
+}
+
+/** Everything recorded: the last 10,000 requests of each host, oldest first, and ways to wait for the next. */
+export interface Seen {
+  readonly apiRequests: readonly ApiRequest[];
+  readonly tokenRequests: readonly TokenRequest[];
+  /** Resolves when that many requests to the JSON API have arrived completely, answered or not. */
+  whenApiRequests(count: number): Promise<readonly ApiRequest[]>;
+  whenTokenRequests(count: number): Promise<readonly TokenRequest[]>;
+  /** Resolves when that many of them have their answer, or never will. */
+  whenApiAnswers(count: number): Promise<readonly ApiRequest[]>;
+  whenTokenAnswers(count: number): Promise<readonly TokenRequest[]>;
+}
+
+/** What a host writes down: first the request, later how its answer went out. */
+export interface Log<T extends SeenRequest> {
+  readonly arrived: number;
+  list(): readonly T[];
+  add(request: Omit<T, "number" | "answer">): T;
+  settle(request: T, answer: Delivery): void;
+  whenArrived(count: number): Promise<readonly T[]>;
+  whenSettled(count: number): Promise<readonly T[]>;
+}
+
+/** Beyond this the oldest are forgotten; the counts are not. */
+const rememberedRequests = 10_000;
+
+export function createLog<T extends SeenRequest>(): Log<T> {
+  const ring = createRing<T>(rememberedRequests);
+  const arrived = createTally();
+  const settled = createTally();
+  return {
+    get arrived() {
+      return arrived.count;
+    },
+    list: ring.list,
+    add(request) {
+      const record = { ...request, number: arrived.count + 1, answer: undefined } as unknown as T;
+      ring.add(record);
+      arrived.add();
+      return record;
+    },
+    settle(request, answer) {
+      (request as { answer: Delivery }).answer = answer;
+      settled.add();
+    },
+    whenArrived: (count) => arrived.whenReached(count).then(ring.list),
+    whenSettled: (count) => settled.whenReached(count).then(ring.list),
+  };
+}
+
+/** The public view of the two logs. */
+export function createSeen(api: Log<ApiRequest>, login: Log<TokenRequest>): Seen {
+  return {
+    get apiRequests() {
+      return api.list();
+    },
+    get tokenRequests() {
+      return login.list();
+    },
+    whenApiRequests: api.whenArrived,
+    whenTokenRequests: login.whenArrived,
+    whenApiAnswers: api.whenSettled,
+    whenTokenAnswers: login.whenSettled,
+  };
+}

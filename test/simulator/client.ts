@@ -1,0 +1,90 @@
+import { createHmac } from "node:crypto";
+import { type IncomingHttpHeaders, type RequestOptions, request } from "node:http";
+import { request as requestTls } from "node:https";
+import { connect, type Socket } from "node:net";
+
+/** What a plain client gets to see of an answer. */
+export interface Received {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** What ended it before it was complete: `read ECONNRESET` for an RST, `ECONNRESET` alone for a mere close. */
+  readonly error: string | undefined;
+}
+
+export interface Sending extends RequestOptions {
+  readonly body?: string | Buffer;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  /** Told at the first bytes of the answer's body. */
+  readonly onFirstBytes?: () => void;
+}
+
+/** Sends one request over a connection of its own and never rejects: an error is a result. */
+export function send(url: string, { body = "", onFirstBytes, ...options }: Sending = {}): Promise<Received> {
+  return new Promise((resolve) => {
+    const start = url.startsWith("https:") ? requestTls : request;
+    let head: Pick<Received, "status" | "headers"> = { status: undefined, headers: {} };
+    let text = "";
+    const end = (error?: NodeJS.ErrnoException) => resolve({ ...head, body: text, error: error && nameOf(error) });
+    const outgoing = start(url, { method: "POST", agent: false, ...options }, (response) => {
+      head = { status: response.statusCode, headers: response.headers };
+      response.setEncoding("latin1");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+        onFirstBytes?.();
+      });
+      response.on("end", () => end());
+      response.on("error", end);
+    });
+    outgoing.on("error", end);
+    outgoing.end(body);
+  });
+}
+
+export function sendJson(url: string, value: unknown, headers: Record<string, string> = {}): Promise<Received> {
+  return send(url, { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) });
+}
+
+/** What came back over a bare connection until it ended, and the error that ended it. */
+export interface Bytes {
+  readonly text: string;
+  readonly error: string | undefined;
+}
+
+/** Writes bytes to a bare connection and collects all that comes back. */
+export function sendBytes(url: string, bytes: string): { readonly socket: Socket; readonly ended: Promise<Bytes> } {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const ended = new Promise<Bytes>((resolve) => {
+    let text = "";
+    let error: string | undefined;
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", (reason) => {
+      error = nameOf(reason);
+    });
+    socket.on("close", () => resolve({ text, error }));
+  });
+  socket.write(bytes, "latin1");
+  return { socket, ended };
+}
+
+function nameOf({ syscall, code }: NodeJS.ErrnoException): string {
+  return [syscall, code].filter(Boolean).join(" ");
+}
+
+type Signed = Record<string, string> & { readonly signature: string };
+
+/** Spec 5.2, the tests' own: sorted names, each followed by its value. */
+export function signed(parameters: Record<string, string>, secret: string): Signed {
+  const text = Object.keys(parameters)
+    .filter((name) => name !== "format" && name !== "call" && name !== "signature")
+    .sort()
+    .map((name) => `${name}${parameters[name]}`)
+    .join("");
+  return { ...parameters, signature: createHmac("sha256", secret).update(text).digest("hex") };
+}

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { send, sendJson } from "./client.ts";
+import { askForToken, obtainToken, orderWithToken, stage } from "./stage.ts";
+
+test("shows the counts, and counts itself nowhere", async () => {
+  const simulator = await stage();
+  await orderWithToken(simulator, await obtainToken(simulator));
+  const answer = await send(simulator.controlUrl, { method: "GET" });
+  expect(answer.status).toBe(200);
+  expect(JSON.parse(answer.body)).toEqual({ ...simulator.counts() });
+  expect(JSON.parse(answer.body)).toMatchObject({ apiRequests: 1, accepted: 1, tokensIssued: 1, apiConnections: 2 });
+});
+
+test("plans, lists, clears and releases faults", async () => {
+  const simulator = await stage();
+  const token = await obtainToken(simulator);
+  const faults = `${simulator.controlUrl}/faults`;
+  const fault = { host: "api", kind: "answer", status: 429, headers: { "Retry-After": "7" }, times: 5 };
+  expect(JSON.parse((await sendJson(faults, fault)).body)).toEqual({ id: 1, fault, played: 0, remaining: 5 });
+  expect(await orderWithToken(simulator, token)).toMatchObject({ status: 429, headers: { "retry-after": "7" } });
+  const listed = await send(faults, { method: "GET" });
+  expect(JSON.parse(listed.body)).toEqual([{ id: 1, fault, played: 1, remaining: 4 }]);
+  expect((await send(faults, { method: "DELETE" })).status).toBe(200);
+  expect((await orderWithToken(simulator, token)).status).toBe(200);
+
+  await sendJson(faults, { host: "api", kind: "hang" });
+  const answer = orderWithToken(simulator, token);
+  await simulator.seen.whenApiRequests(3);
+  expect((await send(`${faults}/release`)).status).toBe(200);
+  expect((await answer).status).toBe(200);
+});
+
+test("revokes tokens and changes their lifetime", async () => {
+  const simulator = await stage();
+  const token = await obtainToken(simulator);
+  expect((await send(`${simulator.controlUrl}/revoke-tokens`)).status).toBe(200);
+  expect((await orderWithToken(simulator, token)).status).toBe(401);
+  expect((await sendJson(`${simulator.controlUrl}/token-lifetime`, { seconds: 9 })).status).toBe(200);
+  const answer = await askForToken(simulator);
+  expect(JSON.parse(answer.body)).toMatchObject({ expires_in: 9 });
+});
+
+test("stops and starts the login host, and either twice without harm", async () => {
+  const simulator = await stage();
+  const ask = () => askForToken(simulator);
+  for (const path of ["/login/stop", "/login/stop"]) {
+    expect((await send(simulator.controlUrl + path)).status).toBe(200);
+    expect((await ask()).error).toBe("connect ECONNREFUSED");
+  }
+  for (const path of ["/login/start", "/login/start"]) {
+    expect((await send(simulator.controlUrl + path)).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+  }
+});
+
+test("deletes and restores credentials", async () => {
+  const simulator = await stage();
+  const ask = () => askForToken(simulator);
+  const clientId = "parent-client";
+  expect((await sendJson(`${simulator.controlUrl}/credentials/delete`, { clientId })).status).toBe(200);
+  expect((await ask()).status).toBe(401);
+  expect((await sendJson(`${simulator.controlUrl}/credentials/restore`, { clientId })).status).toBe(200);
+  expect((await ask()).status).toBe(200);
+});
+
+test.each<[string, unknown, string]>([
+  ["/faults", {}, "kind must be one of answer, hang, delay, drip, reset, truncate, raw, close_after_answer"],
+  ["/faults", { kind: "toString" }, "kind must be one of"],
+  ["/faults", [], "not a JSON object"],
+  ["/faults", { kind: "hang" }, "hang needs host: one of api, login"],
+  ["/faults", { kind: "hang", host: "redis" }, "host must be one of api, login"],
+  ["/faults", { kind: "hang", host: "api", status: 1 }, "hang has no status; it takes host, times, site, clientId"],
+  ["/faults", { kind: "answer", host: "api" }, "answer needs status: a whole number, 200 to 599"],
+  ["/faults", { kind: "answer", host: "api", status: "200" }, "status must be a whole number, 200 to 599"],
+  ["/faults", { kind: "answer", host: "api", status: 200, headers: { a: 1 } }, "headers must be an object"],
+  ["/faults", { kind: "answer", host: "api", status: 200, headers: { "a b": "1" } }, "headers must be an object"],
+  ["/faults", { kind: "answer", host: "api", status: 200, executes: 1 }, "executes must be true or false"],
+  ["/faults", { kind: "delay", host: "api" }, "delay needs delayMs: a whole number, 0 to 3600000"],
+  ["/faults", { kind: "hang", host: "api", times: 1.5 }, 'times must be a whole number from 1 on, or "until_cleared"'],
+  ["/faults", { kind: "reset", host: "api", when: "never" }, "when must be one of before_reading, after_reading"],
+  ["/faults", { kind: "reset", host: "api", when: "before_reading", site: "S1" }, "cannot be limited to a site"],
+  ["/token-lifetime", {}, 'the body must be {"seconds": <number>}'],
+  ["/token-lifetime", { seconds: -1 }, "a whole number of seconds above 0"],
+  ["/credentials/delete", { clientId: 5 }, 'the body must be {"clientId": <string>}'],
+  ["/credentials/delete", { clientId: "nobody" }, 'no credential set has the client id "nobody"'],
+])("answers 400 to %s %j and says what is accepted", async (path, input, message) => {
+  const simulator = await stage();
+  const answer = await sendJson(simulator.controlUrl + path, input);
+  expect(answer.status).toBe(400);
+  expect(JSON.parse(answer.body)).toEqual({ error: expect.stringContaining(message) });
+  expect(simulator.faults.list()).toEqual([]);
+});
+
+test("answers 400 to what is not JSON, and 404 to what it does not know", async () => {
+  const simulator = await stage();
+  expect((await send(`${simulator.controlUrl}/faults`, { body: "{" })).status).toBe(400);
+  const unknown = await send(`${simulator.controlUrl}/toString`);
+  expect(unknown.status).toBe(404);
+  expect((JSON.parse(unknown.body) as { accepted: string[] }).accepted).toContain("POST /simulator/revoke-tokens");
+});

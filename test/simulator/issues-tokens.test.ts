@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { type Sending, send, sendJson } from "./client.ts";
+import { childCredentials, grant, obtainToken, orderWithToken, parentCredentials, stage } from "./stage.ts";
+
+const form = { "content-type": "application/x-www-form-urlencoded" };
+
+test("issues numbered tokens to JSON and form requests", async () => {
+  const simulator = await stage();
+  const url = `${simulator.loginUrl}/oauth/token`;
+  const first = await sendJson(url, grant(parentCredentials));
+  expect(first).toMatchObject({ status: 200, headers: { "cache-control": "no-store" } });
+  expect(first.headers["content-type"]).toBe("application/json");
+  expect(JSON.parse(first.body)).toEqual({ access_token: "token_1", token_type: "Bearer", expires_in: 86_400 });
+  const body = new URLSearchParams(grant(childCredentials)).toString();
+  const second = await send(url, { headers: form, body });
+  expect(JSON.parse(second.body)).toMatchObject({ access_token: "token_2" });
+  expect(simulator.counts()).toMatchObject({ tokenRequests: 2, tokensIssued: 2, loginAnswers: { 200: 2 } });
+  expect(simulator.seen.tokenRequests).toMatchObject([
+    { number: 1, clientId: "parent-client", token: "token_1", contentType: "application/json", refusal: undefined },
+    { number: 2, clientId: "child-client", token: "token_2", contentType: form["content-type"] },
+  ]);
+  expect(JSON.stringify(simulator.seen.tokenRequests)).not.toContain("-secret");
+});
+
+test("tells the lifetime in force when the token is issued", async () => {
+  const simulator = await stage({ tokenLifetimeSeconds: 60 });
+  const url = `${simulator.loginUrl}/oauth/token`;
+  expect(JSON.parse((await sendJson(url, grant(parentCredentials))).body)).toMatchObject({ expires_in: 60 });
+  simulator.setTokenLifetimeSeconds(7);
+  expect(JSON.parse((await sendJson(url, grant(parentCredentials))).body)).toMatchObject({ expires_in: 7 });
+  expect(() => simulator.setTokenLifetimeSeconds(0)).toThrow("above 0");
+});
+
+describe("refuses", () => {
+  const good = grant(parentCredentials);
+  const { audience: _, ...noAudience } = good;
+  test.each<[number, string, unknown]>([
+    [401, "client_unknown", { ...good, client_id: "nobody" }],
+    [401, "secret_wrong", { ...good, client_secret: "child-secret" }],
+    [401, "secret_wrong", { ...good, client_secret: "parent-secret\n" }],
+    [401, "audience_wrong", { ...good, audience: "aud-2" }],
+    [400, "audience is missing or empty", noAudience],
+    [400, "client_secret is missing or empty", { ...good, client_secret: "" }],
+    [400, "grant_type is not client_credentials", { ...good, grant_type: "password" }],
+    [400, 'value_not_a_string: the value of "client_id"', { ...good, client_id: 1 }],
+  ])("with %i: %s", async (status, refusal, body) => {
+    const simulator = await stage();
+    const answer = await sendJson(`${simulator.loginUrl}/oauth/token`, body);
+    expect(answer.status).toBe(status);
+    expect(simulator.seen.tokenRequests).toMatchObject([{ refusal, token: undefined, answer: { status } }]);
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 0 });
+  });
+
+  const body = JSON.stringify(good);
+  test.each<[number, string, Sending]>([
+    [404, "/token", { body, headers: { "content-type": "application/json" } }],
+    [404, "/json-api/create_order", { body, headers: { "content-type": "application/json" } }],
+    [404, "/oauth/token?client_id=parent-client", { body, headers: { "content-type": "application/json" } }],
+    [405, "/oauth/token", { method: "GET" }],
+    [415, "/oauth/token", { body }],
+    [415, "/oauth/token", { body, headers: { "content-type": "text/plain" } }],
+    [400, "/oauth/token", { body, headers: form }],
+    [
+      400,
+      "/oauth/token",
+      { body: body.replace("{", '{"client_id":"x",'), headers: { "content-type": "application/json" } },
+    ],
+  ])("with %i: %s %j", async (status, path, sending) => {
+    const simulator = await stage();
+    expect((await send(simulator.loginUrl + path, sending)).status).toBe(status);
+    expect(simulator.counts().tokensIssued).toBe(0);
+  });
+});
+
+test("a deleted set gets no new token, keeps its old one, and comes back when restored", async () => {
+  const simulator = await stage();
+  const url = `${simulator.loginUrl}/oauth/token`;
+  const token = await obtainToken(simulator);
+  simulator.deleteCredentials("parent-client");
+  expect((await sendJson(url, grant(parentCredentials))).status).toBe(401);
+  expect((await sendJson(url, grant(childCredentials))).status).toBe(200);
+  expect((await orderWithToken(simulator, token)).status).toBe(200);
+  simulator.restoreCredentials("parent-client");
+  expect(await obtainToken(simulator)).toBe("token_3");
+  expect(() => simulator.deleteCredentials("nobody")).toThrow('"nobody"');
+});
+
+test("a changed secret replaces the old one at once", async () => {
+  const simulator = await stage();
+  const url = `${simulator.loginUrl}/oauth/token`;
+  simulator.changeClientSecret("parent-client", "rotated");
+  expect((await sendJson(url, grant(parentCredentials))).status).toBe(401);
+  expect((await sendJson(url, grant({ ...parentCredentials, clientSecret: "rotated" }))).status).toBe(200);
+});
+
+describe("refuses to start", () => {
+  const key = (identifier: string) => ({ identifier, secret: "s" });
+  test.each([
+    ["several keys", { sites: [{ identifier: "S1", keys: [key("K1"), key("K2")] }] }],
+    [
+      "called K1",
+      {
+        sites: [
+          { identifier: "S1", keys: [key("K1")] },
+          { identifier: "S2", keys: [key("K1")] },
+        ],
+      },
+    ],
+    ["called S1", { sites: [{ identifier: "S1" }, { identifier: "S1" }] }],
+    ["unknown parent S9", { sites: [{ identifier: "S1", parent: "S9" }] }],
+    [
+      "itself a child",
+      { sites: [{ identifier: "S1" }, { identifier: "S2", parent: "S1" }, { identifier: "S3", parent: "S2" }] },
+    ],
+    [
+      "more than two",
+      {
+        sites: [
+          {
+            identifier: "S1",
+            credentials: [parentCredentials, childCredentials, { ...childCredentials, clientId: "c" }],
+          },
+        ],
+      },
+    ],
+    ["client id", { sites: [{ identifier: "S1", credentials: [parentCredentials, parentCredentials] }] }],
+    ["basePath", { basePath: "/json-api/" }],
+    ["basePath", { basePath: "/simulator/x" }],
+    ["lifetime", { tokenLifetimeSeconds: Number.NaN }],
+  ])("%s", async (message, options) => {
+    await expect(stage(options)).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,154 @@
+import { expect, test } from "vitest";
+import type { ApiRequest } from "../../src/simulator/seen.ts";
+import { createLog } from "../../src/simulator/seen.ts";
+import { certificate } from "./certificate.ts";
+import { send, sendBytes, sendJson, signed } from "./client.ts";
+import {
+  grant,
+  nowSeconds,
+  obtainToken,
+  order,
+  orderInBytes,
+  orderWithToken,
+  parentCredentials,
+  stage,
+} from "./stage.ts";
+
+test("keeps the exact bytes and headers of a request", async () => {
+  const simulator = await stage();
+  const body = JSON.stringify(signed(order("K2"), "secret-k2"), null, 2);
+  const headers = ["Host", "api.example", "Content-TYPE", "application/json", "X-Twice", "1", "x-twice", "2"];
+  await send(`${simulator.apiUrl}/create_order`, { headers, body });
+  const [seen] = simulator.seen.apiRequests;
+  expect(seen).toMatchObject({
+    number: 1,
+    receivedAtMs: nowSeconds * 1000,
+    method: "POST",
+    target: "/json-api/create_order",
+    auth: "hmac",
+    site: "S2",
+    token: undefined,
+    refusal: undefined,
+    orderId: "order_1",
+    fault: undefined,
+    answer: { status: 200, ending: "answered" },
+  });
+  expect(seen?.body.equals(Buffer.from(body))).toBe(true);
+  expect(seen?.rawHeaders.slice(0, headers.length)).toEqual(headers);
+});
+
+test("wakes whoever waits for the n-th request, and not before", async () => {
+  const simulator = await stage();
+  const token = await obtainToken(simulator);
+  let isAwake = false;
+  const second = simulator.seen.whenApiRequests(2).then((requests) => {
+    isAwake = true;
+    return requests.length;
+  });
+  await orderWithToken(simulator, token);
+  expect(isAwake).toBe(false);
+  await orderWithToken(simulator, token);
+  expect(await second).toBe(2);
+  expect(await simulator.seen.whenApiRequests(1)).toHaveLength(2);
+  expect(await simulator.seen.whenTokenAnswers(1)).toMatchObject([{ answer: { status: 200 } }]);
+});
+
+test("counts a request whose client left before its end as incomplete", async () => {
+  const simulator = await stage();
+  const token = await obtainToken(simulator);
+  const { socket, ended } = sendBytes(
+    simulator.apiUrl,
+    "POST /json-api/create_order HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n{",
+  );
+  // The interim answer shows that the head has arrived.
+  await new Promise((resolve) => socket.once("data", resolve));
+  socket.destroy();
+  await ended;
+  await orderWithToken(simulator, token);
+  await expect.poll(() => simulator.counts()).toMatchObject({ apiRequests: 1, incomplete: 1 });
+});
+
+test("records an answer that its client did not wait for as abandoned", async () => {
+  const simulator = await stage();
+  const token = await obtainToken(simulator);
+  simulator.faults.add({ host: "api", kind: "answer", status: 200, body: "x".repeat(20_000_000) });
+  const { socket } = sendBytes(simulator.apiUrl, orderInBytes(token));
+  socket.once("data", () => socket.destroy());
+  expect(await simulator.seen.whenApiAnswers(1)).toMatchObject([{ answer: { status: 200, ending: "abandoned" } }]);
+  expect(simulator.counts()).toMatchObject({ replaced: 1, abandoned: 1, apiAnswers: { 200: 1 } });
+});
+
+test("forgets all but the last 10,000 requests, but counts them", () => {
+  const log = createLog<ApiRequest>();
+  for (let at = 0; at < 25_000; at += 1) log.add({} as ApiRequest);
+  expect(log.arrived).toBe(25_000);
+  expect(log.list()).toHaveLength(10_000);
+  expect(log.list().at(0)?.number).toBe(15_001);
+  expect(log.list().at(-1)?.number).toBe(25_000);
+});
+
+test("says one line per request, without secrets", async () => {
+  const lines: string[] = [];
+  const simulator = await stage({ log: (line) => lines.push(line) });
+  const token = await obtainToken(simulator);
+  await orderWithToken(simulator, token, "S2");
+  await sendJson(`${simulator.apiUrl}/create_order`, order("S4"));
+  simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
+  await orderWithToken(simulator, token);
+  expect(lines).toEqual([
+    "login POST /oauth/token parent-client token_1 -> 200 answered",
+    "api POST /json-api/create_order S2 oauth token_1 order_1 -> 200 answered",
+    "api POST /json-api/create_order S4 hmac missing_parameter -> 422 answered",
+    "api POST /json-api/create_order S1 oauth token_1 order_2 fault=reset -> no answer cut",
+  ]);
+});
+
+test("stops and starts the API on the same port, and keeps what it has seen", async () => {
+  const simulator = await stage();
+  const token = await obtainToken(simulator);
+  await orderWithToken(simulator, token);
+  await simulator.stopApi();
+  expect((await orderWithToken(simulator, token)).error).toBe("connect ECONNREFUSED");
+  await simulator.startApi();
+  expect(JSON.parse((await orderWithToken(simulator, token)).body)).toMatchObject({ order: { order_id: "order_2" } });
+});
+
+test("does not leave the login host open when the API port is taken", async () => {
+  const first = await stage();
+  const { port } = new URL(first.apiUrl);
+  await expect(stage({ apiPort: Number(port) })).rejects.toMatchObject({ code: "EADDRINUSE" });
+});
+
+test("speaks TLS on both hosts, and resets beneath it", async () => {
+  const simulator = await stage({ tls: certificate });
+  expect([simulator.apiUrl, simulator.loginUrl].every((url) => url.startsWith("https://127.0.0.1:"))).toBe(true);
+  const headers = { "content-type": "application/json" };
+  const ca = certificate.cert;
+  const body = JSON.stringify(grant(parentCredentials));
+  const token = await send(`${simulator.loginUrl}/oauth/token`, { headers, body, ca });
+  expect(JSON.parse(token.body)).toMatchObject({ access_token: "token_1" });
+  const sending = { headers: { ...headers, authorization: "Bearer token_1" }, body: JSON.stringify(order("S1")), ca };
+  const url = `${simulator.apiUrl}/create_order`;
+  expect((await send(url, sending)).status).toBe(200);
+  for (const when of ["before_reading", "after_reading", "mid_answer"] as const) {
+    simulator.faults.add({ host: "api", kind: "reset", when });
+    expect((await send(url, sending)).error).toBe("read ECONNRESET");
+  }
+  simulator.faults.add({ host: "api", kind: "truncate" });
+  expect(await send(url, sending)).toMatchObject({ status: 200, error: "ECONNRESET" });
+  expect(simulator.counts()).toMatchObject({ accepted: 4, cut: 3, incomplete: 1 });
+});
+
+test("asks for a client certificate when told to", async () => {
+  const ca = certificate.cert;
+  const simulator = await stage({ tls: { ...certificate, ca, requestCert: true } });
+  const sending = {
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(grant(parentCredentials)),
+    ca,
+  };
+  const url = `${simulator.loginUrl}/oauth/token`;
+  expect((await send(url, sending)).error).toBeDefined();
+  expect((await send(url, { ...sending, ...certificate })).status).toBe(200);
+  expect(simulator.counts().tokenRequests).toBe(1);
+});
