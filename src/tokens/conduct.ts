@@ -1,0 +1,88 @@
+import type { Clock } from "../clock.ts";
+import { backoffMs } from "./backoff.ts";
+import type { TokenAnswer } from "./endpoint.ts";
+
+/**
+ * Why no token request may be made for a while. `refused`: the credentials were refused. `throttled`: 429. `failing`:
+ * the login host fails or does not answer. `spacing`: a token was issued a moment ago.
+ */
+export interface Pause {
+  readonly kind: "refused" | "throttled" | "failing" | "spacing";
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+  /** The login host's answer that caused it, where there was one. */
+  readonly status: number | undefined;
+}
+
+/** A refused set is tried again this often (row 33). */
+const refusedPauseMs = 10_000;
+/** However short tokens live, refreshes are this far apart (row 32). */
+const spacingMs = 1_000;
+/** A 429 without a usable Retry-After counts as this many failures: back-off, but not aggressive (spec 5.4). */
+const throttledSteps = 6;
+/** How often one refresh may try again; see `mayRetry`. */
+const retriesPerRefresh = 4;
+
+/** How long to leave the login host alone after an answer, in ms. */
+export function pauseAfter(
+  answer: TokenAnswer,
+  failures: number,
+  random: () => number,
+): Pick<Pause, "kind"> & { ms: number } {
+  switch (answer.kind) {
+    case "issued":
+      return { kind: "spacing", ms: spacingMs };
+    case "refused":
+      return { kind: "refused", ms: refusedPauseMs };
+    case "throttled": {
+      const ownMs = Math.max(spacingMs, backoffMs(failures + throttledSteps, random));
+      return { kind: "throttled", ms: answer.retryAfterMs ?? ownMs };
+    }
+    case "rubbish":
+    case "failed":
+    case "timed_out":
+      return { kind: "failing", ms: backoffMs(failures, random) };
+  }
+}
+
+/** How one credential set behaves towards the login host: one sequence of back-off, however many callers ask. */
+export class Conduct {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  #failures = 0;
+  #isRefused = false;
+  #pause: Pause | undefined;
+
+  constructor(clock: Clock, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** The pause in force now. */
+  pause(): Pause | undefined {
+    if (this.#pause !== undefined && this.#clock.nowMs() >= this.#pause.untilMs) this.#pause = undefined;
+    return this.#pause;
+  }
+
+  /** The login host refused this set and has not accepted it since. */
+  isRefused(): boolean {
+    return this.#isRefused;
+  }
+
+  /** Takes note of an answer; returns the pause that follows from it. */
+  note(answer: TokenAnswer): Pause {
+    const { kind, ms } = pauseAfter(answer, this.#failures, this.#random);
+    const status = "status" in answer ? answer.status : undefined;
+    const isPassing = kind === "failing" || kind === "throttled";
+    this.#failures = isPassing ? this.#failures + 1 : 0;
+    if (!isPassing) this.#isRefused = kind === "refused";
+    this.#pause = { kind, untilMs: this.#clock.nowMs() + ms, status };
+    return this.#pause;
+  }
+
+  /** Whether a refresh that began with all well may try again within itself; later ones wait for demand. */
+  mayRetry(answer: TokenAnswer, retriesMade: number): boolean {
+    const isBrief = answer.kind === "failed" || answer.kind === "rubbish";
+    return isBrief && retriesMade < retriesPerRefresh && this.#failures === retriesMade + 1;
+  }
+}

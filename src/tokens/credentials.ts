@@ -1,0 +1,172 @@
+import type { Clock } from "../clock.ts";
+import type { CredentialSet } from "../environment.ts";
+import { ProxyError } from "../errors.ts";
+import type { Report } from "../events.ts";
+import type { CachedSource, Obtained } from "./cached-source.ts";
+import type { Pause } from "./conduct.ts";
+import type { TokenSource } from "./source.ts";
+import type { Token } from "./token.ts";
+import type { Unauthorized } from "./unauthorized.ts";
+
+/** One credential set with everything that belongs to it. */
+export interface Member {
+  readonly set: CredentialSet;
+  readonly source: CachedSource;
+  readonly unauthorized: Unauthorized;
+}
+
+export interface CredentialsParts {
+  readonly environment: string;
+  /** The S… at which the sets are configured. */
+  readonly owner: string;
+  /** First choice first; one or two. */
+  readonly members: readonly [Member, ...Member[]];
+  /** `timeouts.token`: the longest wait for a token, within the request's own deadline. */
+  readonly tokenTimeoutMs: number;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+/** What a caller is told to wait when nothing better is known. */
+const defaultRetryMs = 1_000;
+
+/**
+ * The first set serves; the second takes over when the login host refuses the first, and gives way when the first is
+ * accepted again. A set that still has a live token is used before anyone waits for another set's.
+ */
+export class CredentialsSource implements TokenSource {
+  readonly #parts: CredentialsParts;
+  #inUse: string;
+
+  constructor(parts: CredentialsParts) {
+    this.#parts = parts;
+    this.#inUse = parts.members[0].set.label;
+  }
+
+  async get(deadlineMs: number): Promise<Token> {
+    const token = this.#pickLive() ?? (await this.#wait(deadlineMs));
+    this.#noteUse(token);
+    return token;
+  }
+
+  /** Fetches the first set's token in the background. */
+  warm(): void {
+    this.#parts.members[0].source.warm("start");
+  }
+
+  close(): void {
+    for (const { source } of this.#parts.members) source.close();
+  }
+
+  accepted(token: Token, site: string): void {
+    this.#memberOf(token).unauthorized.accepted(site, token);
+  }
+
+  async replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined> {
+    const { source, set, unauthorized } = this.#memberOf(token);
+    return source.replace(token, this.#waitUntilMs(deadlineMs), () => {
+      const reason = unauthorized.suppression(site);
+      if (reason === undefined) return true;
+      const { environment, report } = this.#parts;
+      report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason });
+      return false;
+    });
+  }
+
+  refusedAgain(token: Token, site: string): void {
+    this.#memberOf(token).unauthorized.refusedAgain(site, token);
+  }
+
+  /** A live token of the first set that is not refused, else of any. The preferred set is warmed meanwhile. */
+  #pickLive(): Token | undefined {
+    const { members } = this.#parts;
+    const preferred = members.find(({ source }) => !source.isRefused);
+    for (const { source } of members) if (source.isRefused) source.warm("missing");
+    const token = preferred?.source.peek();
+    if (token !== undefined) return token;
+    for (const { source } of members) {
+      if (source === preferred?.source) continue;
+      const other = source.peek();
+      if (other === undefined) continue;
+      preferred?.source.warm("missing");
+      return other;
+    }
+    return undefined;
+  }
+
+  /** Sets in order; only a refusal sends the caller on to the next one. */
+  async #wait(deadlineMs: number): Promise<Token> {
+    const untilMs = this.#waitUntilMs(deadlineMs);
+    const pauses: Pause[] = [];
+    for (const { source, set } of this.#parts.members) {
+      const obtained: Obtained = await source.obtain(untilMs);
+      if (obtained === "late") throw this.#late(set, source.pause);
+      if ("token" in obtained) return obtained.token;
+      if (obtained.pause.kind !== "refused") throw this.#unavailable(set, obtained.pause);
+      pauses.push(obtained.pause);
+    }
+    throw this.#refused(pauses);
+  }
+
+  #waitUntilMs(deadlineMs: number): number {
+    const { clock, tokenTimeoutMs } = this.#parts;
+    return Math.min(deadlineMs, clock.nowMs() + tokenTimeoutMs);
+  }
+
+  #noteUse(token: Token): void {
+    if (token.credential === this.#inUse) return;
+    const { environment, owner, report } = this.#parts;
+    report({ kind: "credential_switched", environment, site: owner, from: this.#inUse, to: token.credential });
+    this.#inUse = token.credential;
+  }
+
+  #memberOf(token: Token): Member {
+    const { members } = this.#parts;
+    return members.find(({ set }) => set.label === token.credential) ?? members[0];
+  }
+
+  #late(set: CredentialSet, pause: Pause | undefined): ProxyError {
+    const retryAfterMs = pause === undefined ? defaultRetryMs : this.#remainingMs(pause);
+    return new ProxyError(
+      "token_unavailable",
+      `No token for ${this.#describe(set)}: the login host did not answer in time. The same request may be repeated.`,
+      { retryAfterMs },
+    );
+  }
+
+  #unavailable(set: CredentialSet, pause: Pause): ProxyError {
+    const retryAfterMs = this.#remainingMs(pause);
+    const said = pause.status === undefined ? "could not be reached or did not answer" : `answered ${pause.status}`;
+    return new ProxyError(
+      "token_unavailable",
+      `No token for ${this.#describe(set)}: the login host ${said}. Next try in ${seconds(retryAfterMs)} s. ` +
+        "The same request may be repeated.",
+      { retryAfterMs },
+    );
+  }
+
+  #refused(pauses: readonly Pause[]): ProxyError {
+    const { members } = this.#parts;
+    const retryAfterMs = Math.min(...pauses.map((pause) => this.#remainingMs(pause)));
+    const names = members.map(({ set }) => this.#describe(set)).join(" and ");
+    const rest = members.length === 1 ? "; no other set is configured" : "";
+    return new ProxyError(
+      "credentials_refused",
+      `The login host refused ${names}${rest}. Wrong secret or audience, a deleted set, or another environment's. ` +
+        `Next try in ${seconds(retryAfterMs)} s, or at once when the secret changes.`,
+      { retryAfterMs },
+    );
+  }
+
+  #describe(set: CredentialSet): string {
+    return `credential "${set.name}" (client ${set.clientId}, site ${this.#parts.owner})`;
+  }
+
+  #remainingMs(pause: Pause): number {
+    return Math.max(0, pause.untilMs - this.#parts.clock.nowMs());
+  }
+}
+
+function seconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
+}

@@ -1,0 +1,48 @@
+import { Secret } from "../secret.ts";
+import type { IssuedToken } from "./store.ts";
+
+export type TokenGrant = IssuedToken;
+
+const absentLifetimeSeconds = 300;
+const longestLifetimeSeconds = 7 * 86_400;
+const longestTokenChars = 16_384;
+/** `b64token` of RFC 6750 section 2.1: nothing in it can end a header line. */
+const b64token = /^[A-Za-z0-9\-._~+/]+=*$/;
+
+/**
+ * Reads a 200 of the token endpoint (spec 2.4, RFC 6749 section 5.1), strictly and once; undefined when it is not
+ * surely a bearer token. `expires_in` may be digits in a string; absent it means 300 s, and no token is trusted for
+ * longer than 7 days.
+ */
+export function readTokenAnswer(body: string): TokenGrant | undefined {
+  const answer = parseObject(body);
+  if (answer === undefined) return undefined;
+  const token = readToken(answer["access_token"]);
+  const lifetimeSeconds = readLifetimeSeconds(answer["expires_in"]);
+  const type = answer["token_type"];
+  if (token === undefined || lifetimeSeconds === undefined) return undefined;
+  if (typeof type !== "string" || type.toLowerCase() !== "bearer") return undefined;
+  return { secret: new Secret(token), lifetimeMs: lifetimeSeconds * 1_000 };
+}
+
+function parseObject(body: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** "undefined" and "null" are what other programs print for a token they do not have. */
+function readToken(value: unknown): string | undefined {
+  if (typeof value !== "string" || value === "undefined" || value === "null") return undefined;
+  return value.length <= longestTokenChars && b64token.test(value) ? value : undefined;
+}
+
+function readLifetimeSeconds(value: unknown): number | undefined {
+  if (value === undefined) return absentLifetimeSeconds;
+  const seconds = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds < 1) return undefined;
+  return Math.min(Math.floor(seconds), longestLifetimeSeconds);
+}

@@ -1,0 +1,44 @@
+import type { Secret } from "../secret.ts";
+
+/** A bearer token and its life on this process's monotonic clock. */
+export interface Token {
+  readonly secret: Secret;
+  /** `<site>/<name>` of the set it was issued for. */
+  readonly credential: string;
+  /** Order of issue within the set, given by the store: of two tokens, the larger is the newer. */
+  readonly issue: number;
+  readonly issuedAtMs: number;
+  readonly lifetimeMs: number;
+}
+
+/**
+ * `fresh`: use it. `due`: use it, and refresh in the background. `expired`: do not attach it any more; it is dead or
+ * within its last stretch.
+ */
+export type Standing = "fresh" | "due" | "expired";
+
+/** Where this process draws the lines; drawn once at random, so that replicas do not act in step. */
+export interface Thresholds {
+  /** Share of the life after which a token is due, 0.80 to 0.88 (spec 5.4: 80 to 90 %). */
+  readonly dueShare: number;
+  /** Distance from the end, 60,000 to 120,000 ms (spec 8); a tenth of the life where that is shorter. */
+  readonly leewayMs: number;
+}
+
+/** @param random uniform in [0, 1) */
+export function drawThresholds(random: () => number): Thresholds {
+  return { dueShare: 0.8 + 0.08 * random(), leewayMs: 60_000 + 60_000 * random() };
+}
+
+export function dueAtMs(token: Token, thresholds: Thresholds): number {
+  return token.issuedAtMs + token.lifetimeMs * thresholds.dueShare;
+}
+
+export function expiredAtMs(token: Token, thresholds: Thresholds): number {
+  return token.issuedAtMs + token.lifetimeMs - Math.min(thresholds.leewayMs, token.lifetimeMs / 10);
+}
+
+export function standing(token: Token, thresholds: Thresholds, nowMs: number): Standing {
+  if (nowMs >= expiredAtMs(token, thresholds)) return "expired";
+  return nowMs >= dueAtMs(token, thresholds) ? "due" : "fresh";
+}

@@ -1,0 +1,51 @@
+import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
+import { createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
+import type { CredentialSet } from "../../src/environment.ts";
+import { Secret } from "../../src/secret.ts";
+import { CachedSource } from "../../src/tokens/cached-source.ts";
+import { Conduct } from "../../src/tokens/conduct.ts";
+import { CredentialsSource, type Member } from "../../src/tokens/credentials.ts";
+import { cacheKey } from "../../src/tokens/key.ts";
+import { Unauthorized } from "../../src/tokens/unauthorized.ts";
+import { EventRecorder } from "./event-recorder.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { LoginScript } from "./login-script.ts";
+
+/** 90 s of leeway and 84 %: in the middle of what is drawn. */
+export const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
+export const hourMs = 3_600_000;
+
+/** The token wing of one process and one site, on a clock and a login host that the test owns. */
+export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
+  const clock = new FakeClock();
+  const login = new LoginScript();
+  const recorder = new EventRecorder();
+  const store = createMemoryTokenStore(clock);
+  const lock = createMemoryRefreshLock();
+  const random = () => 0.5;
+  const { report } = recorder;
+
+  const openMember = (name: string): Member => {
+    const set: CredentialSet = {
+      label: `S1/${name}`,
+      name,
+      clientId: `client-${name}`,
+      clientSecret: new Secret(`secret-${name}`),
+      audience: "https://api",
+    };
+    const conduct = new Conduct(clock, random);
+    const key = cacheKey("https://login", set);
+    const parts = { environment: "test", set, key, store, lock, post: login.post, conduct, clock, random, report };
+    return { set, source: new CachedSource(parts, thresholds), unauthorized: new Unauthorized(clock) };
+  };
+  /** Another process's view of the same sets: its own memory, the same store and lock. */
+  const openSource = () => {
+    const [first, ...rest] = names;
+    const members: [Member, ...Member[]] = [openMember(first), ...rest.map(openMember)];
+    return new CredentialsSource({ environment: "test", owner: "S1", members, tokenTimeoutMs: 5_000, clock, report });
+  };
+  const source = openSource();
+  /** A token within the usual deadline, by its text. */
+  const get = async (from = source) => (await from.get(clock.nowMs() + 20_000)).secret.reveal();
+  return { clock, login, recorder, store, lock, source, openSource, get };
+}
