@@ -1,0 +1,33 @@
+import { once } from "node:events";
+import { chmod, unlink } from "node:fs/promises";
+import type { Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import type { Bind } from "../../bind.ts";
+
+/** Owner and group: a pod's containers share a group, the rest of a machine does not belong here. */
+const socketMode = 0o660;
+
+/**
+ * Listens, and tells where: the port that was given where 0 was asked for. A socket file that nobody listens on any
+ * more is removed first; one in use is an error, as a port in use is.
+ */
+export async function listen(server: Server, bind: Bind): Promise<Bind> {
+  if (bind.kind === "unix") await removeStale(bind.path);
+  server.listen(bind.kind === "unix" ? { path: bind.path } : { host: bind.host, port: bind.port });
+  await once(server, "listening");
+  if (bind.kind === "unix") {
+    await chmod(bind.path, socketMode);
+    return bind;
+  }
+  return { ...bind, port: (server.address() as AddressInfo).port };
+}
+
+async function removeStale(path: string): Promise<void> {
+  const probe = connect({ path });
+  const state = await Promise.race([
+    once(probe, "connect").then(() => "in use"),
+    once(probe, "error").then(([error]) => error.code as string),
+  ]).catch((error) => error.code as string);
+  probe.destroy();
+  if (state === "ECONNREFUSED") await unlink(path);
+}

@@ -1,0 +1,84 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { ProxyError } from "../../errors.ts";
+import type { Journey } from "../../journey/handle.ts";
+import { explainClientError } from "./client-error.ts";
+import { type InboundSettings, NodeInbound, pairUp } from "./node-inbound.ts";
+import { callerOnSocket } from "./raw-reply.ts";
+
+export interface ListenerSettings extends InboundSettings {
+  /** `limits.connections`; those beyond get 503, and those beyond twice as many are not taken at all. */
+  readonly connections: number;
+}
+
+const headersTimeoutMs = 10_000;
+const largestHeadBytes = 16_384;
+const timeoutCheckMs = 500;
+/** Longer than the pools of most clients, so that it is they who close idle connections. */
+const keepAliveTimeoutMs = 75_000;
+const retryAfterMs = 1_000;
+
+/**
+ * A server for applications. Node parses and frames; every decision is the journey's. Framing is never forwarded: the
+ * journey sees a target, header lines and a whole body.
+ */
+export function createListener(journey: Journey, settings: ListenerSettings): Server {
+  const active = new WeakMap<Duplex, NodeInbound>();
+  const refused = new WeakSet<Duplex>();
+  const excess = new WeakSet<Duplex>();
+  let connections = 0;
+
+  const receive = (wantsContinue: boolean) => async (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    const inbound = new NodeInbound(request, response, settings, wantsContinue);
+    active.set(socket, inbound);
+    await (excess.has(socket) ? journey.refuse(inbound, tooManyConnections(settings)) : journey.handle(inbound));
+    if (active.get(socket) === inbound) active.delete(socket);
+  };
+
+  const server = createServer({
+    maxHeaderSize: largestHeadBytes,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: 0,
+    connectionsCheckingInterval: timeoutCheckMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    insecureHTTPParser: false,
+    requireHostHeader: false,
+  });
+  // Node would drop header lines beyond a count in silence; the journey counts them instead.
+  server.maxHeadersCount = 0;
+  server.maxConnections = settings.connections * 2;
+  server.on("connection", (socket) => {
+    connections += 1;
+    if (connections > settings.connections) excess.add(socket);
+    socket.once("close", () => {
+      connections -= 1;
+    });
+  });
+  server.on("request", receive(false));
+  server.on("checkContinue", receive(true));
+  server.on("checkExpectation", receive(false));
+  server.on("connect", (request: IncomingMessage, socket: Duplex) => {
+    socket.on("error", () => socket.destroy());
+    const caller = callerOnSocket(socket, pairUp(request.rawHeaders));
+    const readBody = () => Promise.resolve(new Uint8Array());
+    void journey.handle({ ...caller, method: "CONNECT", target: request.url ?? "", readBody });
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const failure = explainClientError(error);
+    const inbound = active.get(socket);
+    if (failure === undefined) socket.destroy();
+    else if (inbound !== undefined) inbound.breakOff(failure);
+    else if (!refused.has(socket)) {
+      refused.add(socket);
+      void journey.refuse(callerOnSocket(socket, []), failure);
+    }
+  });
+  return server;
+}
+
+function tooManyConnections({ connections }: ListenerSettings): ProxyError {
+  return new ProxyError("overloaded", `${connections} connections are open, which is the limit (limits.connections).`, {
+    retryAfterMs,
+  });
+}

@@ -1,0 +1,28 @@
+import { STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Caller, HeaderLine, Reply } from "../../journey/messages.ts";
+
+/**
+ * A caller without a parsed request: its head was malformed, too long or too slow, or it asked for a tunnel. It is
+ * answered on the bare socket, which then closes.
+ */
+export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[]): Caller {
+  let repliedStatus: number | undefined;
+  return {
+    headers,
+    callerLeft: () => socket.destroyed && repliedStatus === undefined,
+    repliedStatus: () => repliedStatus,
+    async reply(reply) {
+      if (!socket.writable) return;
+      repliedStatus = reply.status;
+      socket.end(format(reply));
+    },
+  };
+}
+
+function format({ status, headers, body }: Reply): Buffer {
+  const lines = [...headers, ["Connection", "close"] as const].map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`;
+  const bytes = body instanceof Uint8Array ? body : Buffer.alloc(0);
+  return Buffer.concat([Buffer.from(head, "latin1"), bytes]);
+}

@@ -1,0 +1,117 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/**
+ * Every metric, with its help and labels. Label values come from the configuration alone: `none` stands for a site or
+ * operation that is not known yet, `other` for an operation outside the list. The README's reference is checked
+ * against this file.
+ */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames: [...labelNames], registers });
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Gauge({ name, help, labelNames: [...labelNames], registers });
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    buckets: number[],
+  ) => new Histogram({ name, help, labelNames: [...labelNames], buckets, registers });
+
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    requests: counter("countersign_requests_total", "Requests by who answered them and with what status.", [
+      "environment",
+      "site",
+      "auth",
+      "operation",
+      "status",
+      "by",
+    ]),
+    requestDuration: histogram(
+      "countersign_request_duration_seconds",
+      "From the complete request head to the end of the answer.",
+      ["environment", "operation"],
+      answerBuckets,
+    ),
+    upstreamDuration: histogram(
+      "countersign_upstream_duration_seconds",
+      "The service's share of a request: all attempts, from connecting to the end of the answer.",
+      ["environment", "operation"],
+      answerBuckets,
+    ),
+    overhead: histogram(
+      "countersign_overhead_seconds",
+      "The proxy's own share: without the service, the wait for a token and the caller's sending.",
+      ["environment", "operation"],
+      overheadBuckets,
+    ),
+    inFlight: gauge("countersign_requests_in_flight", "Requests being served now.", ["environment"]),
+    failures: counter("countersign_failures_total", "Requests that Countersign failed to serve, by code and outcome.", [
+      "environment",
+      "site",
+      "code",
+      "outcome",
+    ]),
+    unauthorized: counter(
+      "countersign_upstream_unauthorized_total",
+      "Answers 401 of the service, by attempt (1, or 2 for the retry).",
+      ["environment", "site", "auth", "attempt"],
+    ),
+    retries: counter("countersign_retries_total", "What came of a 401: the retry's result, or not_possible.", [
+      "environment",
+      "site",
+      "result",
+    ]),
+    tokenRequests: counter("countersign_token_requests_total", "Requests to the login host by result.", [
+      "environment",
+      "credential",
+      "result",
+    ]),
+    tokenRequestDuration: histogram(
+      "countersign_token_request_duration_seconds",
+      "How long the login host took.",
+      ["environment", "credential"],
+      answerBuckets,
+    ),
+    tokenExpiry: gauge("countersign_token_expiry_timestamp_seconds", "When the token in memory expires.", [
+      "environment",
+      "credential",
+    ]),
+    tokenIssued: gauge("countersign_token_issued_timestamp_seconds", "When the token in memory was issued.", [
+      "environment",
+      "credential",
+    ]),
+    lastUsed: gauge(
+      "countersign_credential_last_used_timestamp_seconds",
+      "When a token of the set was last attached.",
+      ["environment", "credential"],
+    ),
+    active: gauge("countersign_credential_active", "1 for the set of a site that is in use, else 0.", [
+      "environment",
+      "credential",
+    ]),
+    tokenCache: counter("countersign_token_cache_total", "Look-ups of a token by tier and result.", ["tier", "result"]),
+    refreshLock: counter("countersign_refresh_lock_total", "Tries for the refresh lock by result.", ["result"]),
+    refreshSuppressed: counter(
+      "countersign_refresh_suppressed_total",
+      "Refreshes after a 401 that were not made, by reason.",
+      ["environment", "credential", "reason"],
+    ),
+    clockSkew: gauge("countersign_clock_skew_seconds", "Our clock minus the service's, by its last Date.", [
+      "environment",
+    ]),
+    configReloads: counter("countersign_config_reloads_total", "Configurations read after the start, by result.", [
+      "result",
+    ]),
+    configInfo: gauge("countersign_config_info", "Always 1; the configuration in force by its hash.", ["hash"]),
+    buildInfo: gauge("countersign_build_info", "Always 1; version and Node.js version.", ["version", "node"]),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+const answerBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
+const overheadBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];

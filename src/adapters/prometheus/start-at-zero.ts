@@ -1,0 +1,76 @@
+import type { Environment } from "../../environment.ts";
+import { failureCodes, failures } from "../../errors.ts";
+import { cacheResults, lockResults, retryResults, suppressionReasons, tokenResults } from "../../events.ts";
+import type { Metrics } from "./metrics.ts";
+
+/**
+ * Makes every series that the configuration can lead to, so that a first failure is an increase and not a new series,
+ * which `rate()` and `increase()` do not see.
+ * @param tiers the token cache's tiers in use
+ */
+export function startAtZero(metrics: Metrics, environments: Iterable<Environment>, tiers: readonly string[]): void {
+  for (const environment of environments) {
+    startEnvironment(metrics, environment);
+    for (const site of environment.sites.values()) startSite(metrics, environment.name, site.identifier, site.auth);
+    startFailures(metrics, environment.name, "none");
+    startRequests(metrics, environment);
+    startCredentials(metrics, environment);
+  }
+  for (const tier of tiers) for (const result of cacheResults) metrics.tokenCache.inc({ tier, result }, 0);
+  for (const result of ["applied", "refused"]) metrics.configReloads.inc({ result }, 0);
+  for (const result of lockResults) metrics.refreshLock.inc({ result }, 0);
+}
+
+function startEnvironment(metrics: Metrics, { name: environment, operations }: Environment): void {
+  metrics.inFlight.set({ environment }, 0);
+  for (const operation of operationLabels(operations)) {
+    metrics.requestDuration.zero({ environment, operation });
+    metrics.upstreamDuration.zero({ environment, operation });
+    metrics.overhead.zero({ environment, operation });
+  }
+}
+
+function startSite(metrics: Metrics, environment: string, site: string, methods: readonly string[]): void {
+  startFailures(metrics, environment, site);
+  for (const auth of methods) {
+    for (const attempt of auth === "oauth" ? ["1", "2"] : ["1"]) {
+      metrics.unauthorized.inc({ environment, site, auth, attempt }, 0);
+    }
+  }
+  if (methods.includes("oauth")) {
+    for (const result of retryResults) metrics.retries.inc({ environment, site, result }, 0);
+  }
+}
+
+function startFailures(metrics: Metrics, environment: string, site: string): void {
+  for (const code of failureCodes) {
+    for (const outcome of failures[code].outcomes) metrics.failures.inc({ environment, site, code, outcome }, 0);
+  }
+}
+
+/** The status of every series cannot be known before; the one that is hoped for can. */
+function startRequests(metrics: Metrics, { name: environment, operations, sites }: Environment): void {
+  for (const { identifier: site, auth: methods } of sites.values()) {
+    for (const auth of methods) {
+      for (const operation of operationLabels(operations)) {
+        metrics.requests.inc({ environment, site, auth, operation, status: "200", by: "service" }, 0);
+      }
+    }
+  }
+}
+
+function startCredentials(metrics: Metrics, { name: environment, sites }: Environment): void {
+  for (const { credentials, identifier } of sites.values()) {
+    if (credentials?.owner !== identifier) continue;
+    for (const [index, { label: credential }] of credentials.sets.entries()) {
+      for (const result of tokenResults) metrics.tokenRequests.inc({ environment, credential, result }, 0);
+      for (const reason of suppressionReasons) metrics.refreshSuppressed.inc({ environment, credential, reason }, 0);
+      metrics.tokenRequestDuration.zero({ environment, credential });
+      metrics.active.set({ environment, credential }, index === 0 ? 1 : 0);
+    }
+  }
+}
+
+function operationLabels(operations: ReadonlySet<string> | "any"): readonly string[] {
+  return operations === "any" ? ["other"] : [...operations];
+}

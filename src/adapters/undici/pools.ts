@@ -1,0 +1,45 @@
+import { Pool } from "undici";
+import type { Address, Tls } from "../../environment.ts";
+
+export type { Pool } from "undici";
+
+/** How connections to one host are made. TLS is always verified; there is no switch to turn that off. */
+export interface PoolSettings {
+  readonly address: Address;
+  readonly tls: Tls;
+  /** `timeouts.connect`, name look-up and TLS handshake included. */
+  readonly connectTimeoutMs: number;
+  /** The most connections at once. */
+  readonly connections: number;
+}
+
+/**
+ * Idle connections are closed before most servers close theirs (5 s and more), so that a request rarely meets a
+ * connection that is about to vanish.
+ */
+const keepAliveTimeoutMs = 4_000;
+const longestKeepAliveMs = 60_000;
+/** Undici shortens a server's own Keep-Alive hint by this much. */
+const keepAliveMarginMs = 1_000;
+
+/** Undici's own timeouts are off: the request's deadline, which only we know, rules them all. */
+export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSettings): Pool {
+  return new Pool(address.origin, {
+    connections,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    keepAliveMaxTimeout: longestKeepAliveMs,
+    keepAliveTimeoutThreshold: keepAliveMarginMs,
+    allowH2: false,
+    connect: {
+      timeout: connectTimeoutMs,
+      minVersion: "TLSv1.2",
+      rejectUnauthorized: true,
+      ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+      ...(tls.cert === undefined ? {} : { cert: tls.cert }),
+      ...(tls.key === undefined ? {} : { key: tls.key.reveal() }),
+    },
+  });
+}

@@ -1,0 +1,26 @@
+import type { Dispatcher, Pool } from "undici";
+import type { Clock } from "../../clock.ts";
+import type { Send } from "../../journey/messages.ts";
+import { Attempt } from "./attempt.ts";
+
+/**
+ * Sends by `dispatch`, which, unlike fetch and the retry agents, never repeats and never redirects.
+ * @param poolOf the pool of an environment's baseUrl, by the environment's name
+ */
+export function createSend(poolOf: (environment: string) => Pool, clock: Clock): Send {
+  return (outgoing, deadlineMs) => {
+    const attempt = new Attempt(outgoing, deadlineMs, clock);
+    const options: Dispatcher.DispatchOptions = {
+      method: "POST",
+      path: outgoing.path,
+      headers: outgoing.headers.flat(),
+      body: attempt.bytes,
+    };
+    try {
+      poolOf(outgoing.environment.name).dispatch(options, attempt);
+    } catch (error) {
+      attempt.onResponseError(undefined, error);
+    }
+    return attempt.answer;
+  };
+}

@@ -1,0 +1,42 @@
+import type { FailureCode, Outcome } from "../errors.ts";
+import type { RequestFinished } from "../events.ts";
+import type { Caller, Door } from "./messages.ts";
+import type { Trip } from "./trip.ts";
+
+/** How a request ended for its caller. */
+export interface Ending {
+  readonly status: number;
+  readonly by: RequestFinished["by"];
+  readonly outcome: Outcome;
+  readonly code: FailureCode | undefined;
+}
+
+/** The one fact that sums up a request. */
+export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: Caller): RequestFinished {
+  const { name, operations } = door.environment;
+  return {
+    kind: "request_finished",
+    environment: name,
+    requestId: trip.requestId,
+    traceId: trip.traceId,
+    reference: trip.reference,
+    site: trip.site,
+    auth: trip.auth,
+    operation: trip.operation,
+    operationLabel: labelOf(trip.operation, operations),
+    ...ending,
+    stage: trip.stage,
+    attempts: trip.attempts,
+    admitted: trip.admitted,
+    durationMs: trip.durationMs(),
+    upstreamMs: trip.upstreamMs,
+    overheadMs: trip.overheadMs(),
+    callerLeft: caller.callerLeft(),
+  };
+}
+
+/** Labels come from the configuration only, so no caller can make a new metric series. */
+function labelOf(operation: string | undefined, operations: ReadonlySet<string> | "any"): string {
+  if (operation === undefined) return "none";
+  return operations !== "any" && operations.has(operation) ? operation : "other";
+}

@@ -1,0 +1,141 @@
+import type { Clock } from "../clock.ts";
+import { ProxyError } from "../errors.ts";
+import type { Report, RetryResult } from "../events.ts";
+import { parseHttpDate } from "../http-date.ts";
+import type { TokenSource } from "../tokens/source.ts";
+import type { Token } from "../tokens/token.ts";
+import { authenticate, type Proof } from "./authenticate.ts";
+import { CallerLeft } from "./caller-left.ts";
+import { valuesOf } from "./headers.ts";
+import { hold } from "./hold.ts";
+import type { Answer, Enriched, Inbound, Send } from "./messages.ts";
+import { keyOf } from "./site.ts";
+import type { Trip } from "./trip.ts";
+
+export interface ForwardParts {
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly send: Send;
+  /** The tokens of the credential sets configured at a site. */
+  readonly tokensOf: (environment: string, owner: string) => TokenSource;
+  /** `log.upstreamHeaders`, in lower case. */
+  readonly upstreamHeaders: readonly string[];
+}
+
+/** One request being forwarded. */
+interface Forwarding {
+  readonly enriched: Enriched;
+  readonly inbound: Pick<Inbound, "callerLeft">;
+  readonly trip: Trip;
+  readonly parts: ForwardParts;
+}
+
+/**
+ * Sends the request once; with OAuth a second time after a 401, if a newer token is to be had (spec 5.4). A 401 with
+ * HMAC and every other answer pass.
+ * @throws ProxyError of the token source and of Send; CallerLeft
+ */
+export async function forward(
+  enriched: Enriched,
+  inbound: Pick<Inbound, "callerLeft">,
+  trip: Trip,
+  parts: ForwardParts,
+): Promise<Answer> {
+  const forwarding = { enriched, inbound, trip, parts };
+  const { route } = enriched;
+  const { credentials } = route.site;
+  if (route.auth === "hmac" || credentials === undefined) {
+    return attempt(forwarding, { method: "hmac", key: keyOf(route) });
+  }
+  const source = parts.tokensOf(route.environment.name, credentials.owner);
+  const token = await trip.wait("await_token", () => source.get(trip.deadlineMs));
+  const first = await attempt(forwarding, { method: "oauth", token });
+  if (first.status !== 401) {
+    source.accepted(token, route.site.identifier);
+    return first;
+  }
+  return retryOnce(forwarding, source, token, await hold(first));
+}
+
+async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: Token, first: Answer): Promise<Answer> {
+  const { enriched, inbound, trip } = forwarding;
+  const site = enriched.route.site.identifier;
+  const token = await trip.wait("await_token", () => source.replace(refused, site, trip.deadlineMs));
+  if (token === undefined || inbound.callerLeft()) {
+    reportRetry(forwarding, "not_possible");
+    return first;
+  }
+  try {
+    const second = await attempt(forwarding, { method: "oauth", token });
+    if (second.status === 401) source.refusedAgain(token, site);
+    else source.accepted(token, site);
+    reportRetry(forwarding, second.status === 401 ? "refused" : "cured");
+    return second;
+  } catch (error) {
+    reportRetry(forwarding, "failed");
+    if (!(error instanceof ProxyError) || error.outcome !== "not_sent") throw error;
+    trip.attempts = 1;
+    return first;
+  }
+}
+
+/** One attempt, with one reconnect when not a byte of it was written. */
+async function attempt(forwarding: Forwarding, proof: Proof): Promise<Answer> {
+  const { trip } = forwarding;
+  trip.attempts += 1;
+  const answer = await trip.wait("send", async () => {
+    try {
+      return await send(forwarding, proof);
+    } catch (error) {
+      if (!(error instanceof ProxyError) || error.code !== "upstream_unreachable") throw error;
+      return await send(forwarding, proof);
+    }
+  });
+  takeNote(forwarding, proof, answer);
+  return answer;
+}
+
+async function send({ enriched, inbound, trip, parts }: Forwarding, proof: Proof): Promise<Answer> {
+  if (inbound.callerLeft()) throw new CallerLeft();
+  const outgoing = authenticate(enriched, proof, () => Math.floor(parts.clock.wallMs() / 1_000));
+  trip.outcome = "unknown";
+  try {
+    const answer = await parts.send(outgoing, trip.deadlineMs);
+    trip.outcome = "answered";
+    return answer;
+  } catch (error) {
+    if (error instanceof ProxyError) trip.outcome = error.outcome;
+    throw error;
+  }
+}
+
+function takeNote({ enriched, trip, parts }: Forwarding, proof: Proof, answer: Answer): void {
+  const { environment, site, auth } = enriched.route;
+  const dateMs = parseHttpDate(valuesOf(answer.headers, "date")[0]);
+  if (dateMs !== undefined) {
+    const skewSeconds = (parts.clock.wallMs() - dateMs) / 1_000;
+    parts.report({ kind: "clock_skew_measured", environment: environment.name, skewSeconds });
+  }
+  if (answer.status !== 401) return;
+  parts.report({
+    kind: "upstream_unauthorized",
+    environment: environment.name,
+    site: site.identifier,
+    auth,
+    attempt: trip.attempts === 1 ? 1 : 2,
+    credential: proof.method === "oauth" ? proof.token.credential : undefined,
+    requestId: trip.requestId,
+    reference: trip.reference,
+    upstreamHeaders: pick(answer, parts.upstreamHeaders),
+  });
+}
+
+function pick(answer: Answer, names: readonly string[]): Record<string, string> {
+  const found = names.map((name) => [name, valuesOf(answer.headers, name).join(", ")] as const);
+  return Object.fromEntries(found.filter(([, value]) => value !== ""));
+}
+
+function reportRetry({ enriched, parts }: Forwarding, result: RetryResult): void {
+  const { environment, site } = enriched.route;
+  parts.report({ kind: "retry_finished", environment: environment.name, site: site.identifier, result });
+}

@@ -1,0 +1,117 @@
+import { describeDefect } from "../defect.ts";
+import { ProxyError } from "../errors.ts";
+import type { Admission } from "./admission.ts";
+import { CallerLeft, callerLeftStatus } from "./caller-left.ts";
+import { checkCharacters } from "./check-characters.ts";
+import { enrich } from "./enrich.ts";
+import { failureReply, toProxyError } from "./fail.ts";
+import { describeFinish, type Ending } from "./finish.ts";
+import { type ForwardParts, forward } from "./forward.ts";
+import { checkHead } from "./head.ts";
+import { headersUpstream } from "./headers.ts";
+import type { Answer, Caller, Door, Inbound } from "./messages.ts";
+import { readParameters } from "./parameters.ts";
+import { passOn } from "./pass-on.ts";
+import { chooseSite } from "./site.ts";
+import { checkOperation, resolveTarget } from "./target.ts";
+import { Trip } from "./trip.ts";
+import { peekReference, peekTraceId, readWishes } from "./wishes.ts";
+
+export interface JourneyParts extends ForwardParts {
+  /** A new, unguessable and unique id. */
+  readonly newRequestId: () => string;
+  /** `timeouts.request`. */
+  readonly requestTimeoutMs: number;
+  /** One for each environment. */
+  readonly admission: Admission;
+}
+
+/** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
+export interface Journey {
+  /** Serves one request. */
+  handle(inbound: Inbound): Promise<void>;
+  /** Answers a request that the listener itself had to refuse. */
+  refuse(caller: Caller, error: ProxyError): Promise<void>;
+}
+
+/** START READING HERE. The journey of one request: each line is a step, and any of them may end it. */
+async function travel(inbound: Inbound, door: Door, trip: Trip, parts: JourneyParts): Promise<Answer> {
+  const { environment } = door;
+  trip.enter("check_head");
+  const host = checkHead(inbound, door);
+  trip.operation = resolveTarget(inbound.target, host, door);
+  checkOperation(trip.operation, environment);
+  const wishes = readWishes(inbound.headers, parts.requestTimeoutMs);
+  trip.shorten(wishes.timeoutMs);
+  const body = await trip.wait("read_body", () => inbound.readBody(trip.deadlineMs));
+  trip.enter("read_parameters");
+  const parameters = readParameters(body);
+  trip.enter("choose_site");
+  const choice = chooseSite(environment, wishes, parameters.get("site_identifier")?.text);
+  trip.settle(choice);
+  trip.enter("enrich");
+  const headers = headersUpstream(inbound.headers, environment, trip.requestId);
+  const route = { environment, operation: trip.operation, ...choice };
+  const enriched = { route, headers, parameters: enrich(parameters, choice.site, choice.identifier) };
+  checkCharacters(enriched, parts.report);
+  return forward(enriched, inbound, trip, parts);
+}
+
+/** Opens the way through Countersign for one listener. */
+export function openJourney(parts: JourneyParts, door: Door): Journey {
+  return {
+    handle(inbound) {
+      return serve(inbound, door, parts, (trip) => {
+        admit(trip, door, parts);
+        return travel(inbound, door, trip, parts);
+      });
+    },
+    refuse(caller, error) {
+      return serve(caller, door, parts, () => Promise.reject(error));
+    },
+  };
+}
+
+/** Runs a journey, gives the caller an answer whatever happens, and reports how it ended. */
+async function serve(
+  caller: Caller,
+  door: Door,
+  parts: JourneyParts,
+  journey: (trip: Trip) => Promise<Answer>,
+): Promise<void> {
+  const trip = new Trip(parts.newRequestId(), parts.clock, parts.requestTimeoutMs);
+  trip.reference = peekReference(caller.headers);
+  trip.traceId = peekTraceId(caller.headers);
+  const ending = await journey(trip)
+    .then((answer) => deliver(answer, caller, trip))
+    .catch((error) => fail(error, caller, trip, parts));
+  if (trip.admitted) parts.admission.leave();
+  parts.report(describeFinish(ending, trip, door, caller));
+}
+
+function admit(trip: Trip, door: Door, parts: JourneyParts): void {
+  parts.admission.admit();
+  trip.admitted = true;
+  parts.report({ kind: "request_accepted", environment: door.environment.name, requestId: trip.requestId });
+}
+
+async function deliver(answer: Answer, caller: Caller, trip: Trip): Promise<Ending> {
+  await trip.wait("stream_answer", () => caller.reply(passOn(answer, trip)));
+  return { status: answer.status, by: "service", outcome: "answered", code: undefined };
+}
+
+/** Answers a failure, unless the head of the service's answer is already out: then the cut connection is the answer. */
+async function fail(error: unknown, caller: Caller, trip: Trip, parts: JourneyParts): Promise<Ending> {
+  if (error instanceof CallerLeft) {
+    return { status: callerLeftStatus, by: "countersign", outcome: trip.outcome, code: undefined };
+  }
+  if (!(error instanceof ProxyError)) {
+    parts.report({ kind: "defect", where: trip.stage, error: describeDefect(error) });
+  }
+  const failure = toProxyError(error, trip);
+  const { code, outcome, status } = failure;
+  const repliedStatus = caller.repliedStatus();
+  if (repliedStatus !== undefined) return { status: repliedStatus, by: "service", outcome, code };
+  await caller.reply(failureReply(failure, trip));
+  return { status, by: "countersign", outcome, code };
+}

@@ -1,0 +1,81 @@
+import { ProxyError } from "../errors.ts";
+import { valuesOf } from "./headers.ts";
+import type { Door, HeaderLine, Inbound } from "./messages.ts";
+
+const mostHeaderLines = 100;
+/** application/json with charset utf-8, quoted or not, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
+const jsonMediaType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*$/i;
+
+/**
+ * Checks everything about a request's head that does not depend on configuration, before its body is read.
+ * @returns the only Host value
+ * @throws ProxyError headers_too_large, malformed_request, method_not_allowed, expectation_not_supported,
+ * media_type_not_supported
+ */
+export function checkHead({ method, headers }: Pick<Inbound, "method" | "headers">, door: Pick<Door, "url">): string {
+  if (headers.length > mostHeaderLines) {
+    throw refuse(
+      "headers_too_large",
+      `The request has ${headers.length} header lines; at most ${mostHeaderLines} are read`,
+    );
+  }
+  checkMethod(method, door.url);
+  const host = checkHost(headers);
+  checkExpectation(headers);
+  checkContent(headers);
+  return host;
+}
+
+function checkMethod(method: string, url: string): void {
+  if (method === "POST") return;
+  const detail =
+    method === "CONNECT"
+      ? "An https:// URL came through the proxy setting, so Countersign sees only a tunnel and cannot sign. Set your " +
+        `base URL to ${url}.`
+      : `${method} is not used by the service; operations are called with POST.`;
+  throw new ProxyError("method_not_allowed", detail, { allow: "POST" });
+}
+
+/** Exactly one Host (RFC 9112 section 3.2). */
+function checkHost(headers: readonly HeaderLine[]): string {
+  const [host, ...more] = valuesOf(headers, "host");
+  if (host !== undefined && more.length === 0) return host;
+  throw refuse(
+    "malformed_request",
+    host === undefined ? "The Host header is missing" : "There are several Host headers",
+  );
+}
+
+function checkExpectation(headers: readonly HeaderLine[]): void {
+  const unknown = valuesOf(headers, "expect").find((value) => value.toLowerCase() !== "100-continue");
+  if (unknown !== undefined) {
+    throw refuse("expectation_not_supported", "The only expectation that can be met is 100-continue");
+  }
+}
+
+function checkContent(headers: readonly HeaderLine[]): void {
+  const coding = valuesOf(headers, "content-encoding").find((value) => value.toLowerCase() !== "identity");
+  if (coding !== undefined) {
+    throw refuse("media_type_not_supported", "The body is compressed; send it as it is, without Content-Encoding");
+  }
+  const [type, ...more] = valuesOf(headers, "content-type");
+  if (type !== undefined && more.length === 0 && jsonMediaType.test(type)) return;
+  throw refuse("media_type_not_supported", explainContentType(type, more.length > 0));
+}
+
+function explainContentType(type: string | undefined, isRepeated: boolean): string {
+  const mend = "Countersign takes application/json. Add -H 'Content-Type: application/json'";
+  if (type === undefined) return `Content-Type is missing; ${mend}`;
+  if (isRepeated) return `Content-Type was given more than once; ${mend}, once`;
+  if (/^application\/x-www-form-urlencoded\b/i.test(type)) {
+    return `Content-Type is application/x-www-form-urlencoded (curl -d sends that); ${mend}`;
+  }
+  return `Content-Type is not JSON in UTF-8; ${mend}`;
+}
+
+function refuse(
+  code: "headers_too_large" | "malformed_request" | "expectation_not_supported" | "media_type_not_supported",
+  what: string,
+): ProxyError {
+  return new ProxyError(code, `${what}.`);
+}

@@ -1,0 +1,109 @@
+import type { AuthMethod, Environment, Site } from "../environment.ts";
+
+/** One header line as received: the name in the sender's casing. */
+export type HeaderLine = readonly [name: string, value: string];
+
+/** What a request arrived on. */
+export interface Door {
+  readonly environment: Environment;
+  /** Host names accepted in origin-form, lower case, without port. */
+  readonly hosts: ReadonlySet<string>;
+  /** How callers reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
+  readonly url: string;
+}
+
+/** The caller's side of a request: what it said in its head, whether it is still there, and how to answer it. */
+export interface Caller {
+  readonly headers: readonly HeaderLine[];
+  /** Whether it closed its connection before it had its answer. */
+  callerLeft(): boolean;
+  /** The status whose head has gone out already, if any. */
+  repliedStatus(): number | undefined;
+  /**
+   * Gives the caller its answer. Resolves when it was delivered or the caller has left.
+   * @throws what the body throws, after the caller's connection was cut: it must not take a part for the whole;
+   * ProxyError upstream_bad_response when the head cannot be written
+   */
+  reply(reply: Reply): Promise<void>;
+}
+
+/** A request as it came in: its head, and the body on demand. */
+export interface Inbound extends Caller {
+  readonly method: string;
+  /** The request target exactly as on the request line. */
+  readonly target: string;
+  /**
+   * Reads the whole body, within the deadline on the monotonic clock.
+   * @throws ProxyError body_too_large, request_timeout, malformed_request
+   */
+  readBody(deadlineMs: number): Promise<Uint8Array>;
+}
+
+/** The caller's wishes, from Countersign-* headers. */
+export interface Wishes {
+  /** Countersign-Site: S… or K…. */
+  readonly site: string | undefined;
+  /** Countersign-Auth. */
+  readonly auth: AuthMethod | undefined;
+  /** Countersign-Timeout-Ms. */
+  readonly timeoutMs: number | undefined;
+  /** Countersign-Reference. */
+  readonly reference: string | undefined;
+}
+
+/** Who the request is for and how it will be authenticated. */
+export interface Route {
+  readonly environment: Environment;
+  /** Checked segments, e.g. `create_order`. */
+  readonly operation: string;
+  readonly site: Site;
+  readonly auth: AuthMethod;
+  /** K… that the caller named. */
+  readonly key: string | undefined;
+  /** What is sent as `site_identifier`. */
+  readonly identifier: string;
+}
+
+/** Complete but for the timestamp and the signature, which belong to one attempt. */
+export interface Enriched {
+  readonly route: Route;
+  readonly headers: readonly HeaderLine[];
+  /** In the order they are sent; every value as it is sent. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** One attempt, ready to be written. */
+export interface Outgoing {
+  readonly environment: Environment;
+  /** Base path and operation, e.g. `/json-api/create_order`. */
+  readonly path: string;
+  readonly headers: readonly HeaderLine[];
+  /**
+   * The body's bytes, stamped and signed for this very second; always of one length, so that it can be made anew when
+   * the connection took its time.
+   */
+  readonly render: () => Uint8Array;
+}
+
+/** An answer of the service, its head complete and its body still streaming. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: readonly HeaderLine[];
+  /** Throws ProxyError upstream_reset, upstream_bad_response or upstream_timeout when it is cut short. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Sends one request once. It never resends, and it knows whether a byte was written. The deadline, on the monotonic
+ * clock, covers the connection, the head and the body of the answer.
+ * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, each with its
+ * outcome: `unknown` once a byte was written, else `not_sent`
+ */
+export type Send = (outgoing: Outgoing, deadlineMs: number) => Promise<Answer>;
+
+/** What the caller gets: the service's answer or a failure. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: readonly HeaderLine[];
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}

@@ -1,0 +1,92 @@
+import type { Address, Environment } from "../environment.ts";
+import { ProxyError } from "../errors.ts";
+import type { Door } from "./messages.ts";
+
+/** One or more segments of plain characters: nothing that a server could decode, collapse or climb. */
+const operationPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
+/** scheme ":" "//" authority path; the authority is checked apart. */
+const absoluteForm = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)([?#].*)?$/;
+const hostAndPort = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/;
+const longestShown = 80;
+
+/** Names of this machine; a listener on loopback is always reachable by them. */
+export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * From a request target to the operation it calls. The target is only ever compared and taken apart, never resolved
+ * against a URL, so `//evil`, `/\evil` and `http://evil` can lead nowhere else.
+ * @param host the request's only Host value; its name counts in origin-form alone (RFC 9112 section 3.2)
+ * @throws ProxyError query_not_allowed, target_not_allowed
+ */
+export function resolveTarget(target: string, host: string, door: Door): string {
+  const path = target.startsWith("/") ? originPath(target, host, door) : absolutePath(target, door.environment.baseUrl);
+  if (!operationPath.test(path)) {
+    throw new ProxyError(
+      "target_not_allowed",
+      `The path ${show(target)} is not an operation: it may only have segments of A-Z a-z 0-9 _ and -.`,
+    );
+  }
+  return path.slice(1);
+}
+
+/** @throws ProxyError operation_not_allowed */
+export function checkOperation(operation: string, { name, operations }: Environment): void {
+  if (operations === "any" || operations.has(operation)) return;
+  throw new ProxyError(
+    "operation_not_allowed",
+    `The operation ${show(operation)} is not in the operations of environment ${name}.`,
+  );
+}
+
+function originPath(target: string, host: string, door: Door): string {
+  const name = hostAndPort.exec(host.toLowerCase())?.[1];
+  if (name === undefined || !door.hosts.has(name)) {
+    throw foreign(
+      `The Host ${show(host)} is not one of this listener's; add it to the listener's hosts if it should be`,
+    );
+  }
+  return withoutQuery(target);
+}
+
+/** What a client sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
+function absolutePath(target: string, baseUrl: Address): string {
+  const [, scheme, authority, path = "", rest] = absoluteForm.exec(target) ?? [];
+  if (scheme === undefined || authority === undefined) {
+    throw new ProxyError("target_not_allowed", `The request target ${show(target)} is neither a path nor an http URL.`);
+  }
+  if (authority.includes("@")) {
+    throw new ProxyError("target_not_allowed", "The request target carries user information.");
+  }
+  if (scheme.toLowerCase() !== "http" || !isAddressOf(authority.toLowerCase(), baseUrl)) {
+    throw foreign(`${show(`${scheme}://${authority}`)} is not the service of this listener's environment`);
+  }
+  if (!path.startsWith(`${baseUrl.path}/`)) {
+    throw foreign(`The path of ${show(target)} does not begin with the baseUrl's, ${baseUrl.path}`);
+  }
+  return withoutQuery(path.slice(baseUrl.path.length) + (rest ?? ""));
+}
+
+/** An absent port stands for the baseUrl's own default port: http://api/ reaches https://api/. */
+function isAddressOf(authority: string, baseUrl: Address): boolean {
+  const [, name, port] = hostAndPort.exec(authority) ?? [];
+  const defaultPort = baseUrl.scheme === "https" ? 443 : 80;
+  return name === baseUrl.host && Number(port ?? defaultPort) === baseUrl.port;
+}
+
+function withoutQuery(path: string): string {
+  if (!path.includes("?")) return path;
+  throw new ProxyError(
+    "query_not_allowed",
+    "The target has a query string; from version 3.0 on every parameter goes into the JSON body.",
+  );
+}
+
+function foreign(what: string): ProxyError {
+  return new ProxyError("target_not_allowed", `${what}.`, { status: 403 });
+}
+
+/** Foreign text, printable and short. */
+function show(text: string): string {
+  const printable = text.replace(/[^\x21-\x7e]/g, "?");
+  return printable.length <= longestShown ? printable : `${printable.slice(0, longestShown)}…`;
+}

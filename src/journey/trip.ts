@@ -1,0 +1,82 @@
+import type { Clock } from "../clock.ts";
+import type { AuthMethod } from "../environment.ts";
+import type { Outcome } from "../errors.ts";
+
+/** Where a request is on its way: the names that logs and `/status` show. */
+export type Stage =
+  | "admit"
+  | "check_head"
+  | "read_body"
+  | "read_parameters"
+  | "choose_site"
+  | "enrich"
+  | "await_token"
+  | "send"
+  | "stream_answer";
+
+/** What is known of one request so far. The steps of the journey fill it in; its end is reported from it. */
+export class Trip {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly #clock: Clock;
+  stage: Stage = "admit";
+  admitted = false;
+  traceId: string | undefined;
+  reference: string | undefined;
+  operation: string | undefined;
+  site: string | undefined;
+  auth: AuthMethod | undefined;
+  /** On the monotonic clock. */
+  deadlineMs: number;
+  /** How many times it was handed to the service's connection for an answer. */
+  attempts = 0;
+  /** Over all attempts together, as far as known by now. */
+  outcome: Outcome = "not_sent";
+  upstreamMs: number | undefined;
+  /** Waiting for anyone else: the caller, the login host, the service. */
+  #waitedMs = 0;
+
+  constructor(requestId: string, clock: Clock, timeoutMs: number) {
+    this.requestId = requestId;
+    this.#clock = clock;
+    this.startedMs = clock.nowMs();
+    this.deadlineMs = this.startedMs + timeoutMs;
+  }
+
+  /** The caller gives it less time than `timeouts.request`. */
+  shorten(timeoutMs: number | undefined): void {
+    if (timeoutMs !== undefined) this.deadlineMs = this.startedMs + timeoutMs;
+  }
+
+  /** Who it is for is known. */
+  settle({ site, auth }: { site: { identifier: string }; auth: AuthMethod }): void {
+    this.site = site.identifier;
+    this.auth = auth;
+  }
+
+  /** Moves on to the next step. */
+  enter(stage: Stage): void {
+    this.stage = stage;
+  }
+
+  /** Enters a stage that waits for somebody else, whose time is not the proxy's own. */
+  async wait<Value>(stage: Stage, promise: () => Promise<Value>): Promise<Value> {
+    this.stage = stage;
+    const startedMs = this.#clock.nowMs();
+    try {
+      return await promise();
+    } finally {
+      const tookMs = this.#clock.nowMs() - startedMs;
+      this.#waitedMs += tookMs;
+      if (stage === "send" || stage === "stream_answer") this.upstreamMs = (this.upstreamMs ?? 0) + tookMs;
+    }
+  }
+
+  durationMs(): number {
+    return this.#clock.nowMs() - this.startedMs;
+  }
+
+  overheadMs(): number {
+    return Math.max(0, this.durationMs() - this.#waitedMs);
+  }
+}

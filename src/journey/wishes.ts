@@ -1,0 +1,60 @@
+import { ProxyError } from "../errors.ts";
+import { valuesOf } from "./headers.ts";
+import type { HeaderLine, Wishes } from "./messages.ts";
+
+const shortestTimeoutMs = 100;
+const reference = /^[A-Za-z0-9._-]{1,64}$/;
+
+/**
+ * Reads the caller's Countersign-* headers.
+ * @param longestTimeoutMs `timeouts.request`
+ * @throws ProxyError malformed_request
+ */
+export function readWishes(headers: readonly HeaderLine[], longestTimeoutMs: number): Wishes {
+  return {
+    site: readOnce(headers, "countersign-site"),
+    auth: readAuth(readOnce(headers, "countersign-auth")),
+    timeoutMs: readTimeoutMs(readOnce(headers, "countersign-timeout-ms"), longestTimeoutMs),
+    reference: readReference(headers),
+  };
+}
+
+/** The reference alone, when it is well-formed: a failure before the wishes are read still echoes it. */
+export function peekReference(headers: readonly HeaderLine[]): string | undefined {
+  const [value, ...more] = valuesOf(headers, "countersign-reference");
+  return value !== undefined && more.length === 0 && reference.test(value) ? value : undefined;
+}
+
+/** The trace-id of `traceparent` (W3C Trace Context), for the log. */
+export function peekTraceId(headers: readonly HeaderLine[]): string | undefined {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(valuesOf(headers, "traceparent")[0] ?? "")?.[1];
+}
+
+function readReference(headers: readonly HeaderLine[]): string | undefined {
+  const value = readOnce(headers, "countersign-reference");
+  if (value === undefined || reference.test(value)) return value;
+  throw malformed("Countersign-Reference must be 1 to 64 of A-Z a-z 0-9 . _ -");
+}
+
+function readAuth(value: string | undefined): Wishes["auth"] {
+  if (value === undefined || value === "oauth" || value === "hmac") return value;
+  throw malformed("Countersign-Auth must be oauth or hmac");
+}
+
+function readTimeoutMs(value: string | undefined, longestMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+  if (ms >= shortestTimeoutMs && ms <= longestMs) return ms;
+  throw malformed(`Countersign-Timeout-Ms must be a whole number from ${shortestTimeoutMs} to ${longestMs}`);
+}
+
+/** A header given twice is two wishes; which one counts cannot be known. */
+function readOnce(headers: readonly HeaderLine[], name: string): string | undefined {
+  const [value, ...more] = valuesOf(headers, name);
+  if (more.length > 0) throw malformed(`The header ${name} was given ${more.length + 1} times; send it once`);
+  return value;
+}
+
+function malformed(what: string): ProxyError {
+  return new ProxyError("malformed_request", `${what}.`);
+}

@@ -1,0 +1,75 @@
+import { createMemoryRefreshLock } from "../adapters/memory/refresh-lock.ts";
+import { createMemoryTokenStore } from "../adapters/memory/token-store.ts";
+import type { Config } from "../config/config.ts";
+import type { CredentialSet, Environment } from "../environment.ts";
+import type { Report } from "../events.ts";
+import { CachedSource } from "../tokens/cached-source.ts";
+import { Conduct } from "../tokens/conduct.ts";
+import { CredentialsSource, type Member } from "../tokens/credentials.ts";
+import type { PostForm } from "../tokens/endpoint.ts";
+import { cacheKey } from "../tokens/key.ts";
+import type { TokenSource } from "../tokens/source.ts";
+import { drawThresholds } from "../tokens/token.ts";
+import { Unauthorized } from "../tokens/unauthorized.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** The token wing, furnished. */
+export interface Tokens {
+  /** The tokens of the sets configured at a site. */
+  readonly tokensOf: (environment: string, owner: string) => TokenSource;
+  /** Fetches first tokens in the background. */
+  warm(): void;
+  close(): void;
+}
+
+export function openTokens(
+  config: Config,
+  postFormOf: (environment: Environment) => PostForm,
+  report: Report,
+  { clock, random }: Surroundings,
+): Tokens {
+  const store = createMemoryTokenStore(clock);
+  const lock = createMemoryRefreshLock();
+  const thresholds = drawThresholds(random);
+  const sources = new Map<string, CredentialsSource>();
+
+  const openMember = (environment: Environment, post: PostForm, set: CredentialSet): Member => {
+    const key = cacheKey(`${environment.authUrl.origin}${environment.authUrl.path}`, set);
+    const conduct = new Conduct(clock, random);
+    const parts = { environment: environment.name, set, key, store, lock, post, conduct, clock, random, report };
+    return { set, source: new CachedSource(parts, thresholds), unauthorized: new Unauthorized(clock) };
+  };
+
+  for (const environment of config.environments.values()) {
+    const post = postFormOf(environment);
+    for (const { identifier, credentials } of environment.sites.values()) {
+      if (credentials?.owner !== identifier) continue;
+      const [first, ...rest] = credentials.sets;
+      const members: [Member, ...Member[]] = [
+        openMember(environment, post, first),
+        ...rest.map((set) => openMember(environment, post, set)),
+      ];
+      const { tokenMs: tokenTimeoutMs } = config.timeouts;
+      const parts = { environment: environment.name, owner: identifier, members, tokenTimeoutMs, clock, report };
+      sources.set(keyOf(environment.name, identifier), new CredentialsSource(parts));
+    }
+  }
+
+  return {
+    tokensOf(environment, owner) {
+      const source = sources.get(keyOf(environment, owner));
+      if (source === undefined) throw new Error("every site with credentials has a source");
+      return source;
+    },
+    warm() {
+      for (const source of sources.values()) source.warm();
+    },
+    close() {
+      for (const source of sources.values()) source.close();
+    },
+  };
+}
+
+function keyOf(environment: string, owner: string): string {
+  return `${environment} ${owner}`;
+}
