@@ -29,6 +29,6 @@ function refuse(name: string, position: number): ProxyError {
   return new ProxyError(
     "character_not_allowed",
     `The value of parameter ${showName(name)} has a character at position ${position} that must not be signed: with ` +
-      "HMAC only A-Z a-z 0-9 - _ and . are allowed, and no spaces. Nothing was sent.",
+      "HMAC only A-Z a-z 0-9 - _ and . are allowed, and no spaces.",
   );
 }

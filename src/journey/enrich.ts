@@ -43,7 +43,7 @@ function writeOut(name: string, { kind, text }: Parameter): string {
   const expanded = expandNumber(text);
   if (expanded !== undefined) return expanded;
   const what = `The number of parameter ${showName(name)} takes more than 64 digits when written without an exponent`;
-  throw new ProxyError("number_out_of_range", `${what}; send it as a string if it is meant. Nothing was sent.`);
+  throw new ProxyError("number_out_of_range", `${what}; send it as a string if it is meant.`);
 }
 
 function writeAmount(name: string, text: string): string {
@@ -52,7 +52,7 @@ function writeAmount(name: string, text: string): string {
   throw new ProxyError(
     "decimal_invalid",
     `The parameter ${showName(name)} is an amount: a number, or a string of digits like "10.50". No digit but 0 may ` +
-      "follow the second one after the point, because nothing is rounded. Nothing was sent.",
+      "follow the second one after the point, because nothing is rounded.",
   );
 }
 
@@ -61,6 +61,6 @@ function checkVersion(version: string | undefined, site: Pick<Site, "identifier"
   throw new ProxyError(
     "version_mismatch",
     `The body's version is not ${site.version}, which is configured for site ${site.identifier}. Leave version out, or ` +
-      `send "${site.version}". Nothing was sent.`,
+      `send "${site.version}".`,
   );
 }

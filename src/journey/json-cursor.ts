@@ -69,10 +69,7 @@ export class JsonCursor {
   /** The refusal of this text, body_not_json; to be thrown. */
   fail(what: string, at = this.#at): ProxyError {
     const end = at < this.#text.length ? "" : ", where the body ends";
-    return new ProxyError(
-      "body_not_json",
-      `The body is not JSON: ${what} at character ${this.characterAt(at)}${end}. Nothing was sent.`,
-    );
+    return new ProxyError("body_not_json", `The body is not JSON: ${what} at character ${this.characterAt(at)}${end}.`);
   }
 
   #skipWhile(isWanted: (unit: number) => boolean): void {

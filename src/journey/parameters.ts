@@ -103,5 +103,5 @@ function refuse(
   code: "body_not_json" | "duplicate_parameter" | "name_not_allowed" | "null_value" | "nested_value",
   what: string,
 ): ProxyError {
-  return new ProxyError(code, `${what}. Nothing was sent.`);
+  return new ProxyError(code, `${what}.`);
 }

@@ -37,5 +37,5 @@ function findBadByte(body: Uint8Array): number {
 }
 
 function refuse(what: string): ProxyError {
-  return new ProxyError("body_not_json", `${what}. Nothing was sent.`);
+  return new ProxyError("body_not_json", `${what}.`);
 }

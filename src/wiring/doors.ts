@@ -50,7 +50,7 @@ export function openDoors(config: Config, parts: Pick<JourneyParts, "clock" | "r
 /** What a listener's requests belong to, and by which names it may be called. */
 function describeDoor({ bind, environment: name, hosts }: ListenerConfig, config: Config): Door {
   const environment = known(config.environments.get(name));
-  const own = bind.kind === "tcp" ? [bind.host.includes(":") ? `[${bind.host}]` : bind.host] : [];
+  const own = bind.kind === "tcp" && bind.host !== "" ? [bind.host.includes(":") ? `[${bind.host}]` : bind.host] : [];
   return {
     environment,
     hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),

@@ -13,7 +13,9 @@ const socketMode = 0o660;
  */
 export async function listen(server: Server, bind: Bind): Promise<Bind> {
   if (bind.kind === "unix") await removeStale(bind.path);
-  server.listen(bind.kind === "unix" ? { path: bind.path } : { host: bind.host, port: bind.port });
+  server.listen(
+    bind.kind === "unix" ? { path: bind.path } : { port: bind.port, ...(bind.host === "" ? {} : { host: bind.host }) },
+  );
   await once(server, "listening");
   if (bind.kind === "unix") {
     await chmod(bind.path, socketMode);

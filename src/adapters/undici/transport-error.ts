@@ -46,7 +46,7 @@ function describeUnreachable(code: string): string {
     case "UND_ERR_SOCKET":
       return `The service closed the connection while it was being set up (${code}).`;
     default:
-      return /CERT|TLS|SSL|EPROTO|SIGNED|ISSUER|ALTNAME/.test(code)
+      return /CERT|TLS|SSL|EPROTO|SIGNED|ISSUER|ALTNAME|VERIFY/.test(code)
         ? `The service's TLS certificate or protocol is not acceptable (${code}); see tls.caFile for a private CA.`
         : `No connection to the service (${code}).`;
   }

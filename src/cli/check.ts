@@ -1,0 +1,41 @@
+import { Command } from "commander";
+import { explain, routes } from "../config/explain.ts";
+import { loadConfig } from "../config/load.ts";
+import { formatProblems } from "../config/print-problems.ts";
+import { toYaml } from "../config/to-yaml.ts";
+import { exitCodes } from "./command.ts";
+import { configOption, loadOrRefuse } from "./load.ts";
+import { paint, print, printJson } from "./terminal.ts";
+
+interface Options {
+  readonly config: string;
+  readonly json?: boolean;
+}
+
+export function createCommand(): Command {
+  return new Command("check")
+    .description("Check a configuration with everything it names, and print what is in force, secrets masked.")
+    .requiredOption(...configOption)
+    .option("--json", "print the result as JSON")
+    .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options.config)));
+}
+
+async function checkForPeople(file: string): Promise<void> {
+  const { config, warnings } = await loadOrRefuse(file);
+  print(toYaml(explain(config)));
+  for (const route of routes(config)) print(`${paint("green", "ok")}  ${route}`);
+  if (warnings.length === 0) return;
+  print(`\n${paint("yellow", `${warnings.length} warning${warnings.length === 1 ? "" : "s"}`)}`);
+  print(formatProblems(file, warnings));
+}
+
+async function checkAsJson(file: string): Promise<void> {
+  const loaded = await loadConfig(file);
+  if (loaded.kind === "refused") {
+    printJson({ valid: false, problems: loaded.problems });
+    process.exitCode = exitCodes.usage;
+    return;
+  }
+  const { config, warnings } = loaded;
+  printJson({ valid: true, hash: config.hash, routes: routes(config), warnings, configuration: explain(config) });
+}

@@ -1,0 +1,121 @@
+import { Command } from "commander";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config/config.ts";
+import type { Environment } from "../environment.ts";
+import { Admission } from "../journey/admission.ts";
+import { openJourney } from "../journey/handle.ts";
+import type { HeaderLine, Inbound, Outgoing, Reply } from "../journey/messages.ts";
+import { Secret } from "../secret.ts";
+import type { TokenSource } from "../tokens/source.ts";
+import { exitCodes, usageFailure } from "./command.ts";
+import { configOption, loadOrRefuse } from "./load.ts";
+import { print, printJson, readStandardInput } from "./terminal.ts";
+
+interface Options {
+  readonly config: string;
+  readonly environment?: string;
+  readonly operation: string;
+  readonly site?: string;
+  readonly auth?: string;
+  readonly json?: boolean;
+}
+
+export function createCommand(): Command {
+  return new Command("preview")
+    .description("Print the exact request that a body on standard input would become; nothing is sent.")
+    .requiredOption(...configOption)
+    .option("--environment <name>", "environment; not needed where there is only one")
+    .option("--operation <name>", "operation to call", "create_order")
+    .option("--site <identifier>", "S… or K…, as in the header Countersign-Site")
+    .option("--auth <method>", "oauth or hmac, as in the header Countersign-Auth")
+    .option("--json", "print the request as JSON")
+    .action(preview);
+}
+
+/** The real journey, with nobody at its end: what would be sent is printed instead. */
+async function preview(options: Options): Promise<void> {
+  const { config } = await loadOrRefuse(options.config);
+  const environment = pickEnvironment(config, options.environment);
+  const body = await readStandardInput();
+  let outgoing: Outgoing | undefined;
+  let refusal: Reply | undefined;
+  const parts = {
+    clock: systemClock,
+    report: () => {},
+    tokensOf: () => maskedTokens,
+    upstreamHeaders: [],
+    newRequestId: () => "preview",
+    requestTimeoutMs: config.timeouts.requestMs,
+    admission: new Admission(1),
+    async send(attempt: Outgoing) {
+      outgoing = attempt;
+      return { status: 200, headers: [], body: nothing() };
+    },
+  };
+  const door = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
+  await openJourney(parts, door).handle(
+    describeInbound(options, body, (reply) => {
+      refusal = reply;
+    }),
+  );
+  if (outgoing !== undefined) printOutgoing(outgoing, options.json === true);
+  else if (refusal !== undefined) printRefusal(refusal, options.json === true);
+}
+
+function pickEnvironment({ environments }: Config, wanted: string | undefined): Environment {
+  const [only, ...others] = environments.values();
+  const environment = wanted === undefined && others.length === 0 ? only : environments.get(wanted ?? "");
+  if (environment !== undefined) return environment;
+  throw usageFailure(`Name the environment with --environment: ${[...environments.keys()].join(" or ")}.`);
+}
+
+function describeInbound(
+  { operation, site, auth }: Options,
+  body: Uint8Array,
+  onReply: (reply: Reply) => void,
+): Inbound {
+  const headers: HeaderLine[] = [
+    ["host", "localhost"],
+    ["content-type", "application/json"],
+  ];
+  if (site !== undefined) headers.push(["countersign-site", site]);
+  if (auth !== undefined) headers.push(["countersign-auth", auth]);
+  return {
+    method: "POST",
+    target: `/${operation}`,
+    headers,
+    readBody: async () => body,
+    callerLeft: () => false,
+    repliedStatus: () => undefined,
+    reply: async (reply) => onReply(reply),
+  };
+}
+
+const token = { secret: new Secret("[token]"), credential: "preview", issue: 1, issuedAtMs: 0, lifetimeMs: 0 };
+const maskedTokens: TokenSource = {
+  get: async () => token,
+  accepted: () => {},
+  replace: async () => undefined,
+  refusedAgain: () => {},
+};
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function printOutgoing({ environment, path, headers, render }: Outgoing, asJson: boolean): void {
+  const body = Buffer.from(render()).toString("utf8");
+  const url = `${environment.baseUrl.origin}${path}`;
+  if (asJson) {
+    printJson({ method: "POST", url, headers: Object.fromEntries(headers), body });
+    return;
+  }
+  print(`POST ${url}`);
+  for (const [name, value] of headers) print(`${name}: ${value}`);
+  print(`content-length: ${Buffer.byteLength(body)}\n\n${body}`);
+}
+
+function printRefusal({ body }: Reply, asJson: boolean): void {
+  const problem = JSON.parse(Buffer.from(body as Uint8Array).toString("utf8"));
+  if (asJson) printJson(problem);
+  else print(`${problem.status} ${problem.code}: ${problem.detail}`);
+  process.exitCode = exitCodes.no;
+}

@@ -1,0 +1,51 @@
+import { Command, CommanderError } from "commander";
+import { describeDefect } from "../defect.ts";
+import { version } from "../version.ts";
+import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
+import { printError } from "./terminal.ts";
+
+/** Loaded only when it is called, so that `serve` starts without the others' dependencies. */
+const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
+  serve: () => import("./serve.ts"),
+  check: () => import("./check.ts"),
+  sign: () => import("./sign.ts"),
+  verify: () => import("./verify.ts"),
+  preview: () => import("./preview.ts"),
+  token: () => import("./token.ts"),
+  schema: () => import("./schema.ts"),
+  simulate: () => import("./simulate.ts"),
+  demo: () => import("./demo.ts"),
+};
+
+/**
+ * Runs one command line.
+ * @returns the exit code: 0 yes, 1 no, 2 usage or configuration, 70 a defect
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  const program = new Command("countersign")
+    .description("Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.")
+    .version(version)
+    .exitOverride();
+  const wanted = commands[args[0] ?? ""];
+  const loaders = wanted === undefined ? Object.values(commands) : [wanted];
+  for (const load of loaders) {
+    const { createCommand } = await load();
+    program.addCommand(createCommand().copyInheritedSettings(program));
+  }
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return Number(process.exitCode ?? exitCodes.ok);
+  } catch (error) {
+    return explainExit(error);
+  }
+}
+
+function explainExit(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof CommandFailure) {
+    printError(error.message);
+    return error.exitCode;
+  }
+  printError(`A defect in countersign: ${describeDefect(error)}`);
+  return exitCodes.defect;
+}

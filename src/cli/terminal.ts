@@ -1,0 +1,35 @@
+import { styleText } from "node:util";
+
+/** Writes a line for the person or program that called the command. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, 2));
+}
+
+export function printError(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Colours for terminals alone; never where output goes to a file or NO_COLOR is set. */
+export function paint(style: Style, text: string): string {
+  const isWanted = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+  return isWanted ? styleText(style, text) : text;
+}
+
+/** Everything on standard input, at most 1 MiB. */
+export async function readStandardInput(): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of process.stdin) {
+    const bytes = Buffer.from(chunk);
+    length += bytes.length;
+    if (length > 1_048_576) break;
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}

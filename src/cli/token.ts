@@ -1,0 +1,83 @@
+import { Command } from "commander";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config/config.ts";
+import type { Environment } from "../environment.ts";
+import { requestToken, type TokenAnswer } from "../tokens/endpoint.ts";
+import { openUpstreams } from "../wiring/upstreams.ts";
+import { exitCodes, usageFailure } from "./command.ts";
+import { configOption, loadOrRefuse } from "./load.ts";
+import { paint, print, printJson } from "./terminal.ts";
+
+interface Options {
+  readonly config: string;
+  readonly environment?: string;
+  readonly site?: string;
+  readonly json?: boolean;
+}
+
+interface Fetched {
+  readonly environment: string;
+  readonly credential: string;
+  readonly result: TokenAnswer["kind"];
+  readonly status: number | undefined;
+  readonly lifetimeSeconds: number | undefined;
+  readonly token: string | undefined;
+}
+
+export function createCommand(): Command {
+  return new Command("token")
+    .description("Fetch a token for each configured credential set and show it masked; it is not kept.")
+    .requiredOption(...configOption)
+    .option("--environment <name>", "only this environment's sets")
+    .option("--site <identifier>", "only the sets configured at this site")
+    .option("--json", "print the results as JSON")
+    .action(fetchTokens);
+}
+
+async function fetchTokens(options: Options): Promise<void> {
+  const { config } = await loadOrRefuse(options.config);
+  const wanted = pickSets(config, options);
+  if (wanted.length === 0) throw usageFailure("No credential set matches --environment and --site.");
+  const upstreams = openUpstreams(config, systemClock);
+  const fetched: Fetched[] = [];
+  for (const { environment, set } of wanted) {
+    const answer = await requestToken(upstreams.postFormOf(environment), set, () => systemClock.wallMs());
+    fetched.push(describe(environment.name, set.label, answer));
+  }
+  await upstreams.close();
+  if (options.json) printJson(fetched);
+  else for (const each of fetched) print(formatFetched(each));
+  if (fetched.some(({ result }) => result !== "issued")) process.exitCode = exitCodes.no;
+}
+
+function pickSets(config: Config, { environment: only, site }: Options) {
+  const environments: Environment[] = [...config.environments.values()].filter(
+    ({ name }) => only === undefined || name === only,
+  );
+  return environments.flatMap((environment) =>
+    [...environment.sites.values()]
+      .filter(
+        ({ identifier, credentials }) =>
+          credentials?.owner === identifier && (site === undefined || site === identifier),
+      )
+      .flatMap(({ credentials }) => (credentials?.sets ?? []).map((set) => ({ environment, set }))),
+  );
+}
+
+function describe(environment: string, credential: string, answer: TokenAnswer): Fetched {
+  const grant = answer.kind === "issued" ? answer.grant : undefined;
+  return {
+    environment,
+    credential,
+    result: answer.kind,
+    status: "status" in answer ? answer.status : undefined,
+    lifetimeSeconds: grant === undefined ? undefined : grant.lifetimeMs / 1_000,
+    token: grant === undefined ? undefined : `[${grant.secret.length} characters]`,
+  };
+}
+
+function formatFetched({ environment, credential, result, status, lifetimeSeconds, token }: Fetched): string {
+  const name = `${environment} ${credential}`;
+  if (result === "issued") return `${paint("green", "ok")}   ${name}: a token ${token}, valid for ${lifetimeSeconds} s`;
+  return `${paint("red", "no")}   ${name}: ${result}${status === undefined ? "" : ` (${status})`}`;
+}

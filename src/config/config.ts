@@ -1,0 +1,36 @@
+import type { Bind } from "../bind.ts";
+import type { Environment } from "../environment.ts";
+
+/** A listener for applications; everything that arrives on it belongs to one environment. */
+export interface ListenerConfig {
+  readonly bind: Bind;
+  /** A key of `environments`. */
+  readonly environment: string;
+  /** Host names accepted beside the loopback names, the bind address and the baseUrl's host; lower case. */
+  readonly hosts: readonly string[];
+}
+
+/** What the configuration file becomes: checked in full, defaults filled in, secrets loaded. Durations in ms. */
+export interface Config {
+  readonly listeners: readonly ListenerConfig[];
+  /** /livez, /readyz, /metrics. */
+  readonly admin: Bind;
+  /** /status. */
+  readonly status: Bind;
+  readonly environments: ReadonlyMap<string, Environment>;
+  readonly tokens: { readonly cache: "memory" };
+  readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly tokenMs: number };
+  readonly limits: {
+    readonly inFlightPerEnvironment: number;
+    readonly connections: number;
+    readonly bodyBytes: number;
+  };
+  readonly log: { readonly level: LogLevel; readonly upstreamHeaders: readonly string[] };
+  /** What `/readyz` waits for. */
+  readonly readiness: "listening" | "token";
+  readonly drain: { readonly minMs: number };
+  /** SHA-256 over the effective configuration, secrets by fingerprint; the first 12 hex digits. */
+  readonly hash: string;
+}
+
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";

@@ -1,0 +1,89 @@
+import { describeBind } from "../bind.ts";
+import type { Credentials, Environment, Site } from "../environment.ts";
+import type { Config } from "./config.ts";
+
+/** Where each listener leads, one line each. */
+export function routes({ listeners, environments }: Config): string[] {
+  return listeners.map(({ bind, environment: name }) => {
+    const environment = environments.get(name);
+    if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
+    const { origin, path } = environment.baseUrl;
+    return `${describeBind(bind)} leads to ${name}: ${origin}${path} (${listOperations(environment).join(", ")})`;
+  });
+}
+
+/** The effective configuration for people: every default filled in, every secret masked. */
+export function explain(config: Config): object {
+  const { listeners, admin, status, environments, timeouts, ...rest } = config;
+  return {
+    listeners: listeners.map(({ bind, environment, hosts }) => ({ bind: describeBind(bind), environment, hosts })),
+    admin: { bind: describeBind(admin) },
+    status: { bind: describeBind(status) },
+    environments: Object.fromEntries(
+      [...environments].map(([name, environment]) => [name, explainEnvironment(environment)]),
+    ),
+    tokens: rest.tokens,
+    timeouts: {
+      request: duration(timeouts.requestMs),
+      connect: duration(timeouts.connectMs),
+      token: duration(timeouts.tokenMs),
+    },
+    limits: rest.limits,
+    log: rest.log,
+    readiness: rest.readiness,
+    drain: { minSeconds: rest.drain.minMs / 1_000 },
+  };
+}
+
+function explainEnvironment(environment: Environment): object {
+  const { baseUrl, authUrl, defaultSite, sites, forwardHeaders, via, tls } = environment;
+  return {
+    baseUrl: `${baseUrl.origin}${baseUrl.path}`,
+    authUrl: `${authUrl.origin}${authUrl.path}`,
+    operations: listOperations(environment),
+    defaultSite,
+    sites: Object.fromEntries([...sites].map(([identifier, site]) => [identifier, explainSite(site)])),
+    forwardHeaders,
+    via,
+    tls: { privateCa: tls.ca !== undefined, clientCertificate: tls.cert !== undefined },
+  };
+}
+
+function explainSite(site: Site): object {
+  const { identifier, parent, version, auth, identifyBy, characters, exempt, decimals, keys, defaultKey, credentials } =
+    site;
+  return {
+    ...(parent === undefined ? {} : { parent }),
+    version,
+    auth,
+    ...(credentials === undefined ? {} : { credentials: explainCredentials(credentials, identifier) }),
+    ...(keys.length === 0
+      ? {}
+      : {
+          keys: keys.map((key) => ({
+            identifier: key.identifier,
+            version: key.version,
+            secret: key.secret,
+            default: key === defaultKey,
+          })),
+          identifyBy,
+          characters,
+          exempt: [...exempt],
+        }),
+    ...(decimals.size === 0 ? {} : { decimals: [...decimals] }),
+  };
+}
+
+/** A child that uses its parent's sets says so instead of repeating them. */
+function explainCredentials({ owner, sets }: Credentials, site: string): object | string {
+  if (owner !== site) return `those of ${owner}`;
+  return sets.map(({ name, clientId, clientSecret, audience }) => ({ name, clientId, clientSecret, audience }));
+}
+
+function listOperations({ operations }: Environment): readonly string[] {
+  return operations === "any" ? ["*"] : [...operations];
+}
+
+function duration(ms: number): string {
+  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+}

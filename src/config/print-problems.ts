@@ -1,0 +1,15 @@
+import type { Problem } from "./problem.ts";
+
+/** Problems for a terminal: a line that says where and what, then what was found and how to mend it. */
+export function formatProblems(file: string, problems: readonly Problem[]): string {
+  return problems
+    .toSorted((a, b) => a.line - b.line || a.column - b.column)
+    .map(({ path, line, column, message, found, mend }) => {
+      const where = `${file}:${line}:${column}`;
+      const lines = [`${where}  ${path === "" ? message : `${path}: ${message}`}`];
+      if (found !== undefined && found !== "") lines.push(`    found  ${found}`);
+      lines.push(`    mend   ${mend}`);
+      return lines.join("\n");
+    })
+    .join("\n");
+}

@@ -1,0 +1,34 @@
+/** Where in the configuration: keys and list positions. */
+export type Path = readonly (string | number)[];
+
+/** Something wrong with the configuration, or worth a warning. It never holds a secret. */
+export interface Problem {
+  /** As in `environments.sandbox.sites.S1.credentials[0].audience`; empty for the file itself. */
+  readonly path: string;
+  /** From 1, in the YAML file. */
+  readonly line: number;
+  readonly column: number;
+  /** What is wrong, as a clause. */
+  readonly message: string;
+  /** What stands there, where that can be shown. */
+  readonly found: string | undefined;
+  /** What to do about it. */
+  readonly mend: string;
+}
+
+/** A problem before its place in the file is looked up. */
+export interface Finding {
+  readonly path: Path;
+  readonly message: string;
+  readonly mend: string;
+  /** Overrides what is shown as found; `hidden` where a secret may stand. */
+  readonly found?: string | "hidden";
+}
+
+/** `["sites", "S1", "keys", 0]` as `sites.S1.keys[0]`. */
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    return text === "" ? part : `${text}.${part}`;
+  }, "");
+}

@@ -1,0 +1,16 @@
+import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
+import { createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { describeRefreshLock } from "./refresh-lock.ts";
+import { describeTokenStore } from "./token-store.ts";
+
+describeTokenStore("memory", async () => {
+  const clock = new FakeClock();
+  const store = createMemoryTokenStore(clock);
+  return { one: store, other: store, pass: (ms) => clock.advance(ms) };
+});
+
+describeRefreshLock("memory", async () => {
+  const lock = createMemoryRefreshLock();
+  return { one: lock, other: lock };
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import type { Lease, RefreshLock } from "../../src/tokens/lock.ts";
+
+/** A lock under test, seen by two holders. */
+export interface LockUnderTest {
+  readonly one: RefreshLock;
+  readonly other: RefreshLock;
+}
+
+/** What every refresh lock promises; the same suite runs on each of them. */
+export function describeRefreshLock(name: string, open: () => Promise<LockUnderTest>): void {
+  const acquire = async (lock: RefreshLock, key = "key"): Promise<Lease> => {
+    const lease = await lock.tryAcquire(key);
+    if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
+    return lease;
+  };
+
+  describe(`a refresh lock (${name})`, () => {
+    it("is held by one at a time, and told so at once", async () => {
+      const { one, other } = await open();
+      const lease = await acquire(one);
+      expect(await other.tryAcquire("key")).toBe("held");
+      expect(await one.tryAcquire("key")).toBe("held");
+      await lease.release();
+    });
+
+    it("is free again after its release", async () => {
+      const { one, other } = await open();
+      await (await acquire(one)).release();
+      await (await acquire(other)).release();
+    });
+
+    it("keeps keys apart", async () => {
+      const { one, other } = await open();
+      const leases = [await acquire(one, "key-1"), await acquire(other, "key-2")];
+      for (const lease of leases) await lease.release();
+    });
+
+    it("is not taken from the next holder by a second release", async () => {
+      const { one, other } = await open();
+      const first = await acquire(one);
+      await first.release();
+      const second = await acquire(other);
+      await first.release();
+      expect(await one.tryAcquire("key")).toBe("held");
+      await second.release();
+    });
+
+    it("has one winner among many who try together", async () => {
+      const { one, other } = await open();
+      const tried = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : other).tryAcquire("key")),
+      );
+      const won = tried.filter((lease) => typeof lease !== "string");
+      expect(won).toHaveLength(1);
+      expect(tried.filter((lease) => lease === "held")).toHaveLength(19);
+      for (const lease of won) if (typeof lease !== "string") await lease.release();
+    });
+  });
+}

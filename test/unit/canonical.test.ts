@@ -1,0 +1,193 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Secret } from "../../src/secret.ts";
+import { stringToSign } from "../../src/signing/canonical.ts";
+import { sign, verify } from "../../src/signing/hmac.ts";
+
+const exempt = new Set(["format", "signature", "call"]);
+const none = new Set<string>();
+
+describe("the published example (spec 5.2)", () => {
+  const parameters = new Map([
+    ["version", "3.0"],
+    ["site_identifier", "MySiteID"],
+    ["timestamp", "1582149833"],
+    ["hello", "world"],
+    ["foo", "bar"],
+    ["format", "json"],
+  ]);
+  const text = "foobarhelloworldsite_identifierMySiteIDtimestamp1582149833version3.0";
+  const signature = "7986b4e59c15cd22fd496113c916f9739f619778812bf9ab8943af80749aadcc";
+  const secret = new Secret("abc123");
+
+  it("is signed as published", () => {
+    expect(stringToSign(parameters, exempt)).toBe(text);
+    expect(sign(text, secret)).toBe(signature);
+  });
+
+  it("is verified, and nothing that differs from it", () => {
+    expect(verify(text, secret, signature)).toBe(true);
+    const wrong = [
+      signature.toUpperCase(),
+      `${signature.slice(0, -1)}d`,
+      `8${signature.slice(1)}`,
+      signature.slice(0, -1),
+      `${signature}0`,
+      ` ${signature}`,
+      signature.replace("7", "\uFF17"),
+      "é".repeat(32),
+      "",
+    ];
+    for (const other of wrong) expect(verify(text, secret, other), other).toBe(false);
+    expect(verify(`${text} `, secret, signature)).toBe(false);
+    expect(verify(text, new Secret("abc124"), signature)).toBe(false);
+  });
+});
+
+describe("sign", () => {
+  it.each([
+    ["the empty text", "key", "", "5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0"],
+    [
+      "RFC 4231 test case 2",
+      "Jefe",
+      "what do ya want for nothing?",
+      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+    ],
+  ])("is HMAC-SHA256: %s", (_, key, text, signature) => {
+    expect(sign(text, new Secret(key))).toBe(signature);
+  });
+
+  it("signs the UTF-8 bytes", () => {
+    expect(sign("é", new Secret("k"))).toBe(sign(Buffer.from([0xc3, 0xa9]).toString("utf8"), new Secret("k")));
+    expect(sign("é", new Secret("k"))).not.toBe(sign("e\u0301", new Secret("k")));
+  });
+});
+
+describe("the string to sign", () => {
+  it.each([
+    ["nothing", [], ""],
+    [
+      "name, then value",
+      [
+        ["b", "2"],
+        ["a", "1"],
+      ],
+      "a1b2",
+    ],
+    [
+      "no separators, empty values too",
+      [
+        ["b", ""],
+        ["a", ""],
+      ],
+      "ab",
+    ],
+    [
+      "capitals before small letters",
+      [
+        ["a", "1"],
+        ["B", "2"],
+        ["b", "3"],
+        ["A", "4"],
+      ],
+      "A4B2a1b3",
+    ],
+    [
+      "- and . before digits, digits before letters, _ between",
+      [
+        ["a_", ""],
+        ["aa", ""],
+        ["aA", ""],
+        ["a0", ""],
+        ["a.", ""],
+        ["a-", ""],
+      ],
+      "a-a.a0aAa_aa",
+    ],
+    [
+      "digits as text",
+      [
+        ["10", "a"],
+        ["9", "b"],
+        ["1", "c"],
+      ],
+      "1c10a9b",
+    ],
+    [
+      "a name before those it begins",
+      [
+        ["ab", "1"],
+        ["a", "2"],
+        ["abc", "3"],
+      ],
+      "a2ab1abc3",
+    ],
+    [
+      "names that JavaScript knows",
+      [
+        ["constructor", "2"],
+        ["__proto__", "1"],
+      ],
+      "__proto__1constructor2",
+    ],
+    [
+      "characters beyond ASCII by their bytes",
+      [
+        ["é", "3"],
+        ["z", "1"],
+        ["~", "2"],
+      ],
+      "z1~2é3",
+    ],
+    [
+      "U+FFFF before U+10000",
+      [
+        ["\u{10000}", "2"],
+        ["\uFFFF", "1"],
+        ["\uD7FF", "0"],
+      ],
+      "\uD7FF0\uFFFF1\u{10000}2",
+    ],
+    ["values as they are", [["a", " ä&=\n"]], "a ä&=\n"],
+  ] as const)("%s", (_, parameters, text) => {
+    expect(stringToSign(parameters, none)).toBe(text);
+    expect(stringToSign(new Map<string, string>(parameters), none)).toBe(text);
+  });
+
+  it("leaves out the exempt names, and only those", () => {
+    const parameters: [string, string][] = ["call", "Call", "format", "formats", "signature", "secret_key"].map(
+      (name) => [name, "x"],
+    );
+    expect(stringToSign(parameters, exempt)).toBe("Callxformatsxsecret_keyx");
+    expect(stringToSign(parameters, new Set([...exempt, "secret_key"]))).toBe("Callxformatsx");
+  });
+
+  it("leaves what it is given in order", () => {
+    const parameters: [string, string][] = [
+      ["b", "2"],
+      ["a", "1"],
+    ];
+    stringToSign(parameters, none);
+    expect(parameters).toEqual([
+      ["b", "2"],
+      ["a", "1"],
+    ]);
+  });
+
+  it("sorts any names by their UTF-8 bytes", () => {
+    const unit = fc.oneof(fc.constantFrom(..."aAbB_.-09"), fc.string({ unit: "binary", minLength: 1, maxLength: 1 }));
+    const names = fc.uniqueArray(fc.string({ unit, maxLength: 4 }), { maxLength: 20 });
+    fc.assert(
+      fc.property(names, (unsorted) => {
+        const sorted = unsorted.map((name) => Buffer.from(name)).sort(Buffer.compare);
+        expect(
+          stringToSign(
+            unsorted.map((name) => [name, "\n"]),
+            none,
+          ),
+        ).toBe(sorted.map((name) => `${name}\n`).join(""));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import type { Event } from "../../src/events.ts";
+import { checkCharacters } from "../../src/journey/check-characters.ts";
+import type { Route } from "../../src/journey/messages.ts";
+import { findForbiddenCharacter } from "../../src/signing/characters.ts";
+import { refusalOf } from "./refusal-of.ts";
+
+const exempt = new Set(["format", "signature", "call"]);
+const find = (value: string) => findForbiddenCharacter([["a", value]], exempt)?.position;
+const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+
+describe("spec 5.2 rule 3", () => {
+  it("allows letters, digits, hyphen, underscore and period, and nothing else in ASCII", () => {
+    for (let code = 0; code < 0x80; code += 1) {
+      const character = String.fromCharCode(code);
+      expect(find(character), `U+${code.toString(16)}`).toBe(allowed.includes(character) ? undefined : 1);
+    }
+  });
+
+  it.each([
+    ["", undefined],
+    [allowed, undefined],
+    ["10.50", undefined],
+    ["a b", 2],
+    [" a", 1],
+    ["a ", 2],
+    ["a\n", 2],
+    ["abc@example.com", 4],
+    ["é", 1],
+    ["e\u0301", 2],
+    ["\u0410", 1],
+    ["１", 1],
+    ["a\u{1F600} ", 2],
+    ["\u0131", 1],
+    ["\u017F", 1],
+    ["\u212A", 1],
+  ])("%j: %s", (value, position) => {
+    expect(find(value)).toBe(position);
+  });
+
+  it("finds the first in the order given, and leaves exempt values and all names alone", () => {
+    const parameters = new Map([
+      ["format", "a b"],
+      ["an odd name", "fine"],
+      ["z", "ok x"],
+      ["b", "!"],
+    ]);
+    expect(findForbiddenCharacter(parameters, exempt)).toEqual({ name: "z", position: 3 });
+    expect(findForbiddenCharacter(new Map(), exempt)).toBeUndefined();
+  });
+
+  it("takes its time in proportion", () => {
+    const startedMs = performance.now();
+    expect(find(`${"x".repeat(250_000)}!`)).toBe(250_001);
+    expect(performance.now() - startedMs).toBeLessThan(200);
+  });
+});
+
+describe("the site decides what comes of it", () => {
+  const check = (auth: "hmac" | "oauth", characters: "reject" | "warn" | "off", value = "top secret") => {
+    const events: Event[] = [];
+    const route = {
+      auth,
+      environment: { name: "sandbox" },
+      site: { identifier: "S1", characters, exempt },
+    } as unknown as Route;
+    const step = () =>
+      checkCharacters({ route, parameters: new Map([["note", value]]) }, (event) => events.push(event));
+    return { step, events };
+  };
+
+  it("reject: 422 with the name and the position, without the value or the character", () => {
+    const { step, events } = check("hmac", "reject");
+    expect(refusalOf(step)).toMatchObject({
+      code: "character_not_allowed",
+      status: 422,
+      message:
+        'The value of parameter "note" has a character at position 4 that must not be signed: with HMAC only A-Z a-z ' +
+        "0-9 - _ and . are allowed, and no spaces.",
+    });
+    expect(events).toEqual([]);
+  });
+
+  it("warn: a fact to count, and the request goes on", () => {
+    const { step, events } = check("hmac", "warn");
+    step();
+    expect(events).toEqual([
+      { kind: "character_warned", environment: "sandbox", site: "S1", parameter: "note", position: 4 },
+    ]);
+  });
+
+  it.each([
+    ["hmac", "off"],
+    ["oauth", "reject"],
+    ["oauth", "warn"],
+  ] as const)("%s, %s: nothing", (auth, characters) => {
+    const { step, events } = check(auth, characters);
+    step();
+    expect(events).toEqual([]);
+  });
+
+  it("reject: nothing when all is well", () => {
+    check("hmac", "reject", "fine.").step();
+  });
+});

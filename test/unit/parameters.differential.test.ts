@@ -1,0 +1,144 @@
+import { isUtf8 } from "node:buffer";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ProxyError } from "../../src/errors.ts";
+import { expandNumber } from "../../src/journey/decimal.ts";
+import { readParameters } from "../../src/journey/parameters.ts";
+import { malformedTexts } from "./corpus/malformed-json.ts";
+import { type Expected, expectReading } from "./json-oracle.ts";
+
+/** fast-check prints the seed and the shrunk document when a property fails. */
+const runs = { numRuns: 5_000 };
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+function readingOf(body: Uint8Array): Expected {
+  try {
+    return Array.from(readParameters(body), ([name, { kind, text }]) => [name, kind, text] as const);
+  } catch (error) {
+    if (error instanceof ProxyError) return error.code;
+    throw error;
+  }
+}
+
+const space = fc.string({ unit: fc.constantFrom(" ", "\t", "\n", "\r"), maxLength: 2 });
+const digits = fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 1, maxLength: 25 });
+const number = fc
+  .tuple(
+    fc.constantFrom("", "-"),
+    digits.map((whole) => whole.replace(/^0+(?=\d)/, "")),
+    fc.option(digits, { nil: undefined }),
+    fc.constantFrom("", "e3", "E+2", "e-4", "e0", "E400", "e-9999999999"),
+  )
+  .map(
+    ([minus, whole, fraction, exponent]) =>
+      `${minus}${whole}${fraction === undefined ? "" : `.${fraction}`}${exponent}`,
+  );
+
+/** A string literal in which any character may be written as an escape. */
+const literal = (characters: fc.Arbitrary<string>) =>
+  fc
+    .array(fc.tuple(characters, fc.boolean()), { maxLength: 8 })
+    .map(
+      (parts) =>
+        `"${parts.map(([c, isEscaped]) => (isEscaped ? escapeAll(c) : JSON.stringify(c).slice(1, -1))).join("")}"`,
+    );
+const escapeAll = (text: string) =>
+  text
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+
+const anyString = literal(fc.string({ unit: "binary", minLength: 1, maxLength: 1 }));
+const name = fc.oneof(
+  { weight: 8, arbitrary: literal(fc.constantFrom(..."abcXYZ019_.-")) },
+  { weight: 2, arbitrary: fc.constantFrom('"__proto__"', '"constructor"', '"1"', '"0"', '"order_amount"') },
+  { weight: 1, arbitrary: anyString },
+);
+const plain = fc.oneof(anyString, number, fc.constantFrom("true", "false"));
+const value = fc.oneof(
+  { weight: 12, arbitrary: plain },
+  { weight: 1, arbitrary: fc.constant("null") },
+  { weight: 1, arbitrary: fc.json({ depthSize: "medium" }) },
+);
+const documentOf = (values: fc.Arbitrary<string>) =>
+  fc
+    .array(fc.tuple(space, name, space, space, values, space), { maxLength: 6 })
+    .chain((members) => fc.tuple(space, fc.constant(members), space))
+    .map(([before, members, after]) => {
+      const written = members.map(([a, key, b, c, given, d]) => `${a}${key}${b}:${c}${given}${d}`);
+      return `${before}{${written.join(",")}}${after}`;
+    });
+
+/** Damages a text in one to three places. */
+const mutated = (texts: fc.Arbitrary<string>) =>
+  fc
+    .tuple(texts, fc.array(fc.tuple(fc.nat(), fc.nat({ max: 2 }), scrap), { minLength: 1, maxLength: 3 }))
+    .map(([text, cuts]) =>
+      cuts.reduce((damaged, [at, dropped, inserted]) => {
+        const start = at % (damaged.length + 1);
+        return damaged.slice(0, start) + inserted + damaged.slice(start + dropped);
+      }, text),
+    );
+const scrap = fc.constantFrom(
+  ...["", "", '"', "\\", "{", "}", "[", "]", ",", ":", " ", "0", "1", "-", "+", ".", "e", "E", "t", "null", "true"],
+  ...["\\u", "\\ud83d", "\\n", "\n", "\t", "\u0000", "\uFEFF", "\u00a0", "é", "//", "'", "NaN", '"a":1,', ',"a":1'],
+);
+
+describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, () => {
+  it("on flat objects, nested ones and nulls", () => {
+    fc.assert(
+      fc.property(documentOf(value), (text) => {
+        expect(readingOf(encode(text))).toEqual(expectReading(text));
+      }),
+      runs,
+    );
+  });
+
+  it("on any JSON", () => {
+    fc.assert(
+      fc.property(fc.json({ depthSize: "medium", stringUnit: "binary" }), (text) => {
+        expect(readingOf(encode(text))).toEqual(expectReading(text));
+      }),
+      runs,
+    );
+  });
+
+  it("on damaged documents", () => {
+    const corpus = fc.constantFrom(...malformedTexts.map(([, text]) => text));
+    fc.assert(
+      fc.property(mutated(fc.oneof(documentOf(value), documentOf(plain), corpus)), (text) => {
+        fc.pre(!/\p{Surrogate}/u.test(text)); // a cut may fall into a pair
+        expect(readingOf(encode(text))).toEqual(text.startsWith("\uFEFF") ? "body_not_json" : expectReading(text));
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  it("on damaged bytes", () => {
+    const damage = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(documentOf(plain), damage, (text, changes) => {
+        const body = encode(text);
+        for (const [at, byte] of changes) body[at % body.length] = byte;
+        const damaged = Buffer.from(body).toString("utf8");
+        const isText = isUtf8(body) && !damaged.startsWith("\uFEFF");
+        expect(readingOf(body)).toEqual(isText ? expectReading(damaged) : "body_not_json");
+      }),
+      runs,
+    );
+  });
+
+  it("and means the same numbers", () => {
+    fc.assert(
+      fc.property(number, (text) => {
+        const [, parameter] = [...readParameters(encode(`{"a":${text}}`))][0] ?? [];
+        expect(parameter).toEqual({ kind: "number", text });
+        const expanded = expandNumber(text);
+        fc.pre(expanded !== undefined);
+        expect(Number(expanded)).toBe(JSON.parse(text) + 0);
+      }),
+      runs,
+    );
+  });
+});

@@ -1,0 +1,274 @@
+import { describe, expect, it } from "vitest";
+import { readParameters } from "../../src/journey/parameters.ts";
+import { malformedTexts } from "./corpus/malformed-json.ts";
+import { loneSurrogates, otherTopLevels, refusedBytes } from "./corpus/refused-json.ts";
+import { refusalOf } from "./refusal-of.ts";
+
+const limitBytes = 262_144;
+const body = (text: string) => new TextEncoder().encode(text);
+const read = (text: string) => readParameters(body(text));
+const readPairs = (text: string) => [...read(text)].map(([name, { text }]) => [name, text]);
+const refusal = (text: string) => refusalOf(() => read(text));
+
+describe("reads a flat object as it is written", () => {
+  it("keeps order, kinds and texts", () => {
+    const text = '{"order_amount":10.50,"order_is_standing":false,"order_type":"any","x":true}';
+    expect([...read(text)]).toEqual([
+      ["order_amount", { kind: "number", text: "10.50" }],
+      ["order_is_standing", { kind: "boolean", text: "false" }],
+      ["order_type", { kind: "string", text: "any" }],
+      ["x", { kind: "boolean", text: "true" }],
+    ]);
+  });
+
+  it("keeps names that look like integers where they are", () => {
+    expect([...read('{"b":1,"2":1,"1":1,"a":1}').keys()]).toEqual(["b", "2", "1", "a"]);
+  });
+
+  it.each(["{}", " {} ", "{ }", "\t\r\n {\t\r\n }\t\r\n "])("reads the empty object %j", (text) => {
+    expect(read(text).size).toBe(0);
+  });
+
+  it("reads over white space of every kind at every place", () => {
+    expect(readPairs(' \t\r\n{ "a"\t:\r1\n, "b" : "c" } ')).toEqual([
+      ["a", "1"],
+      ["b", "c"],
+    ]);
+  });
+
+  it.each([
+    ["an empty one", '""', ""],
+    ["every short escape", String.raw`"\"\\\/\b\f\n\r\t"`, '"\\/\b\f\n\r\t'],
+    ["escapes in both cases", String.raw`"\u00e9\u00E9\u0041"`, "ééA"],
+    ["an escaped pair", String.raw`"\ud83d\ude00x"`, "\u{1F600}x"],
+    ["the first and the last pair", String.raw`"\ud800\udc00\udbff\udfff"`, "\u{10000}\u{10FFFF}"],
+    ["an escaped NUL", String.raw`"\u0000"`, "\u0000"],
+    ["raw characters of one to four bytes", '"aé€\u{1F600}"', "aé€\u{1F600}"],
+    ["DEL and the C1 controls, which need no escape", '"\u007F\u0080\u009F"', "\u007F\u0080\u009F"],
+    ["line separators, which need no escape", '"\u2028\u2029"', "\u2028\u2029"],
+    ["a byte order mark inside", '"\uFEFF"', "\uFEFF"],
+    ["noncharacters", '"\uFFFE\uFFFF\\uffff"', "\uFFFE\uFFFF\uFFFF"],
+    ["a replacement character", '"\uFFFD"', "\uFFFD"],
+    ["what looks like JSON", '"{\\"a\\":[1,null]}"', '{"a":[1,null]}'],
+    ["an escaped backslash before a u", String.raw`"\\u0041"`, String.raw`\u0041`],
+  ])("unescapes a string: %s", (_, literal, value) => {
+    expect(read(`{"a":${literal}}`).get("a")).toEqual({ kind: "string", text: value });
+  });
+
+  it.each(
+    [
+      ["0", "-0", "0.0", "-0.0", "0e5", "0E+5", "1", "10", "-1", "1.0", "1E5", "1e+5", "1e-5", "-1.50e1"],
+      ["9007199254740993", "12345678901234567890.10", "1E400", "1e999999999", `1${"0".repeat(400)}`],
+    ].flat(),
+  )("keeps the number %s to the letter", (number) => {
+    expect(read(`{"a":${number}}`).get("a")).toEqual({ kind: "number", text: number });
+    expect(read(`{"a": ${number} ,"b":1}`).get("a")).toEqual({ kind: "number", text: number });
+  });
+
+  it("takes names that mean something to JavaScript, and touches no prototype", () => {
+    const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"];
+    const parameters = read(`{${names.map((name) => `"${name}":"x"`).join(",")}}`);
+    expect([...parameters.keys()]).toEqual(names);
+    expect(Object.hasOwn(Object.prototype, "x")).toBe(false);
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+    expect(`${{}}`).toBe("[object Object]");
+  });
+
+  it.each(["a", "A", "0", "_", ".", "-", "a.b-c_D9", "x".repeat(128)])("takes the name %s", (name) => {
+    expect([...read(`{"${name}":"x"}`).keys()]).toEqual([name]);
+  });
+});
+
+describe("malformed JSON is 400, whatever else is wrong with it (promise 13)", () => {
+  it("has a corpus worth the name", () => {
+    expect(malformedTexts.length).toBeGreaterThanOrEqual(120);
+    expect(new Set(malformedTexts.map(([, text]) => text)).size).toBe(malformedTexts.length);
+    for (const [, text] of malformedTexts) expect(() => JSON.parse(text), text).toThrow(SyntaxError);
+  });
+
+  it.each(malformedTexts)("%s", (_, text) => {
+    expect(refusal(text)).toMatchObject({ code: "body_not_json", status: 400, outcome: "not_sent" });
+  });
+
+  it.each(otherTopLevels)("a top level that is no object: %s", (text, called) => {
+    expect(refusal(text)).toMatchObject({
+      code: "body_not_json",
+      message: `The body is ${called}, not a JSON object.`,
+    });
+  });
+});
+
+describe("bytes that are not UTF-8 are 400 (promise 14)", () => {
+  it.each(refusedBytes)("%s", (_, bytes) => {
+    expect(refusalOf(() => readParameters(bytes))).toMatchObject({ code: "body_not_json", status: 400 });
+  });
+
+  it.each(loneSurrogates)("half of a surrogate pair by escape: %s", (_, text) => {
+    expect(refusal(text)).toMatchObject({ code: "body_not_json", message: expect.stringContaining("surrogate") });
+  });
+
+  it.each([
+    [
+      "a byte order mark",
+      [0xef, 0xbb, 0xbf, 0x7b, 0x7d],
+      "The body starts with a byte order mark; send it without one.",
+    ],
+    ["UTF-16", [0x7b, 0, 0x7d, 0], "The body looks like UTF-16; send it as UTF-8."],
+    ["the bad byte", [0x7b, 0x22, 0x80, 0x22], "The body is not valid UTF-8: see byte 3."],
+    ["a character cut by the end", [0x7b, 0xe2, 0x82], "The body is not valid UTF-8: see byte 2."],
+    ["the first of two bad bytes", [0x7b, 0xff, 0xff], "The body is not valid UTF-8: see byte 2."],
+  ])("names %s", (_, bytes, message) => {
+    expect(refusalOf(() => readParameters(Uint8Array.from(bytes))).message).toBe(message);
+  });
+});
+
+describe("names are given once, and are plain (promise 15)", () => {
+  it.each([
+    ['{"a":1,"a":2}'],
+    ['{"a":1,"b":2,"a":1}'],
+    [String.raw`{"a":1,"\u0061":2}`],
+    [String.raw`{"\u0061":1,"\u0061":2}`],
+    ['{"__proto__":1,"__proto__":2}'],
+    [String.raw`{"__proto__":1,"\u005f_proto__":2}`],
+    ['{"signature":"x","signature":"x"}'],
+  ])("refuses %s", (text) => {
+    expect(refusal(text)).toMatchObject({ code: "duplicate_parameter", status: 400 });
+  });
+
+  it("tells names apart by case and by form", () => {
+    expect([...read('{"a":1,"A":2}').keys()]).toEqual(["a", "A"]);
+  });
+
+  it.each([
+    ["empty", ""],
+    ["a space", "order amount"],
+    ["a space alone", " "],
+    ["129 characters", "x".repeat(129)],
+    ["a letter beyond ASCII", "bétrag"],
+    ["a letter that only looks like a", "\u0430"],
+    ["NUL", "\u0000"],
+    ["a line feed at the end", "a\n"],
+    ["a colon", "a:b"],
+    ["a quote", 'a"b'],
+    ["brackets", "a[0]"],
+    ["an emoji", "\u{1F600}"],
+  ])("refuses a name: %s", (_, name) => {
+    expect(refusal(`{${JSON.stringify(name)}:"x"}`)).toMatchObject({ code: "name_not_allowed", status: 422 });
+  });
+
+  it("shows a hostile name short and printable", () => {
+    const { message } = refusal(JSON.stringify({ [`\u001b[31m\u202e"é\u{1F600}${"x".repeat(200)}`]: "secret" }));
+    expect(message).toContain(String.raw`The name "\u001b[31m\u202e\"\u00e9\ud83d\ude00${"x".repeat(30)}"… at`);
+    expect(message).toMatch(/^[\x20-\x7e…]+$/);
+  });
+});
+
+describe("values are plain", () => {
+  it.each([
+    ['{"a":null}', "null_value", "a", 6],
+    ['{"a":1, "b": null }', "null_value", "b", 14],
+    ['{"a":{}}', "nested_value", "a", 6],
+    ['{"a":[]}', "nested_value", "a", 6],
+    ['{"é":1}', "name_not_allowed", "\\u00e9", 2],
+    ['{"a":"\u{1F600}é","b":null}', "null_value", "b", 15],
+    ['{"a":1,"a":2}', "duplicate_parameter", "a", 8],
+  ])("names the parameter and the place: %s", (text, code, name, position) => {
+    const { code: found, message } = refusal(text);
+    expect(found).toBe(code);
+    expect(message).toContain(`"${name}"`);
+    expect(message).toMatch(new RegExp(` at character ${position}\\b.*\\.$`));
+  });
+
+  it.each(
+    [
+      ["{}", "[]", "[[]]", "[{}]", '{"b":{}}', '{"b":[]}', '{"":1,"":2}', "[null]", "[1,2,3]", "[[],[],[1]]"],
+      ['[{"a":1},{"b":[true,false,null,"x",1e5]}]', '{"b":{"c":{"d":[[[{"e":"f"}]]]}},"g":1}', "[ 1 , [ ] , { } ]"],
+      [`${"[".repeat(64)}${"]".repeat(64)}`, `${'{"b":'.repeat(64)}1${"}".repeat(64)}`],
+    ].flat(),
+  )("finds a well-formed nested value nested, not malformed: %s", (value) => {
+    expect(refusal(`{"a":${value},"b":1}`).code).toBe("nested_value");
+  });
+
+  it.each([
+    ['{"a":null,"b":{}}', "null_value"],
+    ['{"b":{},"a":null}', "nested_value"],
+    ['{"":1,"a":null}', "name_not_allowed"],
+    ['{"":null}', "name_not_allowed"],
+    ['{"a":1,"a":null}', "duplicate_parameter"],
+    ['{"a":null,"a":1}', "null_value"],
+    ['{"a":[],"":1,"a":1}', "nested_value"],
+  ])("reports the first of several: %s", (text, code) => {
+    expect(refusal(text).code).toBe(code);
+  });
+
+  it.each([
+    ['{"card":"4111-secret",}', "expected a name in double quotes at character 23"],
+    ['{"card":"4111-secret"', 'expected "," or "}" at character 22, where the body ends'],
+    ['{"card":secret}', "expected a value at character 9"],
+    ['{"card":4111secret}', 'expected "," or "}" at character 13'],
+    ['{"card":"\tsecret"}', "a string has a control character that is not escaped at character 10"],
+    ['{"card":"\\secret"}', "a string has a backslash that begins no escape at character 10"],
+    ['{"card":"\\u00secret"}', "expected four hexadecimal digits at character 12"],
+    ['{"card":"secret', "a string is not closed at character 16, where the body ends"],
+    ['{"card":tsecret}', "expected true, false or null at character 9"],
+    ['{"card":-secret}', "expected a digit at character 10"],
+    ['{"card"="secret"}', 'expected ":" at character 8'],
+    ['{"card":["secret"}', 'expected "," or "]" at character 18'],
+    ['{"card":{"secret":1]}', 'expected "," or "}" at character 20'],
+    ['{"card":1}secret', "expected nothing after the object at character 11"],
+    ["", "expected a value at character 1, where the body ends"],
+  ])("says what was expected and where, never what was there: %s", (text, what) => {
+    const { message } = refusal(text);
+    expect(message).toBe(`The body is not JSON: ${what}.`);
+  });
+});
+
+describe("hostile bodies cost nothing (promises 17 and 18)", () => {
+  const fill = (start: string, unit: string, end = "") =>
+    body(start + unit.repeat((limitBytes - start.length - end.length) / unit.length) + end);
+  const tenTimes = (ms: number) => ms * 10;
+
+  it.each([
+    ["65 levels", body(`{"a":${"[".repeat(65)}${"]".repeat(65)}}`)],
+    ["65 levels of objects", body(`{"a":${'{"b":'.repeat(65)}1${"}".repeat(65)}}`)],
+    ["5,000 levels", body(`{"a":${"[".repeat(5_000)}${"]".repeat(5_000)}}`)],
+    ["5,000 levels of objects", body(`${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`)],
+    ["256 KiB of [ in a parameter", fill('{"a":', "[")],
+    ["256 KiB of {", fill("", '{"a":')],
+    ["131,000 levels, closed", body(`{"a":${"[".repeat(131_000)}${"]".repeat(131_000)}}`)],
+    ["256 KiB of [ at the top level", fill("", "[")],
+    ["5,000 levels at the top level", body("[".repeat(5_000) + "]".repeat(5_000))],
+  ])("refuses %s in 20 ms, and goes on", (_, deep) => {
+    const startedMs = performance.now();
+    const { code, message } = refusalOf(() => readParameters(deep));
+    expect(performance.now() - startedMs).toBeLessThan(tenTimes(20));
+    expect(code).toBe("body_not_json");
+    expect(message).toMatch(/deeper than 64 levels|is an array, not a JSON object/);
+    expect(readPairs('{"a":1}')).toEqual([["a", "1"]]);
+  });
+
+  it.each([
+    ["white space", fill("", " ", "{}"), undefined],
+    ["one string", fill('{"a":"', "x", '"}'), undefined],
+    ["escapes", fill('{"a":"', "\\u0061", '"}'), undefined],
+    ["an open string", fill('{"a":"', "x"), "body_not_json"],
+    ["backslashes", fill('{"a":"', "\\\\"), "body_not_json"],
+    ["digits", fill('{"a":', "1", "}"), undefined],
+    ["exponent digits", fill('{"a":1e', "9", "}"), undefined],
+    ["an open number", fill('{"a":1.', "0"), "body_not_json"],
+    ["letters for a word", fill('{"a":t', "r"), "body_not_json"],
+    ["one long name", fill('{"', "x", '":1}'), "name_not_allowed"],
+    ["one name over and over", fill("{", '"a":1,', '"a":1}'), "duplicate_parameter"],
+    ["nulls", fill("{", '"a":null,', '"a":1}'), "null_value"],
+    ["a wide array", fill('{"a":[', "1,", "1]}"), "nested_value"],
+    ["many small objects", fill('{"a":[', '{"":[]},', "1]}"), "nested_value"],
+    ["emoji before a fault", fill('{"a":"', "\u{1F600}"), "body_not_json"],
+    ["bad bytes", new Uint8Array(limitBytes).fill(0x80), "body_not_json"],
+  ])("reads 256 KiB of %s in 50 ms", (_, hostile, code) => {
+    const startedMs = performance.now();
+    const outcome = () => readParameters(hostile);
+    if (code === undefined) expect(outcome()).toHaveProperty("size");
+    else expect(refusalOf(outcome).code).toBe(code);
+    expect(performance.now() - startedMs).toBeLessThan(tenTimes(50));
+  });
+});
