@@ -17,6 +17,12 @@ const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   demo: () => import("./demo.ts"),
 };
 
+/** Every command, for the README's reference. */
+export async function createCommands(): Promise<Command[]> {
+  const files = await Promise.all(Object.values(commands).map((load) => load()));
+  return files.map(({ createCommand }) => createCommand());
+}
+
 /**
  * Runs one command line.
  * @returns the exit code: 0 yes, 1 no, 2 usage or configuration, 70 a defect

@@ -1,0 +1,98 @@
+// Writes the reference tables of README.md from the built code; with --check it only tells whether they are true.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createMetrics } from "../dist/adapters/prometheus/metrics.js";
+import { createCommands } from "../dist/cli/program.js";
+import { jsonSchema } from "../dist/config/json-schema.js";
+import { failures } from "../dist/errors.js";
+
+const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
+const table = (heads, rows) => [row(heads), `|${heads.map(() => "---").join("|")}|`, ...rows.map(row)].join("\n");
+const code = (text) => `\`${text}\``;
+
+function describeFailures() {
+  const rows = Object.entries(failures).map(([name, { status, outcomes, meaning }]) => [
+    name === "target_not_allowed" ? "400, 403" : status,
+    code(name),
+    outcomes.join(", "),
+    meaning,
+  ]);
+  return table(["status", "code", "outcome", "meaning"], rows);
+}
+
+/** Our own metrics; those of the Node.js process come with prom-client. */
+async function describeMetrics() {
+  const metrics = createMetrics()
+    .registry.getMetricsAsArray()
+    .filter(({ name }) => name.startsWith("countersign_"));
+  const rows = metrics.map(({ name, type, help, labelNames }) => [
+    code(name),
+    type,
+    labelNames.map(code).join(" "),
+    help,
+  ]);
+  return table(["metric", "type", "labels", "help"], rows);
+}
+
+async function describeCommands() {
+  const rows = (await createCommands()).map((command) => [
+    code(`countersign ${command.name()}`),
+    command.options.map(({ flags }) => code(flags)).join(" "),
+    command.description(),
+  ]);
+  return table(["command", "options", "what it does"], rows);
+}
+
+/**
+ * Every key, in the order of the schema; `<name>` stands for a name of the user's choice, `[]` for a list's items. It does
+ * not descend into what is described elsewhere: secrets (`{ file }` or `{ env }`), and children, which are sites.
+ */
+function* walk(schema, path, isRequired) {
+  if (path !== "") yield { path, schema, isRequired };
+  if (schema.description?.startsWith("Where a secret is") || path.endsWith(".children")) return;
+  const shapes = schema.anyOf ?? schema.oneOf ?? [schema];
+  for (const shape of shapes) {
+    for (const [key, value] of Object.entries(shape.properties ?? {})) {
+      const isAlways = shapes.length === 1 && shape.required?.includes(key);
+      yield* walk(value, path === "" ? key : `${path}.${key}`, isAlways);
+    }
+    if (typeof shape.items === "object") yield* inside(shape.items, `${path}[]`);
+    if (typeof shape.additionalProperties === "object") yield* inside(shape.additionalProperties, `${path}.<name>`);
+  }
+}
+
+/** An item or a named entry has no row of its own; its keys have. */
+function* inside(schema, path) {
+  for (const found of walk(schema, path, false)) if (found.path !== path) yield found;
+}
+
+function describeConfiguration() {
+  const rows = new Map();
+  for (const { path, schema, isRequired } of walk(jsonSchema(), "", false)) {
+    const isGroup = schema.properties !== undefined;
+    const fallback = schema.default === undefined || isGroup ? "" : code(JSON.stringify(schema.default));
+    if (!rows.has(path)) rows.set(path, [code(path), isRequired ? "required" : fallback, schema.description ?? ""]);
+  }
+  return table(["key", "default", "what it is"], [...rows.values()]);
+}
+
+const sections = {
+  commands: await describeCommands(),
+  failures: describeFailures(),
+  metrics: await describeMetrics(),
+  configuration: describeConfiguration(),
+};
+const before = readFileSync("README.md", "utf8");
+let after = before;
+for (const [name, text] of Object.entries(sections)) {
+  const section = new RegExp(`(<!-- begin ${name} -->\n)[^]*?(<!-- end ${name} -->)`);
+  if (!section.test(after)) throw new Error(`README.md has no section ${name}`);
+  after = after.replace(section, (_, begin, end) => `${begin}${text}\n${end}`);
+}
+if (process.argv.includes("--check")) {
+  if (after === before) process.exit(0);
+  process.stderr.write(
+    "README.md's references are not what the code says; run: npm run references\n",
+  );
+  process.exit(1);
+}
+writeFileSync("README.md", after);
