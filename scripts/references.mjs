@@ -84,15 +84,13 @@ const sections = {
 const before = readFileSync("README.md", "utf8");
 let after = before;
 for (const [name, text] of Object.entries(sections)) {
-  const section = new RegExp(`(<!-- begin ${name} -->\n)[^]*?(<!-- end ${name} -->)`);
+  const section = new RegExp(`(<!-- begin ${name} -->\n)[sS]*?(<!-- end ${name} -->)`);
   if (!section.test(after)) throw new Error(`README.md has no section ${name}`);
   after = after.replace(section, (_, begin, end) => `${begin}${text}\n${end}`);
 }
 if (process.argv.includes("--check")) {
   if (after === before) process.exit(0);
-  process.stderr.write(
-    "README.md's references are not what the code says; run: npm run references\n",
-  );
+  process.stderr.write("README.md's references are not what the code says; run: npm run references\n");
   process.exit(1);
 }
 writeFileSync("README.md", after);

@@ -61,7 +61,7 @@ async function travel(inbound: Inbound, door: Door, trip: Trip, parts: JourneyPa
 export function openJourney(parts: JourneyParts, door: Door): Journey {
   return {
     handle(inbound) {
-      return serve(inbound, door, parts, (trip) => {
+      return serve(inbound, door, parts, async (trip) => {
         admit(trip, door, parts);
         return travel(inbound, door, trip, parts);
       });

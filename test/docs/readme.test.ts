@@ -50,7 +50,7 @@ describe("the journey's table", () => {
 });
 
 it("shows a configuration that the schema takes", () => {
-  const [, yaml = ""] = /```yaml\n([^]*?)```/.exec(readme) ?? [];
+  const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
   expect(configSchema.safeParse(readDocument(yaml).value).error?.issues ?? []).toEqual([]);
 });
 
