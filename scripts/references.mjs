@@ -84,7 +84,7 @@ const sections = {
 const before = readFileSync("README.md", "utf8");
 let after = before;
 for (const [name, text] of Object.entries(sections)) {
-  const section = new RegExp(`(<!-- begin ${name} -->\n)[sS]*?(<!-- end ${name} -->)`);
+  const section = new RegExp(`(<!-- begin ${name} -->\n)[\\s\\S]*?(<!-- end ${name} -->)`);
   if (!section.test(after)) throw new Error(`README.md has no section ${name}`);
   after = after.replace(section, (_, begin, end) => `${begin}${text}\n${end}`);
 }

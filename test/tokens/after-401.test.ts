@@ -126,4 +126,3 @@ describe("a token revoked again at once", () => {
     expect(await call("S1", (token) => token === "token_3")).toBe(200);
   });
 });
-

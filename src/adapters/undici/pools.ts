@@ -1,4 +1,4 @@
-import { Pool } from "undici";
+import { buildConnector, Pool } from "undici";
 import type { Address, Tls } from "../../environment.ts";
 
 export type { Pool } from "undici";
@@ -33,13 +33,31 @@ export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSe
     keepAliveMaxTimeout: longestKeepAliveMs,
     keepAliveTimeoutThreshold: keepAliveMarginMs,
     allowH2: false,
-    connect: {
-      timeout: connectTimeoutMs,
-      minVersion: "TLSv1.2",
-      rejectUnauthorized: true,
-      ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-      ...(tls.cert === undefined ? {} : { cert: tls.cert }),
-      ...(tls.key === undefined ? {} : { key: tls.key.reveal() }),
-    },
+    connect: tellResets(
+      buildConnector({
+        allowH2: false,
+        timeout: connectTimeoutMs,
+        minVersion: "TLSv1.2",
+        rejectUnauthorized: true,
+        ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+        ...(tls.cert === undefined ? {} : { cert: tls.cert }),
+        ...(tls.key === undefined ? {} : { key: tls.key.reveal() }),
+      }),
+    ),
   });
+}
+
+/**
+ * Undici takes a reset for the orderly end of a body that only the close ends, and so a part for the whole (row 45). It
+ * knows a reset by its code, so an established connection that is reset fails under another one.
+ */
+function tellResets(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...result) => {
+      const [, socket] = result;
+      socket?.on("error", (error: NodeJS.ErrnoException) => {
+        if (error.code === "ECONNRESET") error.code = "ECONNABORTED";
+      });
+      callback(...result);
+    });
 }
