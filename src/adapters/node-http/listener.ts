@@ -60,7 +60,7 @@ export function createListener(journey: Journey, settings: ListenerSettings): Se
   server.on("checkExpectation", receive(false));
   server.on("connect", (request: IncomingMessage, socket: Duplex) => {
     socket.on("error", () => socket.destroy());
-    const caller = callerOnSocket(socket, pairUp(request.rawHeaders));
+    const caller = callerOnSocket(socket, pairUp(request.rawHeaders), settings.clock);
     const readBody = () => Promise.resolve(new Uint8Array());
     void journey.handle({ ...caller, method: "CONNECT", target: request.url ?? "", readBody });
   });
@@ -71,7 +71,7 @@ export function createListener(journey: Journey, settings: ListenerSettings): Se
     else if (inbound !== undefined) inbound.breakOff(failure);
     else if (!refused.has(socket)) {
       refused.add(socket);
-      void journey.refuse(callerOnSocket(socket, []), failure);
+      void journey.refuse(callerOnSocket(socket, [], settings.clock), failure);
     }
   });
   return server;

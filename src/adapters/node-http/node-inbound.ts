@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import type { HeaderLine, Inbound, Reply } from "../../journey/messages.ts";
-import { readBody } from "./read-body.ts";
+import { checkDeclaredLength, readBody } from "./read-body.ts";
 import { writeReply } from "./write-reply.ts";
 
 export interface InboundSettings {
@@ -41,8 +41,9 @@ export class NodeInbound implements Inbound {
     this.#broken.catch(() => {});
   }
 
-  readBody(deadlineMs: number): Promise<Uint8Array> {
+  async readBody(deadlineMs: number): Promise<Uint8Array> {
     const { bodyBytes, clock } = this.#settings;
+    checkDeclaredLength(this.#request, bodyBytes);
     if (this.#wantsContinue) this.#response.writeContinue();
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - clock.nowMs());
     return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, clock);

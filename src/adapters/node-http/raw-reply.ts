@@ -1,12 +1,17 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Clock } from "../../clock.ts";
 import type { Caller, HeaderLine, Reply } from "../../journey/messages.ts";
+
+/** How long the other side may take to read our answer and close, before we do. */
+const lingerMs = 1_000;
 
 /**
  * A caller without a parsed request: its head was malformed, too long or too slow, or it asked for a tunnel. It is
- * answered on the bare socket, which then closes.
+ * answered on the bare socket, which then closes, in a while even if the other side keeps it open. What still comes is
+ * read and dropped until then: closing a socket with unread data resets it, and the reset can overtake the answer.
  */
-export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[]): Caller {
+export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[], clock: Clock): Caller {
   let repliedStatus: number | undefined;
   return {
     headers,
@@ -16,6 +21,11 @@ export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[]): 
       if (!socket.writable) return;
       repliedStatus = reply.status;
       socket.end(format(reply));
+      socket.resume();
+      socket.once(
+        "close",
+        clock.after(lingerMs, () => socket.destroy()),
+      );
     },
   };
 }

@@ -9,8 +9,15 @@ export interface BodyLimits {
 }
 
 /**
- * Reads a request's whole body into memory, which `limits.bodyBytes` bounds. A declared length over the limit is
- * refused before a byte is read; reading stops at the limit whatever was declared.
+ * Refuses a declared length over the limit, before a byte is read or asked for with 100 Continue.
+ * @throws ProxyError body_too_large
+ */
+export function checkDeclaredLength(request: IncomingMessage, bodyBytes: number): void {
+  if (Number(request.headers["content-length"] ?? 0) > bodyBytes) throw tooLarge(bodyBytes);
+}
+
+/**
+ * Reads a request's whole body into memory, which `limits.bodyBytes` bounds: reading stops there whatever was declared.
  * @param broken rejects when the connection's parser gives up on the body
  * @throws ProxyError body_too_large, request_timeout, malformed_request
  */
@@ -20,7 +27,6 @@ export function readBody(
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array> {
-  if (Number(request.headers["content-length"] ?? 0) > limits.bodyBytes) return Promise.reject(tooLarge(limits));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -32,7 +38,7 @@ export function readBody(
     };
     const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > limits.bodyBytes) finish(() => reject(tooLarge(limits)));
+      if (length > limits.bodyBytes) finish(() => reject(tooLarge(limits.bodyBytes)));
       else chunks.push(chunk);
     };
     const complete = () => finish(() => resolve(Buffer.concat(chunks, length)));
@@ -44,10 +50,10 @@ export function readBody(
   });
 }
 
-function tooLarge({ bodyBytes }: BodyLimits): ProxyError {
+function tooLarge(bodyBytes: number): ProxyError {
   return new ProxyError("body_too_large", `The body is longer than ${bodyBytes} bytes (limits.bodyBytes).`);
 }
 
 function tooSlow({ timeoutMs }: BodyLimits): ProxyError {
-  return new ProxyError("request_timeout", `The body was not complete after ${Math.round(timeoutMs / 1_000)} s.`);
+  return new ProxyError("request_timeout", `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`);
 }

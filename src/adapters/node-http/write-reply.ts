@@ -81,6 +81,7 @@ async function writable(response: ServerResponse): Promise<void> {
  * can overtake the answer.
  */
 function linger(request: IncomingMessage, clock: Clock): Promise<void> {
+  if (request.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     let length = 0;
     const stop = () => {
