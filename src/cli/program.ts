@@ -38,6 +38,8 @@ export async function run(args: readonly string[]): Promise<number> {
     const { createCommand } = await load();
     program.addCommand(createCommand().copyInheritedSettings(program));
   }
+  // The reader of our output has seen enough, as `head` and `less` have.
+  process.stdout.on("error", () => process.exit(exitCodes.no));
   try {
     await program.parseAsync([...args], { from: "user" });
     return Number(process.exitCode ?? exitCodes.ok);

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { startSimulator } from "../simulator/simulator.ts";
 import { usageFailure } from "./command.ts";
 import { exampleSites } from "./demo-sites.ts";
-import { print, printJson } from "./terminal.ts";
+import { print } from "./terminal.ts";
 import { untilStopped } from "./until-stopped.ts";
 
 interface Options {
@@ -17,10 +17,10 @@ export function createCommand(): Command {
   return new Command("simulate")
     .description("Play the payment service: the JSON API and the login host, strictly by the specification.")
     .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--api-port <port>", "port of the JSON API", readNumber, 7421)
-    .option("--login-port <port>", "port of the login host", readNumber, 7422)
+    .option("--api-port <port>", "port of the JSON API", readPort, 7421)
+    .option("--login-port <port>", "port of the login host", readPort, 7422)
     .option("--token-lifetime <seconds>", "life of a token", readNumber, 86_400)
-    .option("--json", "print the addresses and the final counts as JSON")
+    .option("--json", "print the addresses, and at the end the counts, as a line of JSON each")
     .action(simulate);
 }
 
@@ -32,13 +32,12 @@ async function simulate({ host, apiPort, loginPort, tokenLifetime, json }: Optio
     tokenLifetimeSeconds: tokenLifetime,
     sites: exampleSites,
     ...(json ? {} : { log: print }),
-  }).catch((error: NodeJS.ErrnoException) => {
-    throw usageFailure(
-      `The simulator cannot start: ${error.code === "EADDRINUSE" ? "a port is taken" : error.message}.`,
-    );
+  }).catch((error: NodeJS.ErrnoException & { port?: number }) => {
+    const what = error.code === "EADDRINUSE" ? `port ${error.port} is taken` : error.message;
+    throw usageFailure(`The simulator cannot start: ${what}.`);
   });
   const addresses = { baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl, control: simulator.controlUrl };
-  if (json) printJson(addresses);
+  if (json) print(JSON.stringify(addresses));
   else {
     print(`JSON API    ${addresses.baseUrl}`);
     print(`login host  ${addresses.authUrl}`);
@@ -48,13 +47,19 @@ async function simulate({ host, apiPort, loginPort, tokenLifetime, json }: Optio
   await untilStopped();
   const counts = simulator.counts();
   await simulator.stop();
-  if (json) printJson(counts);
+  if (json) print(JSON.stringify(counts));
   else {
     print(
       `\nseen: ${counts.apiRequests} calls (${counts.accepted} accepted, ${counts.unauthorized} 401, ` +
         `${counts.refused} refused), ${counts.tokenRequests} token requests (${counts.tokensIssued} issued)`,
     );
   }
+}
+
+function readPort(text: string): number {
+  const port = readNumber(text);
+  if (port <= 65_535) return port;
+  throw new InvalidArgumentError("a port is at most 65535");
 }
 
 function readNumber(text: string): number {

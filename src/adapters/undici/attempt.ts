@@ -77,7 +77,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   #timeOut(): void {
     const wasWritten = this.#controller !== undefined;
-    const where = this.#body === undefined ? "no answer came" : "the answer was not complete";
+    const where = this.#body === undefined ? "No answer came" : "The answer was not complete";
     const detail = wasWritten ? `${where} in time.` : "No connection to the service was ready in time.";
     this.#fail(new ProxyError("upstream_timeout", detail, { outcome: wasWritten ? "unknown" : "not_sent" }));
     this.#controller?.abort(new Error("deadline"));

@@ -1,5 +1,6 @@
 import { buildConnector, Pool } from "undici";
 import type { Address, Tls } from "../../environment.ts";
+import { resetCode } from "./transport-error.ts";
 
 export type { Pool } from "undici";
 
@@ -56,7 +57,7 @@ function tellResets(connect: buildConnector.connector): buildConnector.connector
     connect(options, (...result) => {
       const [, socket] = result;
       socket?.on("error", (error: NodeJS.ErrnoException) => {
-        if (error.code === "ECONNRESET") error.code = "ECONNABORTED";
+        if (error.code === "ECONNRESET") error.code = resetCode;
       });
       callback(...result);
     });

@@ -26,9 +26,13 @@ function isNotHttp(error: unknown): boolean {
   );
 }
 
+/** What `openPool` calls a reset of an established connection, so that undici sees a failure in it. */
+export const resetCode = "ECONNABORTED";
+
 /** A code such as ECONNREFUSED or CERT_HAS_EXPIRED; `UNKNOWN` for anything that does not look like one. */
 function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  if (code === resetCode) return "ECONNRESET";
   return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : "UNKNOWN";
 }
 
