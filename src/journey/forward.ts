@@ -7,7 +7,7 @@ import type { Token } from "../tokens/token.ts";
 import { authenticate, type Proof } from "./authenticate.ts";
 import { CallerLeft } from "./caller-left.ts";
 import { valuesOf } from "./headers.ts";
-import { hold } from "./hold.ts";
+import { type Held, hold } from "./hold.ts";
 import type { Answer, Enriched, Inbound, Send } from "./messages.ts";
 import { keyOf } from "./site.ts";
 import type { Trip } from "./trip.ts";
@@ -54,19 +54,21 @@ export async function forward(
     source.accepted(token, route.site.identifier);
     return first;
   }
-  return retryOnce(forwarding, source, token, await hold(first));
+  const held = await trip.wait("send", () => hold(first));
+  return retryOnce(forwarding, source, token, held);
 }
 
-async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: Token, first: Answer): Promise<Answer> {
+async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: Token, first: Held): Promise<Answer> {
   const { enriched, inbound, trip } = forwarding;
   const site = enriched.route.site.identifier;
   const token = await trip.wait("await_token", () => source.replace(refused, site, trip.deadlineMs));
   if (token === undefined || inbound.callerLeft()) {
     reportRetry(forwarding, "not_possible");
-    return first;
+    return first.answer;
   }
   try {
     const second = await attempt(forwarding, { method: "oauth", token });
+    first.discard();
     if (second.status === 401) source.refusedAgain(token, site);
     else source.accepted(token, site);
     reportRetry(forwarding, second.status === 401 ? "refused" : "cured");
@@ -75,19 +77,21 @@ async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: T
     reportRetry(forwarding, "failed");
     if (!(error instanceof ProxyError) || error.outcome !== "not_sent") throw error;
     trip.attempts = 1;
-    return first;
+    return first.answer;
   }
 }
 
 /** One attempt, with one reconnect when not a byte of it was written. */
 async function attempt(forwarding: Forwarding, proof: Proof): Promise<Answer> {
-  const { trip } = forwarding;
+  const { inbound, trip } = forwarding;
+  if (inbound.callerLeft()) throw new CallerLeft();
   trip.attempts += 1;
   const answer = await trip.wait("send", async () => {
     try {
       return await send(forwarding, proof);
     } catch (error) {
       if (!(error instanceof ProxyError) || error.code !== "upstream_unreachable") throw error;
+      if (inbound.callerLeft()) throw new CallerLeft();
       return await send(forwarding, proof);
     }
   });
@@ -95,8 +99,7 @@ async function attempt(forwarding: Forwarding, proof: Proof): Promise<Answer> {
   return answer;
 }
 
-async function send({ enriched, inbound, trip, parts }: Forwarding, proof: Proof): Promise<Answer> {
-  if (inbound.callerLeft()) throw new CallerLeft();
+async function send({ enriched, trip, parts }: Forwarding, proof: Proof): Promise<Answer> {
   const outgoing = authenticate(enriched, proof, () => Math.floor(parts.clock.wallMs() / 1_000));
   trip.outcome = "unknown";
   try {

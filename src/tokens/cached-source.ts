@@ -37,18 +37,20 @@ export class CachedSource {
     return this.#parts.conduct.isRefused();
   }
 
+  get hasToken(): boolean {
+    return this.#token !== undefined;
+  }
+
   /** The token to attach now, without waiting. A due one starts a refresh that nobody waits for. */
   peek(): Token | undefined {
     const now = this.#parts.clock.nowMs();
     const token = this.#token;
     const state = token === undefined ? "expired" : standing(token, this.#thresholds, now);
-    const { environment, set, report } = this.#parts;
+    const { report } = this.#parts;
     report({ kind: "token_cache_read", tier: "memory", result: state === "expired" ? "miss" : "hit" });
-    if (state === "expired") return undefined;
-    this.#usedAtMs = now;
-    report({ kind: "token_used", environment, credential: set.label });
+    if (token === undefined || state === "expired") return undefined;
     if (state === "due") this.warm("due");
-    return token;
+    return this.#attach(token);
   }
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. */
@@ -63,8 +65,7 @@ export class CachedSource {
     const refreshed = await within(clock, this.#refresh(reason), untilMs - clock.nowMs());
     if (refreshed === undefined) return "late";
     if (refreshed.kind === "paused") return { pause: refreshed.pause };
-    this.#usedAtMs = clock.nowMs();
-    return { token: this.#adopt(refreshed, reason) };
+    return { token: this.#attach(this.#adopt(refreshed, reason)) };
   }
 
   /**
@@ -73,17 +74,26 @@ export class CachedSource {
    */
   async replace(refused: Token, untilMs: number, mayForce: () => boolean): Promise<Token | undefined> {
     const { clock } = this.#parts;
-    if (this.#flight !== undefined && !this.#isNewer(refused)) {
+    if (this.#flight !== undefined && this.#newerThan(refused) === undefined) {
       await within(clock, this.#flight, untilMs - clock.nowMs());
     }
-    if (this.#isNewer(refused)) return this.#token;
+    const newer = this.#newerThan(refused);
+    if (newer !== undefined) return this.#attach(newer);
     if (!mayForce()) return undefined;
     const refreshed = await within(clock, this.#refresh("unauthorized"), untilMs - clock.nowMs());
-    return refreshed?.kind === "token" ? this.#adopt(refreshed, "unauthorized") : undefined;
+    return refreshed?.kind === "token" ? this.#attach(this.#adopt(refreshed, "unauthorized")) : undefined;
   }
 
-  #isNewer(refused: Token): boolean {
-    return this.#token !== undefined && this.#token.issue > refused.issue;
+  #newerThan(refused: Token): Token | undefined {
+    return this.#token !== undefined && this.#token.issue > refused.issue ? this.#token : undefined;
+  }
+
+  /** A token goes out with a request: that is what keeps it alive. */
+  #attach(token: Token): Token {
+    const { clock, environment, set, report } = this.#parts;
+    this.#usedAtMs = clock.nowMs();
+    report({ kind: "token_used", environment, credential: set.label });
+    return token;
   }
 
   /** Stops the timer; a running flight ends by itself. */
@@ -128,7 +138,7 @@ export class CachedSource {
       lifetimeMs: stored.lifetimeMs,
       remainingMs: stored.remainingMs,
     });
-    this.#schedule(dueAtMs(token, this.#thresholds));
+    this.#schedule();
     return token;
   }
 
@@ -143,14 +153,17 @@ export class CachedSource {
     };
   }
 
-  /** One timer a set: first for the moment the token is due, then for further tries, last for its end. */
-  #schedule(atMs: number): void {
+  /**
+   * One timer a set: first for the moment the token is due, then for further tries, last for its end.
+   * @param notBeforeMs the end of a pause
+   */
+  #schedule(notBeforeMs = 0): void {
     this.#cancelTimer();
     const token = this.#token;
     if (token === undefined) return;
     const { clock } = this.#parts;
     const endMs = expiredAtMs(token, this.#thresholds);
-    const wakeAtMs = Math.min(atMs, endMs);
+    const wakeAtMs = Math.min(Math.max(notBeforeMs, dueAtMs(token, this.#thresholds)), endMs);
     this.#cancelTimer = clock.after(wakeAtMs - clock.nowMs(), () => this.#wake(token, endMs));
   }
 

@@ -49,9 +49,12 @@ export class CredentialsSource implements TokenSource {
     return token;
   }
 
-  /** Fetches the first set's token in the background. */
+  /** Fetches a token in the background if there is none: the first set's, or the second's once the first is refused. */
   warm(): void {
-    this.#parts.members[0].source.warm("start");
+    const { members } = this.#parts;
+    if (members.some(({ source }) => source.hasToken)) return;
+    const { source } = members.find(({ source }) => !source.isRefused) ?? members[0];
+    source.warm("start");
   }
 
   close(): void {

@@ -64,6 +64,16 @@ describe("after a 401", () => {
     expect(await get()).toBe("token_1");
   });
 
+  it("a failed refresh of a fresh token is not tried again by the timer: the next 401 decides", async () => {
+    const { clock, source, deadline, login } = stage();
+    const token = await source.get(deadline());
+    login.next(answered(429, "", "2"));
+    const replacing = source.replace(token, "S1", deadline());
+    await clock.advance(60_000);
+    expect(await replacing).toBeUndefined();
+    expect(login.requests).toBe(2);
+  });
+
   it("waits no longer than its deadline", async () => {
     const { clock, source, deadline, login } = stage();
     const token = await source.get(deadline());
