@@ -11,6 +11,14 @@ export interface InboundSettings {
   readonly isDraining: () => boolean;
 }
 
+/** What the requests of one connection know of each other; there are several at once where the caller pipelines. */
+export interface Line {
+  /** In their order. */
+  readonly unanswered: Set<NodeInbound>;
+  /** An answer has announced the connection's end. */
+  isClosing: boolean;
+}
+
 /** A body must arrive within this time (row 7). */
 const bodyTimeoutMs = 15_000;
 
@@ -24,10 +32,18 @@ export class NodeInbound implements Inbound {
   readonly #settings: InboundSettings;
   readonly #broken: Promise<never>;
   readonly #wantsContinue: boolean;
+  readonly #line: Line;
   #breakOff: (error: Error) => void = () => {};
   #mustClose = false;
+  #isAnswered = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, settings: InboundSettings, wantsContinue: boolean) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    settings: InboundSettings,
+    wantsContinue: boolean,
+    line: Line,
+  ) {
     this.method = request.method ?? "";
     this.target = request.url ?? "";
     this.headers = pairUp(request.rawHeaders);
@@ -35,6 +51,7 @@ export class NodeInbound implements Inbound {
     this.#response = response;
     this.#settings = settings;
     this.#wantsContinue = wantsContinue;
+    this.#line = line;
     this.#broken = new Promise((_, reject) => {
       this.#breakOff = reject;
     });
@@ -50,7 +67,7 @@ export class NodeInbound implements Inbound {
   }
 
   callerLeft(): boolean {
-    return this.#response.destroyed && !this.#response.writableFinished;
+    return this.#response.destroyed && !this.#response.writableFinished && !this.#isAnswered;
   }
 
   repliedStatus(): number | undefined {
@@ -58,14 +75,28 @@ export class NodeInbound implements Inbound {
   }
 
   reply(reply: Reply): Promise<void> {
-    const mustClose = this.#mustClose || this.#settings.isDraining();
-    return writeReply(this.#request, this.#response, reply, mustClose, this.#settings.clock);
+    const { destroyed } = this.#response;
+    const end = writeReply(this.#request, this.#response, reply, () => this.#decideToClose(), this.#settings.clock);
+    // An answer of our own is out at once; what it still waits for is the rest of the request.
+    this.#isAnswered = reply.body instanceof Uint8Array && !destroyed;
+    return end;
   }
 
-  /** The connection's parser gave up: a body still being read fails, and the connection ends with this answer. */
+  /**
+   * The connection's parser gave up: a body that is not complete yet fails, and the connection ends with this answer. A
+   * complete request is not disturbed by what follows it.
+   */
   breakOff(error: Error): void {
     this.#mustClose = true;
-    this.#breakOff(error);
+    if (!this.#request.complete) this.#breakOff(error);
+  }
+
+  /** Whether this answer ends the connection. In a drain it is the newest request's, so that none goes unanswered. */
+  #decideToClose(): boolean {
+    const isNewest = [...this.#line.unanswered].at(-1) === this;
+    const isLast = this.#mustClose || !this.#request.complete || (isNewest && this.#settings.isDraining());
+    if (isLast) this.#line.isClosing = true;
+    return isLast;
   }
 }
 

@@ -10,7 +10,7 @@ const lingerBytes = 1_048_576;
 
 /**
  * Writes an answer. Resolves when it was handed over or the caller has left.
- * @param mustClose whether the connection ends with this answer
+ * @param decideToClose asked once, when the head is written: whether the connection ends with this answer
  * @throws what the body throws, after cutting the connection; ProxyError upstream_bad_response when the head cannot be
  * written
  */
@@ -18,11 +18,12 @@ export async function writeReply(
   request: IncomingMessage,
   response: ServerResponse,
   reply: Reply,
-  mustClose: boolean,
+  decideToClose: () => boolean,
   clock: Clock,
 ): Promise<void> {
-  const writeOwnHead = () => writeHead(response, reply, mustClose || !request.complete);
+  const writeOwnHead = () => writeHead(response, reply, decideToClose());
   if (!(reply.body instanceof Uint8Array)) return stream(response, reply.body, writeOwnHead);
+  if (response.destroyed) return;
   writeOwnHead();
   if (request.complete) {
     response.end(reply.body);

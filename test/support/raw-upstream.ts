@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** One request as its bytes came in. */
+export interface RawRequest {
+  /** 1 for the first of all. */
+  readonly number: number;
+  readonly head: string;
+  readonly body: string;
+}
+
+export interface RawUpstream {
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  readonly port: number;
+  /** Connections accepted so far. */
+  readonly connections: number;
+  /** Complete requests, in the order in which they came. */
+  readonly requests: readonly RawRequest[];
+  /** Connections on which at least one byte came. */
+  readonly spoken: number;
+  /** Resolves when that many complete requests have come. */
+  whenRequests(count: number): Promise<void>;
+  /** Resolves when that many connections have been accepted. */
+  whenConnections(count: number): Promise<void>;
+  /** Refuses new connections; the open ones stay. */
+  refuse(): void;
+}
+
+export interface RawBehaviour {
+  /** What a complete request gets. */
+  readonly answer?: (request: RawRequest, socket: Socket) => void;
+  /** Told at each connection, before anything came. */
+  readonly accept?: (socket: Socket) => void;
+  /** Told at each chunk, with all bytes that came on this connection so far. */
+  readonly receive?: (bytes: number, socket: Socket) => void;
+}
+
+/** A TCP server that counts what comes and answers with whatever bytes the test writes. Ends with the test. */
+export async function startRawUpstream({ answer, accept, receive }: RawBehaviour = {}): Promise<RawUpstream> {
+  const requests: RawRequest[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  let spoken = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket)).on("error", () => {});
+    let received = 0;
+    let text = "";
+    socket.on("data", (chunk) => {
+      if (received === 0) spoken += 1;
+      received += chunk.length;
+      receive?.(received, socket);
+      text += chunk.toString("latin1");
+      for (let taken = takeRequest(text); taken !== undefined; taken = takeRequest(text)) {
+        text = taken.rest;
+        const request = { number: requests.length + 1, head: taken.head, body: taken.body };
+        requests.push(request);
+        server.emit("counted");
+        answer?.(request, socket);
+      }
+    });
+    accept?.(socket);
+    server.emit("counted");
+  });
+  server.setMaxListeners(0);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as AddressInfo;
+  const until = async (isReached: () => boolean) => {
+    while (!isReached()) await once(server, "counted");
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    requests,
+    get connections() {
+      return connections;
+    },
+    get spoken() {
+      return spoken;
+    },
+    whenRequests: (count) => until(() => requests.length >= count),
+    whenConnections: (count) => until(() => connections >= count),
+    refuse: () => void server.close(),
+  };
+}
+
+/** Our own requests announce their length. */
+function takeRequest(text: string): { head: string; body: string; rest: string } | undefined {
+  const end = text.indexOf("\r\n\r\n");
+  if (end === -1) return undefined;
+  const head = text.slice(0, end);
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+  const body = text.slice(end + 4, end + 4 + length);
+  return body.length < length ? undefined : { head, body, rest: text.slice(end + 4 + length) };
+}
+
+/** An answer's bytes, with its length announced. */
+export function rawAnswer(status: number, body = "", headers = ""): string {
+  return `HTTP/1.1 ${status} Whatever\r\n${headers}Content-Length: ${Buffer.byteLength(body, "latin1")}\r\n\r\n${body}`;
+}
