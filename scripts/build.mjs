@@ -1,12 +1,20 @@
-// Compiles src/ to dist/, fresh, and makes the command executable.
+// Compiles src/ to dist/, fresh, and makes the command executable. A build that fails leaves the last one as it was.
 import { spawnSync } from "node:child_process";
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 const typescript = createRequire(import.meta.url).resolve("typescript/package.json");
 const tsc = join(dirname(typescript), "bin", "tsc");
-rmSync("dist", { recursive: true, force: true });
-const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], { stdio: "inherit" });
-if (status !== 0) process.exit(status ?? 1);
-chmodSync("dist/main.js", 0o755);
+const fresh = `dist.${process.pid}`;
+const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", fresh], {
+  stdio: "inherit",
+});
+if (status === 0) {
+  chmodSync(join(fresh, "main.js"), 0o755);
+  rmSync("dist", { recursive: true, force: true });
+  renameSync(fresh, "dist");
+} else {
+  rmSync(fresh, { recursive: true, force: true });
+  process.exitCode = status ?? 1;
+}

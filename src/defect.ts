@@ -4,6 +4,10 @@
  */
 export function describeDefect(error: unknown): string {
   if (!(error instanceof Error)) return `thrown ${typeof error}`;
-  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const { stack = "", message } = error;
+  const frames = stack
+    .slice(stack.indexOf(message) + message.length)
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line));
   return [error.constructor.name, ...frames.slice(0, 8).map((line) => line.trim())].join(" ");
 }

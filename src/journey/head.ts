@@ -3,8 +3,7 @@ import { valuesOf } from "./headers.ts";
 import type { Door, HeaderLine, Inbound } from "./messages.ts";
 
 const mostHeaderLines = 100;
-/** application/json with charset utf-8, quoted or not, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
-const jsonMediaType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*$/i;
+const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
 
 /**
  * Checks everything about a request's head that does not depend on configuration, before its body is read.
@@ -58,9 +57,20 @@ function checkContent(headers: readonly HeaderLine[]): void {
   if (coding !== undefined) {
     throw refuse("media_type_not_supported", "The body is compressed; send it as it is, without Content-Encoding");
   }
+  // The parser reads chunks below any other coding, such as gzip, as if it were not there.
+  if (valuesOf(headers, "transfer-encoding").some((value) => value.toLowerCase() !== "chunked")) {
+    throw refuse("media_type_not_supported", "The only Transfer-Encoding that is taken is chunked");
+  }
   const [type, ...more] = valuesOf(headers, "content-type");
-  if (type !== undefined && more.length === 0 && jsonMediaType.test(type)) return;
+  if (type !== undefined && more.length === 0 && isJson(type)) return;
   throw refuse("media_type_not_supported", explainContentType(type, more.length > 0));
+}
+
+/** application/json with charset utf-8, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
+function isJson(mediaType: string): boolean {
+  const [type = "", ...parameters] = mediaType.toLowerCase().split(";");
+  const given = parameters.map((parameter) => parameter.trim()).filter((parameter) => parameter !== "");
+  return type.trimEnd() === "application/json" && given.length <= 1 && given.every((parameter) => utf8.has(parameter));
 }
 
 function explainContentType(type: string | undefined, isRepeated: boolean): string {

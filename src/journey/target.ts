@@ -85,8 +85,8 @@ function foreign(what: string): ProxyError {
   return new ProxyError("target_not_allowed", `${what}.`, { status: 403 });
 }
 
-/** Foreign text, printable and short. */
+/** Foreign text, printable and short; a query may hold parameters, which are nobody's business. */
 function show(text: string): string {
-  const printable = text.replace(/[^\x21-\x7e]/g, "?");
+  const printable = text.replace(/[?#].*$/s, "?…").replace(/[^\x21-\x7e…]/g, "?");
   return printable.length <= longestShown ? printable : `${printable.slice(0, longestShown)}…`;
 }

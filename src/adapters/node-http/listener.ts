@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { ProxyError } from "../../errors.ts";
 import type { Journey } from "../../journey/handle.ts";
 import { explainClientError } from "./client-error.ts";
-import { type InboundSettings, NodeInbound, pairUp } from "./node-inbound.ts";
+import { type InboundSettings, type Line, NodeInbound, pairUp } from "./node-inbound.ts";
 import { callerOnSocket } from "./raw-reply.ts";
 
 export interface ListenerSettings extends InboundSettings {
@@ -23,17 +23,21 @@ const retryAfterMs = 1_000;
  * journey sees a target, header lines and a whole body.
  */
 export function createListener(journey: Journey, settings: ListenerSettings): Server {
-  const active = new WeakMap<Duplex, NodeInbound>();
+  const lines = new WeakMap<Duplex, Line>();
   const refused = new WeakSet<Duplex>();
   const excess = new WeakSet<Duplex>();
   let connections = 0;
 
   const receive = (wantsContinue: boolean) => async (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    const inbound = new NodeInbound(request, response, settings, wantsContinue);
-    active.set(socket, inbound);
+    const line = lines.get(socket) ?? { unanswered: new Set(), isClosing: false };
+    lines.set(socket, line);
+    // After an answer that closes the connection nothing on it is served any more (RFC 9112 section 9.6).
+    if (line.isClosing) return;
+    const inbound = new NodeInbound(request, response, settings, wantsContinue, line);
+    line.unanswered.add(inbound);
     await (excess.has(socket) ? journey.refuse(inbound, tooManyConnections(settings)) : journey.handle(inbound));
-    if (active.get(socket) === inbound) active.delete(socket);
+    line.unanswered.delete(inbound);
   };
 
   const server = createServer({
@@ -66,7 +70,7 @@ export function createListener(journey: Journey, settings: ListenerSettings): Se
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const failure = explainClientError(error);
-    const inbound = active.get(socket);
+    const inbound = [...(lines.get(socket)?.unanswered ?? [])].at(-1);
     if (failure === undefined) socket.destroy();
     else if (inbound !== undefined) inbound.breakOff(failure);
     else if (!refused.has(socket)) {

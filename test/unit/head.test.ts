@@ -1,0 +1,170 @@
+/** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first that fails is told. */
+import { describe, expect, it } from "vitest";
+import { checkHead } from "../../src/journey/head.ts";
+import type { HeaderLine } from "../../src/journey/messages.ts";
+import { refusalOf } from "./refusal-of.ts";
+
+const url = "http://127.0.0.1:7411";
+const host: HeaderLine = ["Host", "localhost:7411"];
+const json: HeaderLine = ["Content-Type", "application/json"];
+const check = (headers: readonly HeaderLine[], method = "POST") => checkHead({ method, headers }, { url });
+const lines = (count: number): HeaderLine[] => Array.from({ length: count }, (_, n) => [`X-${n}`, "1"]);
+
+it("returns the only Host as it was given", () => {
+  expect(check([json, ["hOsT", "LocalHost:1"]])).toBe("LocalHost:1");
+});
+
+describe("the number of lines", () => {
+  it("may be 100", () => {
+    expect(check([host, json, ...lines(98)])).toBe("localhost:7411");
+  });
+
+  it("may not be 101", () => {
+    expect(refusalOf(() => check([host, json, ...lines(99)]))).toMatchObject({
+      code: "headers_too_large",
+      status: 431,
+      message: "The request has 101 header lines; at most 100 are read.",
+    });
+  });
+});
+
+describe("the method", () => {
+  it.each(["GET", "PUT", "TRACE", "Post", "", "M-SEARCH"])("%j is refused with what is allowed", (method) => {
+    expect(refusalOf(() => check([host, json], method))).toMatchObject({
+      code: "method_not_allowed",
+      status: 405,
+      allow: "POST",
+      message: `${method} is not used by the service; operations are called with POST.`,
+    });
+  });
+
+  it("CONNECT is told which base URL to use", () => {
+    expect(refusalOf(() => check([host], "CONNECT")).message).toBe(
+      "An https:// URL came through the proxy setting, so Countersign sees only a tunnel and cannot sign. Set your base " +
+        "URL to http://127.0.0.1:7411.",
+    );
+  });
+});
+
+describe("the Host", () => {
+  it.each([
+    ["missing", [json], "The Host header is missing."],
+    ["there twice", [host, json, ["HOST", "localhost"]], "There are several Host headers."],
+  ] as const)("%s", (_, headers, message) => {
+    expect(refusalOf(() => check(headers))).toMatchObject({ code: "malformed_request", status: 400, message });
+  });
+});
+
+describe("Expect", () => {
+  it.each(["100-continue", "100-Continue"])("%s can be met", (value) => {
+    expect(check([host, json, ["eXPECT", value]])).toBeDefined();
+  });
+
+  it.each(["", "x", "100-continue, x", "100-continue,100-continue", "100-continue ", "100"])("%j cannot", (value) => {
+    expect(refusalOf(() => check([host, json, ["Expect", value]]))).toMatchObject({
+      code: "expectation_not_supported",
+      status: 417,
+    });
+  });
+
+  it("cannot, when one of two lines cannot", () => {
+    const headers: HeaderLine[] = [host, json, ["Expect", "100-continue"], ["Expect", "x"]];
+    expect(refusalOf(() => check(headers)).code).toBe("expectation_not_supported");
+  });
+});
+
+describe("codings", () => {
+  it.each([
+    ["Content-Encoding", "identity"],
+    ["content-encoding", "IDENTITY"],
+    ["Transfer-Encoding", "chunked"],
+    ["transfer-encoding", "Chunked"],
+  ])("%s: %s is none", (name, value) => {
+    expect(check([host, json, [name, value]])).toBeDefined();
+  });
+
+  it.each([
+    ["Content-Encoding", "gzip"],
+    ["CONTENT-ENCODING", "br"],
+    ["Content-Encoding", "identity, gzip"],
+    ["Content-Encoding", ""],
+    ["Transfer-Encoding", "gzip, chunked"],
+    ["TRANSFER-ENCODING", "gzip"],
+    ["Transfer-Encoding", "chunked, chunked"],
+    ["Transfer-Encoding", ""],
+  ])("%s: %s is refused", (name, value) => {
+    expect(refusalOf(() => check([host, json, [name, value]]))).toMatchObject({
+      code: "media_type_not_supported",
+      status: 415,
+    });
+  });
+});
+
+describe("the Content-Type", () => {
+  it.each([
+    "application/json",
+    "APPLICATION/JSON",
+    "application/json;charset=utf-8",
+    'application/json ;\tcharset="UTF-8"',
+    "application/json; charset=utf-8 ;",
+    "application/json;",
+    "application/json ",
+  ])("%j is JSON in UTF-8", (type) => {
+    expect(check([host, ["Content-Type", type]])).toBeDefined();
+  });
+
+  it.each([
+    "",
+    "json",
+    "text/json",
+    "application/jsonp",
+    "application/json+x",
+    "application/vnd.api+json",
+    "application/json; charset=latin1",
+    "application/json; charset=utf-16",
+    "application/json; charset=utf-8; x=y",
+    "application/json; charset='utf-8'",
+    "application/json, application/json",
+    "application/json\napplication/json",
+    " application/json",
+  ])("%j is not", (type) => {
+    expect(refusalOf(() => check([host, ["Content-Type", type]]))).toMatchObject({
+      code: "media_type_not_supported",
+      status: 415,
+      message:
+        "Content-Type is not JSON in UTF-8; Countersign takes application/json. Add -H 'Content-Type: application/json'.",
+    });
+  });
+
+  it.each([
+    [[], /^Content-Type is missing; Countersign takes application\/json\. Add -H/],
+    [
+      ["application/x-www-form-urlencoded"],
+      /^Content-Type is application\/x-www-form-urlencoded \(curl -d sends that\);/,
+    ],
+    [["Application/X-WWW-Form-URLEncoded; charset=utf-8"], /\(curl -d sends that\);/],
+    [["application/json", "application/json"], /^Content-Type was given more than once;.* once\.$/],
+  ])("%j is explained", (types, message) => {
+    const headers = types.map((type): HeaderLine => ["content-TYPE", type]);
+    expect(refusalOf(() => check([host, ...headers])).message).toMatch(message);
+  });
+
+  it("takes its time in proportion", () => {
+    const startedMs = performance.now();
+    for (const type of [`application/json${" ".repeat(16_000)}x`, `application/json;${"\t".repeat(16_000)}x`]) {
+      expect(refusalOf(() => check([host, ["Content-Type", type]])).code).toBe("media_type_not_supported");
+    }
+    // A quadratic pattern takes half a second for these; a linear one well under a millisecond.
+    expect(performance.now() - startedMs).toBeLessThan(100);
+  });
+});
+
+it("tells what is wrong in this order: lines, method, Host, Expect, codings, type", () => {
+  const expectX: HeaderLine = ["Expect", "x"];
+  const gzip: HeaderLine = ["Content-Encoding", "gzip"];
+  expect(refusalOf(() => check([expectX, gzip, ...lines(99)], "GET")).code).toBe("headers_too_large");
+  expect(refusalOf(() => check([expectX, gzip], "GET")).code).toBe("method_not_allowed");
+  expect(refusalOf(() => check([expectX, gzip])).code).toBe("malformed_request");
+  expect(refusalOf(() => check([host, expectX, gzip])).code).toBe("expectation_not_supported");
+  expect(refusalOf(() => check([host, gzip])).message).toContain("compressed");
+});

@@ -1,0 +1,184 @@
+/** Proves row 6 on the pure functions: which header lines leave in either direction. */
+import { describe, expect, it } from "vitest";
+import { headersDownstream, headersUpstream, valuesOf } from "../../src/journey/headers.ts";
+import type { HeaderLine } from "../../src/journey/messages.ts";
+
+const plain = { forwardHeaders: [], via: true };
+const upstream = (headers: readonly HeaderLine[], environment: Parameters<typeof headersUpstream>[1] = plain) =>
+  headersUpstream(headers, environment, "id-1");
+
+const always: HeaderLine[] = [
+  ["accept", "application/json"],
+  ["content-type", "application/json"],
+  ["x-request-id", "id-1"],
+  ["via", "1.1 countersign"],
+];
+
+describe("upstream", () => {
+  it("is little when nothing was sent", () => {
+    expect(upstream([])).toEqual(always);
+  });
+
+  it("has what may pass, its name in lower case, its value untouched, in its order and as often as it came", () => {
+    expect(
+      upstream([
+        ["TraceState", "b=2"],
+        ["USER-AGENT", "Shop/1.0 (x;  y)"],
+        ["X-Request-Id", "theirs"],
+        ["tracestate", "a=1"],
+        ["Accept-Language", "de, en;q=0.5"],
+        ["traceparent", "00-x"],
+      ]),
+    ).toEqual([
+      ["accept", "application/json"],
+      ["content-type", "application/json"],
+      ["tracestate", "b=2"],
+      ["user-agent", "Shop/1.0 (x;  y)"],
+      ["x-request-id", "theirs"],
+      ["tracestate", "a=1"],
+      ["accept-language", "de, en;q=0.5"],
+      ["traceparent", "00-x"],
+      ["via", "1.1 countersign"],
+    ]);
+  });
+
+  it.each([
+    "Authorization",
+    "aUTHORIZATION",
+    "Proxy-Authorization",
+    "Cookie",
+    "Set-Cookie",
+    "Host",
+    "Content-Length",
+    "Content-Type",
+    "Content-Encoding",
+    "Transfer-Encoding",
+    "TE",
+    "Trailer",
+    "Upgrade",
+    "HTTP2-Settings",
+    "Keep-Alive",
+    "Proxy-Connection",
+    "Expect",
+    "Accept",
+    "Accept-Encoding",
+    "Via",
+    "Forwarded",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Real-Ip",
+    "Countersign-Site",
+    "COUNTERSIGN-ANYTHING",
+    "X-Request-Id ",
+    "x_request_id",
+    "User-Agent\u0000",
+    "",
+  ])("never has the caller's %j", (name) => {
+    expect(upstream([[name, "theirs"]])).toEqual(always);
+  });
+
+  it("has what forwardHeaders adds, once it is not hop-by-hop", () => {
+    const environment = { forwardHeaders: ["x-tenant", "upgrade", "connection", "te"], via: false };
+    const headers: HeaderLine[] = [
+      ["X-Tenant", "a"],
+      ["Upgrade", "h2c"],
+      ["TE", "trailers"],
+      ["Connection", "keep-alive"],
+    ];
+    expect(upstream(headers, environment)).toEqual([
+      ["accept", "application/json"],
+      ["content-type", "application/json"],
+      ["x-tenant", "a"],
+      ["x-request-id", "id-1"],
+    ]);
+  });
+
+  it.each([
+    [["x-request-id"]],
+    [["X-REQUEST-ID"]],
+    [["close, x-request-id"]],
+    [[" \tX-Request-Id\t ,close"]],
+    [["close", "x-request-id"]],
+    [[",,x-request-id,,"]],
+  ])("loses what Connection names: %j", (values) => {
+    const connections = values.map((value): HeaderLine => ["cOnnection", value]);
+    expect(upstream([["X-Request-Id", "theirs"], ...connections])).toEqual(always);
+    expect(upstream([...connections, ["X-Request-Id", "theirs"]])).toEqual(always);
+  });
+
+  it.each(["content-type", "accept", "via", "authorization", "*", "x-request", "request-id"])(
+    "keeps ours, and all else, whatever Connection names: %s",
+    (name) => {
+      const [accept, type, , via] = always;
+      expect(
+        upstream([
+          ["Connection", name],
+          ["X-Request-Id", "theirs"],
+        ]),
+      ).toEqual([accept, type, ["x-request-id", "theirs"], via]);
+    },
+  );
+});
+
+describe("downstream", () => {
+  it("has everything else as the service wrote it, casing, order and repetitions included", () => {
+    const headers: HeaderLine[] = [
+      ["X-Odd-CASING", "1"],
+      ["Set-Cookie", "a=1"],
+      ["set-cookie", "b=2"],
+      ["Date", "whenever"],
+      ["WWW-Authenticate", "Bearer"],
+      ["Retry-After", "5"],
+      ["Location", "https://elsewhere/"],
+      ["Content-Length", "5"],
+      ["Content-Encoding", "gzip"],
+    ];
+    expect(headersDownstream(headers)).toEqual(headers);
+  });
+
+  it.each([
+    "Connection",
+    "keep-alive",
+    "Keep-Alive",
+    "Proxy-Authenticate",
+    "Proxy-Authorization",
+    "Proxy-Connection",
+    "TE",
+    "Trailer",
+    "Transfer-Encoding",
+    "UPGRADE",
+    "Countersign-Outcome",
+    "countersign-error",
+    "COUNTERSIGN-",
+    "Countersign-Whatever",
+  ])("never has %s", (name) => {
+    expect(
+      headersDownstream([
+        [name, "x"],
+        ["Date", "whenever"],
+      ]),
+    ).toEqual([["Date", "whenever"]]);
+  });
+
+  it("loses what Connection names", () => {
+    const headers: HeaderLine[] = [
+      ["X-Hop", "1"],
+      ["Connection", "close, x-HOP"],
+      ["X-Hops", "2"],
+    ];
+    expect(headersDownstream(headers)).toEqual([["X-Hops", "2"]]);
+  });
+});
+
+describe("the values of a header", () => {
+  it("are all of them, in order, whatever the casing", () => {
+    const headers: HeaderLine[] = [
+      ["A", "1"],
+      ["b", "2"],
+      ["a", ""],
+      ["AA", "4"],
+    ];
+    expect(valuesOf(headers, "a")).toEqual(["1", ""]);
+    expect(valuesOf(headers, "c")).toEqual([]);
+  });
+});

@@ -1,0 +1,184 @@
+/** Proves the product's section 2, "Site" and "Method of authentication": which site, which method, which identifier. */
+import { describe, expect, it } from "vitest";
+import type { AuthMethod, Environment, SigningKey, Site } from "../../src/environment.ts";
+import { chooseSite, keyOf } from "../../src/journey/site.ts";
+import { Secret } from "../../src/secret.ts";
+import { refusalOf } from "./refusal-of.ts";
+
+const key = (identifier: string): SigningKey => ({
+  identifier,
+  version: "3.0",
+  secret: new Secret("0123456789abcdef"),
+});
+
+function site(identifier: string, auth: readonly [AuthMethod, ...AuthMethod[]], more: Partial<Site> = {}): Site {
+  const keys = more.keys ?? [];
+  return {
+    identifier,
+    auth,
+    keys,
+    parent: undefined,
+    version: "3.0",
+    identifyBy: "site",
+    characters: "reject",
+    exempt: new Set(),
+    decimals: new Set(),
+    defaultKey: keys[0],
+    credentials: undefined,
+    ...more,
+  };
+}
+
+const oauth = site("S1", ["oauth"]);
+const child = site("S2", ["oauth"], { parent: "S1" });
+const hmac = site("S3", ["hmac"], { keys: [key("K31"), key("K32")] });
+const both = site("S4", ["oauth", "hmac"], { keys: [key("K41")] });
+const byKey = site("S5", ["hmac", "oauth"], { keys: [key("K51"), key("K52")], identifyBy: "key" });
+/** Its keys are for callbacks only. */
+const callbacks = site("S6", ["oauth"], { keys: [key("K61")] });
+const all = [oauth, child, hmac, both, byKey, callbacks];
+
+function environment(sites: readonly Site[], defaultSite?: string): Environment {
+  const keyed = sites.flatMap((each) => each.keys.map(({ identifier }) => [identifier, each] as const));
+  return {
+    name: "sandbox",
+    defaultSite,
+    sites: new Map(sites.map((each) => [each.identifier, each])),
+    siteOfKey: new Map(keyed),
+  } as unknown as Environment;
+}
+
+const choose = (header?: string, inBody?: string, auth?: AuthMethod, at = environment(all, "S1")) => {
+  const choice = chooseSite(at, { site: header, auth }, inBody);
+  return { site: choice.site.identifier, auth: choice.auth, key: choice.key, sent: choice.identifier };
+};
+
+describe("who is named", () => {
+  it.each([
+    // header, body, site, key, sent
+    [undefined, undefined, "S1", undefined, "S1"],
+    ["S2", undefined, "S2", undefined, "S2"],
+    [undefined, "S3", "S3", undefined, "S3"],
+    ["S3", "S3", "S3", undefined, "S3"],
+    ["K32", undefined, "S3", "K32", "K32"],
+    [undefined, "K32", "S3", "K32", "K32"],
+    ["S3", "K32", "S3", "K32", "K32"],
+    ["K32", "S3", "S3", "K32", "K32"],
+    ["K32", "K32", "S3", "K32", "K32"],
+    ["S5", undefined, "S5", undefined, "K51"],
+    ["K52", undefined, "S5", "K52", "K52"],
+    ["S5", "K52", "S5", "K52", "K52"],
+  ])("header %s, body %s: %s, key %s, sent as %s", (header, inBody, named, namedKey, sent) => {
+    expect(choose(header, inBody)).toMatchObject({ site: named, key: namedKey, sent });
+  });
+
+  it.each([
+    ["S1", "S3"],
+    ["S3", "S1"],
+    ["S1", "K31"],
+    ["K31", "S1"],
+    ["K31", "K32"],
+    ["K31", "K41"],
+    ["S2", "S1"],
+  ])("header %s and body %s contradict each other", (header, inBody) => {
+    expect(refusalOf(() => choose(header, inBody))).toMatchObject({ code: "site_conflict", status: 422 });
+  });
+
+  it.each([
+    ["S9", undefined],
+    [undefined, "S9"],
+    ["K99", undefined],
+    [undefined, "K99"],
+    ["S9", "S1"],
+    ["S1", "S9"],
+    ["", undefined],
+    [undefined, ""],
+    ["s1", undefined],
+    ["S1 ", undefined],
+    ["__proto__", undefined],
+    ["constructor", undefined],
+  ])("header %j or body %j is nobody", (header, inBody) => {
+    const refusal = refusalOf(() => choose(header, inBody));
+    expect(refusal).toMatchObject({ code: "site_not_configured", status: 403 });
+    expect(refusal.message).toContain("environment sandbox");
+  });
+});
+
+describe("nobody is named", () => {
+  it.each([
+    ["the default site", environment(all, "S3"), "S3"],
+    ["the only site", environment([child]), "S2"],
+    ["the default site, though it is not the only one", environment([oauth, hmac], "S1"), "S1"],
+  ])("%s", (_, at, named) => {
+    expect(choose(undefined, undefined, undefined, at)).toMatchObject({ site: named, key: undefined, sent: named });
+  });
+
+  it.each([
+    ["several sites", environment([oauth, child])],
+    ["no site at all", environment([])],
+  ])("%s: one has to be", (_, at) => {
+    const refusal = refusalOf(() => choose(undefined, undefined, undefined, at));
+    expect(refusal).toMatchObject({ code: "site_required", status: 422 });
+    expect(refusal.message).toContain("Countersign-Site");
+  });
+});
+
+describe("the method of authentication", () => {
+  it.each([
+    ["S1", undefined, "oauth"],
+    ["S3", undefined, "hmac"],
+    ["S4", undefined, "oauth"],
+    ["S4", "hmac", "hmac"],
+    ["S4", "oauth", "oauth"],
+    ["S5", undefined, "hmac"],
+    ["S5", "oauth", "oauth"],
+    // A key selects the key, never the method.
+    ["K41", undefined, "oauth"],
+    ["K41", "hmac", "hmac"],
+    ["K61", undefined, "oauth"],
+  ] as const)("%s, asked for %s: %s", (named, asked, auth) => {
+    expect(choose(named, undefined, asked).auth).toBe(auth);
+  });
+
+  it.each([
+    ["S1", "hmac", "only for oauth"],
+    ["S3", "oauth", "only for hmac"],
+    ["S6", "hmac", "only for oauth"],
+    ["K61", "hmac", "only for oauth"],
+    ["K31", "oauth", "only for hmac"],
+  ] as const)("%s does not have %s", (named, asked, said) => {
+    const refusal = refusalOf(() => choose(named, undefined, asked));
+    expect(refusal).toMatchObject({ code: "auth_not_configured", status: 403 });
+    expect(refusal.message).toContain(said);
+  });
+
+  it("identifies a site by its default key with HMAC only", () => {
+    expect(choose("S5").sent).toBe("K51");
+    expect(choose("S5", undefined, "oauth").sent).toBe("S5");
+  });
+});
+
+describe("the key that signs (spec 5.3)", () => {
+  it.each([
+    [hmac, undefined, "K31"],
+    [hmac, "K31", "K31"],
+    [hmac, "K32", "K32"],
+    [byKey, undefined, "K51"],
+  ])("%#", (at, named, signs) => {
+    expect(keyOf({ site: at, key: named }).identifier).toBe(signs);
+  });
+
+  it("is the default key, wherever it stands", () => {
+    const [first, second] = [key("K71"), key("K72")];
+    const at = site("S7", ["hmac"], { keys: [first, second], defaultKey: second });
+    expect(keyOf({ site: at, key: undefined })).toBe(second);
+    expect(keyOf({ site: at, key: "K71" })).toBe(first);
+  });
+
+  it.each([
+    [oauth, undefined],
+    [hmac, "K41"],
+  ])("is never another site's nor none: %#", (at, named) => {
+    expect(() => keyOf({ site: at, key: named })).toThrow("has a key");
+  });
+});

@@ -1,0 +1,229 @@
+/** Proves row 2 on the pure functions: which request targets are operations, and of what the others are refused. */
+import { describe, expect, it } from "vitest";
+import type { Environment } from "../../src/environment.ts";
+import type { Door } from "../../src/journey/messages.ts";
+import { checkOperation, loopbackHosts, resolveTarget } from "../../src/journey/target.ts";
+import { addressOf } from "../support/address.ts";
+import { refusalOf } from "./refusal-of.ts";
+
+function door(baseUrl: string, hosts: readonly string[] = []): Door {
+  const environment = { name: "sandbox", baseUrl: addressOf(baseUrl) } as unknown as Environment;
+  return { environment, hosts: new Set([...loopbackHosts, ...hosts]), url: "http://127.0.0.1:7411" };
+}
+
+const sandbox = door("https://api.sandbox.example/json-api");
+const resolve = (target: string, at = sandbox, host = "localhost") => resolveTarget(target, host, at);
+
+describe("origin-form", () => {
+  it.each([
+    ["/create_order", "create_order"],
+    ["/a", "a"],
+    ["/orders/create_order-2", "orders/create_order-2"],
+    ["/json-api/create_order", "json-api/create_order"],
+    ["/A/0/_/-", "A/0/_/-"],
+  ])("%s is the operation %s", (target, operation) => {
+    expect(resolve(target)).toBe(operation);
+  });
+
+  it.each([
+    "/",
+    "//",
+    "//evil",
+    "/\\evil",
+    "/create_order/",
+    "//create_order",
+    "/a//b",
+    "/.",
+    "/..",
+    "/../a",
+    "/a/../b",
+    "/a.b",
+    "/%61",
+    "/%2e%2e/a",
+    "/a%2fb",
+    "/a%5cb",
+    "/a%00",
+    "/..;/a",
+    "/a;b",
+    "/a#b",
+    "/a b",
+    "/a\tb",
+    "/a\n",
+    "/a\u0000",
+    "/\u00e9",
+    "/\u0430",
+    "/a@b",
+    "/a:b",
+    "/a,b",
+    "/a+b",
+    "/~a",
+    "/http://evil/a",
+    "/a\u2028",
+  ])("%j is refused", (target) => {
+    expect(refusalOf(() => resolve(target))).toMatchObject({ code: "target_not_allowed", status: 400 });
+  });
+
+  it.each(["/a?", "/a?b=c", "/?", "//evil?x", "/a#b?c"])("%s has a query", (target) => {
+    expect(refusalOf(() => resolve(target))).toMatchObject({ code: "query_not_allowed", status: 400 });
+  });
+});
+
+describe("neither form", () => {
+  it.each([
+    "",
+    "*",
+    "@",
+    "evil",
+    "evil:443",
+    "http",
+    "http:",
+    "http:/a",
+    "http:a",
+    "://a/b",
+    "1http://a/b",
+    "\\\\a\\b",
+  ])("%j is refused", (target) => {
+    expect(refusalOf(() => resolve(target))).toMatchObject({ code: "target_not_allowed", status: 400 });
+  });
+});
+
+describe("absolute-form, as HTTP_PROXY makes it", () => {
+  const at = (baseUrl: string) => (target: string) => resolve(target, door(baseUrl));
+
+  it.each([
+    ["https://api.example/json-api", "http://api.example/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example:443/json-api/create_order"],
+    ["https://api.example/json-api", "HTTP://API.Example/json-api/create_order"],
+    ["https://api.example:8443/json-api", "http://api.example:8443/json-api/create_order"],
+    ["http://api.example/json-api", "http://api.example/json-api/create_order"],
+    ["http://api.example/json-api", "http://api.example:80/json-api/create_order"],
+    ["http://api.example:8080/json-api", "http://api.example:8080/json-api/create_order"],
+    ["https://api.example", "http://api.example/create_order"],
+    ["http://[::1]:8080/json-api", "http://[::1]:8080/json-api/create_order"],
+    ["http://10.0.0.1/json-api", "http://10.0.0.1/json-api/create_order"],
+  ])("with baseUrl %s, %s is served", (baseUrl, target) => {
+    expect(at(baseUrl)(target)).toBe("create_order");
+  });
+
+  it.each([
+    ["https://api.example/json-api", "https://api.example/json-api/create_order"],
+    ["https://api.example/json-api", "ftp://api.example/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example:80/json-api/create_order"],
+    ["https://api.example:8443/json-api", "http://api.example/json-api/create_order"],
+    ["https://api.example:8443/json-api", "http://api.example:443/json-api/create_order"],
+    ["http://api.example/json-api", "http://api.example:443/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example:/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example:443:443/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example:000443000/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example./json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example.evil/json-api/create_order"],
+    ["https://api.example/json-api", "http://evil.api.example/json-api/create_order"],
+    ["https://api.example/json-api", "http://api%2eexample/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example\\evil/json-api/create_order"],
+    ["https://api.example/json-api", "http:///json-api/create_order"],
+    ["https://api.example/json-api", "http://localhost/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example/create_order"],
+    ["https://api.example/json-api", "http://api.example/json-apis/create_order"],
+    ["https://api.example/json-api", "http://api.example/JSON-API/create_order"],
+    ["https://api.example/json-api", "http://api.example/json-api"],
+    ["https://api.example/json-api", "http://api.example"],
+    ["https://api.example/json-api", "http://api.example?/json-api/create_order"],
+    ["https://api.example/json-api", "http://api.example#/json-api/create_order"],
+  ])("with baseUrl %s, %s is somebody else's", (baseUrl, target) => {
+    expect(refusalOf(() => at(baseUrl)(target))).toMatchObject({ code: "target_not_allowed", status: 403 });
+  });
+
+  it.each([
+    ["http://user@api.sandbox.example/json-api/a", "target_not_allowed"],
+    ["http://user:pass@api.sandbox.example/json-api/a", "target_not_allowed"],
+    ["http://api.sandbox.example@evil/json-api/a", "target_not_allowed"],
+    ["http://api.sandbox.example/json-api/", "target_not_allowed"],
+    ["http://api.sandbox.example/json-api//a", "target_not_allowed"],
+    ["http://api.sandbox.example/json-api/../a", "target_not_allowed"],
+    ["http://api.sandbox.example/json-api/a/", "target_not_allowed"],
+    ["http://api.sandbox.example/json-api/a#b", "target_not_allowed"],
+    ["http://api.sandbox.example/json-api/a?b", "query_not_allowed"],
+  ])("%s is refused as it would be in origin-form", (target, code) => {
+    expect(refusalOf(() => resolve(target))).toMatchObject({ code, status: 400 });
+  });
+
+  it("does not look at the Host", () => {
+    expect(resolve("http://api.sandbox.example/json-api/a", sandbox, "evil")).toBe("a");
+  });
+
+  it("never shows user information", () => {
+    const refusal = refusalOf(() => resolve("http://user:hidden@evil/json-api/a"));
+    expect(refusal.message).not.toContain("hidden");
+  });
+});
+
+describe("the Host of an origin-form request", () => {
+  const named = door("https://api.example", ["countersign.internal"]);
+
+  it.each([
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    "LOCALHOST:7411",
+    "[::1]:1",
+    "Countersign.Internal",
+    "countersign.internal:80",
+  ])("%s is one of the listener's", (host) => {
+    expect(resolve("/a", named, host)).toBe("a");
+  });
+
+  it.each([
+    "",
+    " ",
+    "evil",
+    "api.example",
+    "localhost.",
+    "localhost.evil",
+    "localhost:",
+    "localhost:x",
+    "localhost:123456",
+    "localhost, evil",
+    "a@localhost",
+    "::1",
+    "[::1",
+    "localhost/",
+  ])("%j is foreign", (host) => {
+    expect(refusalOf(() => resolve("/a", named, host))).toMatchObject({ code: "target_not_allowed", status: 403 });
+  });
+});
+
+describe("an operation", () => {
+  const allowing = (operations: Environment["operations"]) =>
+    ({ name: "sandbox", operations }) as unknown as Environment;
+
+  it.each([
+    [new Set(["create_order"]), "create_order"],
+    [new Set(["orders/create"]), "orders/create"],
+    ["any", "whatever"],
+  ] as const)("%# is allowed", (operations, operation) => {
+    expect(() => checkOperation(operation, allowing(operations))).not.toThrow();
+  });
+
+  it.each([
+    [new Set(["create_order"]), "create_orders"],
+    [new Set(["create_order"]), "Create_Order"],
+    [new Set(["create_order"]), "create_order/x"],
+    [new Set(["any"]), "create_order"],
+    [new Set<string>(), "create_order"],
+  ])("%# is not allowed", (operations, operation) => {
+    expect(refusalOf(() => checkOperation(operation, allowing(operations)))).toMatchObject({
+      code: "operation_not_allowed",
+      status: 403,
+      message: `The operation ${operation} is not in the operations of environment sandbox.`,
+    });
+  });
+});
+
+describe("what messages show of a target", () => {
+  it("is printable and short", () => {
+    const { message } = refusalOf(() => resolve(`/\u001b[31m${"x".repeat(500)}\u202e`));
+    expect(message).toMatch(/^[\x20-\x7e…]*$/);
+    expect(message.length).toBeLessThan(250);
+    expect(message).toContain("/?[31mxxx");
+  });
+});

@@ -1,0 +1,143 @@
+/** Proves the product's section 2, "Helpers of the caller": the Countersign-* headers, and what is refused of them. */
+import { describe, expect, it } from "vitest";
+import type { HeaderLine } from "../../src/journey/messages.ts";
+import { peekReference, peekTraceId, readWishes } from "../../src/journey/wishes.ts";
+import { refusalOf } from "./refusal-of.ts";
+
+const longestMs = 20_000;
+const read = (...headers: HeaderLine[]) => readWishes(headers, longestMs);
+const malformed = (message: string | RegExp) => ({
+  code: "malformed_request",
+  status: 400,
+  message: typeof message === "string" ? message : expect.stringMatching(message),
+});
+
+it("has none when none is given", () => {
+  const none = { site: undefined, auth: undefined, timeoutMs: undefined, reference: undefined };
+  expect(read()).toEqual(none);
+  expect(read(["X-Countersign-Site", "S1"], ["CountersignSite", "S1"], ["Countersign-Other", "x"])).toEqual(none);
+});
+
+it("reads them all, in any casing", () => {
+  expect(
+    read(
+      ["COUNTERSIGN-SITE", "K1"],
+      ["countersign-auth", "hmac"],
+      ["Countersign-Timeout-MS", "2500"],
+      ["Countersign-reference", "A-1042"],
+    ),
+  ).toEqual({ site: "K1", auth: "hmac", timeoutMs: 2_500, reference: "A-1042" });
+});
+
+describe("Countersign-Timeout-Ms", () => {
+  it.each([
+    ["100", 100],
+    ["101", 101],
+    ["20000", 20_000],
+    ["000100", 100],
+  ])("%s is %i ms", (value, ms) => {
+    expect(read(["Countersign-Timeout-Ms", value]).timeoutMs).toBe(ms);
+  });
+
+  it.each([
+    "99",
+    "20001",
+    "0",
+    "-100",
+    "+100",
+    "100.0",
+    "1e3",
+    "0x100",
+    "",
+    " ",
+    "100 ms",
+    "1000000000",
+    "NaN",
+    "１００",
+  ])("%j is impossible", (value) => {
+    expect(refusalOf(() => read(["Countersign-Timeout-Ms", value]))).toMatchObject(
+      malformed("Countersign-Timeout-Ms must be a whole number from 100 to 20000."),
+    );
+  });
+});
+
+describe("Countersign-Auth", () => {
+  it.each(["oauth", "hmac"])("%s", (value) => {
+    expect(read(["Countersign-Auth", value]).auth).toBe(value);
+  });
+
+  it.each(["", "OAuth", "HMAC", "oauth,hmac", "bearer", "none"])("%j is impossible", (value) => {
+    expect(refusalOf(() => read(["Countersign-Auth", value]))).toMatchObject(
+      malformed("Countersign-Auth must be oauth or hmac."),
+    );
+  });
+});
+
+describe("Countersign-Reference", () => {
+  const good = ["A", "A-1042", "a.b_c-d", "0", "x".repeat(64)];
+  const bad = ["", " ", "a b", "x".repeat(65), "a/b", "a\nb", "a\n", "é", "a,b", "<a>", "a%20"];
+
+  it.each(good)("%s", (value) => {
+    expect(read(["Countersign-Reference", value]).reference).toBe(value);
+    expect(peekReference([["Countersign-Reference", value]])).toBe(value);
+  });
+
+  it.each(bad)("%j is impossible, and echoed nowhere", (value) => {
+    expect(refusalOf(() => read(["Countersign-Reference", value]))).toMatchObject(
+      malformed("Countersign-Reference must be 1 to 64 of A-Z a-z 0-9 . _ -."),
+    );
+    expect(peekReference([["Countersign-Reference", value]])).toBeUndefined();
+  });
+
+  it("is not peeked at when it is given twice or not at all", () => {
+    expect(peekReference([])).toBeUndefined();
+    expect(
+      peekReference([
+        ["Countersign-Reference", "a"],
+        ["countersign-reference", "a"],
+      ]),
+    ).toBeUndefined();
+  });
+});
+
+it.each([
+  ["site", "S1"],
+  ["auth", "oauth"],
+  ["timeout-ms", "100"],
+  ["reference", "a"],
+])("refuses countersign-%s that is given twice, even to the same effect", (name, value) => {
+  const thrice: HeaderLine[] = [
+    [`Countersign-${name}`, value],
+    [`countersign-${name}`, value],
+  ];
+  expect(refusalOf(() => read(...thrice))).toMatchObject(
+    malformed(`The header countersign-${name} was given 2 times; send it once.`),
+  );
+});
+
+describe("the trace-id of traceparent", () => {
+  const id = "0af7651916cd43dd8448eb211c80319c";
+
+  it.each([`00-${id}-b7ad6b7169203331-01`, `cc-${id}-b7ad6b7169203331-01-what-the-future-will-be-like`])(
+    "%s",
+    (value) => {
+      expect(peekTraceId([["TraceParent", value]])).toBe(id);
+    },
+  );
+
+  it.each([
+    "",
+    "x",
+    id,
+    `00-${id}`,
+    `00-${id.toUpperCase()}-b7ad6b7169203331-01`,
+    `0-${id}-b7ad6b7169203331-01`,
+    `00-${id}0-b7`,
+  ])("%j has none", (value) => {
+    expect(peekTraceId([["traceparent", value]])).toBeUndefined();
+  });
+
+  it("is nothing when there is no header", () => {
+    expect(peekTraceId([])).toBeUndefined();
+  });
+});
