@@ -1,5 +1,6 @@
 import type { Bind } from "../bind.ts";
 import type { Environment } from "../environment.ts";
+import type { Secret } from "../secret.ts";
 
 /** A listener for applications; everything that arrives on it belongs to one environment. */
 export interface ListenerConfig {
@@ -31,6 +32,8 @@ export interface Config {
   readonly drain: { readonly minMs: number };
   /** SHA-256 over the effective configuration, secrets by fingerprint; the first 12 hex digits. */
   readonly hash: string;
+  /** Where secrets came from, for people: `file /run/…` or `env NAME`. Absent where no file was read. */
+  readonly secretOrigins?: ReadonlyMap<Secret, string>;
 }
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";

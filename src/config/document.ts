@@ -1,4 +1,4 @@
-import { type Document, isCollection, isNode, LineCounter, parseDocument } from "yaml";
+import { type Document, isCollection, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import { type Finding, formatPath, type Path, type Problem } from "./problem.ts";
 
 /** A YAML file that can say where everything stands. */
@@ -11,48 +11,93 @@ export interface SourceDocument {
 }
 
 const longestShown = 60;
+/** Of one anchor; the library counts nested ones by their product. */
+const mostAliases = 100;
 
-/** YAML 1.2, one document; a key given twice is an error, as are more than 100 aliases. */
+/**
+ * YAML 1.2, one document. A key given twice is an error, and so are foreign tags, aliases that lead nowhere or into
+ * themselves, and so many of them that the file would explode.
+ */
 export function readDocument(text: string): SourceDocument {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, uniqueKeys: true, prettyErrors: false });
-  const yamlProblems = document.errors.map(({ message, pos }): Problem => {
-    const { line, col: column } = lineCounter.linePos(pos[0]);
-    return {
-      path: "",
-      line,
-      column,
-      message: `this is not YAML: ${message}`,
-      found: undefined,
-      mend: "correct the YAML",
-    };
-  });
+  const document = parseDocument(text, { lineCounter, uniqueKeys: true, prettyErrors: false, logLevel: "error" });
+  const { value, faults } = readValue(document);
   return {
-    value: yamlProblems.length === 0 ? document.toJS() : undefined,
-    yamlProblems,
+    value,
+    yamlProblems: faults.map(({ message, offset }) => {
+      const { line, col: column } = lineCounter.linePos(offset);
+      return { path: "", line, column, message, found: undefined, mend: "correct the YAML" };
+    }),
     locate({ path, message, mend, found }) {
       const { line, column } = placeOf(document, lineCounter, path);
-      const shown = found === "hidden" ? undefined : (found ?? show(document.getIn(path)));
+      const shown = found === "hidden" ? undefined : (found ?? show(document.getIn(path, true)));
       return { path: formatPath(path), line, column, message, found: shown, mend };
     },
   };
 }
 
-/** Where the value stands, or the nearest thing around it that exists. */
+interface Fault {
+  readonly message: string;
+  readonly offset: number;
+}
+
+function readValue(document: Document.Parsed): { value: unknown; faults: readonly Fault[] } {
+  const faults = faultsOf(document);
+  if (faults.length > 0) return { value: undefined, faults };
+  try {
+    return { value: document.toJS({ maxAliasCount: mostAliases }), faults };
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    return { value: undefined, faults: [{ message: "there are too many aliases (*name)", offset: 0 }] };
+  }
+}
+
+function faultsOf(document: Document.Parsed): Fault[] {
+  // Behind a colon the parser quotes the file, where a secret may stand.
+  const faults = [...document.errors, ...document.warnings].map(({ message, pos: [offset] }) => {
+    return { message: `this is not valid YAML: ${message.replace(/:.*$/s, "")}`, offset };
+  });
+  visit(document, {
+    Alias(_, alias, holders) {
+      const target = alias.resolve(document);
+      if (target !== undefined && !holders.includes(target)) return;
+      const message = "this alias (*name) leads nowhere, or into itself";
+      faults.push({ message, offset: alias.range?.[0] ?? 0 });
+    },
+    Pair(_, { key }) {
+      // Node assigns a prototype under this name; nothing sound is called so.
+      if (!isScalar(key) || key.value !== "__proto__") return;
+      faults.push({ message: "nothing can be called __proto__", offset: key.range?.[0] ?? 0 });
+    },
+  });
+  return faults;
+}
+
+/** Where the key or the list's item stands, or the nearest thing around it that exists. */
 function placeOf(document: Document, lineCounter: LineCounter, path: Path): { line: number; column: number } {
-  for (let length = path.length; length >= 0; length--) {
-    const node = document.getIn(path.slice(0, length), true);
-    if (!isNode(node) || !node.range) continue;
-    const { line, col: column } = lineCounter.linePos(node.range[0]);
-    return { line: Math.max(1, line), column: Math.max(1, column) };
+  for (let length = path.length; length > 0; length -= 1) {
+    const offset = offsetOf(document, path.slice(0, length));
+    if (offset === undefined) continue;
+    const { line, col: column } = lineCounter.linePos(offset);
+    return { line, column };
   }
   return { line: 1, column: 1 };
 }
 
-function show(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
-  if (isCollection(value))
-    return "items" in value && value.flow !== undefined ? "a list or mapping" : "a list or mapping";
-  const text = JSON.stringify(value) ?? String(value);
+function offsetOf(document: Document, path: Path): number | undefined {
+  const holder = document.getIn(path.slice(0, -1), true);
+  const key = isMap(holder)
+    ? holder.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))?.key
+    : undefined;
+  const node = key ?? document.getIn(path, true);
+  return isNode(node) ? node.range?.[0] : undefined;
+}
+
+/** As it is written, but for a password in a URL. */
+function show(node: unknown): string | undefined {
+  if (isCollection(node)) return "a list or mapping";
+  if (!isScalar(node)) return undefined;
+  const written = typeof node.value === "string" ? JSON.stringify(node.value) : (node.source ?? String(node.value));
+  const text = written.replace(/\/\/[^/\s]*@/g, "//…@");
   return text.length <= longestShown ? text : `${text.slice(0, longestShown)}…`;
 }

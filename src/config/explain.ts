@@ -1,5 +1,6 @@
 import { describeBind } from "../bind.ts";
 import type { Credentials, Environment, Site } from "../environment.ts";
+import type { Secret } from "../secret.ts";
 import type { Config } from "./config.ts";
 
 /** Where each listener leads, one line each. */
@@ -12,15 +13,22 @@ export function routes({ listeners, environments }: Config): string[] {
   });
 }
 
+/** Says where a secret came from instead of what it is. */
+type Mask = (secret: Secret) => string;
+
 /** The effective configuration for people: every default filled in, every secret masked. */
 export function explain(config: Config): object {
   const { listeners, admin, status, environments, timeouts, ...rest } = config;
+  const mask: Mask = (secret) => {
+    const origin = config.secretOrigins?.get(secret);
+    return origin === undefined ? String(secret) : `[secret from ${origin}]`;
+  };
   return {
     listeners: listeners.map(({ bind, environment, hosts }) => ({ bind: describeBind(bind), environment, hosts })),
     admin: { bind: describeBind(admin) },
     status: { bind: describeBind(status) },
     environments: Object.fromEntries(
-      [...environments].map(([name, environment]) => [name, explainEnvironment(environment)]),
+      [...environments].map(([name, environment]) => [name, explainEnvironment(environment, mask)]),
     ),
     tokens: rest.tokens,
     timeouts: {
@@ -35,35 +43,35 @@ export function explain(config: Config): object {
   };
 }
 
-function explainEnvironment(environment: Environment): object {
+function explainEnvironment(environment: Environment, mask: Mask): object {
   const { baseUrl, authUrl, defaultSite, sites, forwardHeaders, via, tls } = environment;
   return {
     baseUrl: `${baseUrl.origin}${baseUrl.path}`,
     authUrl: `${authUrl.origin}${authUrl.path}`,
     operations: listOperations(environment),
     defaultSite,
-    sites: Object.fromEntries([...sites].map(([identifier, site]) => [identifier, explainSite(site)])),
+    sites: Object.fromEntries([...sites].map(([identifier, site]) => [identifier, explainSite(site, mask)])),
     forwardHeaders,
     via,
     tls: { privateCa: tls.ca !== undefined, clientCertificate: tls.cert !== undefined },
   };
 }
 
-function explainSite(site: Site): object {
+function explainSite(site: Site, mask: Mask): object {
   const { identifier, parent, version, auth, identifyBy, characters, exempt, decimals, keys, defaultKey, credentials } =
     site;
   return {
     ...(parent === undefined ? {} : { parent }),
     version,
     auth,
-    ...(credentials === undefined ? {} : { credentials: explainCredentials(credentials, identifier) }),
+    ...(credentials === undefined ? {} : { credentials: explainCredentials(credentials, identifier, mask) }),
     ...(keys.length === 0
       ? {}
       : {
           keys: keys.map((key) => ({
             identifier: key.identifier,
             version: key.version,
-            secret: key.secret,
+            secret: mask(key.secret),
             default: key === defaultKey,
           })),
           identifyBy,
@@ -75,9 +83,11 @@ function explainSite(site: Site): object {
 }
 
 /** A child that uses its parent's sets says so instead of repeating them. */
-function explainCredentials({ owner, sets }: Credentials, site: string): object | string {
+function explainCredentials({ owner, sets }: Credentials, site: string, mask: Mask): object | string {
   if (owner !== site) return `those of ${owner}`;
-  return sets.map(({ name, clientId, clientSecret, audience }) => ({ name, clientId, clientSecret, audience }));
+  return sets.map(({ name, clientId, clientSecret, audience }) => {
+    return { name, clientId, clientSecret: mask(clientSecret), audience };
+  });
 }
 
 function listOperations({ operations }: Environment): readonly string[] {

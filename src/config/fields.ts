@@ -1,12 +1,24 @@
 import { z } from "zod";
-import { type Read, readDurationMs } from "./values.ts";
+import { durationPattern, type Read, readDurationMs } from "./values.ts";
 
 /** Not empty; a string and nothing that YAML took for something else. */
 export const text = z.string().min(1);
 
+/** A string of a certain form. */
+export function matching(form: RegExp, mend: string) {
+  return z.string().regex(form, { error: mend });
+}
+
+/** What an editor shows and checks for a value that is read from its text. */
+interface Hints {
+  readonly pattern: RegExp;
+  readonly example: string;
+}
+
 /** A string that is read into something more precise. */
-export function parsed<Value>(read: (text: string) => Read<Value>) {
-  return z.string().transform((given, context): Value => {
+export function parsed<Value>(read: (text: string) => Read<Value>, { pattern, example }: Hints) {
+  const written = z.string().meta({ pattern: pattern.source, examples: [example] });
+  return written.transform((given, context): Value => {
     const result = read(given);
     if ("value" in result) return result.value;
     context.addIssue({ code: "custom", message: "this cannot be read", params: { mend: result.mend } });
@@ -21,7 +33,7 @@ export function duration(fallback: string, leastMs: number, mostMs: number) {
     const isOutside = "value" in result && (result.value < leastMs || result.value > mostMs);
     return isOutside ? { mend: `write a duration from ${leastMs}ms to ${mostMs / 1_000}s` } : result;
   };
-  return parsed(read).prefault(fallback);
+  return parsed(read, { pattern: durationPattern, example: fallback }).prefault(fallback);
 }
 
 export function count(fallback: number, least: number, most: number) {
@@ -32,10 +44,28 @@ export function listOf<Item extends z.ZodType>(item: Item, least = 0) {
   return z.array(item).min(least);
 }
 
+/** A client id or an audience: it travels in a form and stands in logs. */
+export const printable = matching(/^[\x21-\x7e]+$/, "write one line of printable text without spaces");
+
+/** What stands in labels of metrics and in log lines. */
+export const plainName = matching(/^[A-Za-z0-9._-]{1,64}$/, "write 1 to 64 of A-Z a-z 0-9 . _ -");
+
+/** A field name of RFC 9110 section 5.1. */
+export const headerName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "write the name of a header, like x-request-id");
+
+/** A name as the journey accepts it in bodies. */
+export const parameterName = matching(/^[A-Za-z0-9_.-]{1,128}$/, "write the name of a parameter, like order_amount");
+
+/** Spec 5.3 gives the prefix; the rest is what can stand in a label. */
+export const siteIdentifier = matching(/^S[A-Za-z0-9_-]{1,63}$/, "write S and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
+export const keyIdentifier = matching(/^K[A-Za-z0-9_-]{1,63}$/, "write K and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
+
 /** Where a secret is: never the secret itself. */
 export const secretSource = z
   .union([
-    z.strictObject({ file: text.describe("Path of a file; one newline at its end is dropped.") }),
+    z.strictObject({
+      file: text.describe("Path of a file, relative to the configuration file; one newline at its end is dropped."),
+    }),
     z.strictObject({ env: text.describe("Name of an environment variable; second best.") }),
   ])
   .describe("Where a secret is: `{ file: … }`, or second best `{ env: … }`.");

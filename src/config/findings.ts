@@ -1,13 +1,37 @@
-import type { Finding, Path } from "./problem.ts";
+import { doOverlap, type Finding, type Path } from "./problem.ts";
 
 /** Collects what is wrong and what is worth a warning, so that all of it is reported at once. */
 export class Findings {
-  readonly problems: Finding[] = [];
   readonly warnings: Finding[] = [];
+  readonly #faults: readonly Finding[];
+  readonly #placeInFile: (path: Path) => Path;
+  readonly #refusals: Finding[] = [];
+
+  /**
+   * @param faults what the schema has against the file already
+   * @param placeInFile where the places named here are in the file
+   */
+  constructor(faults: readonly Finding[], placeInFile: (path: Path) => Path) {
+    this.#faults = faults;
+    this.#placeInFile = placeInFile;
+  }
+
+  get problems(): readonly Finding[] {
+    return [...this.#faults, ...this.#refusals];
+  }
 
   refuse(path: Path, message: string, mend: string, found?: string): undefined {
-    this.problems.push({ path, message, mend, ...(found === undefined ? {} : { found }) });
+    const place = this.#placeInFile(path);
+    this.#refusals.push({ path: place, message, mend, ...(found === undefined ? {} : { found }) });
     return undefined;
+  }
+
+  /** Refuses what was concluded from several places; where one of them is faulty, nothing can be concluded. */
+  conclude(from: readonly Path[], path: Path, message: string, mend: string, found?: string): undefined {
+    const places = from.map(this.#placeInFile);
+    const isFaulty = (place: Path) =>
+      this.#faults.some(({ path, meant = path }) => doOverlap(place, path) || doOverlap(place, meant));
+    return places.some(isFaulty) ? undefined : this.refuse(path, message, mend, found);
   }
 
   warn(path: Path, message: string, mend: string): void {

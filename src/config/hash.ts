@@ -8,7 +8,7 @@ const shownDigits = 12;
  * Identifies a configuration in logs, metrics and `/status`: it changes with every setting and with every secret's
  * content. Secrets enter as a keyed fingerprint, and only a part of the hash is shown.
  */
-export function hashConfig(config: Omit<Config, "hash">): string {
+export function hashConfig(config: Omit<Config, "hash" | "secretOrigins">): string {
   // A function, because only `this` holds a secret as it is: `value` has been through its toJSON.
   const text = JSON.stringify(config, function (this: Record<string, unknown>, name: string, value: unknown) {
     const given = this[name];

@@ -4,16 +4,14 @@ import type { RawConfig } from "./schema.ts";
 /** What the configuration can say and this version cannot do: refused, so that nobody believes it is in force. */
 export function refuseNotYet({ listeners, tokens }: RawConfig, findings: Findings): void {
   if (tokens.cache === "redis") {
-    findings.refuse(["tokens", "cache"], "redis is not available in this version", "use memory, with one replica");
+    const message = "tokens.cache: redis is not available in this version";
+    findings.refuse(["tokens", "cache"], message, "use memory: one replica");
   }
   for (const [index, { callers }] of listeners.entries()) {
     if (callers === undefined || callers === "anyone") continue;
     const way = "tokens" in callers ? "tokens" : "mtls";
-    findings.refuse(
-      ["listeners", index, "callers"],
-      `callers.${way} is not available in this version`,
-      "bind to loopback or a Unix socket, or write callers: anyone behind a network policy",
-      way,
-    );
+    const message = `callers.${way} is not available in this version`;
+    const mend = "bind to loopback or a Unix socket, or write callers: anyone behind a network policy";
+    findings.refuse(["listeners", index, "callers"], message, mend, way);
   }
 }

@@ -21,8 +21,10 @@ export interface Finding {
   readonly path: Path;
   readonly message: string;
   readonly mend: string;
-  /** Overrides what is shown as found; `hidden` where a secret may stand. */
+  /** In place of what stands in the file; `hidden` where a secret may stand. */
   readonly found?: string | "hidden";
+  /** The place that was probably meant, where a key is misspelt. */
+  readonly meant?: Path;
 }
 
 /** `["sites", "S1", "keys", 0]` as `sites.S1.keys[0]`. */
@@ -31,4 +33,9 @@ export function formatPath(path: Path): string {
     if (typeof part === "number") return `${text}[${part}]`;
     return text === "" ? part : `${text}.${part}`;
   }, "");
+}
+
+/** Whether two places are the same, or one lies inside the other. */
+export function doOverlap(a: Path, b: Path): boolean {
+  return a.slice(0, b.length).every((part, index) => part === b[index]);
 }

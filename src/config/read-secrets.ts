@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { resolve } from "node:path";
 import { Secret } from "../secret.ts";
 import type { SecretSource } from "./fields.ts";
 import type { Findings } from "./findings.ts";
@@ -13,114 +13,97 @@ const carriageReturn = 0x0d;
 /** Where loaded secrets came from, for people: `file /run/…` or `env NAME`. */
 export type Origins = Map<Secret, string>;
 
-/** Reads secrets, texts and PEM files, noting what is wrong or risky about each. Nothing read is ever shown. */
+/** What was read, and where it came from: `file /run/…` or `env NAME`. */
+export interface Found {
+  readonly bytes: Buffer;
+  readonly origin: string;
+}
+
+/** Reads secrets, texts and files, noting what is wrong or risky about each. Nothing read is ever shown. */
 export class SecretReader {
   readonly origins: Origins = new Map();
   readonly #surroundings: ConfigSurroundings;
+  readonly #folder: string;
   readonly #findings: Findings;
 
-  constructor(surroundings: ConfigSurroundings, findings: Findings) {
+  /** @param folder where relative paths begin: the configuration file's own */
+  constructor(surroundings: ConfigSurroundings, folder: string, findings: Findings) {
     this.#surroundings = surroundings;
+    this.#folder = folder;
     this.#findings = findings;
   }
 
-  /** A secret of at least one byte. */
+  /** A secret of at least one byte; one newline at its end is not part of it. */
   async secret(source: SecretSource, path: Path): Promise<Secret | undefined> {
-    const origin = "file" in source ? `file ${source.file}` : `env ${source.env}`;
-    const bytes = "file" in source ? await this.#file(source.file, path, true) : this.#variable(source.env, path);
-    if (bytes === undefined) return undefined;
-    const trimmed = dropNewline(bytes);
-    if (trimmed.length === 0)
-      return this.#findings.refuse(path, "the secret is empty", `put it into ${origin}`, origin);
-    if (trimmed.length < shortestGoodBytes) {
-      this.#findings.warn(
-        path,
-        `the secret from ${origin} is shorter than ${shortestGoodBytes} bytes`,
-        "use a longer one",
-      );
+    const found = "file" in source ? await this.secretFile(source.file, path) : this.#variable(source.env, path);
+    if (found === undefined) return undefined;
+    const { origin } = found;
+    const bytes = dropNewline(found.bytes);
+    if (bytes.length === 0) return this.#findings.refuse(path, "the secret is empty", `put it into ${origin}`, origin);
+    if (bytes.length < shortestGoodBytes) {
+      const message = `the secret from ${origin} is shorter than ${shortestGoodBytes} bytes`;
+      this.#findings.warn(path, message, "use a longer one");
     }
-    const secret = new Secret(trimmed);
-    this.origins.set(secret, origin);
-    return secret;
+    return this.keep({ bytes, origin });
   }
 
   /** A line of printable text, such as a client id or an audience. */
   async text(file: string, path: Path, what: string): Promise<string | undefined> {
-    const bytes = await this.#file(file, path, false);
-    if (bytes === undefined) return undefined;
-    const text = dropNewline(bytes).toString("utf8");
+    const found = await this.file(file, path);
+    if (found === undefined) return undefined;
+    const text = dropNewline(found.bytes).toString("utf8");
     if (/^[\x21-\x7e]+$/.test(text)) return text;
     const message = text === "" ? `the ${what} is empty` : `the ${what} is not one line of printable text`;
-    return this.#findings.refuse(path, message, `put it into ${file}`, `file ${file}`);
+    return this.#findings.refuse(path, message, `put it into ${found.origin}`, found.origin);
   }
 
-  /** Certificates in PEM. */
-  async certificates(file: string, path: Path): Promise<string | undefined> {
-    const bytes = await this.#file(file, path, false);
-    if (bytes === undefined) return undefined;
-    try {
-      new X509Certificate(bytes);
-      return bytes.toString("utf8");
-    } catch {
-      return this.#findings.refuse(
-        path,
-        "this file holds no certificate in PEM",
-        "give the path of a PEM file",
-        `file ${file}`,
-      );
+  /** Remembers where a secret came from. */
+  keep({ bytes, origin }: Found): Secret {
+    const secret = new Secret(bytes);
+    this.origins.set(secret, origin);
+    return secret;
+  }
+
+  /** The whole of a file that others had better not read. */
+  async secretFile(file: string, path: Path): Promise<Found | undefined> {
+    const found = await this.file(file, path);
+    if (found !== undefined && (found.mode & readableByAll) !== 0) {
+      const message = `everyone may read the secret in ${this.#locate(file)}`;
+      this.#findings.warn(path, message, "take that away from others (chmod o-r)");
     }
+    return found;
   }
 
-  /** A private key in PEM, without a passphrase. */
-  async privateKey(file: string, path: Path): Promise<Secret | undefined> {
-    const bytes = await this.#file(file, path, true);
-    if (bytes === undefined) return undefined;
+  /** The whole of a file; `mode` holds its permission bits. */
+  async file(file: string, path: Path): Promise<(Found & { readonly mode: number }) | undefined> {
+    const place = this.#locate(file);
+    const origin = `file ${place}`;
     try {
-      createPrivateKey(bytes);
-      const secret = new Secret(bytes);
-      this.origins.set(secret, `file ${file}`);
-      return secret;
-    } catch {
-      return this.#findings.refuse(
-        path,
-        "this file holds no private key in PEM",
-        "give the path of a PEM file without a passphrase",
-        `file ${file}`,
-      );
-    }
-  }
-
-  async #file(file: string, path: Path, isSecret: boolean): Promise<Buffer | undefined> {
-    try {
-      const { bytes, mode } = await this.#surroundings.readFile(file);
-      if (isSecret && (mode & readableByAll) !== 0) {
-        this.#findings.warn(
-          path,
-          `everyone may read the secret in ${file}`,
-          "take the permission away from others (chmod o-r)",
-        );
+      const { bytes, mode } = await this.#surroundings.readFile(place);
+      if (this.#surroundings.mountPoints.has(place)) {
+        this.#findings.warn(path, `${place} is mounted by subPath and is never updated`, "mount its whole folder");
       }
-      if (this.#surroundings.mountPoints.has(file)) {
-        this.#findings.warn(path, `${file} is mounted by subPath and will never be updated`, "mount its whole folder");
-      }
-      return bytes;
+      return { bytes, mode, origin };
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-      const mend =
-        code === "ENOENT" ? "create the file, or correct the path" : "make the file readable for this process";
-      return this.#findings.refuse(path, `the file cannot be read (${code})`, mend, `file ${file}`);
+      const isMissing = code === "ENOENT" || code === "ENOTDIR";
+      const mend = isMissing ? "create the file, or correct the path" : "make it a file that this process may read";
+      return this.#findings.refuse(path, `the file cannot be read (${code})`, mend, origin);
     }
   }
 
-  #variable(name: string, path: Path): Buffer | undefined {
+  #variable(name: string, path: Path): Found | undefined {
+    // A stand-in (patient-schema.ts): what is written there is refused already.
+    if (name === "") return undefined;
     const value = this.#surroundings.env[name];
-    if (value !== undefined) return Buffer.from(value, "utf8");
-    return this.#findings.refuse(
-      path,
-      "the environment variable is not set",
-      `set ${name}, or use { file: … }`,
-      `env ${name}`,
-    );
+    const origin = `env ${name}`;
+    if (value !== undefined) return { bytes: Buffer.from(value, "utf8"), origin };
+    const mend = `set ${name}, or use { file: … }`;
+    return this.#findings.refuse(path, "the environment variable is not set", mend, origin);
+  }
+
+  #locate(file: string): string {
+    return resolve(this.#folder, file);
   }
 }
 

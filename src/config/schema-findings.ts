@@ -1,152 +1,140 @@
 import type { z } from "zod";
-import { jsonSchema } from "./json-schema.ts";
-import type { Finding, Path } from "./problem.ts";
+import { nearestName } from "./nearest-name.ts";
+import { type Finding, formatPath, type Path } from "./problem.ts";
+import { nodesAt } from "./schema-places.ts";
 
 type Issue = z.core.$ZodIssue;
+type IssueOf<Code extends Issue["code"]> = Extract<Issue, { code: Code }>;
 
 /** Keys whose values may be secrets written in the wrong place: what stands there is never shown. */
 const secretKeys = new Set(["secret", "clientSecret", "password", "encryptionKeys", "tokens"]);
 
 /** Turns what the schema has against the file into findings for a person. */
 export function describeIssues(issues: readonly Issue[]): Finding[] {
-  return issues.flatMap((issue) => describeIssue(issue, []));
+  const findings = issues.flatMap((issue) => describeIssue(issue, []));
+  // A misspelt key is one problem, not one too many and one too few.
+  const meant = new Set(findings.map((finding) => finding.meant && formatPath(finding.meant)));
+  return findings.filter(({ path }) => !meant.has(formatPath(path)));
 }
 
 function describeIssue(issue: Issue, base: Path): Finding[] {
   const path: Path = [...base, ...issue.path.filter((part) => typeof part !== "symbol")];
-  const found = path.some((part) => secretKeys.has(String(part))) ? ({ found: "hidden" } as const) : {};
+  const findings = describeAt(issue, path);
+  const isSecret = path.some((part) => secretKeys.has(String(part)));
+  return isSecret ? findings.map((finding) => ({ ...finding, found: "hidden" })) : findings;
+}
+
+function describeAt(issue: Issue, path: Path): Finding[] {
   switch (issue.code) {
     case "unrecognized_keys":
-      return issue.keys.map((key) => ({
-        path: [...path, key],
-        message: `there is no key ${key} here`,
-        mend: suggest(key),
-        ...found,
-      }));
+      return issue.keys.map((key) => describeUnknownKey(key, path, Object.keys(issue.input ?? {})));
     case "invalid_union":
-      return describeUnion(issue, path, found);
-    case "custom":
-      return [{ path, message: issue.message, mend: String(issue.params?.["mend"] ?? "correct it"), ...found }];
+      return isSecretSource(path) ? [describeSecret(issue, path)] : describeNearest(issue, path);
     case "invalid_type":
-      return [describeType(issue, path, found)];
+      return [describeType(issue, path)];
+    case "invalid_key":
+      return [{ path, message: "nothing can be called so here", mend: mendOf(issue.issues[0]), found: keyOf(path) }];
     case "invalid_value":
-      return [
-        { path, message: "this value is not known", mend: `write ${issue.values.map(String).join(" or ")}`, ...found },
-      ];
+      return [{ path, message: "this value is not known", mend: `write ${issue.values.map(String).join(" or ")}` }];
     case "invalid_format":
       return [
-        {
-          path,
-          message: "this has not the right form",
-          mend: `it must match ${issue.format === "regex" ? issue.pattern : issue.format}`,
-          ...found,
-        },
+        { path, message: issue.input === "" ? "this is empty" : "this has not the right form", mend: mendOf(issue) },
       ];
     case "too_small":
-      return [
-        {
-          path,
-          message: describeSmall(issue.minimum, issue.origin),
-          mend: `at least ${issue.minimum}${unitOf(issue.origin)}`,
-          ...found,
-        },
-      ];
     case "too_big":
-      return [
-        { path, message: "this is too large", mend: `at most ${issue.maximum}${unitOf(issue.origin)}`, ...found },
-      ];
+      return [describeSize(issue, path)];
+    case "custom":
+      return [{ path, message: issue.message, mend: String(issue.params?.["mend"] ?? "correct it") }];
     default:
-      return [{ path, message: issue.message, mend: "see `countersign schema`", ...found }];
+      return [{ path, message: issue.message, mend: "see `countersign schema`" }];
   }
 }
 
-type Shown = { readonly found?: "hidden" };
+/** The form's own words, as the schema gives them. */
+function mendOf(issue: Issue | undefined): string {
+  return issue?.message ?? "see `countersign schema`";
+}
 
-/** Of several alternatives, the one that comes nearest is explained; a secret written out is named as such. */
-function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, path: Path, found: Shown): Finding[] {
-  if (secretKeys.has(String(path.at(-1))) || secretKeys.has(String(path.at(-2)))) {
-    const isText = issue.errors.every(([first]) => first?.code === "invalid_type" && first.path.length === 0);
-    const message = isText
-      ? "a secret is never written into the configuration"
-      : "this does not say where the secret is";
-    return [
-      {
-        path,
-        message,
-        mend: "put it into a file and write { file: /path }, or second best { env: NAME }",
-        found: "hidden",
-      },
-    ];
+function keyOf(path: Path): string {
+  return JSON.stringify(path.at(-1));
+}
+
+/** Its value is never shown: `clientsecret` may hold what `clientSecret` should not. */
+function describeUnknownKey(key: string, holder: Path, given: readonly string[]): Finding {
+  const path = [...holder, key];
+  const alternatives = nodesAt(holder).map(({ properties = {} }) => Object.keys(properties));
+  const known = [...new Set(alternatives.flat())];
+  if (known.includes(key)) {
+    const mend = `write either ${alternatives.map((keys) => keys.join(", ")).join(" or ")}`;
+    return { path, message: `${key} does not go with the other keys here`, mend, found: "hidden" };
   }
-  const nearest = issue.errors.toSorted((a, b) => badness(a) - badness(b))[0] ?? [];
-  return nearest.flatMap((inner) => describeIssue(inner, path)).map((finding) => ({ ...found, ...finding }));
+  const finding = { path, message: `there is no key ${key} here`, found: "hidden" };
+  const nearest = nearestName(
+    key,
+    known.filter((name) => !given.includes(name)),
+  );
+  if (nearest === undefined) return { ...finding, mend: `remove it; what can stand here: ${known.join(", ")}` };
+  return { ...finding, mend: `did you mean ${nearest}?`, meant: [...holder, nearest] };
+}
+
+function isSecretSource(path: Path): boolean {
+  const key = path.findLast((part) => typeof part === "string");
+  return secretKeys.has(String(key));
+}
+
+function describeSecret({ errors }: IssueOf<"invalid_union">, path: Path): Finding {
+  const isWrittenOut = errors.every(([first]) => first?.code === "invalid_type" && first.path.length === 0);
+  const message = isWrittenOut
+    ? "a secret is never written into the configuration"
+    : "this does not say where the secret is";
+  return { path, message, mend: "put it into a file and write { file: /path }, or second best { env: NAME }" };
+}
+
+/** Of several alternatives, the one that comes nearest is explained. */
+function describeNearest({ errors }: IssueOf<"invalid_union">, path: Path): Finding[] {
+  const [nearest = []] = errors.toSorted((a, b) => distanceOf(a) - distanceOf(b));
+  return nearest.flatMap((issue) => describeIssue(issue, path));
 }
 
 /** Wrong at the top is further off than wrong within; a key too many is worse than one too few. */
-function badness(issues: readonly Issue[]): number {
-  const weigh = (issue: Issue) =>
-    issue.path.length === 0 && issue.code === "invalid_type"
-      ? 100
-      : issue.code === "unrecognized_keys"
-        ? 2 * issue.keys.length
-        : 1;
-  return issues.reduce((sum, issue) => sum + weigh(issue), 0);
+function distanceOf(issues: readonly Issue[]): number {
+  return issues.reduce((sum, issue) => {
+    const isOtherKind =
+      issue.code === "invalid_type" || (issue.code === "invalid_value" && typeof issue.input === "object");
+    if (issue.path.length === 0 && isOtherKind) return sum + 100;
+    return sum + (issue.code === "unrecognized_keys" ? 2 * issue.keys.length : 1);
+  }, 0);
 }
 
-function describeType(issue: Extract<Issue, { code: "invalid_type" }>, path: Path, found: Shown): Finding {
-  if (path.at(-1) === "version" && typeof issue.input === "number") {
-    return { path, message: issue.message, mend: 'write it in quotes, like "3.0"', ...found };
+/** What to call the kinds of values, for a person who writes YAML. */
+const kinds: Readonly<Record<string, string>> = {
+  object: "a mapping",
+  record: "a mapping",
+  array: "a list",
+  string: "a text",
+  int: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+};
+
+function describeType({ expected, input, message }: IssueOf<"invalid_type">, path: Path): Finding {
+  if (path.at(-1) === "version" && typeof input === "number") {
+    return { path, message, mend: 'write it in quotes, like "3.0"' };
   }
-  const expected =
-    issue.expected === "record" || issue.expected === "object"
-      ? "mapping"
-      : issue.expected === "array"
-        ? "list"
-        : issue.expected;
-  const isMissing = issue.input === undefined;
-  const message = isMissing ? `${String(path.at(-1) ?? "the configuration")} is missing` : `this must be a ${expected}`;
-  return { path, message, mend: isMissing ? `add it; it is a ${expected}` : `write a ${expected}`, ...found };
-}
-
-function describeSmall(minimum: number | bigint, origin: string): string {
-  return minimum === 1 && (origin === "string" || origin === "array") ? "this is empty" : "this is too small";
-}
-
-function unitOf(origin: string): string {
-  return origin === "string" ? " character" : origin === "array" ? " item" : "";
-}
-
-function suggest(key: string): string {
-  const known = [...knownKeys(jsonSchema())];
-  const [nearest] = known
-    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  const isNear = nearest !== undefined && nearest.distance <= Math.max(1, Math.floor(key.length / 3));
-  return isNear && nearest.distance > 0
-    ? `did you mean ${nearest.name}?`
-    : "remove it, or see `countersign schema` for where it belongs";
-}
-
-function knownKeys(schema: unknown, keys = new Set<string>()): ReadonlySet<string> {
-  if (typeof schema !== "object" || schema === null) return keys;
-  for (const [name, value] of Object.entries(schema)) {
-    if (name === "properties" && typeof value === "object" && value !== null)
-      for (const key of Object.keys(value)) keys.add(key);
-    knownKeys(value, keys);
+  const kind = kinds[expected] ?? expected;
+  const [example] = nodesAt(path).flatMap(({ examples = [] }) => examples);
+  const like = example === undefined ? "" : `, like ${JSON.stringify(example)}`;
+  if (input === undefined) {
+    return { path, message: `${String(path.at(-1) ?? "the configuration")} is missing`, mend: `add ${kind}${like}` };
   }
-  return keys;
+  // A text in place of a mapping may be a secret.
+  const found = typeof input === "string" ? "a text" : undefined;
+  return { path, message: `this must be ${kind}`, mend: `write ${kind}${like}`, ...(found && { found }) };
 }
 
-/** Levenshtein's, row by row. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+function describeSize({ code, origin }: IssueOf<"too_small" | "too_big">, path: Path): Finding {
+  if (origin === "string" || origin === "array") return { path, message: "this is empty", mend: "write at least one" };
+  const [{ minimum, maximum } = {}] = nodesAt(path);
+  const message = code === "too_small" ? "this is too small" : "this is too large";
+  return { path, message, mend: `write a number from ${minimum} to ${maximum}` };
 }

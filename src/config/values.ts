@@ -1,14 +1,20 @@
+import { isIPv4, isIPv6 } from "node:net";
 import type { Bind } from "../bind.ts";
 import type { Address } from "../environment.ts";
 
 /** A value read from its text, or why it cannot be. */
 export type Read<Value> = { readonly value: Value } | { readonly mend: string };
 
+export const durationPattern = /^(\d{1,9})(ms|s|m|h)$/;
+/** For editors; the functions below decide. */
+export const bindPattern = /^(unix:\/.+|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):\d{1,5})$/;
+export const urlPattern = /^https?:\/\/[^/?#@\s]+(\/[A-Za-z0-9_.~/-]*)?$/;
+
 const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** `500ms`, `20s`, `2m`, `1h`: in milliseconds. */
 export function readDurationMs(text: string): Read<number> {
-  const [, digits, unit = ""] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
+  const [, digits, unit = ""] = durationPattern.exec(text) ?? [];
   const factor = msPerUnit[unit];
   if (digits === undefined || factor === undefined)
     return { mend: "write a whole number and its unit, like 500ms, 20s or 2m" };
@@ -20,41 +26,50 @@ export function readBind(text: string): Read<Bind> {
   if (text.startsWith("unix:")) {
     const path = text.slice("unix:".length);
     // sun_path holds 108 bytes, the last of them NUL.
-    if (path.startsWith("/") && Buffer.byteLength(path) <= 107) return { value: { kind: "unix", path } };
+    if (/^\/[^\0]+$/.test(path) && Buffer.byteLength(path) <= 107) return { value: { kind: "unix", path } };
     return { mend: "write unix: and an absolute path of at most 107 bytes, like unix:/run/countersign/app.sock" };
   }
-  const [, ipv6, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
+  const [, ipv6, name = "", digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
-  if (digits === undefined || port > 65_535)
+  const isAddress = ipv6 === undefined || isIPv6(ipv6);
+  if (digits === undefined || port > 65_535 || !isAddress)
     return { mend: "write an address and a port, like 127.0.0.1:7411 or :7412" };
-  return { value: { kind: "tcp", host: ipv6 ?? name ?? "", port } };
+  return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
+}
+
+/** One text for one address: `0:0:0:0:0:0:0:1` is `::1`. */
+function canonicalIPv6(address: string): string {
+  return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 
 const pathSegments = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~-]+)*$/;
 
+/**
+ * A host ends without a dot: with one it would be the same host under another origin. It is ASCII, as it looks: what
+ * looks alike in other scripts is another host, and is written in its own (xn--…) form.
+ */
+const urlForm = /^(https?):\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*[A-Za-z0-9_-])(?::0*[1-9]\d{0,4})?([^?#\s]*)$/i;
+
 /** An http or https URL without user information, query or fragment, taken apart. */
 export function readAddress(text: string): Read<Address> {
-  const mend = "write an http:// or https:// URL with a host and an optional path, and nothing more";
-  const [, scheme, authority = "", given = ""] = /^(https?):\/\/([^/?#@\s]+)([^?#\s]*)$/i.exec(text) ?? [];
+  const [, scheme, given = ""] = urlForm.exec(text) ?? [];
   const path = given.replace(/\/$/, "");
-  if (scheme === undefined || !URL.canParse(text) || !pathSegments.test(path)) return { mend };
-  const { hostname, port, origin } = new URL(text);
-  if (hostname === "" || /[:.]$/.test(authority)) return { mend };
+  if (scheme === undefined || !URL.canParse(text) || !pathSegments.test(path)) {
+    return { mend: "write an http:// or https:// URL with a plain host and an optional path, and nothing more" };
+  }
+  const { hostname: host, port, origin } = new URL(text);
   const isSecure = scheme.toLowerCase() === "https";
+  const defaultPort = isSecure ? 443 : 80;
   return {
-    value: {
-      origin,
-      scheme: isSecure ? "https" : "http",
-      host: hostname.toLowerCase(),
-      port: port === "" ? (isSecure ? 443 : 80) : Number(port),
-      path,
-    },
+    value: { origin, scheme: isSecure ? "https" : "http", host, port: port === "" ? defaultPort : Number(port), path },
   };
 }
 
 /** Whether only this machine, or only this pod, can reach it. */
 export function isLocal(bind: Bind): boolean {
-  return bind.kind === "unix" || bind.host === "localhost" || bind.host === "::1" || /^127\./.test(bind.host);
+  if (bind.kind === "unix" || bind.host === "localhost" || bind.host === "::1") return true;
+  // A name like 127.example.com is no loopback address.
+  return isIPv4(bind.host) && bind.host.startsWith("127.");
 }
 
 /** Negative, 0 or positive as the API version a is before, equal to or after b: `3.0` is after `1.8`. */

@@ -1,0 +1,47 @@
+import { checkListeners } from "./check-listeners.ts";
+import { checkRedis } from "./check-redis.ts";
+import { checkClaims } from "./claim.ts";
+import type { Config } from "./config.ts";
+import { hashConfig } from "./hash.ts";
+import { refuseNotYet } from "./not-yet.ts";
+import { readEnvironment } from "./read-environment.ts";
+import type { Reading } from "./reading.ts";
+import type { RawConfig } from "./schema.ts";
+
+/** Reads everything that the file names and checks what the schema cannot; what is wrong goes into the findings. */
+export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Config> {
+  const environments = [];
+  for (const [name, environment] of Object.entries(raw.environments)) {
+    environments.push(await readEnvironment(name, environment, reading));
+  }
+  if (environments.length === 0) {
+    reading.findings.conclude([["environments"]], ["environments"], "there is no environment", "add one");
+  }
+  checkClaims(reading.claims, reading.findings);
+  await checkListeners(raw, reading);
+  await checkRedis(raw, reading);
+  refuseNotYet(raw, reading.findings);
+
+  const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
+  const config = {
+    listeners: raw.listeners.map(({ bind, environment, hosts }) => ({
+      bind,
+      environment,
+      hosts: hosts.map(lowerCase),
+    })),
+    admin: raw.admin.bind,
+    status: raw.status.bind,
+    environments: new Map(environments.map((environment) => [environment.name, environment])),
+    tokens: { cache: "memory" },
+    timeouts: { requestMs, connectMs, tokenMs },
+    limits: raw.limits,
+    log: { level: raw.log.level, upstreamHeaders: raw.log.upstreamHeaders.map(lowerCase) },
+    readiness: raw.readiness,
+    drain: { minMs: raw.drain.minSeconds * 1_000 },
+  } as const;
+  return { ...config, hash: hashConfig(config), secretOrigins: reading.secrets.origins };
+}
+
+function lowerCase(text: string): string {
+  return text.toLowerCase();
+}

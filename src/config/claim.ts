@@ -1,0 +1,41 @@
+import { Secret } from "../secret.ts";
+import type { Findings } from "./findings.ts";
+import type { Path } from "./problem.ts";
+
+/** Something of its environment's own, which another one must not have: a path below `environments.<name>`. */
+export interface Claim {
+  readonly kind: "origin" | "client id" | "key identifier" | "secret";
+  readonly value: string | Secret;
+  readonly path: Path;
+}
+
+/**
+ * Nothing of one environment may work in another (spec 7): a sandbox request must never become a real order. Within
+ * one, a Key Identifier is unique (spec 5.3).
+ */
+export function checkClaims(claims: readonly Claim[], findings: Findings): void {
+  for (const [index, claim] of claims.entries()) {
+    const earlier = claims.slice(0, index).find((other) => isSame(claim, other));
+    if (earlier === undefined) continue;
+    const [own, others] = [environmentOf(claim), environmentOf(earlier)];
+    if (own !== others) {
+      const message = `the ${claim.kind} is also environment ${others}'s`;
+      const mend = `give environment ${own} its own; environments share no host, client or key`;
+      const found = claim.kind === "secret" ? "hidden" : undefined;
+      findings.conclude([claim.path, earlier.path], claim.path, message, mend, found);
+    } else if (claim.kind === "key identifier") {
+      const mend = "keep one; it is unique per key pair (spec 5.3)";
+      findings.conclude([claim.path, earlier.path], claim.path, "this key is configured twice", mend);
+    }
+  }
+}
+
+/** Secrets are compared where they are, outside the heap. */
+function isSame(a: Claim, b: Claim): boolean {
+  if (a.kind !== b.kind) return false;
+  return a.value instanceof Secret && b.value instanceof Secret ? a.value.equals(b.value) : a.value === b.value;
+}
+
+function environmentOf({ path: [, name] }: Claim): string {
+  return String(name);
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import type { Config } from "../../src/config/config.ts";
+import { explain, routes } from "../../src/config/explain.ts";
+import { ConfigFolder, edited, production, sound } from "./config-folder.ts";
+
+async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Config> {
+  const loaded = await folder.load(yaml, { env });
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config;
+}
+
+test("the effective configuration says where every secret came from", async () => {
+  const folder = new ConfigFolder();
+  const config = await load(folder, edited(["{ file: DIR/k1 }", "{ env: API_KEY }"]), {
+    API_KEY: "canary-of-good-length",
+  });
+  expect(explain(config)).toMatchObject({
+    environments: {
+      sandbox: {
+        sites: {
+          S1000000001: {
+            credentials: [{ name: "blue", clientSecret: `[secret from file ${folder.path}/blue/client-secret]` }],
+          },
+          S1000000003: { keys: [{ identifier: "K2000000001", default: true, secret: "[secret from env API_KEY]" }] },
+        },
+      },
+    },
+    timeouts: { request: "20s", connect: "2s", token: "5s" },
+    admin: { bind: ":7412" },
+  });
+});
+
+test("the effective configuration is plain: it survives JSON unchanged", async () => {
+  const explained = explain(await load(new ConfigFolder(), sound));
+  expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);
+});
+
+test("routes say where each listener leads", async () => {
+  const listener = '  - { bind: "127.0.0.1:7411", environment: sandbox }\n';
+  const more =
+    '  - { bind: "[::1]:7414", environment: production }\n  - { bind: "unix:/run/a.sock", environment: production }\n';
+  const yaml = `${edited([listener, `${listener}${more}`])}${production.replace("[create_order]", '["*"]')}`;
+  const lines = routes(await load(new ConfigFolder(), yaml));
+  expect(lines).toEqual([
+    "127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)",
+    "[::1]:7414 leads to production: https://api.example (*)",
+    "unix:/run/a.sock leads to production: https://api.example (*)",
+  ]);
+});
+
+describe("the hash of a configuration", () => {
+  test("is 12 hex digits and the same for the same content", async () => {
+    const [a, b] = [await load(new ConfigFolder(), sound), await load(new ConfigFolder(), sound)];
+    expect(a.hash).toMatch(/^[0-9a-f]{12}$/);
+    expect(a.hash).toBe(b.hash);
+  });
+
+  test.each([
+    ["a setting", edited(["[create_order]", "[create_order, other]"]), {}],
+    ["the order of credential sets", edited(["name: blue", "name: green"]), {}],
+    ["a secret's content", sound, { k1: "canary-api-secret-key-other" }],
+    ["a client secret's content", sound, { "blue/client-secret": "canary-client-secret-other" }],
+    ["an audience", sound, { "blue/audience": "https://other.example" }],
+  ])("changes with %s", async (_, yaml, files) => {
+    const folder = new ConfigFolder();
+    const before = await load(folder, sound);
+    for (const [name, content] of Object.entries(files)) folder.write(name, content);
+    expect((await load(folder, yaml)).hash).not.toBe(before.hash);
+  });
+
+  test("does not change with where a secret lies", async () => {
+    const folder = new ConfigFolder();
+    const before = await load(folder, sound);
+    folder.write("elsewhere", "canary-api-secret-key-one\n");
+    expect((await load(folder, edited(["DIR/k1", "DIR/elsewhere"]))).hash).toBe(before.hash);
+  });
+});

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { authority, clientCertificate, clientKey, serverCertificate } from "../support/certificates.ts";
+import { ConfigFolder, edited, sound } from "./config-folder.ts";
+
+// One hash for one configuration: a setting that does not change it would look, on every dashboard, as if it had not
+// been rolled out.
+
+const inSandbox = "    operations: [create_order]\n";
+const inSite3 = "      S1000000003:\n";
+const set = "{ name: blue, dir: DIR/blue }";
+const written = (secret: string) => `{ name: blue, clientId: a, clientSecret: { file: DIR/${secret} }, audience: b }`;
+
+const variants: readonly string[] = [
+  sound,
+  edited(['"127.0.0.1:7411"', '"127.0.0.1:7410"']),
+  edited(['"127.0.0.1:7411"', '"unix:/run/a.sock"']),
+  edited(['"127.0.0.1:7411", environment: sandbox', '"127.0.0.1:7411", environment: sandbox, hosts: [app]']),
+  edited(['":7412"', '"127.0.0.1:7412"']),
+  edited(['"127.0.0.1:7413"', '"127.0.0.1:7414"']),
+  edited(["api.sandbox.example/json-api", "api.sandbox.example"]),
+  edited(["login.sandbox.example", "login.sandbox.example/tenant"]),
+  edited(["[create_order]", '["*"]']),
+  edited(["    defaultSite: S1000000001\n", ""]),
+  edited([inSandbox, `${inSandbox}    forwardHeaders: [x-tenant]\n`]),
+  edited([inSandbox, `${inSandbox}    via: false\n`]),
+  edited([inSandbox, `${inSandbox}    tls: { caFile: ca }\n`]),
+  edited([inSandbox, `${inSandbox}    tls: { caFile: other-ca }\n`]),
+  edited([inSandbox, `${inSandbox}    tls: { certFile: cert, keyFile: key }\n`]),
+  edited([inSite3, `${inSite3}        version: "3.1"\n`]),
+  edited([inSite3, `${inSite3}        identifyBy: key\n`]),
+  edited([inSite3, `${inSite3}        characters: warn\n`]),
+  edited([inSite3, `${inSite3}        exempt: [call]\n`]),
+  edited([inSite3, `${inSite3}        decimals: [fee]\n`]),
+  edited(["K2000000001", "K2000000002"]),
+  edited(["DIR/k1", "DIR/k2"]),
+  edited([set, "{ name: other, dir: DIR/blue }"]),
+  edited([set, written("green")]),
+  edited([set, written("main")]),
+  edited([set, `${set}\n        children: { S2: {} }`]),
+  `${sound}timeouts: { request: 19s }\n`,
+  `${sound}timeouts: { connect: 1s }\n`,
+  `${sound}timeouts: { token: 4s }\n`,
+  `${sound}limits: { inFlightPerEnvironment: 255 }\n`,
+  `${sound}limits: { connections: 1000 }\n`,
+  `${sound}limits: { bodyBytes: 1024 }\n`,
+  `${sound}log: { level: debug }\n`,
+  `${sound}log: { upstreamHeaders: [] }\n`,
+  `${sound}readiness: token\n`,
+  `${sound}drain: { minSeconds: 1 }\n`,
+];
+
+async function hashOf(folder: ConfigFolder, yaml: string): Promise<string> {
+  const loaded = await folder.load(yaml);
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config.hash;
+}
+
+test("every variant has a hash of its own, and the same one again", async () => {
+  const folder = new ConfigFolder();
+  folder.write("ca", authority);
+  folder.write("other-ca", serverCertificate);
+  folder.write("cert", clientCertificate);
+  folder.write("key", clientKey);
+  const yamlOf = new Map<string, string>();
+  for (const yaml of variants) {
+    const hash = await hashOf(folder, yaml);
+    expect(yamlOf.get(hash), `the same hash ${hash}`).toBeUndefined();
+    yamlOf.set(hash, yaml);
+  }
+  for (const [hash, yaml] of yamlOf) expect(await hashOf(folder, yaml)).toBe(hash);
+});
+
+test("how a setting is written plays no part", async () => {
+  const folder = new ConfigFolder();
+  const hash = await hashOf(folder, sound);
+  expect(await hashOf(folder, `${sound}timeouts: { request: 20000ms } # as by default\n`)).toBe(hash);
+  expect(await hashOf(folder, edited(["https://login.sandbox.example", "https://LOGIN.sandbox.example:443/"]))).toBe(
+    hash,
+  );
+});

@@ -1,0 +1,66 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { explain } from "../../src/config/explain.ts";
+import { formatProblems } from "../../src/config/print-problems.ts";
+import { toYaml } from "../../src/config/to-yaml.ts";
+import { ConfigFolder, edited, sound } from "./config-folder.ts";
+
+const key = "secret: { file: DIR/k1 }";
+const set = "{ name: blue, dir: DIR/blue }";
+
+describe("no secret comes out of a configuration in force", () => {
+  test("by printing it", async () => {
+    const loaded = await new ConfigFolder().load(sound);
+    if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+    const { config } = loaded;
+    const everything = [
+      inspect(loaded, { depth: null, showHidden: true }),
+      JSON.stringify(loaded),
+      JSON.stringify(explain(config)),
+      toYaml(explain(config)),
+      String(config.environments.get("sandbox")?.sites.get("S1000000003")?.keys[0]?.secret),
+    ];
+    for (const text of everything) expect(text).not.toContain("canary");
+  });
+});
+
+describe("no secret comes out of a refusal, wherever it was written by mistake", () => {
+  test.each([
+    ["in place of its file", edited([key, "secret: canary"])],
+    ["as a list", edited([key, "secret: [canary]"])],
+    ["under a misspelt key", edited([key, `${key}, Secret: canary`])],
+    ["under a misspelt key of a set", edited([set, "{ name: a, clientId: b, clientsecret: canary, audience: c }"])],
+    ["in place of a set", edited([set, "canary"])],
+    ["in place of the sets", edited([`credentials:\n          - ${set}`, "credentials: canary"])],
+    ["in place of a site", edited(["    sites:\n", "    sites:\n      S9: canary\n"])],
+    ["in a URL", edited(["https://api.sandbox.example/json-api", "https://canary:canary@api.sandbox.example"])],
+    ["in a Redis URL", `${sound}redis: { url: "redis://:canary@cache:6379" }\n`],
+    ["in a lock node's URL", `${sound}redis: { url: "redis://cache", lockNodes: ["redis://:canary@other"] }\n`],
+    ["as a Redis password", `${sound}redis: { url: "redis://cache", password: canary }\n`],
+    ["as an encryption key", `${sound}redis: { url: "redis://cache", encryptionKeys: [canary] }\n`],
+    ["in broken YAML", edited([key, 'secret: "canary'])],
+    ["behind the end of a value", edited([key, "secret: 'x' canary"])],
+    ["as what is left over", `${sound}]\ncanary\n`],
+    ["as a block scalar's header", `${sound}log: |canary\n`],
+  ])("%s", async (_, yaml) => {
+    const problems = await new ConfigFolder().problemsOf(yaml);
+    expect(problems).not.toEqual([]);
+    expect(JSON.stringify(problems)).not.toContain("canary");
+    expect(formatProblems("countersign.yaml", problems)).not.toContain("canary");
+  });
+
+  test.each([
+    ["a client id of two lines", "blue/client-id", "canary\ncanary"],
+    ["an audience with a space", "blue/audience", "canary canary"],
+    ["an encryption key of the wrong length", "token-key", "canary"],
+  ])("%s", async (_, name, content) => {
+    const folder = new ConfigFolder();
+    folder.write("token-key", "0".repeat(64));
+    folder.write(name, content);
+    const problems = await folder.problemsOf(
+      `${sound}redis: { url: "redis://cache", encryptionKeys: [ { file: DIR/token-key } ] }\n`,
+    );
+    expect(problems).toHaveLength(1);
+    expect(JSON.stringify(problems)).not.toContain("canary");
+  });
+});

@@ -1,0 +1,24 @@
+import { atTheEnd, itRefuses, type Refusal } from "./refusal.ts";
+
+const figures: readonly Refusal[] = [
+  ["timeouts: { request: 20 }", "timeouts.request", /20s/],
+  ["timeouts: { request: 20 s }", "timeouts.request", /20s/],
+  ["timeouts: { request: 1h }", "timeouts.request", /100ms to 600s|10m/],
+  ["timeouts: { connect: 1ms }", "timeouts.connect", /10ms to 60s/],
+  ["timeouts: { token: 2m }", "timeouts.token", /10ms to 60s/],
+  ["limits: { inFlightPerEnvironment: 0 }", "limits.inFlightPerEnvironment", /from 1 to 100000/],
+  ["limits: { connections: 1000000 }", "limits.connections", /from 1 to 100000/],
+  ["limits: { bodyBytes: 1.5 }", "limits.bodyBytes", /whole number/],
+  ["limits: { bodyBytes: 1073741824 }", "limits.bodyBytes", /from 1024 to 16777216/],
+  ["drain: { minSeconds: -1 }", "drain.minSeconds", /0/],
+  ["log: { level: verbose }", "log.level", /info/],
+  ["readiness: maybe", "readiness", /listening or token/],
+].map(([line, path, mend]) => ({
+  what: `${line}`,
+  yaml: atTheEnd(`${line} # here`),
+  path: String(path),
+  message: /./,
+  mend: mend as RegExp,
+}));
+
+itRefuses("figures out of range", figures);

@@ -1,0 +1,82 @@
+import { blue, instead, itRefuses, key, type Refusal, site1, site3 } from "./refusal.ts";
+
+const secrets: readonly Refusal[] = [
+  {
+    what: "an empty secret",
+    yaml: instead(key, `${key.trimEnd()} # here`),
+    files: { k1: "\n" },
+    path: `${site3}.keys[0].secret`,
+    message: /empty/,
+    mend: /k1/,
+  },
+  {
+    what: "an empty secret from the environment",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: { env: API_KEY } } # here"),
+    env: { API_KEY: "" },
+    path: `${site3}.keys[0].secret`,
+    message: /empty/,
+    mend: /API_KEY/,
+  },
+  {
+    what: "an environment variable that is not set",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: { env: API_KEY } } # here"),
+    path: `${site3}.keys[0].secret`,
+    message: /not set/,
+    mend: /API_KEY/,
+  },
+  {
+    what: "a secret written out",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: canary-api-secret-inline } # here"),
+    path: `${site3}.keys[0].secret`,
+    message: /never written into the configuration/,
+    mend: /\{ file: /,
+  },
+  {
+    what: "a client secret written out",
+    yaml: instead(
+      blue,
+      "          - { name: green, clientId: g, clientSecret: canary-client-secret-inline, audience: a } # here",
+    ),
+    path: `${site1}.credentials[0].clientSecret`,
+    message: /never written into the configuration/,
+    mend: /\{ file: /,
+  },
+  {
+    what: "a secret that is a number",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: 4242424242424242 } # here"),
+    path: `${site3}.keys[0].secret`,
+    message: /never written into the configuration/,
+    mend: /\{ file: /,
+  },
+  {
+    what: "a secret from a file and the environment",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: { file: DIR/k1, env: API_KEY } } # here"),
+    path: `${site3}.keys[0].secret`,
+    message: /./,
+    mend: /\{ file: /,
+  },
+  {
+    what: "a secret file that is missing",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: { file: DIR/nothing } } # here"),
+    path: `${site3}.keys[0].secret`,
+    message: /cannot be read.*ENOENT/,
+    mend: /create the file/,
+  },
+  {
+    what: "a secret file that is a folder",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: { file: DIR/blue } } # here"),
+    path: `${site3}.keys[0].secret`,
+    message: /cannot be read.*EISDIR/,
+    mend: /./,
+  },
+  {
+    what: "a client id that is not one printable line",
+    yaml: instead(blue, `${blue.trimEnd()} # here`),
+    files: { "blue/client-id": "one\ntwo\n" },
+    path: `${site1}.credentials[0].dir`,
+    message: /client id.*printable/,
+    mend: /client-id/,
+  },
+];
+
+itRefuses("missing and misplaced secrets", secrets);

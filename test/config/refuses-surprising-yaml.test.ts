@@ -1,0 +1,62 @@
+import { edited } from "./config-folder.ts";
+import { after, atTheEnd, inSandbox, instead, itRefuses, key, type Refusal } from "./refusal.ts";
+
+/** Ten times ten times ten of one text. */
+const explosion = `a: &a [x, x, x, x, x, x, x, x, x, x]
+b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
+c: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]
+`;
+
+const yaml: readonly Refusal[] = [
+  {
+    what: "a key that stands twice",
+    yaml: after(inSandbox, "    operations: [other] # here"),
+    path: "",
+    message: /not valid YAML/,
+    mend: /YAML/,
+  },
+  {
+    what: "a tab as indentation",
+    yaml: atTheEnd("log:\n\t- canary # here"),
+    path: "",
+    message: /not valid YAML: Tabs/,
+    mend: /YAML/,
+  },
+  {
+    what: "an alias that leads nowhere",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: *canary } # here"),
+    path: "",
+    message: /leads nowhere/,
+    mend: /YAML/,
+  },
+  {
+    what: "an alias that leads into itself",
+    yaml: after(inSandbox, "    tls: &canary { caFile: *canary } # here"),
+    path: "",
+    message: /into itself/,
+    mend: /YAML/,
+  },
+  {
+    what: "aliases that would make the file explode",
+    yaml: edited(["listeners:\n", "listeners: # here\n"]).concat(explosion),
+    path: "",
+    message: /too many aliases/,
+    mend: /YAML/,
+  },
+  {
+    what: "a secret that looks like a tag",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: !canary x } # here"),
+    path: "",
+    message: /Unresolved tag$/,
+    mend: /YAML/,
+  },
+  {
+    what: "a site called __proto__",
+    yaml: after("    sites:\n", "      __proto__: {} # here"),
+    path: "",
+    message: /__proto__/,
+    mend: /YAML/,
+  },
+];
+
+itRefuses("surprising YAML", yaml);

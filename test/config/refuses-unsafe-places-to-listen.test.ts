@@ -1,0 +1,106 @@
+import { authority, clientCertificate, clientKey } from "../support/certificates.ts";
+import { edited, production } from "./config-folder.ts";
+import { after, instead, itRefuses, listener, type Refusal } from "./refusal.ts";
+
+const places: readonly Refusal[] = [
+  {
+    what: "two listeners on one bind",
+    yaml: after(listener, '  - { bind: "127.0.0.1:7411", environment: sandbox } # here'),
+    path: "listeners[1].bind",
+    message: /listeners\[0\]/,
+    mend: /own|another/,
+  },
+  {
+    what: "two listeners on one socket",
+    yaml: edited([
+      listener,
+      '  - { bind: "unix:/run/a.sock", environment: sandbox }\n  - { bind: "unix:/run/a.sock", environment: sandbox } # here\n',
+    ]),
+    path: "listeners[1].bind",
+    message: /listeners\[0\]/,
+    mend: /own|another/,
+  },
+  {
+    what: "one port of two environments at two addresses",
+    yaml: after(listener, '  - { bind: "[::1]:7411", environment: production } # here').concat(production),
+    path: "listeners[1].bind",
+    message: /listeners\[0\]\.bind listens there already: 127\.0\.0\.1:7411/,
+    mend: /own/,
+  },
+  ...["", "0.0.0.0", "[::]", "localhost"].map((host) => ({
+    what: `a port at 127.0.0.1 and at "${host}"`,
+    yaml: after(listener, `  - { bind: "${host}:7411", environment: sandbox, callers: anyone } # here`),
+    path: "listeners[1].bind",
+    message: /listeners\[0\]/,
+    mend: /own/,
+  })),
+  {
+    what: "the admin port used by a listener",
+    yaml: edited([listener, '  - { bind: "127.0.0.1:7412", environment: sandbox }\n']).replace(
+      'admin: { bind: ":7412" }',
+      'admin: { bind: ":7412" } # here',
+    ),
+    path: "admin.bind",
+    message: /listeners\[0\]/,
+    mend: /own|another/,
+  },
+  {
+    what: "one port for status and admin",
+    yaml: instead('status: { bind: "127.0.0.1:7413" }\n', 'status: { bind: "127.0.0.1:7412" } # here'),
+    path: "status.bind",
+    message: /admin/,
+    mend: /own|another/,
+  },
+  {
+    what: "status beyond loopback",
+    yaml: instead('status: { bind: "127.0.0.1:7413" }\n', 'status: { bind: ":7413" } # here'),
+    path: "status.bind",
+    message: /loopback/,
+    mend: /127\.0\.0\.1/,
+  },
+  {
+    what: "a listener for everyone without callers",
+    yaml: instead(listener, '  - { bind: ":7411", environment: sandbox } # here'),
+    path: "listeners[0].bind",
+    message: /not on loopback/,
+    mend: /anyone/,
+  },
+  {
+    what: "a listener with callers: tokens, which are still to come",
+    yaml: instead(
+      listener,
+      '  - { bind: ":7411", environment: sandbox, callers: { tokens: [ { file: DIR/main } ] } } # here',
+    ),
+    path: "listeners[0].callers",
+    message: /callers\.tokens is not available/,
+    mend: /loopback.*anyone/,
+  },
+  {
+    what: "a listener with callers: mtls, which is still to come",
+    yaml: instead(
+      listener,
+      '  - { bind: ":7411", environment: sandbox, callers: { mtls: { caFile: DIR/ca, certFile: DIR/cert, keyFile: DIR/key } } } # here',
+    ),
+    files: { ca: authority, cert: clientCertificate, key: clientKey },
+    path: "listeners[0].callers",
+    message: /callers\.mtls is not available/,
+    mend: /loopback.*anyone/,
+  },
+  {
+    what: "callers with a token written out",
+    yaml: instead(listener, '  - { bind: ":7411", environment: sandbox, callers: { tokens: [canary-token] } } # here'),
+    path: "listeners[0].callers.tokens[0]",
+    message: /never written/,
+    mend: /\{ file: /,
+  },
+  {
+    what: "NODE_TLS_REJECT_UNAUTHORIZED=0",
+    yaml: edited(["listeners:\n", "listeners: # here\n"]),
+    env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" },
+    path: "",
+    message: /NODE_TLS_REJECT_UNAUTHORIZED/,
+    mend: /unset|remove/,
+  },
+];
+
+itRefuses("unsafe places to listen", places);
