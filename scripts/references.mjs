@@ -48,7 +48,7 @@ async function describeCommands() {
  */
 function* walk(schema, path, isRequired) {
   if (path !== "") yield { path, schema, isRequired };
-  if (schema.description?.startsWith("Where a secret is") || path.endsWith(".children")) return;
+  if (isSecretSource(schema) || path.endsWith(".children")) return;
   const shapes = schema.anyOf ?? schema.oneOf ?? [schema];
   for (const shape of shapes) {
     for (const [key, value] of Object.entries(shape.properties ?? {})) {
@@ -58,6 +58,10 @@ function* walk(schema, path, isRequired) {
     if (typeof shape.items === "object") yield* inside(shape.items, `${path}[]`);
     if (typeof shape.additionalProperties === "object") yield* inside(shape.additionalProperties, `${path}.<name>`);
   }
+}
+
+function isSecretSource({ anyOf = [] }) {
+  return anyOf.length === 2 && anyOf.every(({ properties = {} }) => "file" in properties || "env" in properties);
 }
 
 /** An item or a named entry has no row of its own; its keys have. */
