@@ -3,16 +3,20 @@ import { createCounting } from "../adapters/prometheus/count.ts";
 import { createMetrics } from "../adapters/prometheus/metrics.ts";
 import { startAtZero } from "../adapters/prometheus/start-at-zero.ts";
 import { StatusBoard } from "../adapters/status/board.ts";
-import { Readiness } from "../adapters/status/readiness.ts";
+import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
 import type { Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import type { Report } from "../events.ts";
 import { version } from "../version.ts";
 import type { Surroundings } from "./surroundings.ts";
 
+interface ObservedViews extends AdminViews {
+  readiness(): ReadinessView;
+}
+
 export interface Observers {
   readonly report: Report;
-  readonly adminViews: AdminViews;
+  readonly adminViews: ObservedViews;
   /** What `/status` shows. */
   readonly snapshot: () => object;
 }

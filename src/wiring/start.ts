@@ -1,5 +1,5 @@
 import { createAdmin } from "../adapters/node-http/admin.ts";
-import { drain } from "../adapters/node-http/drain.ts";
+import { prepareDrain } from "../adapters/node-http/drain.ts";
 import { createStatus } from "../adapters/node-http/status.ts";
 import { type Bind, describeBind } from "../bind.ts";
 import { sleep } from "../clock.ts";
@@ -20,7 +20,8 @@ export interface Running {
   readonly admin: Bind;
   readonly status: Bind;
   /**
-   * Drains and ends: open requests get `timeouts.request` to finish, latecomers 503 for a moment.
+   * Drains and ends: open requests get `timeouts.request` to finish, latecomers 503 for a moment. Asked again, it waits
+   * for the same end.
    * @returns whether every request had ended by itself
    */
   stop(signal: string): Promise<boolean>;
@@ -37,9 +38,19 @@ export async function start(config: Config, given: Partial<Surroundings> = {}): 
   const upstreams = openUpstreams(config, clock);
   const tokens = openTokens(config, upstreams.postFormOf, report, surroundings);
   const doors = openDoors(config, { clock, report, send: upstreams.send, tokensOf: tokens.tokensOf });
+  // Nobody calls a pod that is not ready, so the probe itself is the demand for a first token.
+  const readiness = () => {
+    const view = adminViews.readiness();
+    if (view.awaitsToken) tokens.warm();
+    return view;
+  };
+  const drain = prepareDrain(
+    doors.listeners.map(({ server }) => server),
+    clock,
+  );
   const servers = await openServers([
     ...doors.listeners,
-    { server: createAdmin(adminViews), bind: config.admin },
+    { server: createAdmin({ ...adminViews, readiness }), bind: config.admin },
     { server: createStatus(snapshot), bind: config.status },
   ]);
   const listeners = servers.binds.slice(0, doors.listeners.length);
@@ -48,22 +59,22 @@ export async function start(config: Config, given: Partial<Surroundings> = {}): 
   const places = { admin: describeBind(admin), status: describeBind(status) };
   report({ kind: "started", version, configHash: config.hash, routes: routes(config), ...places });
 
-  return {
-    listeners,
-    admin,
-    status,
-    async stop(signal) {
-      report({ kind: "draining", signal, inFlight: doors.inFlight() });
-      if (config.drain.minMs > 0) await sleep(clock, config.drain.minMs);
-      doors.announceClosing();
-      const times = { openMs: config.timeouts.requestMs, onTimeUp: () => doors.close(), lateMs: lastWordsMs };
-      const applications = doors.listeners.map(({ server }) => server);
-      const drained = await drain(applications, times, clock);
-      servers.close();
-      tokens.close();
-      await upstreams.close();
-      report({ kind: "stopped", drained });
-      return drained;
-    },
+  const end = async (signal: string) => {
+    report({ kind: "draining", signal, inFlight: doors.inFlight() });
+    if (config.drain.minMs > 0) await sleep(clock, config.drain.minMs);
+    doors.announceClosing();
+    const times = { openMs: config.timeouts.requestMs, onTimeUp: () => doors.close(), lateMs: lastWordsMs };
+    const drained = await drain(times);
+    servers.close();
+    tokens.close();
+    await upstreams.close();
+    report({ kind: "stopped", drained });
+    return drained;
   };
+  let ended: Promise<boolean> | undefined;
+  const stop = (signal: string) => {
+    ended ??= end(signal);
+    return ended;
+  };
+  return { listeners, admin, status, stop };
 }

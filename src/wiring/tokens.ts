@@ -17,7 +17,7 @@ import type { Surroundings } from "./surroundings.ts";
 export interface Tokens {
   /** The tokens of the sets configured at a site. */
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
-  /** Fetches first tokens in the background. */
+  /** Fetches tokens in the background where there are none. */
   warm(): void;
   close(): void;
 }

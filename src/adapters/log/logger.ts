@@ -1,15 +1,12 @@
 import pino, { type DestinationStream, type Logger } from "pino";
-import type { Event, Report } from "../../events.ts";
-import { describeEvent, type Line } from "./lines.ts";
+import type { Report } from "../../events.ts";
+import { fieldsOf, headline } from "./lines.ts";
 
 /**
  * Turns facts into log lines: one JSON object each, on standard output.
  * @param level the least severe level that is written
  */
-export function createLogging(
-  level: string,
-  destination: DestinationStream = pino.destination({ sync: false }),
-): Report {
+export function createLogging(level: string, destination: DestinationStream = openStandardOutput()): Report {
   const logger: Logger = pino(
     {
       level,
@@ -20,8 +17,23 @@ export function createLogging(
     },
     destination,
   );
-  return (event: Event) => {
-    const line: Line | undefined = describeEvent(event);
-    if (line !== undefined) logger[line.level]({ event: event.kind, ...line.fields }, line.message);
+  return (event) => {
+    const [level, message] = headline(event);
+    if (logger.isLevelEnabled(level)) logger[level](fieldsOf(event), message);
   };
+}
+
+/** Unwritten text beyond this is dropped: whoever reads standard output and stalls must not fill our memory. */
+const longestBacklogBytes = 16_777_216;
+
+/**
+ * A log that cannot be written must not end the proxy, nor keep it from ending: at exit the stream would try for ever to
+ * write what a full disk refuses.
+ */
+function openStandardOutput(): DestinationStream {
+  const output = pino.destination({ sync: false, maxLength: longestBacklogBytes });
+  output.on("error", () => {
+    output.flushSync = () => {};
+  });
+  return output;
 }

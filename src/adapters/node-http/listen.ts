@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmod, unlink } from "node:fs/promises";
+import { chmod, lstat, unlink } from "node:fs/promises";
 import type { Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import type { Bind } from "../../bind.ts";
@@ -12,7 +12,7 @@ const socketMode = 0o660;
  * more is removed first; one in use is an error, as a port in use is.
  */
 export async function listen(server: Server, bind: Bind): Promise<Bind> {
-  if (bind.kind === "unix") await removeStale(bind.path);
+  if (bind.kind === "unix" && (await isStale(bind.path))) await unlink(bind.path);
   server.listen(
     bind.kind === "unix" ? { path: bind.path } : { port: bind.port, ...(bind.host === "" ? {} : { host: bind.host }) },
   );
@@ -24,12 +24,23 @@ export async function listen(server: Server, bind: Bind): Promise<Bind> {
   return { ...bind, port: (server.address() as AddressInfo).port };
 }
 
-async function removeStale(path: string): Promise<void> {
+/** Connecting to a file that is no socket is refused as well, and such a file is somebody's. */
+async function isStale(path: string): Promise<boolean> {
+  const isSocket = await lstat(path).then(
+    (file) => file.isSocket(),
+    () => false,
+  );
+  return isSocket && (await isRefused(path));
+}
+
+async function isRefused(path: string): Promise<boolean> {
   const probe = connect({ path });
-  const state = await Promise.race([
-    once(probe, "connect").then(() => "in use"),
-    once(probe, "error").then(([error]) => error.code as string),
-  ]).catch((error) => error.code as string);
-  probe.destroy();
-  if (state === "ECONNREFUSED") await unlink(path);
+  try {
+    await once(probe, "connect");
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ECONNREFUSED";
+  } finally {
+    probe.destroy();
+  }
 }

@@ -23,11 +23,11 @@ export function startAtZero(metrics: Metrics, environments: Iterable<Environment
 
 function startEnvironment(metrics: Metrics, { name: environment, operations }: Environment): void {
   metrics.inFlight.set({ environment }, 0);
-  for (const operation of operationLabels(operations)) {
+  for (const operation of allLabels(operations)) {
     metrics.requestDuration.zero({ environment, operation });
-    metrics.upstreamDuration.zero({ environment, operation });
     metrics.overhead.zero({ environment, operation });
   }
+  for (const operation of sentLabels(operations)) metrics.upstreamDuration.zero({ environment, operation });
 }
 
 function startSite(metrics: Metrics, environment: string, site: string, methods: readonly string[]): void {
@@ -48,16 +48,30 @@ function startFailures(metrics: Metrics, environment: string, site: string): voi
   }
 }
 
-/** The status of every series cannot be known before; the one that is hoped for can. */
+/** The service's statuses cannot be known before, but for the one that is hoped for; our own can. */
 function startRequests(metrics: Metrics, { name: environment, operations, sites }: Environment): void {
-  for (const { identifier: site, auth: methods } of sites.values()) {
-    for (const auth of methods) {
-      for (const operation of operationLabels(operations)) {
+  for (const operation of allLabels(operations)) {
+    for (const status of ownStatuses) {
+      metrics.requests.inc({ environment, site: "none", auth: "none", operation, status, by: "countersign" }, 0);
+    }
+  }
+  for (const operation of sentLabels(operations)) {
+    for (const { identifier: site, auth: methods } of sites.values()) {
+      for (const auth of methods) {
         metrics.requests.inc({ environment, site, auth, operation, status: "200", by: "service" }, 0);
+        for (const status of lateStatuses) {
+          metrics.requests.inc({ environment, site, auth, operation, status, by: "countersign" }, 0);
+        }
       }
     }
   }
 }
+
+/** Every status that a failure can have. */
+const ownStatuses = new Set(Object.values(failures).map(({ status }) => String(status)));
+
+/** What a request can come to once its site is known; 499 is a caller that left before anything was sent. */
+const lateStatuses = ["422", "499", "500", "502", "503", "504"];
 
 function startCredentials(metrics: Metrics, { name: environment, sites }: Environment): void {
   for (const { credentials, identifier } of sites.values()) {
@@ -71,6 +85,12 @@ function startCredentials(metrics: Metrics, { name: environment, sites }: Enviro
   }
 }
 
-function operationLabels(operations: ReadonlySet<string> | "any"): readonly string[] {
+/** Operations that reach the service. */
+function sentLabels(operations: ReadonlySet<string> | "any"): readonly string[] {
   return operations === "any" ? ["other"] : [...operations];
+}
+
+/** Those that are refused too: `none` before the operation is known. */
+function allLabels(operations: ReadonlySet<string> | "any"): ReadonlySet<string> {
+  return new Set([...sentLabels(operations), "other", "none"]);
 }

@@ -1,0 +1,173 @@
+/** Product section 5 and row 60: the admin and status ports only show, and show what they should. */
+import { expect, it } from "vitest";
+import { Readiness } from "../../src/adapters/status/readiness.ts";
+import { call, order } from "../support/call.ts";
+import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
+import { ShiftedClock } from "../support/shifted-clock.ts";
+import { canaries, childSite, oauthSite, type StageOptions, stageProxy } from "../support/stage.ts";
+
+const get = (url: string, path: string, method = "GET") => call(url, "", { path, method });
+const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
+
+/** A login host that answers when it is told to, and a proxy that is ready once it has a token. */
+async function stageAwaiting(options: StageOptions = {}) {
+  const pending: (() => void)[] = [];
+  const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
+  const stage = await stageProxy({
+    authUrl: login.url,
+    ...options,
+    config: { readiness: "token", ...options.config },
+  });
+  await login.whenRequests(1);
+  return { ...stage, issue: () => pending.shift()?.() };
+}
+
+it("says on /livez that it lives, whatever else is down", async () => {
+  const { adminUrl, simulator } = await stageProxy();
+  await Promise.all([simulator.stopApi(), simulator.stopLogin()]);
+  const answer = await get(adminUrl, "/livez");
+  expect([answer.status, answer.text]).toEqual([200, "ok\n"]);
+});
+
+it("is ready as soon as it listens, even without a token", async () => {
+  const { adminUrl } = await stageAwaiting({ config: { readiness: "listening" } });
+  const answer = await get(adminUrl, "/readyz");
+  expect([answer.status, answer.text]).toEqual([200, "ok\n"]);
+});
+
+it.each([
+  ["the default site", oauthSite],
+  ["a default site that uses its parent's set", childSite],
+])("with readiness: token waits for the first token of %s, and does not fall back when it lapses", async (_, site) => {
+  const clock = new ShiftedClock();
+  const stage = await stageAwaiting({ surroundings: { clock }, environment: { defaultSite: site } });
+  const { adminUrl, recorder } = stage;
+  const waiting = await get(adminUrl, "/readyz");
+  expect([waiting.status, waiting.text]).toEqual([503, `no token yet for sandbox: ${oauthSite}\n`]);
+  expect((await get(adminUrl, "/livez")).status).toBe(200);
+  stage.issue();
+  await recorder.nth("token_adopted", 1);
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+  clock.push(2 * 3_600_000);
+  await recorder.nth("token_lapsed", 1);
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+});
+
+it("becomes ready without any request once the login host is back: the probe asks for the token", async () => {
+  const failures = 5;
+  const login = await startRawUpstream({
+    answer: ({ number }, socket) => socket.write(number > failures ? granted : rawAnswer(500)),
+  });
+  const surroundings = { random: () => 0 };
+  const { adminUrl, recorder } = await stageProxy({ authUrl: login.url, config: { readiness: "token" }, surroundings });
+  await recorder.nth("token_requested", failures);
+  expect((await get(adminUrl, "/readyz")).status).toBe(503);
+  await recorder.nth("token_adopted", 1);
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+  await get(adminUrl, "/readyz");
+  expect(login.requests).toHaveLength(failures + 1);
+});
+
+it("becomes ready with the second set when the first is refused", async () => {
+  const login = await startRawUpstream({
+    answer: ({ body }, socket) => socket.write(body.includes("green-id") ? granted : rawAnswer(401)),
+  });
+  const { adminUrl, recorder } = await stageProxy({ authUrl: login.url, config: { readiness: "token" } });
+  await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
+  expect((await get(adminUrl, "/readyz")).status).toBe(503);
+  expect(await recorder.nth("token_adopted", 1)).toMatchObject({ credential: `${oauthSite}/green` });
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+  expect(login.requests).toHaveLength(2);
+});
+
+it("waits for the default site of every environment, and takes no environment's token for another's", async () => {
+  const { config } = await stageProxy();
+  const [sandbox] = config.environments.values();
+  if (sandbox === undefined) throw new Error("the stage has an environment");
+  const readiness = new Readiness([sandbox, { ...sandbox, name: "production" }]);
+  readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
+  const adopt = (environment: string, credential: string) => {
+    const life = { lifetimeMs: 1, remainingMs: 1 };
+    readiness.report({ kind: "token_adopted", environment, credential, issuedHere: true, reason: "start", ...life });
+    return readiness.view().reason;
+  };
+  expect(adopt("sandbox", "S1000000005/both")).toBe(`no token yet for sandbox: ${oauthSite}`);
+  expect(adopt("sandbox", `${oauthSite}/blue`)).toBe(`no token yet for production: ${oauthSite}`);
+  expect(adopt("sandbox", `${oauthSite}/green`)).toBe(`no token yet for production: ${oauthSite}`);
+  expect(adopt("production", `${oauthSite}/green`)).toBe("ok");
+});
+
+it("is not ready while it drains, but lives and is still measured", async () => {
+  const { url, adminUrl, simulator, proxy } = await stageProxy();
+  const hang = simulator.faults.add({ host: "api", kind: "hang" });
+  const open = call(url);
+  await hang.whenPlayed(1);
+  const stopped = proxy.stop("SIGTERM");
+  const answer = await get(adminUrl, "/readyz");
+  expect([answer.status, answer.text]).toEqual([503, "draining\n"]);
+  expect((await get(adminUrl, "/livez")).status).toBe(200);
+  expect((await get(adminUrl, "/metrics")).status).toBe(200);
+  hang.release();
+  expect((await open).status).toBe(200);
+  expect(await stopped).toBe(true);
+});
+
+it("shows metrics in the Prometheus text format", async () => {
+  const { adminUrl } = await stageProxy();
+  const { status, headers, text } = await get(adminUrl, "/metrics");
+  expect(status).toBe(200);
+  expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
+});
+
+it("has nothing else on either port", async () => {
+  const { adminUrl, statusUrl } = await stageProxy();
+  for (const path of ["/", "/status", "/create_order", "/metrics/", "/livez?x=1", "/__proto__", "//livez", "/LIVEZ"]) {
+    expect((await get(adminUrl, path)).status, path).toBe(404);
+  }
+  for (const path of ["/", "/metrics", "/livez", "/create_order"]) {
+    expect((await get(statusUrl, path)).status, path).toBe(404);
+  }
+  expect((await get(adminUrl, "/")).text).toBe("Not here. This port has /livez, /readyz, /metrics.\n");
+});
+
+it("has no verb that changes anything", async () => {
+  const { adminUrl, statusUrl, simulator } = await stageProxy();
+  for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]) {
+    for (const [url, path] of [
+      [adminUrl, "/livez"],
+      [adminUrl, "/readyz"],
+      [adminUrl, "/metrics"],
+      [adminUrl, "/create_order"],
+      [statusUrl, "/status"],
+    ] as const) {
+      const answer = await call(url, order, { path, method });
+      expect([method, path, answer.status, answer.headers.allow]).toEqual([method, path, 405, "GET, HEAD"]);
+    }
+  }
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("answers HEAD as GET, without the body", async () => {
+  const { adminUrl, statusUrl } = await stageProxy();
+  for (const [url, path] of [
+    [adminUrl, "/livez"],
+    [adminUrl, "/readyz"],
+    [adminUrl, "/metrics"],
+    [statusUrl, "/status"],
+  ] as const) {
+    const { status, headers, text } = await get(url, path, "HEAD");
+    expect([path, status, text]).toEqual([path, 200, ""]);
+    expect(headers["content-type"]).toBe((await get(url, path)).headers["content-type"]);
+    expect(Number(headers["content-length"])).toBeGreaterThan(0);
+  }
+});
+
+it("keeps secrets to itself on /status, and lets nobody keep a copy of it", async () => {
+  const { statusUrl } = await stageProxy({ withBoth: true });
+  const { headers, text } = await get(statusUrl, "/status");
+  expect(headers).toMatchObject({ "content-type": "application/json", "cache-control": "no-store" });
+  expect(text).toContain('"clientSecret": "[secret]"');
+  for (const secret of Object.values(canaries)) expect(text).not.toContain(secret);
+});

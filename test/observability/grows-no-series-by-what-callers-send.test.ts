@@ -1,0 +1,98 @@
+/** Row 61: 10,000 random paths, methods and ids add no metric series, and every log line stays one JSON object. */
+import { Agent, METHODS } from "node:http";
+import { expect, it } from "vitest";
+import { call, order } from "../support/call.ts";
+import { scrape } from "../support/exposition.ts";
+import { logOf } from "../support/log-lines.ts";
+import { drawSeed, seededRandom } from "../support/seeded-random.ts";
+import { bothSite, hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
+
+const requests = 10_000;
+const atOnce = 16;
+/** In everything random, so that it would be found wherever it came out. */
+const mark = "zqx";
+
+/** A request that a caller could make up: sometimes well-formed, mostly not. */
+function makeUp(random: () => number) {
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+  const word = () => mark + Math.floor(random() * 2 ** 48).toString(36);
+  const path = pick([
+    () => "/create_order",
+    () => "/create_order",
+    () => "/create_order",
+    () => `/${word()}`,
+    () => `/${word()}/${word()}/${word()}`,
+    () => `/create_order?${word()}=${word()}`,
+    () => `/%2e%2e/${word()}`,
+    () => `http://${word()}.example/${word()}`,
+    () => `/${word().repeat(200)}`,
+  ]);
+  const method = pick([() => "POST", () => "POST", () => "POST", () => pick(METHODS), () => word().toUpperCase()]);
+  const site = pick([oauthSite, hmacSite, bothSite, `S${word()}`, `K${word()}`, word(), ""]);
+  const headers = {
+    ...(random() < 0.5 ? { "Countersign-Site": site } : {}),
+    ...(random() < 0.2 ? { "Countersign-Auth": pick(["oauth", "hmac", word()]) } : {}),
+    ...(random() < 0.5 ? { "Countersign-Reference": word() } : {}),
+    ...(random() < 0.1 ? { "Countersign-Reference": pick([`"${word()}"`, word().repeat(9)]) } : {}),
+    ...(random() < 0.5 ? { "X-Request-Id": `${word()}\\",{}\u00e9` } : {}),
+    ...(random() < 0.5 ? { traceparent: `00-${word()}` } : {}),
+    ...(random() < 0.2 ? { "Content-Type": `text/${word()}` } : {}),
+  };
+  const body = pick<unknown>([
+    order,
+    order,
+    { ...order, site_identifier: `S${word()}` },
+    { ...order, [word()]: word() },
+    { ...order, order_type: `${word()} !` },
+    { ...order, order_amount: word() },
+    word(),
+  ]);
+  return { path: path(), method: safe(method()), headers, body };
+}
+
+/** A tunnel needs another client. */
+function safe(method: string): string {
+  return method === "CONNECT" ? "TRACE" : method;
+}
+
+it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" list', "any"] as const])(
+  "with %s of operations",
+  { timeout: 120_000 },
+  async (_, operations) => {
+    const random = seededRandom(drawSeed("series"));
+    const { url, adminUrl, recorder } = await stageProxy({ withBoth: true, environment: { operations } });
+    await recorder.nth("token_adopted", 2);
+    // The gauges of tokens in use, and the clock's, come with the first orders.
+    for (const site of [oauthSite, bothSite]) await call(url, order, { headers: { "Countersign-Site": site } });
+    await recorder.nth("request_finished", 2);
+    const before = await scrape(adminUrl);
+
+    const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+    let left = requests / 2;
+    const statuses = new Map<number, number>();
+    const work = async () => {
+      while (left-- > 0) {
+        const { body, ...options } = makeUp(random);
+        const { status } = await call(url, body, { ...options, agent });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    agent.destroy();
+    await recorder.nth("request_finished", requests / 2 + 2);
+
+    const after = await scrape(adminUrl);
+    const isOurs = (series: string) => series.startsWith("countersign_");
+    expect([...after.series].filter((series) => isOurs(series) && !before.series.has(series))).toEqual([]);
+    expect(after.text).not.toContain(mark);
+    expect(after.sum("countersign_requests_total")).toBe(requests / 2 + 2);
+    expect(after.value("countersign_requests_in_flight", { environment: "sandbox" })).toBe(0);
+    // The requests were as varied as they were meant to be.
+    for (const status of [200, 400, 403, 405, 415, 422])
+      expect(statuses.get(status) ?? 0, `${status}`).toBeGreaterThan(30);
+
+    const log = logOf(recorder.events, "trace");
+    expect(log.of("request_finished")).toHaveLength(requests / 2 + 2);
+    expect(log.of()).toHaveLength(recorder.events.length);
+  },
+);

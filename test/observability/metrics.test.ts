@@ -1,0 +1,154 @@
+/** Product section 5: every metric with exactly its labels, and every configured series at 0 before the first request. */
+import { expect, it } from "vitest";
+import { failureCodes, failures } from "../../src/errors.ts";
+import { cacheResults, lockResults, retryResults, suppressionReasons, tokenResults } from "../../src/events.ts";
+import { readExposition, type Sample, scrape } from "../support/exposition.ts";
+import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
+
+const environment = "sandbox";
+const sets = [`${oauthSite}/blue`, `${oauthSite}/green`, `${bothSite}/both`];
+
+const labelsOf = {
+  countersign_requests_total: ["environment", "site", "auth", "operation", "status", "by"],
+  countersign_request_duration_seconds: ["environment", "operation"],
+  countersign_upstream_duration_seconds: ["environment", "operation"],
+  countersign_overhead_seconds: ["environment", "operation"],
+  countersign_requests_in_flight: ["environment"],
+  countersign_failures_total: ["environment", "site", "code", "outcome"],
+  countersign_upstream_unauthorized_total: ["environment", "site", "auth", "attempt"],
+  countersign_retries_total: ["environment", "site", "result"],
+  countersign_token_requests_total: ["environment", "credential", "result"],
+  countersign_token_request_duration_seconds: ["environment", "credential"],
+  countersign_token_expiry_timestamp_seconds: ["environment", "credential"],
+  countersign_token_issued_timestamp_seconds: ["environment", "credential"],
+  countersign_credential_last_used_timestamp_seconds: ["environment", "credential"],
+  countersign_credential_active: ["environment", "credential"],
+  countersign_token_cache_total: ["tier", "result"],
+  countersign_refresh_lock_total: ["result"],
+  countersign_refresh_suppressed_total: ["environment", "credential", "reason"],
+  countersign_clock_skew_seconds: ["environment"],
+  countersign_config_reloads_total: ["result"],
+  countersign_config_info: ["hash"],
+  countersign_build_info: ["version", "node"],
+} as const;
+
+/** A quiet proxy: its warm-up is over, and no request has come. */
+async function stageQuiet() {
+  const stage = await stageProxy({ withBoth: true });
+  await stage.recorder.nth("token_adopted", 2);
+  return stage;
+}
+
+it("has every metric of the list, with exactly its labels, and no other of ours", async () => {
+  const { url, adminUrl, recorder } = await stageQuiet();
+  await fetch(`${url}/create_order`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+  await recorder.nth("request_finished", 1);
+  const { families } = await scrape(adminUrl);
+  const ours = [...families.values()].filter(({ name }) => name.startsWith("countersign_"));
+  const found = ours.map(({ name, samples }) => {
+    const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
+    names.delete("le");
+    return [name, [...names].sort()];
+  });
+  const wanted = Object.entries(labelsOf).map(([name, labels]) => [name, [...labels].sort()]);
+  expect(Object.fromEntries(found)).toEqual(Object.fromEntries(wanted));
+  expect(families.has("countersign_redis_up")).toBe(false);
+  expect(families.has("process_resident_memory_bytes")).toBe(true);
+});
+
+it("gives every sample of a metric all of its labels", async () => {
+  const { families } = await scrape((await stageQuiet()).adminUrl);
+  const namesOf = ({ labels: { le: _, ...labels } }: Sample) => Object.keys(labels).sort();
+  for (const [name, labels] of Object.entries(labelsOf)) {
+    for (const sample of families.get(name)?.samples ?? []) expect(namesOf(sample)).toEqual([...labels].sort());
+  }
+});
+
+it("starts every configured series at 0", async () => {
+  const { value } = await scrape((await stageQuiet()).adminUrl);
+  const zero = (name: keyof typeof labelsOf, labels: Record<string, string>) =>
+    expect({ name, labels, value: value(name, labels) }).toEqual({ name, labels, value: 0 });
+
+  zero("countersign_requests_in_flight", { environment });
+  for (const site of [oauthSite, childSite, hmacSite, bothSite, "none"]) {
+    for (const code of failureCodes) {
+      for (const outcome of failures[code].outcomes) {
+        zero("countersign_failures_total", { environment, site, code, outcome });
+      }
+    }
+  }
+  for (const site of [oauthSite, childSite, bothSite]) {
+    for (const result of retryResults) zero("countersign_retries_total", { environment, site, result });
+    for (const attempt of ["1", "2"]) {
+      zero("countersign_upstream_unauthorized_total", { environment, site, auth: "oauth", attempt });
+    }
+  }
+  for (const site of [hmacSite, bothSite]) {
+    zero("countersign_upstream_unauthorized_total", { environment, site, auth: "hmac", attempt: "1" });
+  }
+  for (const credential of sets) {
+    for (const result of tokenResults.filter((result) => result !== "issued" || credential.endsWith("green"))) {
+      zero("countersign_token_requests_total", { environment, credential, result });
+    }
+    for (const reason of suppressionReasons) {
+      zero("countersign_refresh_suppressed_total", { environment, credential, reason });
+    }
+  }
+  for (const result of cacheResults) zero("countersign_token_cache_total", { tier: "memory", result });
+  for (const result of lockResults.filter((result) => result !== "acquired")) {
+    zero("countersign_refresh_lock_total", { result });
+  }
+  for (const result of ["applied", "refused"]) zero("countersign_config_reloads_total", { result });
+});
+
+it("starts the requests at 0 too, as far as their status can be known", async () => {
+  const { value } = await scrape((await stageQuiet()).adminUrl);
+  const requests = (labels: Record<string, string>) => value("countersign_requests_total", { environment, ...labels });
+  for (const operation of ["create_order", "get_order"]) {
+    for (const [site, auth] of [
+      [oauthSite, "oauth"],
+      [childSite, "oauth"],
+      [hmacSite, "hmac"],
+      [bothSite, "oauth"],
+      [bothSite, "hmac"],
+    ] as const) {
+      expect(requests({ site, auth, operation, status: "200", by: "service" })).toBe(0);
+      expect(requests({ site, auth, operation, status: "504", by: "countersign" })).toBe(0);
+    }
+  }
+  for (const operation of ["create_order", "get_order", "other", "none"]) {
+    for (const status of new Set(Object.values(failures).map(({ status }) => String(status)))) {
+      expect(requests({ site: "none", auth: "none", operation, status, by: "countersign" })).toBe(0);
+    }
+    for (const name of ["countersign_request_duration_seconds", "countersign_overhead_seconds"]) {
+      expect(value(`${name}_count`, { environment, operation })).toBe(0);
+    }
+  }
+  expect(value("countersign_upstream_duration_seconds_count", { environment, operation: "create_order" })).toBe(0);
+});
+
+it("says what is running", async () => {
+  const { adminUrl, config } = await stageQuiet();
+  const { families, value } = await scrape(adminUrl);
+  expect(value("countersign_config_info", { hash: config.hash })).toBe(1);
+  const [build] = families.get("countersign_build_info")?.samples ?? [];
+  expect(build).toMatchObject({ value: 1, labels: { version: "0.1.0", node: process.version } });
+});
+
+it("is read by a parser that refuses what Prometheus would refuse", () => {
+  const good = '# HELP a_total Help.\n# TYPE a_total counter\na_total{x="\\"q\\\\\\n"} 1\n';
+  expect(readExposition(good).value("a_total", { x: '"q\\\n' })).toBe(1);
+  for (const bad of [
+    good.slice(0, -1),
+    good.replace("# HELP a_total Help.\n", ""),
+    good.replace(" counter", " thing"),
+    `${good}a_total{x="\\"q\\\\\\n"} 2\n`,
+    `${good}b_total 1\n`,
+    `${good}a_total{x="1",x="2"} 1\n`,
+    `${good}a_total{x=1} 1\n`,
+    `${good}a_total 1,5\n`,
+    '# HELP h H.\n# TYPE h histogram\nh_bucket{le="1"} 2\nh_bucket{le="+Inf"} 1\nh_sum 1\nh_count 1\n',
+  ]) {
+    expect(() => readExposition(bad), bad).toThrow();
+  }
+});

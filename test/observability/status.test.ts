@@ -1,0 +1,130 @@
+/** Product section 5: `/status` shows what is configured, how each token stands, and the last 100 unknown outcomes. */
+import { expect, it } from "vitest";
+import { call, order } from "../support/call.ts";
+import { ShiftedClock } from "../support/shifted-clock.ts";
+import { childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../support/stage.ts";
+
+const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+async function statusOf({ statusUrl }: Pick<Stage, "statusUrl">) {
+  const { status, json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+  expect(status).toBe(200);
+  return json;
+}
+
+it("shows what runs and what is configured, secrets masked", async () => {
+  const stage = await stageProxy();
+  await stage.recorder.nth("token_adopted", 1);
+  const shown = await statusOf(stage);
+  expect(shown).toMatchObject({ version: "0.1.0", startedAt: isoTime, configHash: stage.config.hash });
+  expect(shown.readiness).toMatchObject({ isReady: true, reason: "ok" });
+  const { sandbox } = shown.configuration.environments;
+  expect(sandbox).toMatchObject({
+    baseUrl: stage.simulator.apiUrl,
+    authUrl: stage.simulator.loginUrl,
+    operations: ["create_order", "get_order"],
+    defaultSite: oauthSite,
+  });
+  expect(sandbox.sites[oauthSite].credentials).toEqual([
+    { name: "blue", clientId: "blue-id", clientSecret: "[secret]", audience: "https://api.example" },
+    { name: "green", clientId: "green-id", clientSecret: "[secret]", audience: "https://api.example" },
+  ]);
+  expect(sandbox.sites[childSite].credentials).toBe(`those of ${oauthSite}`);
+  expect(sandbox.sites[hmacSite].keys[0]).toMatchObject({ identifier: "K2000000001", secret: "[secret]" });
+});
+
+it("shows how each token stands: from none, over in use, to lapsed", async () => {
+  const clock = new ShiftedClock();
+  const stage = await stageProxy({ surroundings: { clock }, simulator: { tokenLifetimeSeconds: 3_600 } });
+  await stage.recorder.nth("token_adopted", 1);
+  await call(stage.url);
+  const { credentials } = await statusOf(stage);
+  expect(credentials).toEqual([
+    {
+      environment: "sandbox",
+      credential: `${oauthSite}/blue`,
+      isActive: true,
+      token: { issuedAt: isoTime, expiresAt: isoTime, issuedHere: true, reason: "start" },
+      lastUsedAt: isoTime,
+      lastRequest: { at: isoTime, result: "issued", reason: "start", status: 200 },
+    },
+    { environment: "sandbox", credential: `${oauthSite}/green`, isActive: false, token: "none" },
+  ]);
+  const { issuedAt, expiresAt } = credentials[0].token;
+  expect(Date.parse(expiresAt) - Date.parse(issuedAt)).toBe(3_600_000);
+  clock.push(2 * 3_600_000);
+  await stage.recorder.nth("token_lapsed", 1);
+  expect((await statusOf(stage)).credentials[0]).toMatchObject({ token: "none", lastUsedAt: isoTime });
+});
+
+it("shows when a set was refused, and when it is tried again", async () => {
+  const stage = await stageProxy();
+  const { simulator, recorder, url } = stage;
+  await recorder.nth("token_adopted", 1);
+  simulator.deleteCredentials("blue-id");
+  simulator.revokeAllTokens();
+  expect((await call(url)).status).toBe(401);
+  // The refused set's own token is still alive, so it goes on being used until it ends.
+  await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
+  const [blue] = (await statusOf(stage)).credentials;
+  expect(blue).toMatchObject({
+    lastRequest: { at: isoTime, result: "refused", reason: "unauthorized", status: 401 },
+    lastRefusalAt: isoTime,
+    nextTryAt: isoTime,
+  });
+  expect(Date.parse(blue.nextTryAt) - Date.parse(blue.lastRefusalAt)).toBeGreaterThan(9_000);
+});
+
+it("lists requests whose outcome is unknown, newest first, with all it takes to look them up, and no others", async () => {
+  const stage = await stageProxy();
+  const { url, simulator, recorder } = stage;
+  const reset = { host: "api", kind: "reset", when: "after_reading" } as const;
+  simulator.faults.add(reset);
+  const first = await call(url, order, { headers: { "Countersign-Reference": "A-1" } });
+  await call(url);
+  await call(url, "{", { headers: { "Countersign-Reference": "A-2" } });
+  simulator.faults.add({ host: "api", kind: "truncate" });
+  const cut = call(url, order, { path: "/get_order", headers: { "Countersign-Site": hmacSite } });
+  await expect(cut).rejects.toThrow();
+  const { requestId } = await recorder.nth("request_finished", 4);
+  const { unknownOutcomes, requests } = await statusOf(stage);
+  expect(unknownOutcomes).toEqual([
+    {
+      at: isoTime,
+      environment: "sandbox",
+      site: hmacSite,
+      operation: "get_order",
+      requestId,
+      code: "upstream_reset",
+      stage: "stream_answer",
+    },
+    {
+      at: isoTime,
+      environment: "sandbox",
+      site: oauthSite,
+      operation: "create_order",
+      reference: "A-1",
+      requestId: first.headers["countersign-request-id"],
+      code: "upstream_reset",
+      stage: "send",
+    },
+  ]);
+  expect(requests).toEqual({
+    answeredBy: { service: 2, countersign: 2 },
+    failures: { upstream_reset: 2, body_not_json: 1 },
+  });
+});
+
+it("keeps the last 100 of them", async () => {
+  const stage = await stageProxy();
+  const { url, simulator, recorder } = stage;
+  simulator.faults.add({ host: "api", kind: "reset", when: "after_reading", times: "until_cleared" });
+  for (let n = 1; n <= 103; n++) {
+    await call(url, order, { headers: { "Countersign-Reference": `A-${n}` } });
+    await recorder.nth("request_finished", n);
+  }
+  const { unknownOutcomes } = await statusOf(stage);
+  expect(unknownOutcomes.map(({ reference }: { reference: string }) => reference)).toEqual(
+    Array.from({ length: 100 }, (_, index) => `A-${103 - index}`),
+  );
+});
