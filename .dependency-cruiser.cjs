@@ -51,7 +51,12 @@ module.exports = {
         from: { path: `^src/adapters/${adapter}/` },
         to: {
           path: ["^src/", "^node_modules/"],
-          pathNot: [`^src/adapters/${adapter}/`, vocabulary, ...ports, ...(own === undefined ? [] : [`^node_modules/${own}/`])],
+          pathNot: [
+            `^src/adapters/${adapter}/`,
+            vocabulary,
+            ...ports,
+            ...(own === undefined ? [] : [`^node_modules/${own}/`]),
+          ],
         },
       };
     }),
@@ -107,6 +112,10 @@ module.exports = {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    enhancedResolveOptions: { extensions: [".ts", ".js"], exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
+    enhancedResolveOptions: {
+      extensions: [".ts", ".js"],
+      exportsFields: ["exports"],
+      conditionNames: ["import", "node", "default"],
+    },
   },
 };
