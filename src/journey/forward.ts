@@ -51,7 +51,7 @@ export async function forward(
   const token = await trip.wait("await_token", () => source.get(trip.deadlineMs));
   const first = await attempt(forwarding, { method: "oauth", token });
   if (first.status !== 401) {
-    source.accepted(token, route.site.identifier);
+    if (showsAcceptance(first)) source.accepted(token, route.site.identifier);
     return first;
   }
   const held = await trip.wait("send", () => hold(first));
@@ -70,15 +70,23 @@ async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: T
     const second = await attempt(forwarding, { method: "oauth", token });
     first.discard();
     if (second.status === 401) source.refusedAgain(token, site);
-    else source.accepted(token, site);
+    else if (showsAcceptance(second)) source.accepted(token, site);
     reportRetry(forwarding, second.status === 401 ? "refused" : "cured");
     return second;
   } catch (error) {
     reportRetry(forwarding, "failed");
-    if (!(error instanceof ProxyError) || error.outcome !== "not_sent") throw error;
+    if (!(error instanceof ProxyError) || error.outcome !== "not_sent") {
+      first.discard();
+      throw error;
+    }
     trip.attempts = 1;
     return first.answer;
   }
+}
+
+/** A 5xx may come from something in front of the service that looks at no token. */
+function showsAcceptance({ status }: Answer): boolean {
+  return status < 500;
 }
 
 /** One attempt, with one reconnect when not a byte of it was written. */

@@ -13,7 +13,7 @@ import type { Answer, Caller, Door, Inbound } from "./messages.ts";
 import { readParameters } from "./parameters.ts";
 import { passOn } from "./pass-on.ts";
 import { chooseSite } from "./site.ts";
-import { checkOperation, resolveTarget } from "./target.ts";
+import { checkAuthority, checkOperation, resolveTarget } from "./target.ts";
 import { Trip } from "./trip.ts";
 import { peekReference, peekTraceId, readWishes } from "./wishes.ts";
 
@@ -38,6 +38,7 @@ export interface Journey {
 async function travel(inbound: Inbound, door: Door, trip: Trip, parts: JourneyParts): Promise<Answer> {
   const { environment } = door;
   trip.enter("check_head");
+  checkAuthority(inbound.target, environment.baseUrl);
   const host = checkHead(inbound, door);
   trip.operation = resolveTarget(inbound.target, host, door);
   checkOperation(trip.operation, environment);
@@ -96,7 +97,7 @@ function admit(trip: Trip, door: Door, parts: JourneyParts): void {
 }
 
 async function deliver(answer: Answer, caller: Caller, trip: Trip): Promise<Ending> {
-  await trip.wait("stream_answer", () => caller.reply(passOn(answer, trip)));
+  await trip.wait("stream_answer", () => caller.reply(passOn(answer, trip), trip.deadlineMs));
   return { status: answer.status, by: "service", outcome: "answered", code: undefined };
 }
 
@@ -112,6 +113,6 @@ async function fail(error: unknown, caller: Caller, trip: Trip, parts: JourneyPa
   const { code, outcome, status } = failure;
   const repliedStatus = caller.repliedStatus();
   if (repliedStatus !== undefined) return { status: repliedStatus, by: "service", outcome, code };
-  await caller.reply(failureReply(failure, trip));
+  await caller.reply(failureReply(failure, trip), trip.deadlineMs);
   return { status, by: "countersign", outcome, code };
 }

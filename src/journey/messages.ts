@@ -21,10 +21,11 @@ export interface Caller {
   repliedStatus(): number | undefined;
   /**
    * Gives the caller its answer. Resolves when it was delivered or the caller has left.
-   * @throws what the body throws, after the caller's connection was cut: it must not take a part for the whole;
-   * ProxyError upstream_bad_response when the head cannot be written
+   * @param deadlineMs on the monotonic clock; a caller that has not taken its answer by then is cut off
+   * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the caller's connection was
+   * cut: it must not take a part for the whole; ProxyError upstream_bad_response when the head cannot be written
    */
-  reply(reply: Reply): Promise<void>;
+  reply(reply: Reply, deadlineMs: number): Promise<void>;
 }
 
 /** A request as it came in: its head, and the body on demand. */
@@ -101,9 +102,18 @@ export interface Answer {
  */
 export type Send = (outgoing: Outgoing, deadlineMs: number) => Promise<Answer>;
 
-/** What the caller gets: the service's answer or a failure. */
-export interface Reply {
+/** What the caller gets: the service's answer, streamed, or one of our own, whole. */
+export type Reply = StreamedReply | OwnReply;
+
+export interface StreamedReply extends ReplyHead {
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+export interface OwnReply extends ReplyHead {
+  readonly body: Uint8Array;
+}
+
+interface ReplyHead {
   readonly status: number;
   readonly headers: readonly HeaderLine[];
-  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }

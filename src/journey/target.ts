@@ -29,6 +29,17 @@ export function resolveTarget(target: string, host: string, door: Door): string 
   return path.slice(1);
 }
 
+/**
+ * A URL of another host came through HTTP_PROXY: that is said before anything else is found wrong with the request.
+ * @throws ProxyError target_not_allowed (403)
+ */
+export function checkAuthority(target: string, baseUrl: Address): void {
+  const [, scheme, authority] = absoluteForm.exec(target) ?? [];
+  if (scheme === undefined || authority === undefined || authority.includes("@")) return;
+  if (scheme.toLowerCase() === "http" && isAddressOf(authority.toLowerCase(), baseUrl)) return;
+  throw foreign(`${show(`${scheme}://${authority}`)} is not the service of this listener's environment`);
+}
+
 /** @throws ProxyError operation_not_allowed */
 export function checkOperation(operation: string, { name, operations }: Environment): void {
   if (operations === "any" || operations.has(operation)) return;
@@ -57,9 +68,7 @@ function absolutePath(target: string, baseUrl: Address): string {
   if (authority.includes("@")) {
     throw new ProxyError("target_not_allowed", "The request target carries user information.");
   }
-  if (scheme.toLowerCase() !== "http" || !isAddressOf(authority.toLowerCase(), baseUrl)) {
-    throw foreign(`${show(`${scheme}://${authority}`)} is not the service of this listener's environment`);
-  }
+  checkAuthority(target, baseUrl);
   if (!path.startsWith(`${baseUrl.path}/`)) {
     throw foreign(`The path of ${show(target)} does not begin with the baseUrl's, ${baseUrl.path}`);
   }

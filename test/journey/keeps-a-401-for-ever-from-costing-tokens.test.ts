@@ -76,3 +76,15 @@ it("ends as soon as the service accepts the site again", async () => {
   expect((await call(url, order, asChild)).status).toBe(200);
   expect(simulator.counts().tokensIssued).toBe(3);
 });
+
+it("goes on pausing when something in front of the service answers 5xx: that accepts no token", async () => {
+  const { simulator, url, askAsChild } = await stageForever();
+  await askAsChild();
+  const { tokensIssued } = simulator.counts();
+  simulator.faults.clear();
+  simulator.faults.add({ host: "api", site: childSite, kind: "answer", status: 503 });
+  simulator.faults.add({ host: "api", site: childSite, kind: "answer", status: 401, times: 5, body: "no" });
+  expect((await call(url, order, asChild)).status).toBe(503);
+  for (let n = 0; n < 5; n++) await askAsChild();
+  expect(simulator.counts().tokensIssued).toBe(tokensIssued);
+});

@@ -124,3 +124,13 @@ describe("an absolute-form target", () => {
     expectFailure(await ask(port, { target }), { status, code });
   });
 });
+
+it.each(["GET", "PUT", "POST"])(
+  "a URL of another host is 403 whatever else is wrong with the %s: it came through HTTP_PROXY",
+  async (method) => {
+    const stage = await stageProxy();
+    const [code, status] = foreign;
+    expectFailure(await ask(stage.port, { method, target: "http://other.example/", type: [] }), { code, status });
+    expect(stage.simulator.counts().apiRequests).toBe(0);
+  },
+);

@@ -119,7 +119,7 @@ it("makes no second attempt after a 401 for a caller that has left", async () =>
   expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 1, unauthorized: 1 });
 });
 
-it("stops taking in a long answer that nobody reads any more", async () => {
+it("reads a long answer to its end for a caller that has left: how it ended is worth knowing", async () => {
   const stage = await stageProxy();
   const body = "x".repeat(4_000_000);
   stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
-import type { HeaderLine, Inbound, Reply } from "../../journey/messages.ts";
+import type { HeaderLine, Inbound, OwnReply, Reply } from "../../journey/messages.ts";
 import { checkDeclaredLength, readBody } from "./read-body.ts";
-import { writeReply } from "./write-reply.ts";
+import { streamAnswer } from "./stream-answer.ts";
+import { writeOwnReply } from "./write-own-reply.ts";
 
 export interface InboundSettings {
   readonly bodyBytes: number;
@@ -67,18 +68,26 @@ export class NodeInbound implements Inbound {
   }
 
   callerLeft(): boolean {
-    return this.#response.destroyed && !this.#response.writableFinished && !this.#isAnswered;
+    return this.#request.socket.destroyed && !this.#response.writableFinished && !this.#isAnswered;
   }
 
   repliedStatus(): number | undefined {
     return this.#response.headersSent ? this.#response.statusCode : undefined;
   }
 
-  reply(reply: Reply): Promise<void> {
-    const { destroyed } = this.#response;
-    const end = writeReply(this.#request, this.#response, reply, () => this.#decideToClose(), this.#settings.clock);
+  reply(reply: Reply, deadlineMs: number): Promise<void> {
+    const exchange = {
+      request: this.#request,
+      response: this.#response,
+      clock: this.#settings.clock,
+      isGone: () => this.#request.socket.destroyed,
+      decideToClose: () => this.#decideToClose(),
+    };
+    if (!isOwn(reply)) return streamAnswer(exchange, reply, deadlineMs);
+    const wasThere = !exchange.isGone();
+    const end = writeOwnReply(exchange, reply);
     // An answer of our own is out at once; what it still waits for is the rest of the request.
-    this.#isAnswered = reply.body instanceof Uint8Array && !destroyed;
+    this.#isAnswered = wasThere;
     return end;
   }
 
@@ -98,6 +107,10 @@ export class NodeInbound implements Inbound {
     if (isLast) this.#line.isClosing = true;
     return isLast;
   }
+}
+
+function isOwn(reply: Reply): reply is OwnReply {
+  return reply.body instanceof Uint8Array;
 }
 
 /** Node's flat list of names and values as lines. */

@@ -6,13 +6,24 @@ export interface Page {
   readonly text: string;
 }
 
+/** A few probes and scrapers, and no crowd. */
+const mostConnections = 64;
 const requestTimeoutMs = 10_000;
+/** How often the time is looked at. */
+const checkEveryMs = 1_000;
 
 /** A server for people and probes: it knows a few paths, only reads, and answers 404 or 405 to everything else. */
 export function createReadOnlyServer(pages: Readonly<Record<string, () => Promise<Page>>>): Server {
   const known = new Map(Object.entries(pages));
-  return createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
-    const page = known.get(request.url ?? "");
+  const times = {
+    headersTimeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: checkEveryMs,
+  };
+  const server = createServer(times, (request, response) => {
+    // Prometheus adds its `params` as a query.
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    const page = known.get(path);
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
       write(response, plain(405, "Only GET and HEAD are answered here."));
@@ -25,6 +36,8 @@ export function createReadOnlyServer(pages: Readonly<Record<string, () => Promis
       );
     }
   });
+  server.maxConnections = mostConnections;
+  return server;
 }
 
 export function plain(status: number, text: string): Page {
