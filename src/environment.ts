@@ -87,5 +87,7 @@ export interface Environment {
   readonly forwardHeaders: readonly string[];
   /** Whether requests upstream carry `Via` (RFC 9110 section 7.6.3). */
   readonly via: boolean;
+  /** Whether `http://` was allowed for baseUrl and authUrl. */
+  readonly allowsPlaintext?: boolean;
   readonly tls: Tls;
 }

@@ -5,8 +5,8 @@ import type { FailureCode, Outcome } from "./errors.ts";
 export type Report = (event: Event) => void;
 
 /**
- * Everything worth counting or logging. Logic reports facts; adapters turn them into metrics, log lines and the
- * status page. No event holds a secret, a token, a signature or a parameter's value.
+ * Everything worth counting or logging. Logic reports facts; adapters turn them into metrics, log lines and
+ * `/status`. No event holds a secret, a token, a signature or a parameter's value.
  */
 export type Event =
   | RequestAccepted
@@ -185,6 +185,8 @@ export type ProcessEvent =
       readonly status: string;
     }
   | { readonly kind: "configuration_warned"; readonly path: string; readonly message: string }
+  /** SIGHUP came; configuration and secrets are as they were. */
+  | { readonly kind: "reload_not_available" }
   | { readonly kind: "draining"; readonly signal: string; readonly inFlight: number }
   | { readonly kind: "stopped"; readonly drained: boolean }
   | {

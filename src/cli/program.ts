@@ -28,6 +28,8 @@ export async function createCommands(): Promise<Command[]> {
  * @returns the exit code: 0 yes, 1 no, 2 usage or configuration, 70 a defect
  */
 export async function run(args: readonly string[]): Promise<number> {
+  // Unheard, it opens Node's inspector, through which everybody in the pod could read every secret (before any await).
+  process.on("SIGUSR1", () => {});
   const program = new Command("countersign")
     .description("Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.")
     .version(version)

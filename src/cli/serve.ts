@@ -19,8 +19,11 @@ export function createCommand(): Command {
 }
 
 async function serve({ config: file }: Options): Promise<void> {
+  let report: Report = () => {};
+  // Unheard, it would end the process at once, with every open request.
+  process.on("SIGHUP", () => report({ kind: "reload_not_available" }));
   const { config, warnings } = await loadOrRefuse(file);
-  const report = createLogging(config.log.level);
+  report = createLogging(config.log.level);
   exitOnDefects(report);
   for (const { path, message } of warnings) report({ kind: "configuration_warned", path, message });
   const running = await start(config, { report }).catch((error: NodeJS.ErrnoException) => {

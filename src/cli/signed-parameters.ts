@@ -1,22 +1,27 @@
 import { readFile } from "node:fs/promises";
+import { dropNewline } from "../config/read-secrets.ts";
 import { ProxyError } from "../errors.ts";
 import { readParameters } from "../journey/parameters.ts";
+import { defaultExempt, exemptNames, isDecimal, requiredNames } from "../parameter-rules.ts";
 import { Secret } from "../secret.ts";
 import { findForbiddenCharacter } from "../signing/characters.ts";
 import { usageFailure } from "./command.ts";
 import { readStandardInput } from "./terminal.ts";
 
-/** Spec 5.2 step 2. */
-const required = ["version", "site_identifier", "timestamp"];
 const twoDigits = /^-?(0|[1-9]\d*)\.\d{2}$/;
-const defaultExempt = "format,signature,call";
+/** The command line knows no other names than those of the specification. */
+const noMore: ReadonlySet<string> = new Set();
 
 /** The options that `sign` and `verify` share. */
 export const keyFileOption = [
   "--key-file <file>",
   "file with the API secret key; one newline at its end is dropped",
 ] as const;
-export const exemptOption = ["--exempt <names>", "names that are not signed, by commas", defaultExempt] as const;
+export const exemptOption = [
+  "--exempt <names>",
+  "names that are not signed, by commas",
+  defaultExempt.join(","),
+] as const;
 export const strictOption = ["--strict", "also check required parameters, characters and decimals (spec 5.2)"] as const;
 
 /** The string parameters on standard input, in their order. */
@@ -34,28 +39,28 @@ export async function readStringParameters(): Promise<Map<string, string>> {
   return parameters;
 }
 
+/** The bytes as they are, as `serve` takes them: a key need not be text. */
 export async function readKeyFile(path: string): Promise<Secret> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw usageFailure(`--key-file ${path} cannot be read (${error.code}).`);
   });
-  const text = bytes.toString("utf8").replace(/\r?\n$/, "");
-  if (text === "") throw usageFailure(`--key-file ${path} is empty.`);
-  return new Secret(text);
+  const key = dropNewline(bytes);
+  if (key.length === 0) throw usageFailure(`--key-file ${path} is empty.`);
+  return new Secret(key);
 }
 
-/** `signature` is exempt whatever is said: it cannot sign itself. */
 export function readExempt(names: string): ReadonlySet<string> {
-  return new Set([...names.split(",").map((name) => name.trim()), "signature"]);
+  return exemptNames(names.split(",").map((name) => name.trim()));
 }
 
 /** What spec 5.2 has against these parameters; undefined when nothing. */
 export function findFault(parameters: ReadonlyMap<string, string>, exempt: ReadonlySet<string>): string | undefined {
-  const missing = required.find((name) => !parameters.has(name));
+  const missing = requiredNames.find((name) => !parameters.has(name));
   if (missing !== undefined) return `The required parameter ${missing} is missing.`;
   const character = findForbiddenCharacter(parameters, exempt);
   if (character !== undefined) {
     return `The parameter ${character.name} has a character at position ${character.position} that is not allowed.`;
   }
-  const decimal = [...parameters].find(([name, value]) => name.endsWith("_amount") && !twoDigits.test(value));
+  const decimal = [...parameters].find(([name, value]) => isDecimal(name, noMore) && !twoDigits.test(value));
   return decimal === undefined ? undefined : `The amount ${decimal[0]} has not exactly two digits after the point.`;
 }

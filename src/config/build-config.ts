@@ -24,10 +24,11 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
 
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   const config = {
-    listeners: raw.listeners.map(({ bind, environment, hosts }) => ({
+    listeners: raw.listeners.map(({ bind, environment, hosts, callers }) => ({
       bind,
       environment,
       hosts: hosts.map(lowerCase),
+      ...(callers === "anyone" ? { callers } : {}),
     })),
     admin: raw.admin.bind,
     status: raw.status.bind,

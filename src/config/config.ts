@@ -9,6 +9,8 @@ export interface ListenerConfig {
   readonly environment: string;
   /** Host names accepted beside the loopback names, the bind address and the baseUrl's host; lower case. */
   readonly hosts: readonly string[];
+  /** Written out where everyone who can reach the listener may call. */
+  readonly callers?: "anyone";
 }
 
 /** What the configuration file becomes: checked in full, defaults filled in, secrets loaded. Durations in ms. */

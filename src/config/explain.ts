@@ -24,7 +24,7 @@ export function explain(config: Config): object {
     return origin === undefined ? String(secret) : `[secret from ${origin}]`;
   };
   return {
-    listeners: listeners.map(({ bind, environment, hosts }) => ({ bind: describeBind(bind), environment, hosts })),
+    listeners: listeners.map(({ bind, ...listener }) => ({ bind: describeBind(bind), ...listener })),
     admin: { bind: describeBind(admin) },
     status: { bind: describeBind(status) },
     environments: Object.fromEntries(
@@ -44,13 +44,14 @@ export function explain(config: Config): object {
 }
 
 function explainEnvironment(environment: Environment, mask: Mask): object {
-  const { baseUrl, authUrl, defaultSite, sites, forwardHeaders, via, tls } = environment;
+  const { baseUrl, authUrl, defaultSite, sites, allowsPlaintext = false, forwardHeaders, via, tls } = environment;
   return {
     baseUrl: `${baseUrl.origin}${baseUrl.path}`,
     authUrl: `${authUrl.origin}${authUrl.path}`,
     operations: listOperations(environment),
     defaultSite,
     sites: Object.fromEntries([...sites].map(([identifier, site]) => [identifier, explainSite(site, mask)])),
+    allowPlaintext: allowsPlaintext,
     forwardHeaders,
     via,
     tls: { privateCa: tls.ca !== undefined, clientCertificate: tls.cert !== undefined },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { allowedName } from "../parameter-rules.ts";
 import { durationPattern, type Read, readDurationMs } from "./values.ts";
 
 /** Not empty; a string and nothing that YAML took for something else. */
@@ -54,7 +55,7 @@ export const plainName = matching(/^[A-Za-z0-9._-]{1,64}$/, "write 1 to 64 of A-
 export const headerName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "write the name of a header, like x-request-id");
 
 /** A name as the journey accepts it in bodies. */
-export const parameterName = matching(/^[A-Za-z0-9_.-]{1,128}$/, "write the name of a parameter, like order_amount");
+export const parameterName = matching(allowedName, "write the name of a parameter, like order_amount");
 
 /** Spec 5.3 gives the prefix; the rest is what can stand in a label. */
 export const siteIdentifier = matching(/^S[A-Za-z0-9_-]{1,63}$/, "write S and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");

@@ -48,6 +48,7 @@ export async function readEnvironment(name: string, raw: RawEnvironment, reading
     siteOfKey: new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site]))),
     forwardHeaders: raw.forwardHeaders.map((header) => header.toLowerCase()),
     via: raw.via,
+    allowsPlaintext: raw.allowPlaintext,
     tls: await readTlsFiles(raw.tls, [...path, "tls"], reading),
   };
 }

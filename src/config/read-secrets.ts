@@ -108,7 +108,7 @@ export class SecretReader {
 }
 
 /** One newline at the end, as editors and `echo` leave it. */
-function dropNewline(bytes: Buffer): Buffer {
+export function dropNewline(bytes: Buffer): Buffer {
   if (bytes.at(-1) !== newline) return bytes;
   return bytes.subarray(0, bytes.at(-2) === carriageReturn ? -2 : -1);
 }

@@ -1,4 +1,5 @@
 import type { AuthMethod, Site } from "../environment.ts";
+import { defaultExempt, exemptNames, requiredNames } from "../parameter-rules.ts";
 import type { Findings } from "./findings.ts";
 import type { Path } from "./problem.ts";
 import { readCredentials } from "./read-credentials.ts";
@@ -8,9 +9,7 @@ import type { RawChild } from "./site-schema.ts";
 import { compareVersions } from "./values.ts";
 
 const firstVersionWithOAuth = "3.0";
-/** Spec 5.2 step 2. */
-const alwaysSigned: ReadonlySet<string> = new Set(["version", "site_identifier", "timestamp"]);
-const defaultExempt = ["format", "signature", "call"];
+const alwaysSigned: ReadonlySet<string> = new Set(requiredNames);
 
 /** Everything needed to read one site of the file. */
 export interface SiteSource {
@@ -48,7 +47,7 @@ export async function readSite(source: SiteSource, reading: Reading): Promise<Si
     auth,
     identifyBy: raw.identifyBy ?? parent?.identifyBy ?? "site",
     characters: raw.characters ?? parent?.characters ?? "reject",
-    exempt: new Set([...(raw.exempt ?? parent?.exempt ?? defaultExempt), "signature"]),
+    exempt: exemptNames(raw.exempt ?? parent?.exempt ?? defaultExempt),
     decimals: new Set(raw.decimals ?? parent?.decimals ?? []),
     keys,
     defaultKey,

@@ -41,7 +41,7 @@ const log = z
     level: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal"])
       .default("info")
-      .describe("Least severe level written."),
+      .describe("Least severe level written; the line that says where each listener leads always is."),
     upstreamHeaders: listOf(headerName)
       .default(["x-request-id"])
       .describe("Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4)."),
@@ -68,7 +68,7 @@ export const configSchema = z
     admin: z
       .strictObject({ bind: bind(":7412") })
       .describe("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else."),
-    status: z.strictObject({ bind: bind("127.0.0.1:7413") }).describe("/status and the status page; loopback only."),
+    status: z.strictObject({ bind: bind("127.0.0.1:7413") }).describe("/status as JSON; loopback only."),
     environments: z
       .record(plainName, environmentSchema)
       .describe("The service's environments, by names of your choice."),

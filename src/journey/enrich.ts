@@ -1,5 +1,6 @@
 import type { Site } from "../environment.ts";
 import { ProxyError } from "../errors.ts";
+import { isDecimal } from "../parameter-rules.ts";
 import { expandNumber, toTwoDigits } from "./decimal.ts";
 import { showName } from "./parameter-name.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
@@ -32,10 +33,6 @@ export function enrich(
 /** What is sent in one attempt, but for the signature. */
 export function stamp(parameters: ReadonlyMap<string, string>, unixSeconds: number): Map<string, string> {
   return new Map(parameters).set("timestamp", String(Math.floor(unixSeconds)));
-}
-
-function isDecimal(name: string, decimals: ReadonlySet<string>): boolean {
-  return name.endsWith("_amount") || decimals.has(name);
 }
 
 function writeOut(name: string, { kind, text }: Parameter): string {

@@ -1,12 +1,10 @@
-const allowed = /^[A-Za-z0-9_.-]{1,128}$/;
+import { allowedName } from "../parameter-rules.ts";
+
 const longestShown = 40;
 
-/**
- * Whether a parameter may have this name. The string to sign is not injective (`{foo:"bar1"}` and `{foobar:"1"}` sign
- * alike, spec 5.2 step 4), so odd names are not let near it.
- */
+/** Whether a parameter may have this name. */
 export function isAllowedName(name: string): boolean {
-  return allowed.test(name);
+  return allowedName.test(name);
 }
 
 /** A name in quotes for a person to read: at most 40 of its characters, printable ASCII, the rest escaped. */

@@ -6,7 +6,7 @@ export interface Surroundings {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Hears every fact, beside metrics and the status page: the log, or a test. */
+  /** Hears every fact, beside metrics and status: the log, or a test. */
   readonly report: Report;
 }
 

@@ -30,6 +30,23 @@ test("the effective configuration says where every secret came from", async () =
   });
 });
 
+test("the effective configuration says who may call a listener, and whether plain http is allowed", async () => {
+  const folder = new ConfigFolder();
+  expect(explain(await load(folder, sound))).toMatchObject({
+    listeners: [{ bind: "127.0.0.1:7411", environment: "sandbox", hosts: [] }],
+    environments: { sandbox: { allowPlaintext: false } },
+  });
+  const operations = "    operations: [create_order]\n";
+  const open = edited(
+    ['"127.0.0.1:7411", environment: sandbox', '":7411", environment: sandbox, callers: anyone'],
+    [operations, `${operations}    allowPlaintext: true\n`],
+  );
+  expect(explain(await load(folder, open))).toMatchObject({
+    listeners: [{ bind: ":7411", callers: "anyone" }],
+    environments: { sandbox: { allowPlaintext: true } },
+  });
+});
+
 test("the effective configuration is plain: it survives JSON unchanged", async () => {
   const explained = explain(await load(new ConfigFolder(), sound));
   expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);

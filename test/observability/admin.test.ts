@@ -1,5 +1,8 @@
 /** Product section 5 and row 60: the admin and status ports only show, and show what they should. */
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { createAdmin } from "../../src/adapters/node-http/admin.ts";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
 import { call, order } from "../support/call.ts";
 import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
@@ -122,13 +125,62 @@ it("shows metrics in the Prometheus text format", async () => {
 
 it("has nothing else on either port", async () => {
   const { adminUrl, statusUrl } = await stageProxy();
-  for (const path of ["/", "/status", "/create_order", "/metrics/", "/livez?x=1", "/__proto__", "//livez", "/LIVEZ"]) {
+  for (const path of [
+    "/",
+    "/status",
+    "/create_order",
+    "/metrics/",
+    "/nothing?/livez",
+    "/__proto__",
+    "//livez",
+    "/LIVEZ",
+  ]) {
     expect((await get(adminUrl, path)).status, path).toBe(404);
   }
   for (const path of ["/", "/metrics", "/livez", "/create_order"]) {
     expect((await get(statusUrl, path)).status, path).toBe(404);
   }
   expect((await get(adminUrl, "/")).text).toBe("Not here. This port has /livez, /readyz, /metrics.\n");
+});
+
+it("finds a page by its path alone, as Prometheus asks with params", async () => {
+  const { adminUrl, statusUrl } = await stageProxy();
+  const answers = await Promise.all([
+    get(adminUrl, "/metrics?x=1"),
+    get(adminUrl, "/livez?"),
+    get(adminUrl, "/readyz?verbose=1&verbose=2"),
+    get(statusUrl, "/status?pretty"),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect(answers[0]?.text).toContain("# TYPE countersign_requests_total counter");
+});
+
+it("serves 64 connections and no more, and is there again when one of them ends", async () => {
+  const { adminUrl } = await stageProxy();
+  const port = Number(new URL(adminUrl).port);
+  const open = async () => {
+    const socket = connect(port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    return socket;
+  };
+  const held: Socket[] = [];
+  for (let n = 0; n < 64; n += 1) held.push(await open());
+  await expect(get(adminUrl, "/livez")).rejects.toThrow();
+  // The last of them was not the one too many.
+  held.at(-1)?.write("GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  const [answer] = await once(held.at(-1) ?? expect.fail(), "data");
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+  await once(held.at(-1) ?? expect.fail(), "close");
+  expect((await get(adminUrl, "/livez")).status).toBe(200);
+});
+
+it("gives no head more than 10 s", () => {
+  const server = createAdmin({
+    readiness: () => ({ isReady: true, reason: "ok" }),
+    metrics: async () => ({ contentType: "text/plain", text: "" }),
+  });
+  expect([server.headersTimeout, server.requestTimeout, server.maxConnections]).toEqual([10_000, 10_000, 64]);
 });
 
 it("has no verb that changes anything", async () => {

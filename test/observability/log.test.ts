@@ -207,3 +207,15 @@ it("keeps to one line with text that no header can carry", () => {
   expect(log.text.match(/\n/g)).toHaveLength(1);
   expect(log.of()[0].message).toContain("line\nbreak");
 });
+
+it.each(["info", "warn", "error", "fatal"])("says where each listener leads at level %s too", (level) => {
+  const routes = ["127.0.0.1:7411 leads to sandbox: https://api.example (create_order)"];
+  const places = { admin: ":7412", status: "127.0.0.1:7413" };
+  const events: Event[] = [
+    { kind: "started", version: "0.1.0", configHash: "0123456789ab", routes, ...places },
+    { kind: "draining", signal: "SIGTERM", inFlight: 0 },
+  ];
+  const [line, ...more] = logOf(events, level).of();
+  expect(line).toMatchObject({ level: "info", event: "started", message: "listening", routes });
+  expect(more.map(({ event }) => event)).toEqual(level === "info" ? ["draining"] : []);
+});

@@ -44,6 +44,10 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["info", "listening"];
     case "configuration_warned":
       return ["warn", event.message];
+    case "reload_not_available": {
+      const what = "reload is not available in this version; nothing changed";
+      return ["warn", `SIGHUP: ${what}. Restart to take a new configuration`];
+    }
     case "draining":
       return ["info", "draining: no new connections"];
     case "stopped":

@@ -17,9 +17,12 @@ export function createLogging(level: string, destination: DestinationStream = op
     },
     destination,
   );
+  // Where each listener leads is said whatever the level: it decides which orders are real.
+  const always = logger.child({}, { level: "info" });
   return (event) => {
     const [level, message] = headline(event);
-    if (logger.isLevelEnabled(level)) logger[level](fieldsOf(event), message);
+    const writer = event.kind === "started" ? always : logger;
+    if (writer.isLevelEnabled(level)) writer[level](fieldsOf(event), message);
   };
 }
 

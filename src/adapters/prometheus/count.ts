@@ -69,6 +69,7 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
         return;
       case "character_warned":
       case "configuration_warned":
+      case "reload_not_available":
       case "draining":
       case "stopped":
       case "defect":
