@@ -17,9 +17,9 @@ export interface Program {
 /** The environment without proxy settings and colours, so that nothing of this machine plays a part. */
 export function plainEnvironment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
-    ([name]) => !/^(.*_proxy|no_color|force_color|node_options)$/i.test(name),
+    ([name]) => !/^(.*_proxy|no_color|force_color|node_options|ci|term)$/i.test(name),
   );
-  return { ...Object.fromEntries(kept), ...more };
+  return { ...Object.fromEntries(kept), TERM: "xterm", ...more };
 }
 
 /** Starts a program; ends it with the test, should it still run. */

@@ -56,9 +56,10 @@ export class StatusBoard {
         return;
       case "token_adopted": {
         const { lifetimeMs, remainingMs, issuedHere, reason } = event;
+        const expiresAtMs = this.#clock.wallMs() + remainingMs;
         const token = {
-          issuedAt: this.#at(remainingMs - lifetimeMs),
-          expiresAt: this.#at(remainingMs),
+          issuedAt: formatTime(expiresAtMs - lifetimeMs),
+          expiresAt: formatTime(expiresAtMs),
           issuedHere,
           reason,
         };
@@ -130,10 +131,14 @@ export class StatusBoard {
   }
 
   #at(offsetMs: number): string {
-    return new Date(this.#clock.wallMs() + offsetMs).toISOString();
+    return formatTime(this.#clock.wallMs() + offsetMs);
   }
 }
 
 function keyOf({ environment, credential }: { environment: string; credential: string }): string {
   return `${environment} ${credential}`;
+}
+
+function formatTime(wallMs: number): string {
+  return new Date(wallMs).toISOString();
 }
