@@ -156,7 +156,7 @@ export class CredentialsSource implements TokenSource {
     return new ProxyError(
       "credentials_refused",
       `The login host refused ${names}${rest}. Wrong secret or audience, a deleted set, or another environment's. ` +
-        `Next try in ${seconds(retryAfterMs)} s, or at once when the secret changes.`,
+        `Next try in ${seconds(retryAfterMs)} s, or at once after a restart with another secret.`,
       { retryAfterMs },
     );
   }

@@ -5,6 +5,7 @@ import type { Token } from "./token.ts";
 const firstPauseMs = 30_000;
 const longestPauseMs = 900_000;
 const limitPerMinute = 3;
+const limitForTrusted = 6;
 const minuteMs = 60_000;
 
 /** What the service last thought of the set's tokens when one site used them. */
@@ -17,20 +18,27 @@ interface Verdict {
   pausedUntilMs: number;
 }
 
+/** A refresh that cured nothing, and whose 401 it was made for. */
+interface Useless {
+  readonly issue: number;
+  readonly site: string;
+  readonly atMs: number;
+}
+
 /**
  * Decides, for one credential set, whether a 401 may cost a token. A permission problem of one site must not become a
  * flood of token requests, and must not keep another site's revoked token from being replaced at once.
  *
  * - A site whose retry with a new token was refused pauses: 30 s, doubling up to 15 min, until a token is accepted.
- * - At most three forced refreshes that cured nothing are made in a minute, whichever sites asked.
- * - A site whose previous token was accepted is bound by neither.
+ * - Three refreshes of the set that cured nothing within a minute are enough. A site that caused none of them, and whose
+ *   last token was accepted, is not held back by that; but six are enough for everybody.
  */
 export class Unauthorized {
   readonly #clock: Clock;
   /** Bounded by the configured sites. */
   readonly #verdicts = new Map<string, Verdict>();
-  /** When refreshes that cured nothing happened, by order of issue; the last minute only. */
-  readonly #useless = new Map<number, number>();
+  /** Those of the last minute; one for each token and site. */
+  #useless: readonly Useless[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -38,11 +46,12 @@ export class Unauthorized {
 
   /** Why a forced refresh must not be made for this site now; undefined when it may. */
   suppression(site: string): SuppressionReason | undefined {
-    const verdict = this.#verdictOf(site);
-    const now = this.#clock.nowMs();
-    if (now < verdict.pausedUntilMs) return "paused";
-    if (verdict.acceptedIssue > verdict.refusedIssue) return undefined;
-    return this.#uselessWithinMinute(now) >= limitPerMinute ? "limited" : undefined;
+    const { pausedUntilMs, acceptedIssue, refusedIssue } = this.#verdictOf(site);
+    if (this.#clock.nowMs() < pausedUntilMs) return "paused";
+    this.#forgetOld();
+    const isTrusted = acceptedIssue > refusedIssue && !this.#useless.some((useless) => useless.site === site);
+    const tokens = new Set(this.#useless.map(({ issue }) => issue)).size;
+    return tokens >= (isTrusted ? limitForTrusted : limitPerMinute) ? "limited" : undefined;
   }
 
   accepted(site: string, token: Token): void {
@@ -53,15 +62,18 @@ export class Unauthorized {
     verdict.pausedUntilMs = 0;
   }
 
-  /** The retry was refused too. A token that this site has accepted before was revoked since: that is no permission problem. */
+  /** The retry was refused too. A token that this site has accepted before was revoked since: it need not pause. */
   refusedAgain(site: string, token: Token): void {
     const verdict = this.#verdictOf(site);
-    const now = this.#clock.nowMs();
-    this.#useless.set(token.issue, now);
-    if (token.issue <= verdict.acceptedIssue || token.issue <= verdict.refusedIssue) return;
-    verdict.refusedIssue = token.issue;
+    const { issue } = token;
+    const atMs = this.#clock.nowMs();
+    this.#forgetOld();
+    const isKnown = this.#useless.some((useless) => useless.issue === issue && useless.site === site);
+    if (!isKnown) this.#useless = [...this.#useless, { issue, site, atMs }];
+    if (issue <= verdict.acceptedIssue || issue <= verdict.refusedIssue) return;
+    verdict.refusedIssue = issue;
     verdict.pauseMs = Math.min(longestPauseMs, verdict.pauseMs === 0 ? firstPauseMs : verdict.pauseMs * 2);
-    verdict.pausedUntilMs = now + verdict.pauseMs;
+    verdict.pausedUntilMs = atMs + verdict.pauseMs;
   }
 
   #verdictOf(site: string): Verdict {
@@ -72,10 +84,8 @@ export class Unauthorized {
     return fresh;
   }
 
-  #uselessWithinMinute(now: number): number {
-    for (const [issue, atMs] of this.#useless) {
-      if (now - atMs >= minuteMs) this.#useless.delete(issue);
-    }
-    return this.#useless.size;
+  #forgetOld(): void {
+    const sinceMs = this.#clock.nowMs() - minuteMs;
+    this.#useless = this.#useless.filter(({ atMs }) => atMs > sinceMs);
   }
 }

@@ -119,6 +119,27 @@ describe("401 for ever", () => {
     expect(requests()).toBe(before + 1);
   });
 
+  it("on one operation of a site whose other calls are accepted costs three tokens a minute at most", async () => {
+    const { clock, source, deadline, requests } = stage();
+    const minutes: number[] = [];
+    for (let minute = 0; minute < 5; minute++) {
+      const before = requests();
+      for (let second = 0; second < 60; second += 2) {
+        const token = await source.get(deadline());
+        const replacing = source.replace(token, "S1", deadline());
+        await clock.advance(2_000);
+        const newer = await replacing;
+        // The other operation is accepted with the new token before the retry comes back.
+        source.accepted(newer ?? token, "S1");
+        if (newer !== undefined) source.refusedAgain(newer, "S1");
+      }
+      minutes.push(requests() - before);
+    }
+    // The very first token of all comes on top.
+    expect(minutes[0]).toBeLessThanOrEqual(4);
+    for (const issued of minutes.slice(1)) expect(issued).toBeLessThanOrEqual(3);
+  });
+
   it("ends its pause as soon as a token is accepted", async () => {
     const { call, requests } = stage();
     await call("S1", never);
