@@ -19,6 +19,8 @@ export class CachedSource {
   readonly #thresholds: Thresholds;
   #token: Token | undefined;
   #flight: Promise<Refreshed> | undefined;
+  /** Order of issue of the newest token that the service has answered 401 to. */
+  #refusedIssue = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
   #cancelTimer: Cancel = () => {};
 
@@ -35,6 +37,11 @@ export class CachedSource {
   /** The login host refused this set and has not accepted it since. */
   get isRefused(): boolean {
     return this.#parts.conduct.isRefused();
+  }
+
+  /** The service has refused its token, and the login host the set: it may still be good for other sites. */
+  get isDoubtful(): boolean {
+    return this.isRefused && this.#token !== undefined && this.#token.issue <= this.#refusedIssue;
   }
 
   get hasToken(): boolean {
@@ -74,6 +81,7 @@ export class CachedSource {
    */
   async replace(refused: Token, untilMs: number, mayForce: () => boolean): Promise<Token | undefined> {
     const { clock } = this.#parts;
+    this.#refusedIssue = Math.max(this.#refusedIssue, refused.issue);
     if (this.#flight !== undefined && this.#newerThan(refused) === undefined) {
       await within(clock, this.#flight, untilMs - clock.nowMs());
     }

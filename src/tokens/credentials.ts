@@ -67,20 +67,34 @@ export class CredentialsSource implements TokenSource {
 
   async replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined> {
     const { source, set, unauthorized } = this.#memberOf(token);
-    return source.replace(token, this.#waitUntilMs(deadlineMs), () => {
+    const untilMs = this.#waitUntilMs(deadlineMs);
+    const newer = await source.replace(token, untilMs, () => {
       const reason = unauthorized.suppression(site);
       if (reason === undefined) return true;
       const { environment, report } = this.#parts;
       report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason });
       return false;
     });
+    return newer ?? (source.isDoubtful ? await this.#replaceByOther(source, untilMs) : undefined);
+  }
+
+  /** Service and login host have both refused a set: another one serves, if it can. */
+  async #replaceByOther(doubtful: CachedSource, untilMs: number): Promise<Token | undefined> {
+    const other = this.#parts.members.find(({ source }) => source !== doubtful && !source.isRefused);
+    const obtained = await other?.source.obtain(untilMs);
+    if (obtained === undefined || obtained === "late" || !("token" in obtained)) return undefined;
+    this.#noteUse(obtained.token);
+    return obtained.token;
   }
 
   refusedAgain(token: Token, site: string): void {
     this.#memberOf(token).unauthorized.refusedAgain(site, token);
   }
 
-  /** A live token of the first set that is not refused, else of any. The preferred set is warmed meanwhile. */
+  /**
+   * A live token of the first set that is not refused, else of any. The preferred set is warmed meanwhile; it is waited
+   * for where the other token is doubtful.
+   */
   #pickLive(): Token | undefined {
     const { members } = this.#parts;
     const preferred = members.find(({ source }) => !source.isRefused);
@@ -88,7 +102,7 @@ export class CredentialsSource implements TokenSource {
     const token = preferred?.source.peek();
     if (token !== undefined) return token;
     for (const { source } of members) {
-      if (source === preferred?.source) continue;
+      if (source === preferred?.source || (preferred !== undefined && source.isDoubtful)) continue;
       const other = source.peek();
       if (other === undefined) continue;
       preferred?.source.warm("missing");

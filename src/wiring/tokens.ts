@@ -33,11 +33,17 @@ export function openTokens(
   const thresholds = drawThresholds(random);
   const sources = new Map<string, CredentialsSource>();
 
+  /** One for each client id, secret and audience: sites that share them share its token, its pauses and its limits. */
+  const members = new Map<string, Member>();
   const openMember = (environment: Environment, post: PostForm, set: CredentialSet): Member => {
     const key = cacheKey(`${environment.authUrl.origin}${environment.authUrl.path}`, set);
+    const known = members.get(key);
+    if (known !== undefined) return known;
     const conduct = new Conduct(clock, random);
     const parts = { environment: environment.name, set, key, store, lock, post, conduct, clock, random, report };
-    return { set, source: new CachedSource(parts, thresholds), unauthorized: new Unauthorized(clock) };
+    const member = { set, source: new CachedSource(parts, thresholds), unauthorized: new Unauthorized(clock) };
+    members.set(key, member);
+    return member;
   };
 
   for (const environment of config.environments.values()) {
@@ -45,12 +51,12 @@ export function openTokens(
     for (const { identifier, credentials } of environment.sites.values()) {
       if (credentials?.owner !== identifier) continue;
       const [first, ...rest] = credentials.sets;
-      const members: [Member, ...Member[]] = [
+      const own: [Member, ...Member[]] = [
         openMember(environment, post, first),
         ...rest.map((set) => openMember(environment, post, set)),
       ];
       const { tokenMs: tokenTimeoutMs } = config.timeouts;
-      const parts = { environment: environment.name, owner: identifier, members, tokenTimeoutMs, clock, report };
+      const parts = { environment: environment.name, owner: identifier, members: own, tokenTimeoutMs, clock, report };
       sources.set(keyOf(environment.name, identifier), new CredentialsSource(parts));
     }
   }

@@ -160,4 +160,20 @@ describe("refused credentials", () => {
     expect(error.message).toContain('credential "green" (client client-green, site S1)');
     expect(error.message).not.toContain("secret-");
   });
+
+  it("and by the service too, hand over within the one retry, and its token is not attached again", async () => {
+    const { clock, login, source, get } = stageTokens(["blue", "green"]);
+    const refused = await source.get(clock.nowMs() + 20_000);
+    login.next(answered(401));
+    const release = login.hold();
+    const replacing = source.replace(refused, "S1", clock.nowMs() + 20_000);
+    await clock.advance(1_000);
+    const waiting = get();
+    await clock.advance(0);
+    release();
+    await clock.advance(0);
+    expect((await replacing)?.credential).toBe("S1/green");
+    expect(await waiting).toBe("token_3");
+    expect(login.asked).toEqual(["client-blue", "client-blue", "client-green"]);
+  });
 });
