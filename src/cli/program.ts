@@ -12,6 +12,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   verify: () => import("./verify.ts"),
   preview: () => import("./preview.ts"),
   token: () => import("./token.ts"),
+  keygen: () => import("./keygen.ts"),
   schema: () => import("./schema.ts"),
   simulate: () => import("./simulate.ts"),
   demo: () => import("./demo.ts"),

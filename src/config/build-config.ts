@@ -1,10 +1,10 @@
 import { checkListeners } from "./check-listeners.ts";
-import { checkRedis } from "./check-redis.ts";
 import { checkClaims } from "./claim.ts";
-import type { Config } from "./config.ts";
+import type { Config, TokensConfig } from "./config.ts";
 import { hashConfig } from "./hash.ts";
 import { refuseNotYet } from "./not-yet.ts";
 import { readEnvironment } from "./read-environment.ts";
+import { readRedis } from "./read-redis.ts";
 import type { Reading } from "./reading.ts";
 import type { RawConfig } from "./schema.ts";
 
@@ -19,7 +19,7 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
   }
   checkClaims(reading.claims, reading.findings);
   await checkListeners(raw, reading);
-  await checkRedis(raw, reading);
+  const tokens = await readTokens(raw, reading);
   refuseNotYet(raw, reading.findings);
 
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
@@ -33,7 +33,7 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
     admin: raw.admin.bind,
     status: raw.status.bind,
     environments: new Map(environments.map((environment) => [environment.name, environment])),
-    tokens: { cache: "memory" },
+    tokens,
     timeouts: { requestMs, connectMs, tokenMs },
     limits: raw.limits,
     log: { level: raw.log.level, upstreamHeaders: raw.log.upstreamHeaders.map(lowerCase) },
@@ -41,6 +41,12 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
     drain: { minMs: raw.drain.minSeconds * 1_000 },
   } as const;
   return { ...config, hash: hashConfig(config), secretOrigins: reading.secrets.origins };
+}
+
+/** Where Redis is wanted and not sound, the findings say so and nothing starts. */
+async function readTokens(raw: RawConfig, reading: Reading): Promise<TokensConfig> {
+  const redis = await readRedis(raw, reading);
+  return raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
 }
 
 function lowerCase(text: string): string {

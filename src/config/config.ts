@@ -1,5 +1,6 @@
 import type { Bind } from "../bind.ts";
 import type { Environment } from "../environment.ts";
+import type { RedisAccess } from "../redis-access.ts";
 import type { Secret } from "../secret.ts";
 
 /** A listener for applications; everything that arrives on it belongs to one environment. */
@@ -21,7 +22,7 @@ export interface Config {
   /** /status. */
   readonly status: Bind;
   readonly environments: ReadonlyMap<string, Environment>;
-  readonly tokens: { readonly cache: "memory" };
+  readonly tokens: TokensConfig;
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly tokenMs: number };
   readonly limits: {
     readonly inFlightPerEnvironment: number;
@@ -37,5 +38,8 @@ export interface Config {
   /** Where secrets came from, for people: `file /run/…` or `env NAME`. Absent where no file was read. */
   readonly secretOrigins?: ReadonlyMap<Secret, string>;
 }
+
+/** Where tokens are kept: in each process, or in the Redis that replicas share. */
+export type TokensConfig = { readonly cache: "memory" } | { readonly cache: "redis"; readonly redis: RedisAccess };
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";

@@ -93,11 +93,11 @@ function offsetOf(document: Document, path: Path): number | undefined {
   return isNode(node) ? node.range?.[0] : undefined;
 }
 
-/** As it is written, but for a password in a URL. */
+/** As it is written, but for a password in a URL: before its host, or in its query. */
 function show(node: unknown): string | undefined {
   if (isCollection(node)) return "a list or mapping";
   if (!isScalar(node)) return undefined;
   const written = typeof node.value === "string" ? JSON.stringify(node.value) : (node.source ?? String(node.value));
-  const text = written.replace(/\/\/[^/\s]*@/g, "//…@");
+  const text = written.replace(/^("?(?:[a-z+]+:\/{0,2})?).*@/is, "$1…@").replace(/([?&][^=&\s]*=)[^&\s"]*/g, "$1…");
   return text.length <= longestShown ? text : `${text.slice(0, longestShown)}…`;
 }

@@ -2,6 +2,7 @@ import { describeBind } from "../bind.ts";
 import type { Credentials, Environment, Site } from "../environment.ts";
 import type { Secret } from "../secret.ts";
 import type { Config } from "./config.ts";
+import { explainRedis } from "./explain-redis.ts";
 
 /** Where each listener leads, one line each. */
 export function routes({ listeners, environments }: Config): string[] {
@@ -18,7 +19,7 @@ type Mask = (secret: Secret) => string;
 
 /** The effective configuration for people: every default filled in, every secret masked. */
 export function explain(config: Config): object {
-  const { listeners, admin, status, environments, timeouts, ...rest } = config;
+  const { listeners, admin, status, environments, tokens, timeouts, ...rest } = config;
   const mask: Mask = (secret) => {
     const origin = config.secretOrigins?.get(secret);
     return origin === undefined ? String(secret) : `[secret from ${origin}]`;
@@ -30,7 +31,8 @@ export function explain(config: Config): object {
     environments: Object.fromEntries(
       [...environments].map(([name, environment]) => [name, explainEnvironment(environment, mask)]),
     ),
-    tokens: rest.tokens,
+    tokens: { cache: tokens.cache },
+    ...(tokens.cache === "redis" ? { redis: explainRedis(tokens.redis, mask) } : {}),
     timeouts: {
       request: duration(timeouts.requestMs),
       connect: duration(timeouts.connectMs),

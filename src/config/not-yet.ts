@@ -2,11 +2,7 @@ import type { Findings } from "./findings.ts";
 import type { RawConfig } from "./schema.ts";
 
 /** What the configuration can say and this version cannot do: refused, so that nobody believes it is in force. */
-export function refuseNotYet({ listeners, tokens }: RawConfig, findings: Findings): void {
-  if (tokens.cache === "redis") {
-    const message = "tokens.cache: redis is not available in this version";
-    findings.refuse(["tokens", "cache"], message, "use memory: one replica");
-  }
+export function refuseNotYet({ listeners }: RawConfig, findings: Findings): void {
   for (const [index, { callers }] of listeners.entries()) {
     if (callers === undefined || callers === "anyone") continue;
     const way = "tokens" in callers ? "tokens" : "mtls";

@@ -64,6 +64,13 @@ export class SecretReader {
     return secret;
   }
 
+  /** What a secret's text stands for; it came from where the text came from. */
+  decode(text: Secret, bytes: Buffer): Secret {
+    const origin = this.origins.get(text);
+    this.origins.delete(text);
+    return origin === undefined ? new Secret(bytes) : this.keep({ bytes, origin });
+  }
+
   /** The whole of a file that others had better not read. */
   async secretFile(file: string, path: Path): Promise<Found | undefined> {
     const found = await this.file(file, path);

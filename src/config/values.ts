@@ -25,8 +25,7 @@ export function readDurationMs(text: string): Read<number> {
 export function readBind(text: string): Read<Bind> {
   if (text.startsWith("unix:")) {
     const path = text.slice("unix:".length);
-    // sun_path holds 108 bytes, the last of them NUL.
-    if (/^\/[^\0]+$/.test(path) && Buffer.byteLength(path) <= 107) return { value: { kind: "unix", path } };
+    if (isSocketPath(path)) return { value: { kind: "unix", path } };
     return { mend: "write unix: and an absolute path of at most 107 bytes, like unix:/run/countersign/app.sock" };
   }
   const [, ipv6, name = "", digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
@@ -37,8 +36,13 @@ export function readBind(text: string): Read<Bind> {
   return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
 }
 
+/** Absolute, and not too long: sun_path holds 108 bytes, the last of them NUL. */
+export function isSocketPath(path: string): boolean {
+  return /^\/[^\0]+$/.test(path) && Buffer.byteLength(path) <= 107;
+}
+
 /** One text for one address: `0:0:0:0:0:0:0:1` is `::1`. */
-function canonicalIPv6(address: string): string {
+export function canonicalIPv6(address: string): string {
   return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 

@@ -14,6 +14,9 @@ export const canaries = {
   key: "canary-api-secret-key-one",
 } as const;
 
+/** 64 hex digits. */
+export const tokenKey = "0123456789abcdef".repeat(4);
+
 /** A small configuration without a fault; `DIR` stands for the folder it lies in. */
 export const sound = `listeners:
   - { bind: "127.0.0.1:7411", environment: sandbox }

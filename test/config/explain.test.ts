@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { explain, routes } from "../../src/config/explain.ts";
-import { ConfigFolder, edited, production, sound } from "./config-folder.ts";
+import { authority } from "../support/certificates.ts";
+import { ConfigFolder, edited, production, sound, tokenKey } from "./config-folder.ts";
 
 async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Config> {
   const loaded = await folder.load(yaml, { env });
@@ -50,6 +51,58 @@ test("the effective configuration says who may call a listener, and whether plai
 test("the effective configuration is plain: it survives JSON unchanged", async () => {
   const explained = explain(await load(new ConfigFolder(), sound));
   expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);
+});
+
+describe("the effective section redis", () => {
+  async function explainRedis(settings: string, keys = "{ file: token-key }") {
+    const folder = new ConfigFolder();
+    folder.write("token-key", tokenKey);
+    folder.write("ca", authority);
+    const yaml = `${sound}tokens: { cache: redis }\nredis: { ${settings}, encryptionKeys: [ ${keys} ] }\n`;
+    const explained = explain(await load(folder, yaml, { OLD_KEY: tokenKey.replace("0", "1") }));
+    expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);
+    expect(explained).toMatchObject({ tokens: { cache: "redis" } });
+    const { redis } = explained as { redis?: object };
+    return JSON.parse(JSON.stringify(redis).replaceAll(folder.path, "DIR"));
+  }
+  const encryptionKeys = ["[secret from file DIR/token-key]"];
+
+  test("says where it is, as whom, and where the secrets came from", async () => {
+    const settings =
+      'url: "rediss://Cache/2", username: u, password: { file: main }, lockNodes: ["rediss://[0::1]:6380", rediss://c/1], tls: { caFile: ca }';
+    expect(await explainRedis(settings, "{ file: token-key }, { env: OLD_KEY }")).toEqual({
+      url: "rediss://cache:6379/2",
+      username: "u",
+      password: "[secret from file DIR/main]",
+      tls: { privateCa: true, clientCertificate: false },
+      lockNodes: ["rediss://[::1]:6380", "rediss://c:6379/1"],
+      encryptionKeys: [...encryptionKeys, "[secret from env OLD_KEY]"],
+    });
+  });
+
+  test.each([
+    ['url: "unix:/run/a.sock?db=0"', { url: "unix:/run/a.sock" }],
+    ['url: "unix:/run/a.sock?db=1"', { url: "unix:/run/a.sock?db=1" }],
+    [
+      'sentinel: { name: m, nodes: ["a:1", "[::1]:2"], password: { file: green } }',
+      { sentinel: { name: "m", nodes: ["a:1", "[::1]:2"], password: "[secret from file DIR/green]" } },
+    ],
+    ['sentinel: { name: m, nodes: ["a:1"] }', { sentinel: { name: "m", nodes: ["a:1"] } }],
+    [
+      'cluster: { nodes: ["a:1"] }, tls: {}',
+      { cluster: { nodes: ["a:1"] }, tls: { privateCa: false, clientCertificate: false } },
+    ],
+  ])("%s", async (settings, expected) => {
+    expect(await explainRedis(settings)).toEqual({ ...expected, lockNodes: [], encryptionKeys });
+  });
+
+  test("is not there while tokens are kept in memory", async () => {
+    const folder = new ConfigFolder();
+    folder.write("token-key", tokenKey);
+    const config = await load(folder, `${sound}redis: { url: redis://a, encryptionKeys: [ { file: token-key } ] }\n`);
+    expect(explain(config)).toMatchObject({ tokens: { cache: "memory" } });
+    expect(explain(config)).not.toHaveProperty("redis");
+  });
 });
 
 test("routes say where each listener leads", async () => {

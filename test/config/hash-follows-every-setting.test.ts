@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { authority, clientCertificate, clientKey, serverCertificate } from "../support/certificates.ts";
-import { ConfigFolder, edited, sound } from "./config-folder.ts";
+import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 
 // One hash for one configuration: a setting that does not change it would look, on every dashboard, as if it had not
 // been rolled out.
@@ -49,7 +49,45 @@ const variants: readonly string[] = [
   `${sound}log: { upstreamHeaders: [] }\n`,
   `${sound}readiness: token\n`,
   `${sound}drain: { minSeconds: 1 }\n`,
+  ...[
+    "url: redis://a",
+    "url: redis://b",
+    "url: redis://a:6380",
+    "url: redis://a/1",
+    "url: rediss://a",
+    "url: rediss://a, tls: { caFile: ca }",
+    "url: rediss://a, tls: { caFile: other-ca }",
+    "url: rediss://a, tls: { certFile: cert, keyFile: key }",
+    'url: "unix:/run/a"',
+    'url: "unix:/run/b"',
+    'url: "unix:/run/a?db=1"',
+    "url: redis://a, password: { file: main }",
+    "url: redis://a, password: { file: green }",
+    "url: redis://a, username: u, password: { file: main }",
+    "url: redis://a, username: v, password: { file: main }",
+    "url: redis://a, lockNodes: [redis://b, redis://c]",
+    "url: redis://a, lockNodes: [redis://b, redis://d]",
+    'sentinel: { name: m, nodes: ["a:1"] }',
+    'sentinel: { name: n, nodes: ["a:1"] }',
+    'sentinel: { name: m, nodes: ["a:2"] }',
+    'sentinel: { name: m, nodes: ["a:1", "b:1"] }',
+    'sentinel: { name: m, nodes: ["a:1"] }, tls: {}',
+    'sentinel: { name: m, nodes: ["a:1"] }, password: { file: main }',
+    'sentinel: { name: m, nodes: ["a:1"], password: { file: main } }',
+    'sentinel: { name: m, nodes: ["a:1"], password: { file: green } }',
+    'cluster: { nodes: ["a:1"] }',
+    'cluster: { nodes: ["b:1"] }',
+    'cluster: { nodes: ["a:1"] }, tls: {}',
+  ].map((settings) => withRedis(settings, "token-key")),
+  withRedis("url: redis://a", "other-key"),
+  withRedis("url: redis://a", "token-key", "other-key"),
+  withRedis("url: redis://a", "other-key", "token-key"),
 ];
+
+function withRedis(settings: string, ...keys: readonly string[]): string {
+  const files = keys.map((key) => `{ file: ${key} }`).join(", ");
+  return `${sound}tokens: { cache: redis }\nredis: { ${settings}, encryptionKeys: [ ${files} ] }\n`;
+}
 
 async function hashOf(folder: ConfigFolder, yaml: string): Promise<string> {
   const loaded = await folder.load(yaml);
@@ -57,12 +95,19 @@ async function hashOf(folder: ConfigFolder, yaml: string): Promise<string> {
   return loaded.config.hash;
 }
 
-test("every variant has a hash of its own, and the same one again", async () => {
+function folderOfVariants(): ConfigFolder {
   const folder = new ConfigFolder();
+  folder.write("token-key", tokenKey);
+  folder.write("other-key", tokenKey.replace("0", "1"));
   folder.write("ca", authority);
   folder.write("other-ca", serverCertificate);
   folder.write("cert", clientCertificate);
   folder.write("key", clientKey);
+  return folder;
+}
+
+test("every variant has a hash of its own, and the same one again", async () => {
+  const folder = folderOfVariants();
   const yamlOf = new Map<string, string>();
   for (const yaml of variants) {
     const hash = await hashOf(folder, yaml);
@@ -73,10 +118,18 @@ test("every variant has a hash of its own, and the same one again", async () => 
 });
 
 test("how a setting is written plays no part", async () => {
-  const folder = new ConfigFolder();
+  const folder = folderOfVariants();
   const hash = await hashOf(folder, sound);
   expect(await hashOf(folder, `${sound}timeouts: { request: 20000ms } # as by default\n`)).toBe(hash);
   expect(await hashOf(folder, edited(["https://login.sandbox.example", "https://LOGIN.sandbox.example:443/"]))).toBe(
     hash,
   );
+  const redisHash = await hashOf(folder, withRedis("url: redis://a", "token-key"));
+  expect(await hashOf(folder, withRedis('url: "redis://A:6379/0"', "token-key"))).toBe(redisHash);
+});
+
+test("a section redis that is not used plays no part", async () => {
+  const folder = folderOfVariants();
+  const unused = withRedis("url: redis://a", "token-key").replace("cache: redis", "cache: memory");
+  expect(await hashOf(folder, unused)).toBe(await hashOf(folder, sound));
 });

@@ -37,6 +37,12 @@ describe("the JSON Schema", () => {
     [["timeouts", "request"], { type: "string", default: "20s", pattern: expect.stringContaining("ms|s|m|h") }],
     [["limits", "bodyBytes"], { type: "integer", default: 262_144, minimum: 1_024, maximum: 16_777_216 }],
     [["tokens", "cache"], { enum: ["memory", "redis"], default: "memory" }],
+    [
+      ["redis", "url"],
+      { type: "string", pattern: expect.stringContaining("rediss?"), examples: ["rediss://cache:6379"] },
+    ],
+    [["redis", "lockNodes", 1], { type: "string", pattern: expect.stringContaining("unix:") }],
+    [["redis", "cluster", "nodes", 0], { type: "string", pattern: expect.any(String) }],
     [["log", "level"], { default: "info", enum: expect.arrayContaining(["debug", "fatal"]) }],
     [["readiness"], { enum: ["listening", "token"], default: "listening" }],
     [["listeners", 0, "bind"], { type: "string", pattern: expect.any(String), examples: ["127.0.0.1:7411"] }],

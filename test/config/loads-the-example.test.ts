@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { ConfigFolder, sound } from "./config-folder.ts";
+import { ConfigFolder, sound, tokenKey } from "./config-folder.ts";
 
 /** The documented example, every secret in a folder of the test. */
 const example = `listeners:
@@ -43,6 +43,7 @@ const redis = `redis:
 
 async function load(yaml: string): Promise<Config> {
   const folder = new ConfigFolder();
+  folder.write("token-key", tokenKey);
   folder.write("own/client-id", "own-id");
   folder.write("own/client-secret", "canary-client-secret-own");
   folder.write("own/audience", "https://api.sandbox.example");
@@ -97,12 +98,15 @@ describe("the documented example", () => {
     expect(signing?.defaultKey?.secret.reveal()).toBe("canary-api-secret-key-one");
   });
 
-  test("with Redis is refused for nothing but Redis, which is still to come", async () => {
-    const folder = new ConfigFolder();
-    folder.write("token-key", "0123456789abcdef".repeat(4));
-    const text = example.replace("cache: memory", "cache: redis").replace(/ {10}S1000000004.*\n/, "");
-    const problems = await folder.problemsOf(`${text}${redis}`);
-    expect(problems.map(({ path }) => path)).toEqual(["tokens.cache"]);
+  test("says which Redis the replicas share", async () => {
+    const { tokens } = await load(`${example.replace("cache: memory", "cache: redis")}${redis}`);
+    expect(tokens).toMatchObject({
+      cache: "redis",
+      redis: {
+        place: { kind: "standalone", node: { kind: "tcp", host: "cache", port: 6379, tls: true, db: 0 } },
+        username: "countersign",
+      },
+    });
   });
 });
 

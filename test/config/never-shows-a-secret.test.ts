@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { explain } from "../../src/config/explain.ts";
 import { formatProblems } from "../../src/config/print-problems.ts";
 import { toYaml } from "../../src/config/to-yaml.ts";
-import { ConfigFolder, edited, sound } from "./config-folder.ts";
+import { clientCertificate, clientKey } from "../support/certificates.ts";
+import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 
 const key = "secret: { file: DIR/k1 }";
 const set = "{ name: blue, dir: DIR/blue }";
@@ -22,6 +23,32 @@ describe("no secret comes out of a configuration in force", () => {
     ];
     for (const text of everything) expect(text).not.toContain("canary");
   });
+
+  test("by printing one with Redis", async () => {
+    const folder = new ConfigFolder();
+    folder.write("token-key", tokenKey);
+    folder.write("redis-key", clientKey);
+    folder.write("redis-cert", clientCertificate);
+    const loaded = await folder.load(`${sound}tokens: { cache: redis }
+redis:
+  sentinel: { name: m, nodes: ["a:1"], password: { file: DIR/green } }
+  password: { file: DIR/main }
+  tls: { certFile: redis-cert, keyFile: redis-key }
+  encryptionKeys: [ { file: DIR/token-key } ]
+`);
+    if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+    const everything = [
+      inspect(loaded, { depth: null, showHidden: true }),
+      JSON.stringify(loaded),
+      toYaml(explain(loaded.config)),
+    ];
+    const keyLine = clientKey.split("\n")[1] ?? "";
+    for (const text of everything) {
+      expect(text).not.toContain("canary");
+      expect(text).not.toContain(tokenKey);
+      expect(text).not.toContain(keyLine);
+    }
+  });
 });
 
 describe("no secret comes out of a refusal, wherever it was written by mistake", () => {
@@ -36,6 +63,14 @@ describe("no secret comes out of a refusal, wherever it was written by mistake",
     ["in a URL", edited(["https://api.sandbox.example/json-api", "https://canary:canary@api.sandbox.example"])],
     ["in a Redis URL", `${sound}redis: { url: "redis://:canary@cache:6379" }\n`],
     ["in a lock node's URL", `${sound}redis: { url: "redis://cache", lockNodes: ["redis://:canary@other"] }\n`],
+    [
+      "in a Redis URL, with characters that a URL cannot hold",
+      `${sound}redis: { url: "redis://u:can/a?r#canary y@c" }\n`,
+    ],
+    ["in a Redis URL without a scheme", `${sound}redis: { url: "canary@cache:6379" }\n`],
+    ["in a Redis URL's query", `${sound}redis: { url: "redis://cache?password=canary&x=canary" }\n`],
+    ["in a socket's query", `${sound}redis: { url: "unix:/run/redis.sock?password=canary" }\n`],
+    ["in a Sentinel's address", `${sound}redis: { sentinel: { name: m, nodes: [":canary@a:26379"] } }\n`],
     ["as a Redis password", `${sound}redis: { url: "redis://cache", password: canary }\n`],
     ["as an encryption key", `${sound}redis: { url: "redis://cache", encryptionKeys: [canary] }\n`],
     ["in broken YAML", edited([key, 'secret: "canary'])],
@@ -55,7 +90,7 @@ describe("no secret comes out of a refusal, wherever it was written by mistake",
     ["an encryption key of the wrong length", "token-key", "canary"],
   ])("%s", async (_, name, content) => {
     const folder = new ConfigFolder();
-    folder.write("token-key", "0".repeat(64));
+    folder.write("token-key", tokenKey);
     folder.write(name, content);
     const problems = await folder.problemsOf(
       `${sound}redis: { url: "redis://cache", encryptionKeys: [ { file: DIR/token-key } ] }\n`,

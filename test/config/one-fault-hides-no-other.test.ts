@@ -50,7 +50,13 @@ const wrongEverywhere = {
       sites: { S8: { keys: [{ identifier: "K1", secret: { file: "k2" } }] }, S9: { decimals: ["fee"] } },
     },
   },
-  redis: { url: "redis://a", lockNodes: ["redis://b"], encryptionKeys: [{ file: "k1" }, { file: "nothing" }] },
+  redis: {
+    url: "redis://a",
+    username: "u",
+    tls: { certFile: "nothing" },
+    lockNodes: ["rediss://b", "rediss://a", "rediss://c"],
+    encryptionKeys: [{ file: "k1" }, { file: "nothing" }],
+  },
   timeouts: { request: "20s" },
   log: { upstreamHeaders: ["x-request-id"] },
 };
@@ -69,7 +75,10 @@ const conclusions: readonly (readonly [problem: string, ...from: string[]])[] = 
   ["environments.production.authUrl", "environments.sandbox"],
   ["environments.production.sites.S8.keys[0].identifier", "environments.sandbox"],
   ["environments.sandbox.tls.keyFile", "environments.sandbox.tls.certFile"],
+  ["redis.url", "redis.tls"],
+  ["redis.tls.keyFile", "redis.tls.certFile"],
   ["redis.lockNodes", "redis.url"],
+  ["redis.lockNodes[1]", "redis.url"],
 ];
 
 const wholeFile: Path = [];
@@ -149,6 +158,11 @@ test("everything that is wrong here is reported", async () => {
       "redis.encryptionKeys[0]: the key is not 64 hex digits",
       "redis.encryptionKeys[1]: the file cannot be read (ENOENT)",
       "redis.lockNodes: the lock needs an odd number of independent masters",
+      "redis.lockNodes[1]: one server twice is not independent: where it is lost, both are",
+      "redis.tls.certFile: the file cannot be read (ENOENT)",
+      "redis.tls.keyFile: the certificate has no key",
+      "redis.url: redis:// does not speak TLS, and tls is configured",
+      "redis.username: nobody can log in with a username alone",
       "status.bind: the status port is for loopback only",
     ]
   `);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigFolder, edited, sound } from "./config-folder.ts";
+import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 
 /** A configuration with one fault, and what must be said about it. */
 export interface Refusal {
@@ -29,12 +29,16 @@ export const after = (line: string, added: string): string => edited([line, `${l
 export const instead = (line: string, other: string): string => edited([line, `${other}\n`]);
 export const atTheEnd = (added: string): string => `${sound}${added}\n`;
 
+/** Redis in use, with a sound encryption key. */
+export const withRedis = (settings: string): string =>
+  atTheEnd(`tokens: { cache: redis }\nredis: { ${settings}, encryptionKeys: [ { file: DIR/token-key } ] } # here`);
+
 /** Every row is refused for its fault and for nothing else. */
 export function itRefuses(what: string, refusals: readonly Refusal[]): void {
   describe(`refuses ${what}`, () => {
     test.each(refusals)("$what", async ({ yaml: text, path, message, mend, env = {}, files = {}, count = 1 }) => {
       const folder = new ConfigFolder();
-      folder.write("token-key", "0".repeat(64));
+      folder.write("token-key", tokenKey);
       for (const [name, content] of Object.entries(files)) folder.write(name, content);
       const problems = await folder.problemsOf(text, { env });
       const line = text.split("\n").findIndex((each) => each.includes("# here")) + 1;

@@ -1,4 +1,6 @@
-import { atTheEnd, itRefuses, type Refusal } from "./refusal.ts";
+import { clientCertificate } from "../support/certificates.ts";
+import { tokenKey } from "./config-folder.ts";
+import { atTheEnd, itRefuses, type Refusal, withRedis } from "./refusal.ts";
 
 const redis: readonly Refusal[] = [
   {
@@ -11,7 +13,6 @@ const redis: readonly Refusal[] = [
   {
     what: "a Redis cache without the section redis",
     yaml: atTheEnd("tokens: { cache: redis } # here"),
-    count: 2,
     path: "tokens.cache",
     message: /no section redis/,
     mend: /add redis/,
@@ -22,24 +23,6 @@ const redis: readonly Refusal[] = [
     path: "redis.encryptionKeys[0]",
     message: /64 hex/,
     mend: /countersign keygen/,
-  },
-  {
-    what: "four lock masters in all",
-    yaml: atTheEnd(
-      'redis: { url: "redis://a", lockNodes: ["redis://b", "redis://c", "redis://d"], encryptionKeys: [ { file: DIR/token-key } ] } # here',
-    ),
-    path: "redis.lockNodes",
-    message: /odd/,
-    mend: /3, 5/,
-  },
-  {
-    what: "two lock masters in all",
-    yaml: atTheEnd(
-      "redis: { url: redis://a:6379, lockNodes: [redis://b:6379], encryptionKeys: [ { file: DIR/token-key } ] } # here",
-    ),
-    path: "redis.lockNodes",
-    message: /odd/,
-    mend: /3/,
   },
   {
     what: "a password written into the Redis url",
@@ -60,13 +43,88 @@ const redis: readonly Refusal[] = [
     mend: /keep one/,
   },
   {
-    what: "a Redis cache, which is still to come",
+    what: "Redis in no place",
+    yaml: atTheEnd("redis: { encryptionKeys: [ { file: DIR/token-key } ] } # here"),
+    path: "redis",
+    message: /where it is/,
+    mend: /url, sentinel or cluster/,
+  },
+  ...["redis://a", "unix:/run/redis.sock"].map((url) => ({
+    what: `tls where the url is ${url}`,
+    yaml: withRedis(`url: "${url}", tls: {}`),
+    path: "redis.url",
+    message: /does not speak TLS, and tls is configured/,
+    mend: /^write rediss:\/\/.+, or remove tls$/,
+  })),
+  {
+    what: "tls where a lock node's URL is plain",
+    yaml: withRedis('url: "rediss://a", tls: {}, lockNodes: ["rediss://b", "redis://c:6380/1"]'),
+    path: "redis.lockNodes[1]",
+    message: /redis:\/\/ does not speak TLS/,
+    mend: /write rediss:\/\/c:6380\/1, or/,
+  },
+  {
+    what: "a client certificate without its key",
+    yaml: withRedis("url: rediss://a, tls: { certFile: DIR/cert }"),
+    files: { cert: clientCertificate },
+    path: "redis.tls.keyFile",
+    message: /no key/,
+    mend: /keyFile/,
+  },
+  {
+    what: "an authority that is no certificate",
+    yaml: withRedis("url: rediss://a, tls: { caFile: DIR/k1 }"),
+    path: "redis.tls.caFile",
+    message: /no certificate/,
+    mend: /PEM/,
+  },
+  {
+    what: "a username without a password",
+    yaml: withRedis("url: rediss://a, username: countersign"),
+    path: "redis.username",
+    message: /username alone/,
+    mend: /add password/,
+  },
+  {
+    what: "a password whose file is missing",
+    yaml: withRedis("url: rediss://a, username: countersign, password: { file: DIR/nothing }"),
+    path: "redis.password",
+    message: /ENOENT/,
+    mend: /create the file/,
+  },
+  {
+    what: "a Sentinels' password whose file is empty",
+    yaml: withRedis('sentinel: { name: m, nodes: ["a:1"], password: { file: DIR/empty } }'),
+    files: { empty: "\n" },
+    path: "redis.sentinel.password",
+    message: /empty/,
+    mend: /put it into/,
+  },
+  ...["0".repeat(64), "aA".repeat(32)].map((digits) => ({
+    what: `an encryption key of ${digits.slice(0, 4)}… only`,
+    yaml: withRedis("url: rediss://a"),
+    files: { "token-key": digits },
+    path: "redis.encryptionKeys[0]",
+    message: /one digit 64 times/,
+    mend: /countersign keygen/,
+  })),
+  {
+    what: "an encryption key of 65 digits",
+    yaml: withRedis("url: rediss://a"),
+    files: { "token-key": `${tokenKey}0` },
+    path: "redis.encryptionKeys[0]",
+    message: /64 hex/,
+    mend: /countersign keygen/,
+  },
+  {
+    what: "one encryption key twice, however it is written",
     yaml: atTheEnd(
-      "redis: { url: redis://a:6379, encryptionKeys: [ { file: DIR/token-key } ] }\ntokens: { cache: redis } # here",
+      "redis: { url: rediss://a, encryptionKeys: [ { file: DIR/token-key }, { file: DIR/capitals } ] } # here",
     ),
-    path: "tokens.cache",
-    message: /tokens\.cache: redis is not available/,
-    mend: /memory/,
+    files: { capitals: `${tokenKey.toUpperCase()}\n` },
+    path: "redis.encryptionKeys[1]",
+    message: /here already/,
+    mend: /remove it/,
   },
 ];
 

@@ -59,6 +59,11 @@ test.each([
     yaml: edited([`credentials:\n${blue}`, `credential:\n${blue}        children: { S5: {} }\n`]),
     paths: [`${sandbox}.sites.S1000000001.credential`],
   },
+  {
+    what: "a Redis user without a password where it is misspelt",
+    yaml: `${sound}redis: { url: rediss://a, username: u, pasword: {}, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
+    paths: ["redis.pasword", "redis.encryptionKeys[0]", "redis.encryptionKeys[1]"],
+  },
 ])("$what", async ({ yaml, paths }) => {
   const problems = await new ConfigFolder().problemsOf(yaml);
   expect(problems.map(({ path }) => path)).toEqual(paths);

@@ -1,6 +1,6 @@
 import { symlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { ConfigFolder, edited, sound } from "./config-folder.ts";
+import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 
 const inSite3 = "environments.sandbox.sites.S1000000003";
 /** Without the site that signs there is nothing to warn about. */
@@ -78,10 +78,46 @@ describe("warned about, and loaded all the same", () => {
 
   test("a section redis that is not used", async () => {
     const folder = new ConfigFolder();
-    folder.write("token-key", "0".repeat(64));
+    folder.write("token-key", tokenKey);
     const redis = "redis: { url: redis://cache:6379, encryptionKeys: [ { file: DIR/token-key } ] }\n";
     const [warning, ...others] = await warningsOf(folder, `${quiet}${redis}`);
     expect(warning).toMatch(/^15 redis: redis is not used/);
     expect(others).toEqual([]);
+  });
+});
+
+describe("a Redis password in plain text beyond this machine", () => {
+  const password = "password: { file: DIR/main }";
+  const sentinel = (host: string, more: string) => `sentinel: { name: m, nodes: ["${host}:26379"]${more} }`;
+  const warning = (path: string, mend: string) =>
+    `16 ${path}: the password goes over the network in plain text; ${mend}`;
+  const urlWarning = (path: string) => warning(path, "use rediss:// (TLS)");
+  const nodesWarning = (path: string) => warning(path, "use TLS and add tls: {}");
+
+  test.each([
+    [`url: redis://cache, ${password}`, [urlWarning("redis.url")]],
+    [`url: redis://127.example.com, ${password}`, [urlWarning("redis.url")]],
+    [`url: rediss://cache, ${password}`, []],
+    [`url: redis://localhost, ${password}`, []],
+    [`url: "redis://[::1]:6379", ${password}`, []],
+    [`url: redis://127.0.0.2, ${password}`, []],
+    [`url: "unix:/run/redis.sock", ${password}`, []],
+    ["url: redis://cache", []],
+    [
+      `url: rediss://a, lockNodes: [redis://b, redis://c], ${password}`,
+      [urlWarning("redis.lockNodes[0]"), urlWarning("redis.lockNodes[1]")],
+    ],
+    [`${sentinel("a", "")}, ${password}`, [nodesWarning("redis.sentinel")]],
+    [sentinel("a", `, ${password}`), [nodesWarning("redis.sentinel")]],
+    [sentinel("a", ""), []],
+    [`${sentinel("localhost", "")}, ${password}`, []],
+    [`${sentinel("a", "")}, tls: {}, ${password}`, []],
+    [`cluster: { nodes: ["localhost:1", "a:1"] }, ${password}`, [nodesWarning("redis.cluster")]],
+    [`cluster: { nodes: ["a:1"] }, tls: {}, ${password}`, []],
+  ])("%s", async (settings, expected) => {
+    const folder = new ConfigFolder();
+    folder.write("token-key", tokenKey);
+    const redis = `redis: { ${settings}, encryptionKeys: [ { file: DIR/token-key } ] }\n`;
+    expect(await warningsOf(folder, `${quiet}tokens: { cache: redis }\n${redis}`)).toEqual(expected);
   });
 });

@@ -1,0 +1,39 @@
+import type { Tls } from "./environment.ts";
+import type { Secret } from "./secret.ts";
+
+/** One Redis server. */
+export type RedisNode =
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly tls: boolean; readonly db: number }
+  | { readonly kind: "unix"; readonly path: string; readonly db: number };
+
+export interface HostPort {
+  /** IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where the shared cache is. */
+export type RedisPlace =
+  | { readonly kind: "standalone"; readonly node: RedisNode }
+  | {
+      readonly kind: "sentinel";
+      /** Name of the master that the Sentinels watch. */
+      readonly master: string;
+      readonly nodes: readonly [HostPort, ...HostPort[]];
+      readonly password: Secret | undefined;
+    }
+  | { readonly kind: "cluster"; readonly nodes: readonly [HostPort, ...HostPort[]] };
+
+/** How replicas reach the Redis they share, and how tokens are sealed in it. */
+export interface RedisAccess {
+  readonly place: RedisPlace;
+  /** Further independent masters for the lock; with the standalone place an odd number of at least 3 in all. */
+  readonly lockNodes: readonly RedisNode[];
+  /** ACL user; Redis's default user when absent. The same on every node. */
+  readonly username: string | undefined;
+  readonly password: Secret | undefined;
+  /** Set where Sentinel or Cluster nodes speak TLS, or where any node's trust or identity is private. */
+  readonly tls: Tls | undefined;
+  /** 32 bytes each (AES-256-GCM); the first seals, all open. */
+  readonly encryptionKeys: readonly [Secret, ...Secret[]];
+}
