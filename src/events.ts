@@ -16,6 +16,7 @@ export type Event =
   | ClockSkewMeasured
   | CharacterWarned
   | TokenEvent
+  | RedisEvent
   | ProcessEvent;
 
 /** A request was admitted; exactly one RequestFinished with the same id follows. */
@@ -118,7 +119,7 @@ export const suppressionReasons = ["paused", "limited"] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
 /** Why a token was asked for. */
-export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized";
+export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_back";
 
 export const cacheTiers = ["memory", "redis"] as const;
 export const cacheResults = ["hit", "miss", "unreadable", "error"] as const;
@@ -172,6 +173,42 @@ export type TokenEvent =
       readonly result: (typeof cacheResults)[number];
     }
   | { readonly kind: "refresh_lock_tried"; readonly result: (typeof lockResults)[number] };
+
+export const redisFailures = [
+  "timeout",
+  "connection",
+  "readonly",
+  "oom",
+  "loading",
+  "noauth",
+  "noperm",
+  "wrongtype",
+  "noscript",
+  "clusterdown",
+  "masterdown",
+  "busy",
+  "other",
+] as const;
+/** Why a Redis command failed: no answer in time, no connection, or the error's code. */
+export type RedisFailureKind = (typeof redisFailures)[number];
+
+/** Facts about Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
+export type RedisEvent =
+  | {
+      readonly kind: "redis_failed";
+      readonly node: string;
+      readonly failure: RedisFailureKind;
+      /** The first of its kind since a command last succeeded. */
+      readonly isFirst: boolean;
+    }
+  /** It is left alone from now on, until a probe in the background is answered. */
+  | { readonly kind: "redis_down"; readonly node: string; readonly failure: RedisFailureKind }
+  | {
+      readonly kind: "redis_up";
+      readonly node: string;
+      /** How long it was away; undefined the first time. */
+      readonly awayMs: number | undefined;
+    };
 
 /** Facts about the process. */
 export type ProcessEvent =

@@ -91,7 +91,7 @@ function describeInbound(
   };
 }
 
-const token = { secret: new Secret("[token]"), credential: "preview", issue: 1, issuedAtMs: 0, lifetimeMs: 0 };
+const token = { secret: new Secret("[token]"), id: "preview", credential: "preview", issuedAtMs: 0, lifetimeMs: 0 };
 const maskedTokens: TokenSource = {
   get: async () => token,
   accepted: () => {},

@@ -1,14 +1,16 @@
 import type { Cancel } from "../clock.ts";
 import { describeDefect } from "../defect.ts";
-import type { RefreshReason } from "../events.ts";
 import type { Pause } from "./conduct.ts";
-import { type Refreshed, type RefreshParts, refresh } from "./refresh.ts";
-import type { StoredToken } from "./store.ts";
-import { dueAtMs, expiredAtMs, standing, type Thresholds, type Token } from "./token.ts";
+import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh, toToken } from "./refresh.ts";
+import type { Note } from "./shared-conduct.ts";
+import { dueAtMs, expiredAtMs, isNewer, standing, type Thresholds, type Token } from "./token.ts";
 import { within } from "./within.ts";
 
 /** A token, the pause in its way, or `late` when it did not come in time. */
 export type Obtained = { readonly token: Token } | { readonly pause: Pause } | "late";
+
+/** While an obstacle is known, the shared store is asked this often whether it still stands. */
+const lookAgainMs = 1_000;
 
 /**
  * One credential set's token: memory first, then the shared store, then a refresh; one flight at a time in this
@@ -19,10 +21,14 @@ export class CachedSource {
   readonly #thresholds: Thresholds;
   #token: Token | undefined;
   #flight: Promise<Refreshed> | undefined;
-  /** Order of issue of the newest token that the service has answered 401 to. */
-  #refusedIssue = 0;
+  /** The newest token that the service has answered 401 to. */
+  #refused: Token | undefined;
   #usedAtMs = Number.NEGATIVE_INFINITY;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** Until then another process is left to refresh the token that is due. */
+  #restUntilMs = 0;
   #cancelTimer: Cancel = () => {};
+  #cancelRejoin: Cancel = () => {};
 
   constructor(parts: RefreshParts, thresholds: Thresholds) {
     this.#parts = parts;
@@ -41,7 +47,7 @@ export class CachedSource {
 
   /** The service has refused its token, and the login host the set: it may still be good for other sites. */
   get isDoubtful(): boolean {
-    return this.isRefused && this.#token !== undefined && this.#token.issue <= this.#refusedIssue;
+    return this.isRefused && this.#token !== undefined && !isNewer(this.#token, this.#refused);
   }
 
   get hasToken(): boolean {
@@ -56,44 +62,89 @@ export class CachedSource {
     const { report } = this.#parts;
     report({ kind: "token_cache_read", tier: "memory", result: state === "expired" ? "miss" : "hit" });
     if (token === undefined || state === "expired") return undefined;
-    if (state === "due") this.warm("due");
+    if (state === "due" && now >= this.#restUntilMs) this.warm("due");
     return this.#attach(token);
   }
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. */
-  warm(reason: RefreshReason): void {
-    void this.#refresh(reason);
+  warm(reason: "start" | "missing" | "due"): void {
+    void this.#refresh({ reason, atHand: this.#token });
   }
 
   /** Waits for a token, at most until the moment given (monotonic). */
   async obtain(untilMs: number): Promise<Obtained> {
     const { clock } = this.#parts;
-    const reason = this.#token === undefined ? "missing" : "expired";
-    const refreshed = await within(clock, this.#refresh(reason), untilMs - clock.nowMs());
-    if (refreshed === undefined) return "late";
-    if (refreshed.kind === "paused") return { pause: refreshed.pause };
-    return { token: this.#attach(this.#adopt(refreshed, reason)) };
+    for (;;) {
+      const reason = this.#token === undefined ? "missing" : "expired";
+      const flight = this.#refresh({ reason, atHand: this.#token });
+      const refreshed = await within(clock, flight, untilMs - clock.nowMs());
+      if (refreshed === undefined) return "late";
+      if (refreshed.kind === "token") return { token: this.#attach(this.#adopt(refreshed, reason)) };
+      if (refreshed.kind === "paused") return { pause: refreshed.pause };
+      // That flight was somebody else's, who needed less than a token.
+    }
   }
 
   /**
    * A token newer than the refused one, by one forced refresh if need be. A late 401 for an old token finds the newer
    * one here and evicts nothing.
    */
-  async replace(refused: Token, untilMs: number, mayForce: () => boolean): Promise<Token | undefined> {
+  async replace(refused: Token, site: string, untilMs: number): Promise<Token | undefined> {
     const { clock } = this.#parts;
-    this.#refusedIssue = Math.max(this.#refusedIssue, refused.issue);
-    if (this.#flight !== undefined && this.#newerThan(refused) === undefined) {
+    if (isNewer(refused, this.#refused)) this.#refused = refused;
+    while (clock.nowMs() < untilMs) {
+      const token = this.#token;
+      if (token !== undefined && isNewer(token, refused)) return this.#attach(token);
+      if (this.#flight === undefined) return await this.#force(refused, site, untilMs);
       await within(clock, this.#flight, untilMs - clock.nowMs());
     }
-    const newer = this.#newerThan(refused);
-    if (newer !== undefined) return this.#attach(newer);
-    if (!mayForce()) return undefined;
-    const refreshed = await within(clock, this.#refresh("unauthorized"), untilMs - clock.nowMs());
-    return refreshed?.kind === "token" ? this.#attach(this.#adopt(refreshed, "unauthorized")) : undefined;
+    return undefined;
   }
 
-  #newerThan(refused: Token): Token | undefined {
-    return this.#token !== undefined && this.#token.issue > refused.issue ? this.#token : undefined;
+  async #force(refused: Token, site: string, untilMs: number): Promise<Token | undefined> {
+    const { clock, environment, set, report } = this.#parts;
+    const reason = "unauthorized";
+    const refreshed = await within(clock, this.#refresh({ reason, atHand: refused, site }), untilMs - clock.nowMs());
+    if (refreshed?.kind === "token") return this.#attach(this.#adopt(refreshed, reason));
+    if (refreshed?.kind === "suppressed") {
+      report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: refreshed.reason });
+    }
+    return undefined;
+  }
+
+  /** The service answered anything but 401 to this token. */
+  accepted(token: Token, site: string): void {
+    this.#tell(this.#parts.unauthorized.accepted(site, token));
+  }
+
+  /** The service answered 401 to the retry as well. */
+  refusedAgain(token: Token, site: string): void {
+    this.#tell(this.#parts.unauthorized.refusedAgain(site, token));
+  }
+
+  /** Nobody waits for it. */
+  #tell(note: Note | undefined): void {
+    if (note !== undefined) void this.#parts.store.note(this.#parts.key, note);
+  }
+
+  /**
+   * The shared store is back: the replicas agree on a token again, each within a second of its own. A token that is no
+   * good is not published.
+   */
+  rejoin(): void {
+    const { clock, random } = this.#parts;
+    this.#cancelRejoin();
+    this.#cancelRejoin = clock.after(1_000 * random(), () => void this.#publish());
+  }
+
+  async #publish(): Promise<void> {
+    const { clock, store, key } = this.#parts;
+    const token = this.#token;
+    const now = clock.nowMs();
+    if (token === undefined || !isNewer(token, this.#refused)) return;
+    if (standing(token, this.#thresholds, now) === "expired") return;
+    const stored = await store.save(key, token, now - token.issuedAtMs);
+    this.#adopt({ kind: "token", token: toToken(this.#parts, stored, now), issuedHere: false }, "redis_back");
   }
 
   /** A token goes out with a request: that is what keeps it alive. */
@@ -104,24 +155,32 @@ export class CachedSource {
     return token;
   }
 
-  /** Stops the timer; a running flight ends by itself. */
+  /** Stops the timers; a running flight ends by itself. */
   close(): void {
     this.#cancelTimer();
+    this.#cancelRejoin();
   }
 
-  #refresh(reason: RefreshReason): Promise<Refreshed> {
+  #refresh(need: Need): Promise<Refreshed> {
     if (this.#flight !== undefined) return this.#flight;
-    const pause = this.pause;
-    if (pause !== undefined && pause.kind !== "spacing") return Promise.resolve({ kind: "paused", pause });
-    this.#flight = this.#fly(reason);
+    const obstacle = obstacleTo(this.#parts, need);
+    const hasJustLooked = this.#parts.clock.nowMs() < this.#lookedAtMs + lookAgainMs;
+    if (obstacle !== undefined && hasJustLooked) return Promise.resolve(obstacle);
+    this.#flight = this.#fly(need);
     return this.#flight;
   }
 
-  async #fly(reason: RefreshReason): Promise<Refreshed> {
-    const refreshed = await refresh(this.#parts, reason, this.#token?.issue ?? 0).catch((error) => this.#fail(error));
+  async #fly(need: Need): Promise<Refreshed> {
+    const { clock, random } = this.#parts;
+    const refreshed = await refresh(this.#parts, need).catch((error) => this.#fail(error));
     this.#flight = undefined;
-    if (refreshed.kind === "token") this.#adopt(refreshed, reason);
-    else this.#schedule(refreshed.pause.untilMs);
+    this.#lookedAtMs = clock.nowMs();
+    if (refreshed.kind === "token") this.#adopt(refreshed, need.reason);
+    if (refreshed.kind === "paused") this.#schedule(refreshed.pause.untilMs);
+    if (refreshed.kind === "left_to_another") {
+      this.#restUntilMs = this.#lookedAtMs + 1_000 + 2_000 * random();
+      this.#schedule(this.#restUntilMs);
+    }
     return refreshed;
   }
 
@@ -132,33 +191,23 @@ export class CachedSource {
   }
 
   /** The newest token wins: a flight that ends late never puts an older token back. */
-  #adopt({ stored, issuedHere }: Extract<Refreshed, { kind: "token" }>, reason: RefreshReason): Token {
-    if (this.#token !== undefined && this.#token.issue >= stored.issue) return this.#token;
-    const { environment, set, report } = this.#parts;
-    const token = this.#begin(stored);
+  #adopt({ token, issuedHere }: Extract<Refreshed, { kind: "token" }>, reason: Need["reason"]): Token {
+    if (this.#token !== undefined && !isNewer(token, this.#token)) return this.#token;
+    const { clock, environment, set, report } = this.#parts;
     this.#token = token;
+    const { lifetimeMs } = token;
+    const remainingMs = token.issuedAtMs + lifetimeMs - clock.nowMs();
     report({
       kind: "token_adopted",
       environment,
       credential: set.label,
       issuedHere,
       reason,
-      lifetimeMs: stored.lifetimeMs,
-      remainingMs: stored.remainingMs,
+      lifetimeMs,
+      remainingMs,
     });
     this.#schedule();
     return token;
-  }
-
-  #begin(stored: StoredToken): Token {
-    const ageMs = stored.lifetimeMs - stored.remainingMs;
-    return {
-      secret: stored.secret,
-      credential: this.#parts.set.label,
-      issue: stored.issue,
-      issuedAtMs: this.#parts.clock.nowMs() - ageMs,
-      lifetimeMs: stored.lifetimeMs,
-    };
   }
 
   /**

@@ -1,18 +1,22 @@
 import type { Clock } from "../clock.ts";
 import { backoffMs } from "./backoff.ts";
 import type { TokenAnswer } from "./endpoint.ts";
+import type { Note, SharedPause } from "./shared-conduct.ts";
 
 /**
  * Why no token request may be made for a while. `refused`: the credentials were refused. `throttled`: 429. `failing`:
  * the login host fails or does not answer. `spacing`: a token was issued a moment ago.
  */
 export interface Pause {
-  readonly kind: "refused" | "throttled" | "failing" | "spacing";
+  readonly kind: SharedPause["kind"] | "spacing";
   /** On the monotonic clock. */
   readonly untilMs: number;
   /** The login host's answer that caused it, where there was one. */
   readonly status: number | undefined;
 }
+
+/** A pause that other replicas keep too. */
+type Ban = Pause & { readonly kind: SharedPause["kind"] };
 
 /** A refused set is tried again this often (row 33). */
 const refusedPauseMs = 10_000;
@@ -52,6 +56,7 @@ export class Conduct {
   #failures = 0;
   #isRefused = false;
   #pause: Pause | undefined;
+  #pausedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, random: () => number) {
     this.#clock = clock;
@@ -62,6 +67,12 @@ export class Conduct {
   pause(): Pause | undefined {
     if (this.#pause !== undefined && this.#clock.nowMs() >= this.#pause.untilMs) this.#pause = undefined;
     return this.#pause;
+  }
+
+  /** The pause that forbids a request altogether; the one between two tokens is merely sat out. */
+  ban(): Ban | undefined {
+    const pause = this.pause();
+    return pause === undefined || pause.kind === "spacing" ? undefined : { ...pause, kind: pause.kind };
   }
 
   /** The login host refused this set and has not accepted it since. */
@@ -76,8 +87,39 @@ export class Conduct {
     const isPassing = kind === "failing" || kind === "throttled";
     this.#failures = isPassing ? this.#failures + 1 : 0;
     if (!isPassing) this.#isRefused = kind === "refused";
-    this.#pause = { kind, untilMs: this.#clock.nowMs() + ms, status };
+    this.#pausedAtMs = this.#clock.nowMs();
+    this.#pause = { kind, untilMs: this.#pausedAtMs + ms, status };
     return this.#pause;
+  }
+
+  /** The ban in force, as the other replicas are told of it. */
+  tell(): Note | undefined {
+    const ban = this.ban();
+    if (ban === undefined) return undefined;
+    const { kind, status, untilMs } = ban;
+    const remainingMs = untilMs - this.#clock.nowMs();
+    return { kind: "login_paused", pause: { kind, status, failures: this.#failures, remainingMs } };
+  }
+
+  /** Another replica was told to wait: the longer wait counts. */
+  hear(pause: SharedPause | undefined): void {
+    if (pause === undefined) return;
+    const nowMs = this.#clock.nowMs();
+    const untilMs = nowMs + pause.remainingMs;
+    const own = this.ban();
+    if (own !== undefined && own.untilMs >= untilMs) return;
+    this.#pausedAtMs = nowMs;
+    this.#pause = { kind: pause.kind, untilMs, status: pause.status };
+    this.#failures = Math.max(this.#failures, pause.failures);
+    if (pause.kind === "refused") this.#isRefused = true;
+  }
+
+  /** Another replica was given a token that it asked for at the moment named (monotonic): what was before is over. */
+  hearOfToken(issuedAtMs: number): void {
+    if (issuedAtMs < this.#pausedAtMs) return;
+    this.#failures = 0;
+    this.#isRefused = false;
+    this.#pause = { kind: "spacing", untilMs: issuedAtMs + spacingMs, status: undefined };
   }
 
   /** Whether a refresh that began with all well may try again within itself; later ones wait for demand. */

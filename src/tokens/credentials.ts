@@ -6,13 +6,11 @@ import type { CachedSource, Obtained } from "./cached-source.ts";
 import type { Pause } from "./conduct.ts";
 import type { TokenSource } from "./source.ts";
 import type { Token } from "./token.ts";
-import type { Unauthorized } from "./unauthorized.ts";
 
-/** One credential set with everything that belongs to it. */
+/** One credential set and its token. */
 export interface Member {
   readonly set: CredentialSet;
   readonly source: CachedSource;
-  readonly unauthorized: Unauthorized;
 }
 
 export interface CredentialsParts {
@@ -62,19 +60,13 @@ export class CredentialsSource implements TokenSource {
   }
 
   accepted(token: Token, site: string): void {
-    this.#memberOf(token).unauthorized.accepted(site, token);
+    this.#memberOf(token).source.accepted(token, site);
   }
 
   async replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined> {
-    const { source, set, unauthorized } = this.#memberOf(token);
+    const { source } = this.#memberOf(token);
     const untilMs = this.#waitUntilMs(deadlineMs);
-    const newer = await source.replace(token, untilMs, () => {
-      const reason = unauthorized.suppression(site);
-      if (reason === undefined) return true;
-      const { environment, report } = this.#parts;
-      report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason });
-      return false;
-    });
+    const newer = await source.replace(token, site, untilMs);
     return newer ?? (source.isDoubtful ? await this.#replaceByOther(source, untilMs) : undefined);
   }
 
@@ -88,7 +80,7 @@ export class CredentialsSource implements TokenSource {
   }
 
   refusedAgain(token: Token, site: string): void {
-    this.#memberOf(token).unauthorized.refusedAgain(site, token);
+    this.#memberOf(token).source.refusedAgain(token, site);
   }
 
   /**

@@ -8,7 +8,7 @@ export interface Lease {
  * Lets one process at a time refresh a credential set.
  *
  * The lock is for efficiency: a pause or a fail-over can give it to two holders at once. That costs a token and must
- * cost nothing else, so correctness rests on the store's order of issue alone. It never waits and never fails:
+ * cost nothing else, so correctness rests on the store's order of tokens alone. It never waits and never fails:
  * `held` means that somebody else has it, `unavailable` that nobody can know.
  */
 export interface RefreshLock {

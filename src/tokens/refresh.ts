@@ -1,10 +1,12 @@
 import { type Clock, sleep } from "../clock.ts";
 import type { CredentialSet } from "../environment.ts";
-import type { RefreshReason, Report } from "../events.ts";
+import type { RefreshReason, Report, SuppressionReason } from "../events.ts";
 import type { Conduct, Pause } from "./conduct.ts";
 import { type PostForm, requestToken, type TokenAnswer } from "./endpoint.ts";
 import type { Lease, RefreshLock } from "./lock.ts";
-import type { StoredToken, TokenStore } from "./store.ts";
+import type { IssuedToken, StoredToken, TokenStore } from "./store.ts";
+import { isNewer, type Token, tokenId } from "./token.ts";
+import type { Unauthorized } from "./unauthorized.ts";
 
 /** Everything one credential set's refresh needs. */
 export interface RefreshParts {
@@ -16,83 +18,145 @@ export interface RefreshParts {
   readonly lock: RefreshLock;
   readonly post: PostForm;
   readonly conduct: Conduct;
+  readonly unauthorized: Unauthorized;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly report: Report;
 }
 
-/** A newer token, or the pause that stands in the way of one. */
+/** What a refresh is wanted for. */
+export interface Need {
+  readonly reason: RefreshReason;
+  /** Only a newer token will do. */
+  readonly atHand: Token | undefined;
+  /** Whose 401 forces it. */
+  readonly site?: string;
+}
+
+/** A newer token, or what stands in the way of one. */
 export type Refreshed =
-  | { readonly kind: "token"; readonly stored: StoredToken; readonly issuedHere: boolean }
-  | { readonly kind: "paused"; readonly pause: Pause };
+  | { readonly kind: "token"; readonly token: Token; readonly issuedHere: boolean }
+  | Obstacle
+  /** Another process is refreshing, and the token at hand serves until it has. */
+  | { readonly kind: "left_to_another" };
+
+export type Obstacle =
+  | { readonly kind: "paused"; readonly pause: Pause }
+  | { readonly kind: "suppressed"; readonly reason: SuppressionReason };
 
 /** Polls between two tries for the lock while somebody else holds it. */
-const pollsPerTry = 10;
+const pollsPerTry = 5;
+const longestPollMs = 500;
+/** A lock held for so long without any result is stuck: two deadlines of a fetch. */
+const patienceMs = 30_000;
 
-/**
- * The single-refresh dance: look, lock, look again, fetch, save, unlock.
- * @param newerThan the order of issue of the token at hand; only a newer one will do. 0 when there is none.
- */
-export async function refresh(parts: RefreshParts, reason: RefreshReason, newerThan: number): Promise<Refreshed> {
-  const found = await look(parts, newerThan);
+/** The single-refresh dance: look, lock, look again, fetch, save, unlock. */
+export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshed> {
+  const found = await look(parts, need);
   if (found !== undefined) return found;
-  const turn = await awaitTurn(parts, newerThan);
+  const turn = await awaitTurn(parts, need);
   if ("kind" in turn) return turn;
   try {
-    return (await look(parts, newerThan)) ?? (await fetch(parts, reason));
+    return (await look(parts, need)) ?? (await fetch(parts, need));
   } finally {
     await turn.lease?.release();
   }
 }
 
-async function look(parts: RefreshParts, newerThan: number): Promise<Refreshed | undefined> {
-  const stored = await parts.store.read(parts.key);
-  if (stored === undefined || stored.issue <= newerThan || isSpent(stored)) return undefined;
-  return { kind: "token", stored, issuedHere: false };
+/** Why the login host may not be asked now, as far as this process knows. */
+export function obstacleTo({ conduct, unauthorized }: RefreshParts, { site }: Need): Obstacle | undefined {
+  const pause = conduct.ban();
+  if (pause !== undefined) return { kind: "paused", pause };
+  const reason = site === undefined ? undefined : unauthorized.suppression(site);
+  return reason === undefined ? undefined : { kind: "suppressed", reason };
+}
+
+/** What the replicas share: a newer token, or a reason not to ask for one. */
+async function look(
+  parts: RefreshParts,
+  need: Need,
+): Promise<Exclude<Refreshed, { kind: "left_to_another" }> | undefined> {
+  const { clock, conduct, unauthorized } = parts;
+  const askedAtMs = clock.nowMs();
+  const shared = await parts.store.read(parts.key);
+  const token = shared.token && toToken(parts, shared.token, askedAtMs);
+  const isWanted = token !== undefined && isNewer(token, need.atHand) && !isSpent(token, askedAtMs);
+  if (isWanted) conduct.hearOfToken(token.issuedAtMs);
+  if (shared.conduct !== undefined) {
+    conduct.hear(shared.conduct.login);
+    unauthorized.hear(shared.conduct);
+  }
+  return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
+}
+
+/** The moment of asking stands for the moment of the store's answer: a token may seem older, never younger. */
+export function toToken(
+  { set }: RefreshParts,
+  { secret, lifetimeMs, remainingMs }: StoredToken,
+  askedAtMs: number,
+): Token {
+  const issuedAtMs = askedAtMs - (lifetimeMs - remainingMs);
+  return { secret, id: tokenId(secret), credential: set.label, issuedAtMs, lifetimeMs };
 }
 
 /** A token in its last tenth is nobody's gain: it would be refreshed again at once. */
-function isSpent(stored: StoredToken): boolean {
-  return stored.remainingMs <= stored.lifetimeMs / 10;
+function isSpent({ issuedAtMs, lifetimeMs }: Token, nowMs: number): boolean {
+  return nowMs - issuedAtMs >= lifetimeMs * 0.9;
 }
 
-/** Waits until it holds the lock or sees the other holder's token. Without a working lock everyone goes ahead. */
-async function awaitTurn(parts: RefreshParts, newerThan: number): Promise<{ lease?: Lease } | Refreshed> {
+/** Waits until it holds the lock or sees what the holder did. Without a working lock everyone goes ahead. */
+async function awaitTurn(parts: RefreshParts, need: Need): Promise<{ lease?: Lease } | Refreshed> {
+  const { clock, lock, report } = parts;
+  const sinceMs = clock.nowMs();
   for (;;) {
-    const lease = await parts.lock.tryAcquire(parts.key);
-    parts.report({ kind: "refresh_lock_tried", result: typeof lease === "string" ? lease : "acquired" });
+    const lease = await lock.tryAcquire(parts.key);
+    report({ kind: "refresh_lock_tried", result: typeof lease === "string" ? lease : "acquired" });
     if (lease === "unavailable") return {};
     if (lease !== "held") return { lease };
+    if (need.reason === "due") return { kind: "left_to_another" };
+    if (clock.nowMs() - sinceMs >= patienceMs) return {};
     for (let poll = 0; poll < pollsPerTry; poll++) {
-      await sleep(parts.clock, 30 + 40 * parts.random());
-      const found = await look(parts, newerThan);
+      await sleep(clock, pollDelayMs(clock.nowMs() - sinceMs, parts.random));
+      const found = await look(parts, need);
       if (found !== undefined) return found;
     }
   }
 }
 
-async function fetch(parts: RefreshParts, reason: RefreshReason): Promise<Refreshed> {
+/** 30 to 70 ms at first; with time a tenth of what has been waited, so that a slow login host costs Redis little. */
+function pollDelayMs(waitedMs: number, random: () => number): number {
+  return Math.min(Math.max(50, waitedMs / 10), longestPollMs) * (0.6 + 0.8 * random());
+}
+
+async function fetch(parts: RefreshParts, need: Need): Promise<Refreshed> {
   for (let retriesMade = 0; ; retriesMade++) {
-    await sitOut(parts);
-    const { answer, pause } = await requestAndReport(parts, reason);
-    if (answer.kind === "issued") {
-      return { kind: "token", stored: await parts.store.save(parts.key, answer.grant), issuedHere: true };
-    }
-    if (!parts.conduct.mayRetry(answer, retriesMade)) return { kind: "paused", pause };
+    const found = await sitOut(parts, need);
+    if (found !== undefined) return found;
+    const { answer, pause, startedMs } = await requestAndReport(parts, need.reason);
+    if (answer.kind === "issued") return await keep(parts, need, answer.grant, startedMs);
+    if (parts.conduct.mayRetry(answer, retriesMade)) continue;
+    const note = parts.conduct.tell();
+    if (note !== undefined) await parts.store.note(parts.key, note);
+    return { kind: "paused", pause };
   }
 }
 
-/** Only short pauses are ever sat out here: the spacing between refreshes and the back-off within one. */
-async function sitOut({ conduct, clock }: RefreshParts): Promise<void> {
-  const pause = conduct.pause();
-  if (pause !== undefined) await sleep(clock, pause.untilMs - clock.nowMs());
+/** Only short pauses are ever sat out: the spacing between refreshes and the back-off within one. */
+async function sitOut(parts: RefreshParts, need: Need): Promise<Refreshed | undefined> {
+  const { conduct, clock } = parts;
+  if (conduct.pause() === undefined) return undefined;
+  // Again and again, because a timer may fire a fraction of a millisecond early.
+  for (let pause = conduct.pause(); pause !== undefined; pause = conduct.pause()) {
+    await sleep(clock, pause.untilMs - clock.nowMs());
+  }
+  return look(parts, need);
 }
 
 async function requestAndReport(
   parts: RefreshParts,
   reason: RefreshReason,
-): Promise<{ answer: TokenAnswer; pause: Pause }> {
+): Promise<{ answer: TokenAnswer; pause: Pause; startedMs: number }> {
   const { clock, conduct, environment, set, report } = parts;
   const startedMs = clock.nowMs();
   const answer = await requestToken(parts.post, set, () => clock.wallMs());
@@ -108,5 +172,18 @@ async function requestAndReport(
     status: "status" in answer ? answer.status : undefined,
     pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
   });
-  return { answer, pause };
+  return { answer, pause, startedMs };
+}
+
+/** Shares a new token. Another process's may be newer still, after a pause of ours: then that one counts. */
+async function keep(parts: RefreshParts, need: Need, grant: IssuedToken, startedMs: number): Promise<Refreshed> {
+  const { clock, store, key, set, unauthorized } = parts;
+  const savedAtMs = clock.nowMs();
+  const stored = await store.save(key, grant, savedAtMs - startedMs);
+  const issuedHere = stored.secret.equals(grant.secret);
+  const token = issuedHere
+    ? { ...grant, id: tokenId(grant.secret), credential: set.label, issuedAtMs: startedMs }
+    : toToken(parts, stored, savedAtMs);
+  if (need.site !== undefined) await store.note(key, unauthorized.tried(need.site, token));
+  return { kind: "token", token, issuedHere };
 }

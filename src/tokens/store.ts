@@ -1,4 +1,5 @@
 import type { Secret } from "../secret.ts";
+import type { Note, SharedConduct } from "./shared-conduct.ts";
 
 /** A token as it came from the login host. */
 export interface IssuedToken {
@@ -6,23 +7,35 @@ export interface IssuedToken {
   readonly lifetimeMs: number;
 }
 
-/** A token as the store knows it. Ages are the store's: a reader's wall clock plays no part. */
+/** A token as the store knows it. Its remaining life is the store's own: a reader's wall clock plays no part. */
 export interface StoredToken extends IssuedToken {
-  /** Order of issue: of two tokens under one key, the larger is the newer. */
-  readonly issue: number;
   readonly remainingMs: number;
 }
 
+/** What replicas share under one key. */
+export interface Shared {
+  /** The newest token that still has life. */
+  readonly token: StoredToken | undefined;
+  /** Undefined when nobody knows, because the store could not be read. */
+  readonly conduct: SharedConduct | undefined;
+}
+
 /**
- * Where replicas share tokens. Keys come from `cacheKey`.
+ * Where replicas share tokens, and their conduct towards the login host. Keys come from `cacheKey`.
  *
- * A store never fails: what it cannot read is a miss, and what it cannot save is still returned to the caller that
- * issued it. It promises that a token saved earlier never replaces one saved later. It does not promise that a token
- * is still valid, nor that a saved token survives.
+ * A store never fails and is never slow: what it cannot read is absent, and what it cannot save is still returned to
+ * the caller that issued it. It promises that of two tokens saved under one key the later issued one stays, in
+ * whichever order they are saved and whatever the savers' wall clocks say. It does not promise that a token is still
+ * valid, nor that anything saved or noted survives.
  */
 export interface TokenStore {
-  /** The newest token under the key that still has life, or undefined. */
-  read(key: string): Promise<StoredToken | undefined>;
-  /** Saves a token issued just now; resolves to the newest one, which may be another process's. */
-  save(key: string, token: IssuedToken): Promise<StoredToken>;
+  read(key: string): Promise<Shared>;
+  /**
+   * Saves a token, and ends a pause of the login host's that is older; resolves to the newest token, which may be another
+   * process's.
+   * @param ageMs time since its token request began, on the saver's monotonic clock
+   */
+  save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
+  /** Tells the other replicas. */
+  note(key: string, note: Note): Promise<void>;
 }

@@ -1,14 +1,26 @@
+import { createHash } from "node:crypto";
 import type { Secret } from "../secret.ts";
 
 /** A bearer token and its life on this process's monotonic clock. */
 export interface Token {
   readonly secret: Secret;
+  /** Tells tokens apart without showing them; the same in every process. */
+  readonly id: string;
   /** `<site>/<name>` of the set it was issued for. */
   readonly credential: string;
-  /** Order of issue within the set, given by the store: of two tokens, the larger is the newer. */
-  readonly issue: number;
+  /** When its token request began: of two tokens, the later is the newer. */
   readonly issuedAtMs: number;
   readonly lifetimeMs: number;
+}
+
+/** The first 64 bits of a hash: enough to tell tokens apart, useless to whoever finds it. */
+export function tokenId(secret: Secret): string {
+  return createHash("sha256").update(secret.reveal()).digest("hex").slice(0, 16);
+}
+
+/** Ages that came through a store are exact to the delay of reading it, so a token is never newer than itself. */
+export function isNewer(token: Token, than: Token | undefined): boolean {
+  return than === undefined || (token.id !== than.id && token.issuedAtMs > than.issuedAtMs);
 }
 
 /**

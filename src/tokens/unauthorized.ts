@@ -1,27 +1,28 @@
 import type { Clock } from "../clock.ts";
 import type { SuppressionReason } from "../events.ts";
-import type { Token } from "./token.ts";
+import { longestTryList, type Note, type SharedConduct, tryMemoryMs } from "./shared-conduct.ts";
+import { isNewer, type Token } from "./token.ts";
 
 const firstPauseMs = 30_000;
 const longestPauseMs = 900_000;
 const limitPerMinute = 3;
 const limitForTrusted = 6;
-const minuteMs = 60_000;
 
 /** What the service last thought of the set's tokens when one site used them. */
 interface Verdict {
-  /** Order of issue of the newest token it accepted; 0 when none. */
-  acceptedIssue: number;
-  /** Order of issue of the newest token it refused on a retry; 0 when none. */
-  refusedIssue: number;
+  /** The newest token it accepted. */
+  accepted: Token | undefined;
+  /** The newest token it refused on a retry. */
+  refused: Token | undefined;
   pauseMs: number;
   pausedUntilMs: number;
 }
 
-/** A refresh that cured nothing, and whose 401 it was made for. */
-interface Useless {
-  readonly issue: number;
+/** A forced refresh; see SharedTry. */
+interface Try {
+  readonly token: string;
   readonly site: string;
+  readonly isUseless: boolean;
   readonly atMs: number;
 }
 
@@ -30,15 +31,20 @@ interface Useless {
  * flood of token requests, and must not keep another site's revoked token from being replaced at once.
  *
  * - A site whose retry with a new token was refused pauses: 30 s, doubling up to 15 min, until a token is accepted.
- * - Three refreshes of the set that cured nothing within a minute are enough. A site that caused none of them, and whose
- *   last token was accepted, is not held back by that; but six are enough for everybody.
+ * - Three refreshes of the set that cured nothing within a minute are enough. One counts from the moment it is made, and
+ *   no longer once its site has accepted the token. A site that caused no useless one, and whose last token was
+ *   accepted, is not held back by three; but six are enough for everybody.
+ *
+ * What happens here is told to the other replicas by the notes that the methods return; what they tell is heard.
  */
 export class Unauthorized {
   readonly #clock: Clock;
   /** Bounded by the configured sites. */
   readonly #verdicts = new Map<string, Verdict>();
-  /** Those of the last minute; one for each token and site. */
-  #useless: readonly Useless[] = [];
+  #own: readonly Try[] = [];
+  /** What the others said last, which is replaced as a whole. */
+  #heard: readonly Try[] = [];
+  #heardPauses = new Map<string, { pauseMs: number; untilMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -46,46 +52,89 @@ export class Unauthorized {
 
   /** Why a forced refresh must not be made for this site now; undefined when it may. */
   suppression(site: string): SuppressionReason | undefined {
-    const { pausedUntilMs, acceptedIssue, refusedIssue } = this.#verdictOf(site);
-    if (this.#clock.nowMs() < pausedUntilMs) return "paused";
-    this.#forgetOld();
-    const isTrusted = acceptedIssue > refusedIssue && !this.#useless.some((useless) => useless.site === site);
-    const tokens = new Set(this.#useless.map(({ issue }) => issue)).size;
+    const { pausedUntilMs, accepted, refused } = this.#verdictOf(site);
+    const heardUntilMs = this.#heardPauses.get(site)?.untilMs ?? 0;
+    if (this.#clock.nowMs() < Math.max(pausedUntilMs, heardUntilMs)) return "paused";
+    const tries = this.#recent([...this.#own, ...this.#heard]);
+    const isTrusted =
+      accepted !== undefined &&
+      isNewer(accepted, refused) &&
+      !tries.some((made) => made.isUseless && made.site === site);
+    const tokens = new Set(tries.map(({ token }) => token)).size;
     return tokens >= (isTrusted ? limitForTrusted : limitPerMinute) ? "limited" : undefined;
   }
 
-  accepted(site: string, token: Token): void {
+  /** A refresh was forced for this site, and brought this token. */
+  tried(site: string, token: Token): Note {
+    this.#remember({ token: token.id, site, isUseless: false, atMs: this.#clock.nowMs() });
+    return { kind: "tried", token: token.id, site };
+  }
+
+  /** Runs for every answer: a note only where there was something to take back. */
+  accepted(site: string, token: Token): Note | undefined {
     const verdict = this.#verdictOf(site);
-    if (token.issue <= verdict.acceptedIssue) return;
-    verdict.acceptedIssue = token.issue;
-    verdict.pauseMs = 0;
-    verdict.pausedUntilMs = 0;
+    const isFirst = isNewer(token, verdict.accepted);
+    const isOpen = this.#own.some((made) => isThat(made, token, site) && !made.isUseless);
+    if (!isFirst && !isOpen) return undefined;
+    const wasPaused = verdict.pauseMs > 0 || this.#heardPauses.has(site);
+    if (isOpen) this.#own = this.#own.filter((made) => !isThat(made, token, site) || made.isUseless);
+    if (isFirst) {
+      Object.assign(verdict, { accepted: token, pauseMs: 0, pausedUntilMs: 0 });
+      this.#heardPauses.delete(site);
+    }
+    return isOpen || wasPaused ? { kind: "cured", token: token.id, site } : undefined;
   }
 
   /** The retry was refused too. A token that this site has accepted before was revoked since: it need not pause. */
-  refusedAgain(site: string, token: Token): void {
+  refusedAgain(site: string, token: Token): Note | undefined {
     const verdict = this.#verdictOf(site);
-    const { issue } = token;
-    const atMs = this.#clock.nowMs();
-    this.#forgetOld();
-    const isKnown = this.#useless.some((useless) => useless.issue === issue && useless.site === site);
-    if (!isKnown) this.#useless = [...this.#useless, { issue, site, atMs }];
-    if (issue <= verdict.acceptedIssue || issue <= verdict.refusedIssue) return;
-    verdict.refusedIssue = issue;
-    verdict.pauseMs = Math.min(longestPauseMs, verdict.pauseMs === 0 ? firstPauseMs : verdict.pauseMs * 2);
-    verdict.pausedUntilMs = atMs + verdict.pauseMs;
+    const nowMs = this.#clock.nowMs();
+    const isKnown = this.#own.some((made) => isThat(made, token, site) && made.isUseless);
+    const isNews = isNewer(token, verdict.accepted) && isNewer(token, verdict.refused);
+    if (isKnown && !isNews) return undefined;
+    this.#remember({ token: token.id, site, isUseless: true, atMs: nowMs });
+    if (!isNews) return { kind: "useless", token: token.id, site, pauseMs: 0 };
+    const pauseMs = this.#nextPauseMs(site, token, verdict);
+    Object.assign(verdict, { refused: token, pauseMs, pausedUntilMs: nowMs + pauseMs });
+    return { kind: "useless", token: token.id, site, pauseMs };
+  }
+
+  /** Doubles once for each token, however many replicas see it refused. */
+  #nextPauseMs(site: string, token: Token, { pauseMs }: Verdict): number {
+    const heardMs = this.#heardPauses.get(site)?.pauseMs ?? 0;
+    const isHeard = this.#heard.some((made) => isThat(made, token, site) && made.isUseless);
+    if (isHeard && heardMs > 0) return heardMs;
+    return Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2, heardMs * 2));
+  }
+
+  /** What all replicas have said. */
+  hear({ sites, tries }: SharedConduct): void {
+    const nowMs = this.#clock.nowMs();
+    this.#heard = tries.map(({ ageMs, ...made }) => ({ ...made, atMs: nowMs - ageMs }));
+    this.#heardPauses = new Map(
+      [...sites].map(([site, { pauseMs, remainingMs }]) => [site, { pauseMs, untilMs: nowMs + remainingMs }]),
+    );
+  }
+
+  #remember(made: Try): void {
+    const others = this.#recent(this.#own).filter(({ token, site }) => token !== made.token || site !== made.site);
+    this.#own = [...others, made].slice(-longestTryList);
+  }
+
+  #recent(tries: readonly Try[]): readonly Try[] {
+    const sinceMs = this.#clock.nowMs() - tryMemoryMs;
+    return tries.filter(({ atMs }) => atMs > sinceMs);
   }
 
   #verdictOf(site: string): Verdict {
     const known = this.#verdicts.get(site);
     if (known !== undefined) return known;
-    const fresh: Verdict = { acceptedIssue: 0, refusedIssue: 0, pauseMs: 0, pausedUntilMs: 0 };
+    const fresh: Verdict = { accepted: undefined, refused: undefined, pauseMs: 0, pausedUntilMs: 0 };
     this.#verdicts.set(site, fresh);
     return fresh;
   }
+}
 
-  #forgetOld(): void {
-    const sinceMs = this.#clock.nowMs() - minuteMs;
-    this.#useless = this.#useless.filter(({ atMs }) => atMs > sinceMs);
-  }
+function isThat(made: Try, token: Token, site: string): boolean {
+  return made.token === token.id && made.site === site;
 }

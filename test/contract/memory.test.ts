@@ -7,7 +7,7 @@ import { describeTokenStore } from "./token-store.ts";
 describeTokenStore("memory", async () => {
   const clock = new FakeClock();
   const store = createMemoryTokenStore(clock);
-  return { one: store, other: store, pass: (ms) => clock.advance(ms) };
+  return { one: store, other: store, key: "key", pass: (ms) => clock.advance(ms) };
 });
 
 describeRefreshLock("memory", async () => {

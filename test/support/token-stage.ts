@@ -6,6 +6,8 @@ import { CachedSource } from "../../src/tokens/cached-source.ts";
 import { Conduct } from "../../src/tokens/conduct.ts";
 import { CredentialsSource, type Member } from "../../src/tokens/credentials.ts";
 import { cacheKey } from "../../src/tokens/key.ts";
+import type { RefreshLock } from "../../src/tokens/lock.ts";
+import type { TokenStore } from "../../src/tokens/store.ts";
 import { Unauthorized } from "../../src/tokens/unauthorized.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -14,6 +16,12 @@ import { LoginScript } from "./login-script.ts";
 /** 90 s of leeway and 84 %: in the middle of what is drawn. */
 export const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
 export const hourMs = 3_600_000;
+
+/** What replicas have in common. */
+interface Sharing {
+  readonly store: TokenStore;
+  readonly lock: RefreshLock;
+}
 
 /** The token wing of one process and one site, on a clock and a login host that the test owns. */
 export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
@@ -25,7 +33,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const random = () => 0.5;
   const { report } = recorder;
 
-  const openMember = (name: string): Member => {
+  const openMember = (name: string, shared: Sharing): Member => {
     const set: CredentialSet = {
       label: `S1/${name}`,
       name,
@@ -33,19 +41,32 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       clientSecret: new Secret(`secret-${name}`),
       audience: "https://api",
     };
-    const conduct = new Conduct(clock, random);
+    const towards = { conduct: new Conduct(clock, random), unauthorized: new Unauthorized(clock) };
     const key = cacheKey("https://login", set);
-    const parts = { environment: "test", set, key, store, lock, post: login.post, conduct, clock, random, report };
-    return { set, source: new CachedSource(parts, thresholds), unauthorized: new Unauthorized(clock) };
+    const parts = { environment: "test", set, key, ...shared, post: login.post, ...towards, clock, random, report };
+    return { set, source: new CachedSource(parts, thresholds) };
   };
-  /** Another process's view of the same sets: its own memory, the same store and lock. */
-  const openSource = () => {
+  /** Another process's view of the same sets: its own memory, the same store and lock unless given others. */
+  const openReplica = (shared: Partial<Sharing> = {}) => {
     const [first, ...rest] = names;
-    const members: [Member, ...Member[]] = [openMember(first), ...rest.map(openMember)];
-    return new CredentialsSource({ environment: "test", owner: "S1", members, tokenTimeoutMs: 5_000, clock, report });
+    const sharing = { store, lock, ...shared };
+    const members: [Member, ...Member[]] = [
+      openMember(first, sharing),
+      ...rest.map((name) => openMember(name, sharing)),
+    ];
+    const source = new CredentialsSource({
+      environment: "test",
+      owner: "S1",
+      members,
+      tokenTimeoutMs: 5_000,
+      clock,
+      report,
+    });
+    return { source, members };
   };
+  const openSource = () => openReplica().source;
   const source = openSource();
   /** A token within the usual deadline, by its text. */
   const get = async (from = source) => (await from.get(clock.nowMs() + 20_000)).secret.reveal();
-  return { clock, login, recorder, store, lock, source, openSource, get };
+  return { clock, login, recorder, store, lock, source, openSource, openReplica, get };
 }

@@ -6,7 +6,7 @@ const issuedAtMs = 5_000;
 const token = (lifetimeMs: number): Token => ({
   secret: new Secret("t"),
   credential: "S1/blue",
-  issue: 1,
+  id: "1",
   issuedAtMs,
   lifetimeMs,
 });

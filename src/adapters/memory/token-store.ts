@@ -1,35 +1,43 @@
 import type { Clock } from "../../clock.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "../../tokens/store.ts";
+import { MemoryConduct } from "./conduct.ts";
 
 interface Entry extends IssuedToken {
-  readonly issue: number;
-  readonly savedAtMs: number;
+  readonly issuedAtMs: number;
 }
 
 /** The default store: one process, nothing to install, empty after a restart. Bounded by the configured sets. */
 export function createMemoryTokenStore(clock: Clock): TokenStore {
   const entries = new Map<string, Entry>();
-  let issues = 0;
+  const conducts = new Map<string, MemoryConduct>();
 
-  const withAge = (entry: Entry): StoredToken => ({
-    secret: entry.secret,
-    lifetimeMs: entry.lifetimeMs,
-    issue: entry.issue,
-    remainingMs: entry.lifetimeMs - (clock.nowMs() - entry.savedAtMs),
+  const withAge = ({ issuedAtMs, ...token }: Entry): StoredToken => ({
+    ...token,
+    remainingMs: issuedAtMs + token.lifetimeMs - clock.nowMs(),
   });
+  const conductOf = (key: string): MemoryConduct => {
+    const conduct = conducts.get(key) ?? new MemoryConduct(clock);
+    conducts.set(key, conduct);
+    return conduct;
+  };
 
   return {
     async read(key) {
       const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      const stored = withAge(entry);
-      return stored.remainingMs > 0 ? stored : undefined;
+      const token = entry === undefined ? undefined : withAge(entry);
+      return { token: token && token.remainingMs > 0 ? token : undefined, conduct: conductOf(key).read() };
     },
-    async save(key, token) {
-      issues += 1;
-      const entry: Entry = { ...token, issue: issues, savedAtMs: clock.nowMs() };
-      entries.set(key, entry);
-      return withAge(entry);
+    async save(key, { secret, lifetimeMs }, ageMs) {
+      const entry = { secret, lifetimeMs, issuedAtMs: clock.nowMs() - ageMs };
+      const known = entries.get(key);
+      const isKnownNewer = known !== undefined && known.issuedAtMs > entry.issuedAtMs && withAge(known).remainingMs > 0;
+      const newest = isKnownNewer ? known : entry;
+      entries.set(key, newest);
+      conductOf(key).endPause(entry.issuedAtMs);
+      return withAge(newest);
+    },
+    async note(key, note) {
+      conductOf(key).note(note);
     },
   };
 }

@@ -1,0 +1,72 @@
+import type { Clock } from "../../clock.ts";
+import {
+  longestTryList,
+  type Note,
+  type SharedConduct,
+  type SharedPause,
+  type SharedTry,
+  tryMemoryMs,
+} from "../../tokens/shared-conduct.ts";
+
+/** What the sources of one process tell each other about one credential set. */
+export class MemoryConduct {
+  readonly #clock: Clock;
+  #login: { readonly pause: SharedPause; readonly atMs: number; readonly untilMs: number } | undefined;
+  /** Bounded by the configured sites. */
+  readonly #sites = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
+  #tries: readonly (Omit<SharedTry, "ageMs"> & { readonly atMs: number })[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  read(): SharedConduct {
+    const nowMs = this.#clock.nowMs();
+    this.#tries = this.#tries.filter(({ atMs }) => atMs > nowMs - tryMemoryMs);
+    const login = this.#login !== undefined && this.#login.untilMs > nowMs ? this.#login : undefined;
+    return {
+      login: login && { ...login.pause, remainingMs: login.untilMs - nowMs },
+      sites: new Map(
+        [...this.#sites].map(([site, { pauseMs, untilMs }]) => {
+          return [site, { pauseMs, remainingMs: Math.max(0, untilMs - nowMs) }];
+        }),
+      ),
+      tries: this.#tries.map(({ atMs, ...made }) => ({ ...made, ageMs: nowMs - atMs })),
+    };
+  }
+
+  /** The login host has issued a token to a request that began at the moment named. */
+  endPause(issuedAtMs: number): void {
+    if (this.#login !== undefined && this.#login.atMs <= issuedAtMs) this.#login = undefined;
+  }
+
+  note(note: Note): void {
+    const nowMs = this.#clock.nowMs();
+    switch (note.kind) {
+      case "login_paused":
+        this.#login = { pause: note.pause, atMs: nowMs, untilMs: nowMs + note.pause.remainingMs };
+        return;
+      case "tried":
+        this.#add(note.token, note.site, false);
+        return;
+      case "cured":
+        this.#tries = this.#tries.filter((made) => made.isUseless || !isThat(made, note));
+        this.#sites.delete(note.site);
+        return;
+      case "useless":
+        // The first replica that says so sets the pause: for one token it does not grow.
+        if (this.#tries.some((made) => made.isUseless && isThat(made, note))) return;
+        this.#add(note.token, note.site, true);
+        if (note.pauseMs > 0) this.#sites.set(note.site, { pauseMs: note.pauseMs, untilMs: nowMs + note.pauseMs });
+    }
+  }
+
+  #add(token: string, site: string, isUseless: boolean): void {
+    const others = this.#tries.filter((made) => !isThat(made, { token, site }));
+    this.#tries = [...others, { token, site, isUseless, atMs: this.#clock.nowMs() }].slice(-longestTryList);
+  }
+}
+
+function isThat(made: { token: string; site: string }, other: { token: string; site: string }): boolean {
+  return made.token === other.token && made.site === other.site;
+}

@@ -1,0 +1,51 @@
+/**
+ * What replicas tell each other about one credential set, so that eight of them behave like one towards the login host.
+ * Always durations, never moments: every reader places them on its own clock.
+ */
+export interface SharedConduct {
+  /** The pause that the login host's last answer asks for. */
+  readonly login: SharedPause | undefined;
+  /** Sites whose 401 no new token cured, by S… identifier: how long their refreshes pause; 0 is over, but not forgotten. */
+  readonly sites: ReadonlyMap<string, { readonly pauseMs: number; readonly remainingMs: number }>;
+  /** Refreshes of the last minute that a 401 forced, oldest first. */
+  readonly tries: readonly SharedTry[];
+}
+
+export interface SharedPause {
+  readonly kind: "refused" | "throttled" | "failing";
+  /** The login host's status, when it answered. */
+  readonly status: number | undefined;
+  /** Failures in a row up to this pause. */
+  readonly failures: number;
+  readonly remainingMs: number;
+}
+
+/** A refresh that a 401 forced. It counts as useless until the site that wanted it accepts the token. */
+export interface SharedTry {
+  /** The new token's `id`. */
+  readonly token: string;
+  readonly site: string;
+  /** The retry with the new token was refused too: no later success takes that back. */
+  readonly isUseless: boolean;
+  readonly ageMs: number;
+}
+
+/** One thing that a replica tells the others. */
+export type Note =
+  | { readonly kind: "login_paused"; readonly pause: SharedPause }
+  | { readonly kind: "tried"; readonly token: string; readonly site: string }
+  | { readonly kind: "cured"; readonly token: string; readonly site: string }
+  | {
+      readonly kind: "useless";
+      readonly token: string;
+      readonly site: string;
+      /** The site's pause from now on; 0 for none. */
+      readonly pauseMs: number;
+    };
+
+/** How long a forced refresh is remembered. */
+export const tryMemoryMs = 60_000;
+/** The newest ones are kept; far more than any limit allows. */
+export const longestTryList = 32;
+
+export const quietConduct: SharedConduct = { login: undefined, sites: new Map(), tries: [] };
