@@ -1,5 +1,6 @@
 // Who may import whom: the table of docs/architecture.md. Everything that is not allowed here is an error.
-const vocabulary = "^src/(errors|events|secret|clock|environment|bind|defect|http-date|parameter-rules|version)\\.ts$";
+const vocabulary =
+  "^src/(errors|events|secret|clock|environment|bind|defect|http-date|parameter-rules|redis-access|version)\\.ts$";
 
 /** A room may import itself, the vocabulary and what is listed. */
 const room = (name, path, allowed) => ({
@@ -18,9 +19,9 @@ const only = (packageName, folder) => ({
   to: { path: `^node_modules/${packageName}/` },
 });
 
-const adapters = ["memory", "node-http", "undici", "prometheus", "log", "status"];
-const packageOf = { undici: "undici", prometheus: "prom-client", log: "pino" };
-const ports = ["^src/journey/(messages|handle)\\.ts$", "^src/tokens/(store|lock|endpoint)\\.ts$"];
+const adapters = ["memory", "redis", "node-http", "undici", "prometheus", "log", "status"];
+const packageOf = { redis: "(ioredis|redlock)", undici: "undici", prometheus: "prom-client", log: "pino" };
+const ports = ["^src/journey/(messages|handle)\\.ts$", "^src/tokens/(store|lock|shared-conduct|endpoint)\\.ts$"];
 
 module.exports = {
   forbidden: [
@@ -98,6 +99,7 @@ module.exports = {
     only("undici", "adapters/undici"),
     only("prom-client", "adapters/prometheus"),
     only("pino", "adapters/log"),
+    only("(ioredis|redlock)", "adapters/redis"),
     only("commander", "cli"),
     only("(zod|yaml)", "config"),
     {

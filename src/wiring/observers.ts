@@ -8,6 +8,7 @@ import type { Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import type { Report } from "../events.ts";
 import { version } from "../version.ts";
+import { redisNodes } from "./cache.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 interface ObservedViews extends AdminViews {
@@ -25,7 +26,7 @@ export interface Observers {
 export function openObservers(config: Config, { clock, report: outside }: Surroundings): Observers {
   const environments = [...config.environments.values()];
   const metrics = createMetrics();
-  startAtZero(metrics, environments, ["memory"]);
+  startAtZero(metrics, environments, redisNodes(config));
   const count = createCounting(metrics, clock);
   const board = new StatusBoard(environments, clock);
   const readiness = new Readiness(config.readiness === "token" ? environments : []);

@@ -1,5 +1,3 @@
-import { createMemoryRefreshLock } from "../adapters/memory/refresh-lock.ts";
-import { createMemoryTokenStore } from "../adapters/memory/token-store.ts";
 import type { Config } from "../config/config.ts";
 import type { CredentialSet, Environment } from "../environment.ts";
 import type { Report } from "../events.ts";
@@ -11,6 +9,7 @@ import { cacheKey } from "../tokens/key.ts";
 import type { TokenSource } from "../tokens/source.ts";
 import { drawThresholds } from "../tokens/token.ts";
 import { Unauthorized } from "../tokens/unauthorized.ts";
+import { openCache } from "./cache.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** The token wing, furnished. */
@@ -26,10 +25,11 @@ export function openTokens(
   config: Config,
   postFormOf: (environment: Environment) => PostForm,
   report: Report,
-  { clock, random }: Surroundings,
+  surroundings: Surroundings,
 ): Tokens {
-  const store = createMemoryTokenStore(clock);
-  const lock = createMemoryRefreshLock();
+  const { clock, random } = surroundings;
+  const cache = openCache(config, report, surroundings);
+  const { store, lock } = cache;
   const thresholds = drawThresholds(random);
   const sources = new Map<string, CredentialsSource>();
 
@@ -39,9 +39,9 @@ export function openTokens(
     const key = cacheKey(`${environment.authUrl.origin}${environment.authUrl.path}`, set);
     const known = members.get(key);
     if (known !== undefined) return known;
-    const conduct = new Conduct(clock, random);
-    const parts = { environment: environment.name, set, key, store, lock, post, conduct, clock, random, report };
-    const member = { set, source: new CachedSource(parts, thresholds), unauthorized: new Unauthorized(clock) };
+    const towards = { conduct: new Conduct(clock, random), unauthorized: new Unauthorized(clock) };
+    const parts = { environment: environment.name, set, key, store, lock, post, ...towards, clock, random, report };
+    const member = { set, source: new CachedSource(parts, thresholds) };
     members.set(key, member);
     return member;
   };
@@ -61,6 +61,9 @@ export function openTokens(
     }
   }
 
+  cache.onReturn(() => {
+    for (const { source } of members.values()) source.rejoin();
+  });
   return {
     tokensOf(environment, owner) {
       const source = sources.get(keyOf(environment, owner));
@@ -72,6 +75,7 @@ export function openTokens(
     },
     close() {
       for (const source of sources.values()) source.close();
+      cache.close();
     },
   };
 }

@@ -40,6 +40,12 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["trace", `token looked up: ${event.result}`];
     case "refresh_lock_tried":
       return ["debug", `refresh lock: ${event.result}`];
+    case "redis_failed":
+      return [event.isFirst ? "warn" : "debug", `a Redis command failed: ${event.failure}`];
+    case "redis_down":
+      return ["warn", `Redis is away: ${event.failure}; every replica keeps its own tokens`];
+    case "redis_up":
+      return ["info", event.awayMs === undefined ? "Redis is there" : "Redis is back; tokens are shared again"];
     case "started":
       return ["info", "listening"];
     case "configuration_warned":

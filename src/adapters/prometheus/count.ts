@@ -63,6 +63,15 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
       case "refresh_lock_tried":
         metrics.refreshLock.inc({ result: event.result });
         return;
+      case "redis_failed":
+        metrics.redisErrors.inc({ node: event.node, kind: event.failure });
+        return;
+      case "redis_down":
+        metrics.redisUp.set({ node: event.node }, 0);
+        return;
+      case "redis_up":
+        metrics.redisUp.set({ node: event.node }, 1);
+        return;
       case "started":
         metrics.configInfo.set({ hash: event.configHash }, 1);
         metrics.buildInfo.set({ version: event.version, node: process.version }, 1);

@@ -100,6 +100,8 @@ export function createMetrics() {
       "Refreshes after a 401 that were not made, by reason.",
       ["environment", "credential", "reason"],
     ),
+    redisUp: gauge("countersign_redis_up", "1 while Redis answers; node is cache, or lock-2, lock-3, ….", ["node"]),
+    redisErrors: counter("countersign_redis_errors_total", "Redis commands that failed, by kind.", ["node", "kind"]),
     clockSkew: gauge("countersign_clock_skew_seconds", "Our clock minus the service's, by its last Date.", [
       "environment",
     ]),

@@ -1,14 +1,26 @@
 import type { Environment } from "../../environment.ts";
 import { failureCodes, failures } from "../../errors.ts";
-import { cacheResults, lockResults, retryResults, suppressionReasons, tokenResults } from "../../events.ts";
+import {
+  cacheResults,
+  cacheTiers,
+  lockResults,
+  redisFailures,
+  retryResults,
+  suppressionReasons,
+  tokenResults,
+} from "../../events.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
  * Makes every series that the configuration can lead to, so that a first failure is an increase and not a new series,
  * which `rate()` and `increase()` do not see.
- * @param tiers the token cache's tiers in use
+ * @param redisNodes the Redis servers in use, as in RedisEvent; none with the memory cache
  */
-export function startAtZero(metrics: Metrics, environments: Iterable<Environment>, tiers: readonly string[]): void {
+export function startAtZero(
+  metrics: Metrics,
+  environments: Iterable<Environment>,
+  redisNodes: readonly string[],
+): void {
   for (const environment of environments) {
     startEnvironment(metrics, environment);
     for (const site of environment.sites.values()) startSite(metrics, environment.name, site.identifier, site.auth);
@@ -16,9 +28,14 @@ export function startAtZero(metrics: Metrics, environments: Iterable<Environment
     startRequests(metrics, environment);
     startCredentials(metrics, environment);
   }
+  const tiers = redisNodes.length === 0 ? ["memory"] : cacheTiers;
   for (const tier of tiers) for (const result of cacheResults) metrics.tokenCache.inc({ tier, result }, 0);
   for (const result of ["applied", "refused"]) metrics.configReloads.inc({ result }, 0);
   for (const result of lockResults) metrics.refreshLock.inc({ result }, 0);
+  for (const node of redisNodes) {
+    metrics.redisUp.set({ node }, 0);
+    for (const kind of redisFailures) metrics.redisErrors.inc({ node, kind }, 0);
+  }
 }
 
 function startEnvironment(metrics: Metrics, { name: environment, operations }: Environment): void {

@@ -37,6 +37,8 @@ export class StatusBoard {
   readonly #unknown: UnknownFailure[] = [];
   readonly #answered = { service: 0, countersign: 0 };
   readonly #failures = new Map<string, number>();
+  /** By node; bounded by the configured ones. */
+  readonly #redis = new Map<string, { isUp: boolean; since: string; failure?: string }>();
 
   constructor(environments: Iterable<Environment>, clock: Clock) {
     this.#clock = clock;
@@ -75,6 +77,12 @@ export class StatusBoard {
       case "token_requested":
         this.#noteTokenRequest(event);
         return;
+      case "redis_down":
+        this.#redis.set(event.node, { isUp: false, since: this.#at(0), failure: event.failure });
+        return;
+      case "redis_up":
+        this.#redis.set(event.node, { isUp: true, since: this.#at(0) });
+        return;
       case "credential_switched":
         this.#update({ ...event, credential: event.from }, { isActive: false });
         this.#update({ ...event, credential: event.to }, { isActive: true });
@@ -89,6 +97,7 @@ export class StatusBoard {
     return {
       requests: { answeredBy: this.#answered, failures: Object.fromEntries(this.#failures) },
       credentials: [...this.#credentials.values()],
+      ...(this.#redis.size === 0 ? {} : { redis: Object.fromEntries(this.#redis) }),
       unknownOutcomes: this.#unknown.toReversed(),
     };
   }

@@ -1,0 +1,107 @@
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
+import type { Tls } from "../../environment.ts";
+import type { HostPort, RedisAccess, RedisNode } from "../../redis-access.ts";
+
+export type RedisClient = Redis | Cluster;
+
+/** The constructors insist on a reply mapping that is absent rather than undefined. */
+type Options = Omit<RedisOptions, "replyMapping">;
+
+/** One command; with the defaults of ioredis a hung Redis gave no answer for 15 s. */
+export const commandTimeoutMs = 100;
+const connectTimeoutMs = 500;
+const longestReconnectMs = 2_000;
+
+const reconnect = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 10), longestReconnectMs);
+
+/** Nothing waits in a queue and nothing is sent twice: a command is answered in time, or it has failed. */
+const bounded: Options = {
+  lazyConnect: true,
+  commandTimeout: commandTimeoutMs,
+  connectTimeout: connectTimeoutMs,
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxLoadingRetryTime: 1_000,
+  // CLIENT is not among the commands that the ACL user needs.
+  disableClientInfo: true,
+};
+
+/** A client for the place where replicas share tokens. It does not connect yet. */
+export function createCacheClient(access: RedisAccess): RedisClient {
+  const { place, tls } = access;
+  switch (place.kind) {
+    case "standalone":
+      return createNodeClient(place.node, access);
+    case "sentinel":
+      return new Redis({
+        ...bounded,
+        ...login(access),
+        retryStrategy: reconnect,
+        sentinels: place.nodes.map(({ host, port }) => ({ host, port })),
+        name: place.master,
+        role: "master",
+        sentinelRetryStrategy: reconnect,
+        sentinelCommandTimeout: connectTimeoutMs,
+        ...(place.password === undefined ? {} : { sentinelPassword: place.password.reveal() }),
+        ...(tls === undefined
+          ? {}
+          : { tls: tlsOptions(tls), sentinelTLS: tlsOptions(tls), enableTLSForSentinelMode: true }),
+      });
+    case "cluster":
+      return createClusterClient(place.nodes, access);
+  }
+}
+
+/** A client for one server. */
+export function createNodeClient(node: RedisNode, access: RedisAccess): Redis {
+  const own = { ...bounded, ...login(access), retryStrategy: reconnect, db: node.db };
+  if (node.kind === "unix") return new Redis({ ...own, path: node.path });
+  const { host, port } = node;
+  return new Redis({
+    ...own,
+    host,
+    port,
+    ...(node.tls ? { tls: { ...tlsOptions(access.tls), ...serverName(host) } } : {}),
+  });
+}
+
+function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): Cluster {
+  const { tls } = access;
+  const options: Omit<ClusterOptions, "redisOptions"> = {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: reconnect,
+    slotsRefreshTimeout: connectTimeoutMs,
+    // A command's time is short: it follows one redirection and waits for nothing.
+    maxRedirections: 2,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    retryDelayOnTryAgain: 0,
+    // Certificates name hosts, so host names are kept as they are.
+    ...(tls === undefined ? {} : { dnsLookup: (host, done) => done(null, host) }),
+  };
+  const redisOptions = { ...bounded, ...login(access), ...(tls === undefined ? {} : { tls: tlsOptions(tls) }) };
+  return new Cluster([...nodes], { ...options, redisOptions });
+}
+
+function login({ username, password }: RedisAccess): Options {
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password: password.reveal() }),
+  };
+}
+
+function tlsOptions(tls: Tls | undefined): NonNullable<RedisOptions["tls"]> {
+  return {
+    minVersion: "TLSv1.2",
+    ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls?.cert === undefined ? {} : { cert: tls.cert }),
+    ...(tls?.key === undefined ? {} : { key: tls.key.reveal() }),
+  };
+}
+
+/** SNI is for names: an address there is an error (RFC 6066 section 3). */
+function serverName(host: string): { servername?: string } {
+  return /^[\d.]+$|:/.test(host) ? {} : { servername: host };
+}

@@ -1,0 +1,149 @@
+import type { Cancel, Clock } from "../../clock.ts";
+import type { RedisFailureKind, Report } from "../../events.ts";
+import type { RedisClient } from "./client.ts";
+import { isHopeless, kindOf, RedisFailure } from "./failure.ts";
+
+export interface ConnectionParts {
+  readonly client: RedisClient;
+  /** As in RedisEvent. */
+  readonly node: string;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly report: Report;
+}
+
+/** One task, even one that sends its script a second time. */
+const taskTimeoutMs = 300;
+/** The longest that the first task waits for the connection. */
+const firstConnectMs = 1_000;
+const probeEveryMs = 1_000;
+/** A connection that swallows so many probes in a row is replaced: the network may have lost it silently. */
+const lostAfterProbes = 3;
+/** A read-only server was a master once: another connection may find the new one. */
+const reconnectEveryMs = 30_000;
+
+/**
+ * A connection with a breaker. A task is answered in time or fails with a RedisFailure; after a hopeless one every task
+ * fails at once, until a probe in the background has been answered.
+ */
+export class RedisConnection {
+  readonly #parts: ConnectionParts;
+  readonly #first: Promise<void>;
+  readonly #returnListeners: (() => void)[] = [];
+  readonly #failures = new Set<RedisFailureKind>();
+  #state: "connecting" | "up" | "down" | "closed" = "connecting";
+  #downSinceMs = 0;
+  /** The key of the last task that failed. */
+  #probedKey = "countersign:probe";
+  #lostProbes = 0;
+  #reconnectedAtMs = Number.NEGATIVE_INFINITY;
+  #cancelProbe: Cancel = () => {};
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+    const { client } = parts;
+    client.on("ready", () => this.#rise());
+    client.on("close", () => this.#fall("connection"));
+    // The reason comes with `close` or with the command; a foreign error object is not for the log.
+    client.on("error", () => {});
+    this.#first = this.#within(client.connect(), firstConnectMs).then(
+      () => this.#rise(),
+      (error) => this.#fall(kindOf(error)),
+    );
+  }
+
+  /** Calls the listener whenever Redis is back after it was away. */
+  onReturn(listener: () => void): void {
+    this.#returnListeners.push(listener);
+  }
+
+  /**
+   * Runs commands on a key: in a Cluster, one node may be down while others are not.
+   * @throws RedisFailure, and nothing else
+   */
+  async run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
+    if (this.#state === "connecting") await this.#first;
+    if (this.#state === "down" || this.#state === "closed") throw new RedisFailure("connection");
+    try {
+      const value = await this.#within(task(this.#parts.client), taskTimeoutMs);
+      this.#failures.clear();
+      return value;
+    } catch (error) {
+      this.#probedKey = key;
+      throw this.#note(kindOf(error));
+    }
+  }
+
+  close(): void {
+    this.#state = "closed";
+    this.#cancelProbe();
+    this.#parts.client.disconnect();
+  }
+
+  #note(kind: RedisFailureKind): RedisFailure {
+    const { node, report } = this.#parts;
+    report({ kind: "redis_failed", node, failure: kind, isFirst: !this.#failures.has(kind) });
+    this.#failures.add(kind);
+    if (isHopeless(kind)) this.#fall(kind);
+    if (kind === "readonly") this.#lookForMaster();
+    return new RedisFailure(kind);
+  }
+
+  #lookForMaster(): void {
+    const now = this.#parts.clock.nowMs();
+    if (now < this.#reconnectedAtMs + reconnectEveryMs) return;
+    this.#reconnectedAtMs = now;
+    this.#fall("readonly");
+    this.#parts.client.disconnect(true);
+  }
+
+  #rise(): void {
+    if (this.#state === "up" || this.#state === "closed") return;
+    const { clock, node, report } = this.#parts;
+    const wasDown = this.#state === "down";
+    this.#state = "up";
+    this.#lostProbes = 0;
+    this.#failures.clear();
+    this.#cancelProbe();
+    report({ kind: "redis_up", node, awayMs: wasDown ? clock.nowMs() - this.#downSinceMs : undefined });
+    if (wasDown) for (const listener of this.#returnListeners) listener();
+  }
+
+  #fall(failure: RedisFailureKind): void {
+    if (this.#state === "down" || this.#state === "closed") return;
+    const { clock, node, report } = this.#parts;
+    this.#state = "down";
+    this.#downSinceMs = clock.nowMs();
+    report({ kind: "redis_down", node, failure });
+    this.#probeLater();
+  }
+
+  #probeLater(): void {
+    const { clock, random } = this.#parts;
+    this.#cancelProbe();
+    this.#cancelProbe = clock.after(probeEveryMs * (0.75 + 0.5 * random()), () => void this.#probe());
+  }
+
+  /** While the client reconnects by itself, its `ready` is the answer to wait for. */
+  async #probe(): Promise<void> {
+    const { client } = this.#parts;
+    if (client.status === "ready") {
+      const isAnswered = await this.#within(client.get(this.#probedKey), taskTimeoutMs).then(
+        () => true,
+        (error) => !isHopeless(kindOf(error)),
+      );
+      if (isAnswered) return this.#rise();
+      this.#lostProbes += 1;
+      if (this.#lostProbes % lostAfterProbes === 0) client.disconnect(true);
+    }
+    if (this.#state === "down") this.#probeLater();
+  }
+
+  #within<Value>(promise: Promise<Value>, delayMs: number): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#parts.clock.after(delayMs, () => reject(new RedisFailure("timeout")));
+      promise.then(resolve, reject).finally(cancel);
+    });
+  }
+}

@@ -1,0 +1,47 @@
+import { type RedisFailureKind, redisFailures } from "../../events.ts";
+
+/**
+ * A Redis command that failed, by kind alone: a foreign error object carries the command's arguments, and so the token.
+ */
+export class RedisFailure extends Error {
+  readonly kind: RedisFailureKind;
+
+  constructor(kind: RedisFailureKind) {
+    super(`Redis: ${kind}`);
+    this.kind = kind;
+  }
+}
+
+/** Kinds that leave nothing to hope for from the next command: Redis is left alone until a probe succeeds. */
+const hopeless: ReadonlySet<RedisFailureKind> = new Set([
+  "timeout",
+  "connection",
+  "loading",
+  "noauth",
+  "clusterdown",
+  "masterdown",
+  "busy",
+]);
+
+export function isHopeless(kind: RedisFailureKind): boolean {
+  return hopeless.has(kind);
+}
+
+const code =
+  /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|BUSY)\b/;
+const lacksPermission = /^ERR The user executing the script can't/;
+const noConnection =
+  /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels/i;
+
+/** Sorts what ioredis throws. */
+export function kindOf(error: unknown): RedisFailureKind {
+  if (error instanceof RedisFailure) return error.kind;
+  if (!(error instanceof Error)) return "other";
+  const { message } = error;
+  if (message === "Command timed out") return "timeout";
+  const found = error.name === "ReplyError" ? code.exec(message)?.[1] : undefined;
+  if (found === "WRONGPASS") return "noauth";
+  if (found !== undefined) return redisFailures.find((kind) => kind === found.toLowerCase()) ?? "other";
+  if (error.name === "ReplyError") return lacksPermission.test(message) ? "noperm" : "other";
+  return noConnection.test(`${error.name} ${message}`) ? "connection" : "other";
+}

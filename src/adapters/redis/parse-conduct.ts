@@ -1,0 +1,69 @@
+import { longestTryList, quietConduct, type SharedConduct, type SharedPause } from "../../tokens/shared-conduct.ts";
+
+type Fields = Record<string, unknown>;
+
+/** No login host is believed for longer (spec 8, Retry-After). */
+const longestPauseMs = 86_400_000;
+const longestSitePauseMs = 900_000;
+const longestDocumentChars = 65_536;
+
+/**
+ * Reads the shared conduct document (see conduct.lua.ts), strictly and within bounds; what is damaged says nothing.
+ * @param nowMs Redis's clock
+ */
+export function parseConduct(text: string | null, nowMs: number): SharedConduct {
+  const document = text === null || text.length > longestDocumentChars ? undefined : parseObject(text);
+  if (document === undefined) return quietConduct;
+  return {
+    login: parseLogin(document["login"], nowMs),
+    sites: new Map(
+      entriesOf(document["sites"]).flatMap(([site, { pauseMs, untilMs }]) => {
+        if (!isAmount(pauseMs) || !isAmount(untilMs) || pauseMs > longestSitePauseMs) return [];
+        return [[site, { pauseMs, remainingMs: clamp(untilMs - nowMs, longestSitePauseMs) }]];
+      }),
+    ),
+    tries: entriesOf(document["tries"])
+      .flatMap(([name, { useless, atMs }]) => {
+        const [token, site] = name.split(" ");
+        if (!token || !site || typeof useless !== "boolean" || !isAmount(atMs)) return [];
+        return [{ token, site, isUseless: useless, ageMs: Math.max(0, nowMs - atMs) }];
+      })
+      .sort((one, other) => other.ageMs - one.ageMs)
+      .slice(-longestTryList),
+  };
+}
+
+function parseLogin(value: unknown, nowMs: number): SharedPause | undefined {
+  if (!isObject(value)) return undefined;
+  const { kind, status, failures, untilMs } = value;
+  if (kind !== "refused" && kind !== "throttled" && kind !== "failing") return undefined;
+  if (!isAmount(failures) || !isAmount(untilMs) || untilMs <= nowMs) return undefined;
+  const isStatus = typeof status === "number" && status >= 100 && status <= 599;
+  const remainingMs = clamp(untilMs - nowMs, longestPauseMs);
+  return { kind, status: isStatus ? status : undefined, failures: Math.min(failures, 64), remainingMs };
+}
+
+function parseObject(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function entriesOf(value: unknown): [string, Fields][] {
+  return isObject(value) ? Object.entries(value).filter((entry): entry is [string, Fields] => isObject(entry[1])) : [];
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+function clamp(ms: number, longestMs: number): number {
+  return Math.min(Math.max(0, ms), longestMs);
+}

@@ -1,0 +1,29 @@
+/** redlock 5.0.0-beta.2 hides its types from "nodenext"; these are the parts in use. */
+declare module "redlock" {
+  /** The two commands that it sends. */
+  export interface RedlockClient {
+    evalsha(hash: string, numberOfKeys: number, args: (string | number)[]): Promise<unknown>;
+    eval(script: string, numberOfKeys: number, args: (string | number)[]): Promise<unknown>;
+  }
+
+  export interface Votes {
+    readonly quorumSize: number;
+    readonly votesFor: ReadonlySet<RedlockClient>;
+    readonly votesAgainst: ReadonlyMap<RedlockClient, Error>;
+  }
+
+  export class ResourceLockedError extends Error {}
+  export class ExecutionError extends Error {
+    readonly attempts: readonly Promise<Votes>[];
+  }
+
+  export class Lock {
+    release(): Promise<unknown>;
+    extend(durationMs: number): Promise<Lock>;
+  }
+
+  export default class Redlock {
+    constructor(clients: Iterable<RedlockClient>, settings: { readonly retryCount: number });
+    acquire(resources: string[], durationMs: number): Promise<Lock>;
+  }
+}

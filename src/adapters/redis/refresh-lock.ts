@@ -1,0 +1,89 @@
+import Redlock, { ExecutionError, type Lock, type RedlockClient, ResourceLockedError } from "redlock";
+import type { Cancel, Clock } from "../../clock.ts";
+import type { Lease, RefreshLock } from "../../tokens/lock.ts";
+import type { RedisConnection } from "./connection.ts";
+import { kindOf } from "./failure.ts";
+import { redisKeys } from "./keys.ts";
+
+/** A holder that dies keeps the others waiting for this long at most. */
+const leaseMs = 4_000;
+const renewEveryMs = 1_300;
+/** No refresh takes longer: four retries of 15 s each. A holder that hangs beyond it loses the lock. */
+const longestHoldMs = 90_000;
+
+/**
+ * A Redlock over one server or a majority of several independent ones, tried once. Redlock's own retries, waits and
+ * `using()` are not used: with its defaults a dead server held callers for two minutes, and a contended `acquire` may
+ * return a lock that has already run out.
+ */
+export function createRedisRefreshLock(connections: readonly RedisConnection[], clock: Clock): RefreshLock {
+  const redlock = new Redlock(connections.map(toRedlockClient), { retryCount: 0 });
+  return {
+    async tryAcquire(key) {
+      const triedAtMs = clock.nowMs();
+      const lock = await redlock.acquire([redisKeys(key).lock], leaseMs).catch(explainRefusal);
+      if (typeof lock === "string") return lock;
+      const lease = hold(lock, clock);
+      if (clock.nowMs() - triedAtMs < leaseMs / 2) return lease;
+      await lease.release();
+      return "held";
+    },
+  };
+}
+
+/** Renews the lock until it is released. A renewal that fails is not repeated: the lock may be another's by then. */
+function hold(acquired: Lock, clock: Clock): Lease {
+  const heldSinceMs = clock.nowMs();
+  let lock = acquired;
+  let renewing: Promise<void> = Promise.resolve();
+  let cancel: Cancel = () => {};
+  const renew = async () => {
+    if (clock.nowMs() - heldSinceMs >= longestHoldMs) return;
+    const renewed = await lock.extend(leaseMs).catch(() => undefined);
+    if (renewed === undefined) return;
+    lock = renewed;
+    renewLater();
+  };
+  const renewLater = () => {
+    cancel = clock.after(renewEveryMs, () => {
+      renewing = renew();
+    });
+  };
+  renewLater();
+  return {
+    async release() {
+      await renewing;
+      cancel();
+      // Whatever goes wrong here, the lock ends by itself.
+      await lock.release().catch(() => {});
+    },
+  };
+}
+
+/** A majority of answers, not all for us, means that somebody has it; without a majority nobody can know. */
+async function explainRefusal(error: unknown): Promise<"held" | "unavailable"> {
+  const votes = error instanceof ExecutionError ? await error.attempts[0] : undefined;
+  if (votes === undefined) return "unavailable";
+  const locked = [...votes.votesAgainst.values()].filter((reason) => reason instanceof ResourceLockedError).length;
+  return locked > 0 && locked + votes.votesFor.size >= votes.quorumSize ? "held" : "unavailable";
+}
+
+/** Redlock sends the text of a script when it reads NOSCRIPT, which is no failure. */
+function toRedlockClient(connection: RedisConnection): RedlockClient {
+  return {
+    async evalsha(hash, numberOfKeys, args) {
+      const reply = await connection.run(String(args[0]), (client) =>
+        client.evalsha(hash, numberOfKeys, ...args).catch((error) => {
+          if (kindOf(error) !== "noscript") throw error;
+          return noScript;
+        }),
+      );
+      if (reply === noScript) throw noScript;
+      return reply;
+    },
+    eval: (text, numberOfKeys, args) =>
+      connection.run(String(args[0]), (client) => client.eval(text, numberOfKeys, ...args)),
+  };
+}
+
+const noScript = new Error("NOSCRIPT");

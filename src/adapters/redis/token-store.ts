@@ -1,0 +1,84 @@
+import type { Report } from "../../events.ts";
+import { quietConduct } from "../../tokens/shared-conduct.ts";
+import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../tokens/store.ts";
+import type { RedisConnection } from "./connection.ts";
+import { redisKeys } from "./keys.ts";
+import { noteLua } from "./note.lua.ts";
+import { parseConduct } from "./parse-conduct.ts";
+import { readLua } from "./read.lua.ts";
+import { saveLua } from "./save.lua.ts";
+import { runScript, script } from "./script.ts";
+import { open, type SealKeys, seal } from "./seal.ts";
+
+const readScript = script(readLua);
+const saveScript = script(saveLua);
+const noteScript = script(noteLua);
+
+/** `1:<issued at>:<sealed token>`; see save.lua.ts. */
+const valueForm = /^1:\d{1,15}:([A-Za-z0-9_-]+)$/;
+
+/**
+ * The shared store. A failing Redis reads as an empty one; what cannot be opened is a miss, counted, and overwritten by
+ * the next save.
+ */
+export function createRedisTokenStore(connection: RedisConnection, keys: SealKeys, report: Report): TokenStore {
+  const count = (result: "hit" | "miss" | "unreadable" | "error") =>
+    report({ kind: "token_cache_read", tier: "redis", result });
+
+  /** A value with its remaining life; undefined when it is not a token of ours, sealed for this name, with an end. */
+  const openValue = (name: string, value: unknown, remainingMs: unknown): StoredToken | undefined => {
+    const [, sealed] = typeof value === "string" ? (valueForm.exec(value) ?? []) : [];
+    const token = sealed === undefined ? undefined : open(keys, name, sealed);
+    if (token === undefined || typeof remainingMs !== "number" || remainingMs <= 0) return undefined;
+    return { ...token, remainingMs: Math.min(remainingMs, token.lifetimeMs) };
+  };
+
+  const saveOver = async (key: string, token: IssuedToken, ageMs: number, damaged: string): Promise<StoredToken> => {
+    const own = { ...token, remainingMs: token.lifetimeMs - ageMs };
+    const names = redisKeys(key);
+    const args = [seal(keys, names.token, token), token.lifetimeMs, ageMs, damaged];
+    const reply = await connection.run(names.token, (client) =>
+      runScript(client, saveScript, [names.token, names.conduct], args),
+    );
+    const [value, remainingMs] = Array.isArray(reply) ? reply : [];
+    const inForce = openValue(names.token, value, remainingMs);
+    if (inForce !== undefined) return inForce;
+    if (typeof value !== "string" || damaged !== "") return own;
+    count("unreadable");
+    return saveOver(key, token, ageMs, value);
+  };
+
+  return {
+    async read(key): Promise<Shared> {
+      const names = redisKeys(key);
+      try {
+        const reply = await connection.run(names.token, (client) =>
+          runScript(client, readScript, [names.token, names.conduct]),
+        );
+        const [value, remainingMs, conduct, nowMs] = Array.isArray(reply) ? reply : [];
+        const token = openValue(names.token, value, remainingMs);
+        count(token !== undefined ? "hit" : typeof value === "string" ? "unreadable" : "miss");
+        const isThere = typeof conduct === "string" && typeof nowMs === "number";
+        return { token, conduct: isThere ? parseConduct(conduct, nowMs) : quietConduct };
+      } catch {
+        count("error");
+        return { token: undefined, conduct: undefined };
+      }
+    },
+
+    async save(key, { secret, lifetimeMs }, age) {
+      const token = { secret, lifetimeMs };
+      const ageMs = Math.ceil(age);
+      const own = { ...token, remainingMs: lifetimeMs - ageMs };
+      if (own.remainingMs <= 0) return own;
+      // The connection has counted what went wrong, and the caller keeps its token.
+      return saveOver(key, token, ageMs, "").catch(() => own);
+    },
+
+    async note(key, note) {
+      const { conduct } = redisKeys(key);
+      const text = JSON.stringify(note);
+      await connection.run(conduct, (client) => runScript(client, noteScript, [conduct], [text])).catch(() => {});
+    },
+  };
+}
