@@ -1,9 +1,10 @@
 import type { Cancel } from "../clock.ts";
 import { describeDefect } from "../defect.ts";
 import type { Pause } from "./conduct.ts";
+import { KeepAlive } from "./keep-alive.ts";
 import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh, toToken } from "./refresh.ts";
 import type { Note } from "./shared-conduct.ts";
-import { dueAtMs, expiredAtMs, isNewer, standing, type Thresholds, type Token } from "./token.ts";
+import { isNewer, standing, type Thresholds, type Token } from "./token.ts";
 import { within } from "./within.ts";
 
 /** A token, the pause in its way, or `late` when it did not come in time. */
@@ -23,16 +24,22 @@ export class CachedSource {
   #flight: Promise<Refreshed> | undefined;
   /** The newest token that the service has answered 401 to. */
   #refused: Token | undefined;
-  #usedAtMs = Number.NEGATIVE_INFINITY;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** Until then another process is left to refresh the token that is due. */
   #restUntilMs = 0;
-  #cancelTimer: Cancel = () => {};
+  readonly #keepAlive: KeepAlive;
   #cancelRejoin: Cancel = () => {};
 
   constructor(parts: RefreshParts, thresholds: Thresholds) {
     this.#parts = parts;
     this.#thresholds = thresholds;
+    this.#keepAlive = new KeepAlive(parts.clock, thresholds, {
+      refresh: () => {
+        this.warm("due");
+        return this.#flight === undefined ? (this.pause?.untilMs ?? Number.POSITIVE_INFINITY) : undefined;
+      },
+      lapse: () => this.#lapse(),
+    });
   }
 
   /** The pause in force towards the login host, if any. */
@@ -149,15 +156,15 @@ export class CachedSource {
 
   /** A token goes out with a request: that is what keeps it alive. */
   #attach(token: Token): Token {
-    const { clock, environment, set, report } = this.#parts;
-    this.#usedAtMs = clock.nowMs();
+    const { environment, set, report } = this.#parts;
+    this.#keepAlive.noteUse();
     report({ kind: "token_used", environment, credential: set.label });
     return token;
   }
 
   /** Stops the timers; a running flight ends by itself. */
   close(): void {
-    this.#cancelTimer();
+    this.#keepAlive.stop();
     this.#cancelRejoin();
   }
 
@@ -210,30 +217,14 @@ export class CachedSource {
     return token;
   }
 
-  /**
-   * One timer a set: first for the moment the token is due, then for further tries, last for its end.
-   * @param notBeforeMs the end of a pause
-   */
-  #schedule(notBeforeMs = 0): void {
-    this.#cancelTimer();
-    const token = this.#token;
-    if (token === undefined) return;
-    const { clock } = this.#parts;
-    const endMs = expiredAtMs(token, this.#thresholds);
-    const wakeAtMs = Math.min(Math.max(notBeforeMs, dueAtMs(token, this.#thresholds)), endMs);
-    this.#cancelTimer = clock.after(wakeAtMs - clock.nowMs(), () => this.#wake(token, endMs));
+  /** Rings no more for a token that is not there. */
+  #schedule(notBeforeMs?: number): void {
+    if (this.#token !== undefined) this.#keepAlive.schedule(this.#token, notBeforeMs);
   }
 
-  /** A token in use is kept alive; an idle one lapses. */
-  #wake(token: Token, endMs: number): void {
-    const { clock, environment, set, report } = this.#parts;
-    const now = clock.nowMs();
-    if (now >= endMs) {
-      this.#token = undefined;
-      report({ kind: "token_lapsed", environment, credential: set.label });
-      return;
-    }
-    if (this.#usedAtMs >= now - token.lifetimeMs) this.warm("due");
-    if (this.#flight === undefined) this.#schedule(this.pause?.untilMs ?? endMs);
+  #lapse(): void {
+    const { environment, set, report } = this.#parts;
+    this.#token = undefined;
+    report({ kind: "token_lapsed", environment, credential: set.label });
   }
 }

@@ -81,10 +81,15 @@ export class RedisConnection {
     this.#parts.client.disconnect();
   }
 
-  #note(kind: RedisFailureKind): RedisFailure {
+  /** Counts a failure that came inside a reply. */
+  count(kind: RedisFailureKind): void {
     const { node, report } = this.#parts;
     report({ kind: "redis_failed", node, failure: kind, isFirst: !this.#failures.has(kind) });
     this.#failures.add(kind);
+  }
+
+  #note(kind: RedisFailureKind): RedisFailure {
+    this.count(kind);
     if (isHopeless(kind)) this.#fall(kind);
     if (kind === "readonly") this.#lookForMaster();
     return new RedisFailure(kind);

@@ -11,8 +11,8 @@ const longestDocumentChars = 65_536;
  * Reads the shared conduct document (see conduct.lua.ts), strictly and within bounds; what is damaged says nothing.
  * @param nowMs Redis's clock
  */
-export function parseConduct(text: string | null, nowMs: number): SharedConduct {
-  const document = text === null || text.length > longestDocumentChars ? undefined : parseObject(text);
+export function parseConduct(text: string, nowMs: number): SharedConduct {
+  const document = text.length > longestDocumentChars ? undefined : parseObject(text);
   if (document === undefined) return quietConduct;
   return {
     login: parseLogin(document["login"], nowMs),

@@ -2,6 +2,7 @@ import type { Report } from "../../events.ts";
 import { quietConduct } from "../../tokens/shared-conduct.ts";
 import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../tokens/store.ts";
 import type { RedisConnection } from "./connection.ts";
+import { kindOf } from "./failure.ts";
 import { redisKeys } from "./keys.ts";
 import { noteLua } from "./note.lua.ts";
 import { parseConduct } from "./parse-conduct.ts";
@@ -56,8 +57,9 @@ export function createRedisTokenStore(connection: RedisConnection, keys: SealKey
           runScript(client, readScript, [names.token, names.conduct]),
         );
         const [value, remainingMs, conduct, nowMs] = Array.isArray(reply) ? reply : [];
+        for (const part of [value, conduct]) if (part instanceof Error) connection.count(kindOf(part));
         const token = openValue(names.token, value, remainingMs);
-        count(token !== undefined ? "hit" : typeof value === "string" ? "unreadable" : "miss");
+        count(token !== undefined ? "hit" : value === null ? "miss" : "unreadable");
         const isThere = typeof conduct === "string" && typeof nowMs === "number";
         return { token, conduct: isThere ? parseConduct(conduct, nowMs) : quietConduct };
       } catch {

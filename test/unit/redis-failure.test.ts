@@ -1,0 +1,55 @@
+/** Row 27: each failure is counted by its kind; the texts are those of Redis 6 and 7 and of ioredis. */
+import { expect, it } from "vitest";
+import { isHopeless, kindOf, RedisFailure } from "../../src/adapters/redis/failure.ts";
+
+const reply = (message: string) => Object.assign(new Error(message), { name: "ReplyError" });
+
+it.each([
+  ["READONLY You can't write against a read only replica.", "readonly"],
+  [
+    "ERR Error running script (call to f_1): @user_script:7: -READONLY You can't write against a read only replica.",
+    "readonly",
+  ],
+  ["OOM command not allowed when used memory > 'maxmemory'. script: d4, on @user_script:1.", "oom"],
+  ["LOADING Redis is loading the dataset in memory", "loading"],
+  ["NOAUTH Authentication required.", "noauth"],
+  ["WRONGPASS invalid username-password pair or user is disabled.", "noauth"],
+  ["NOPERM this user has no permissions to run the 'evalsha' command", "noperm"],
+  ["ERR The user executing the script can't run this command or subcommand script: bd, on @user_script:1.", "noperm"],
+  ["WRONGTYPE Operation against a key holding the wrong kind of value", "wrongtype"],
+  ["NOSCRIPT No matching script. Please use EVAL.", "noscript"],
+  ["CLUSTERDOWN The cluster is down", "clusterdown"],
+  ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "masterdown"],
+  ["BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "busy"],
+  ["ERR something that nobody has seen", "other"],
+])("%s", (message, kind) => {
+  expect(kindOf(reply(message))).toBe(kind);
+});
+
+it.each([
+  [new Error("Command timed out"), "timeout"],
+  [new Error("Connection is closed."), "connection"],
+  [new Error("Stream isn't writeable and enableOfflineQueue options is false"), "connection"],
+  [Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" }), "connection"],
+  [new Error("Reached the max retries per request limit (which is 0). Refer to …"), "connection"],
+  [new Error("All sentinels are unreachable and retry is disabled."), "connection"],
+  [new RedisFailure("oom"), "oom"],
+  [new TypeError("a defect"), "other"],
+  ["not an error", "other"],
+])("%s is %s", (error, kind) => {
+  expect(kindOf(error)).toBe(kind);
+});
+
+it("leaves Redis alone when the next command would fare no better, and only then", () => {
+  expect(["timeout", "connection", "loading", "noauth"].map((kind) => isHopeless(kind as "timeout"))).toEqual(
+    Array(4).fill(true),
+  );
+  expect(["readonly", "oom", "wrongtype", "noscript", "noperm"].map((kind) => isHopeless(kind as "oom"))).toEqual(
+    Array(5).fill(false),
+  );
+});
+
+it("tells nothing of the command, which carries the token", () => {
+  const failure = new RedisFailure(kindOf(Object.assign(reply("OOM …"), { command: { args: ["canary-token"] } })));
+  expect(JSON.stringify({ ...failure, message: failure.message, stack: failure.stack })).not.toContain("canary");
+});
