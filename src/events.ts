@@ -177,6 +177,7 @@ export type TokenEvent =
 export const redisFailures = [
   "timeout",
   "connection",
+  "tls",
   "readonly",
   "oom",
   "loading",

@@ -31,6 +31,8 @@ it.each([
   [new Error("Connection is closed."), "connection"],
   [new Error("Stream isn't writeable and enableOfflineQueue options is false"), "connection"],
   [Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" }), "connection"],
+  [Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }), "tls"],
+  [Object.assign(new Error("wrong name"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" }), "tls"],
   [new Error("Reached the max retries per request limit (which is 0). Refer to …"), "connection"],
   [new Error("All sentinels are unreachable and retry is disabled."), "connection"],
   [new RedisFailure("oom"), "oom"],

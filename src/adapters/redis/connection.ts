@@ -33,6 +33,8 @@ export class RedisConnection {
   readonly #returnListeners: (() => void)[] = [];
   readonly #failures = new Set<RedisFailureKind>();
   #state: "connecting" | "up" | "down" | "closed" = "connecting";
+  /** Why the client could not connect; the event of its closing does not say. */
+  #cause: RedisFailureKind = "connection";
   #downSinceMs = 0;
   /** The key of the last task that failed. */
   #probedKey = "countersign:probe";
@@ -44,12 +46,13 @@ export class RedisConnection {
     this.#parts = parts;
     const { client } = parts;
     client.on("ready", () => this.#rise());
-    client.on("close", () => this.#fall("connection"));
-    // The reason comes with `close` or with the command; a foreign error object is not for the log.
-    client.on("error", () => {});
+    client.on("error", (error) => {
+      this.#cause = causeOf(error);
+    });
+    client.on("close", () => this.#fall(this.#cause));
     this.#first = this.#within(client.connect(), firstConnectMs).then(
       () => this.#rise(),
-      (error) => this.#fall(kindOf(error)),
+      (error) => this.#fall(causeOf(error)),
     );
   }
 
@@ -108,6 +111,7 @@ export class RedisConnection {
     const { clock, node, report } = this.#parts;
     const wasDown = this.#state === "down";
     this.#state = "up";
+    this.#cause = "connection";
     this.#lostProbes = 0;
     this.#failures.clear();
     this.#cancelProbe();
@@ -151,4 +155,10 @@ export class RedisConnection {
       promise.then(resolve, reject).finally(cancel);
     });
   }
+}
+
+/** What fails while connecting is a failed connection, if nothing better is known. */
+function causeOf(error: unknown): RedisFailureKind {
+  const kind = kindOf(error);
+  return kind === "other" ? "connection" : kind;
 }

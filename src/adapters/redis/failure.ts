@@ -16,6 +16,7 @@ export class RedisFailure extends Error {
 const hopeless: ReadonlySet<RedisFailureKind> = new Set([
   "timeout",
   "connection",
+  "tls",
   "loading",
   "noauth",
   "clusterdown",
@@ -33,6 +34,8 @@ const lacksPermission = /^ERR The user executing the script can't/;
 const noConnection =
   /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels/i;
 
+const tlsCode = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/;
+
 /** Sorts what ioredis throws. */
 export function kindOf(error: unknown): RedisFailureKind {
   if (error instanceof RedisFailure) return error.kind;
@@ -43,5 +46,6 @@ export function kindOf(error: unknown): RedisFailureKind {
   if (found === "WRONGPASS") return "noauth";
   if (found !== undefined) return redisFailures.find((kind) => kind === found.toLowerCase()) ?? "other";
   if (error.name === "ReplyError") return lacksPermission.test(message) ? "noperm" : "other";
+  if ("code" in error && typeof error.code === "string" && tlsCode.test(error.code)) return "tls";
   return noConnection.test(`${error.name} ${message}`) ? "connection" : "other";
 }

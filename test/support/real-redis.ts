@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Redis } from "ioredis";
+import { onTestFinished } from "vitest";
+
+export interface RedisOptions {
+  /** Further arguments of redis-server, e.g. `--maxmemory 2mb`. */
+  readonly args?: readonly string[];
+}
+
+/** A redis-server process that the test owns: it can be stopped, killed and started again on its port. */
+export interface RealRedis {
+  readonly port: number;
+  /** `redis://127.0.0.1:port` */
+  readonly url: string;
+  readonly pid: () => number;
+  /** A command of the test's own, as the default user. */
+  command(name: string, ...args: (string | number)[]): Promise<unknown>;
+  config(name: string, value: string | number): Promise<void>;
+  /** SIGSTOP, and back with SIGCONT. */
+  stop(): void;
+  cont(): void;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, empty. */
+  restart(): Promise<void>;
+  /** Ends it; the end of the test does so too. */
+  end(): Promise<void>;
+}
+
+/** Starts one for a test; ends with it. */
+export async function startRedis(options: RedisOptions = {}): Promise<RealRedis> {
+  const redis = await openRedis(options);
+  onTestFinished(() => redis.end());
+  return redis;
+}
+
+/** Starts one that the caller ends. */
+export async function openRedis({ args = [] }: RedisOptions = {}): Promise<RealRedis> {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-redis-"));
+  const port = await freePort();
+  const start = () => startServer(port, folder, args);
+  let server = await start();
+  const admin = new Redis({ port, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
+  admin.on("error", () => {});
+  const kill = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    server.kill("SIGKILL");
+    await once(server, "exit");
+  };
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    pid: () => server.pid ?? 0,
+    command: (name, ...given) => admin.call(name, ...given),
+    async config(name, value) {
+      await admin.config("SET", name, String(value));
+    },
+    stop: () => void server.kill("SIGSTOP"),
+    cont: () => void server.kill("SIGCONT"),
+    kill,
+    async restart() {
+      await kill();
+      server = await start();
+    },
+    async end() {
+      admin.disconnect();
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves when it accepts connections. */
+async function startServer(port: number, folder: string, args: readonly string[]): Promise<ChildProcess> {
+  const own = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+  const server = spawn("redis-server", [...own, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const lines: string[] = [];
+  const log = createInterface({ input: server.stdout }).on("line", (line) => lines.push(line));
+  return new Promise((resolve, reject) => {
+    log.on("line", (line) => {
+      if (line.includes("Ready to accept connections")) resolve(server);
+    });
+    server.once("error", reject);
+    server.once("exit", () => reject(new Error(`redis-server ended:\n${lines.join("\n")}`)));
+  });
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

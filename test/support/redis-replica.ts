@@ -1,0 +1,41 @@
+import { onTestFinished } from "vitest";
+import { createCacheClient, createNodeClient } from "../../src/adapters/redis/client.ts";
+import { RedisConnection } from "../../src/adapters/redis/connection.ts";
+import { createRedisRefreshLock } from "../../src/adapters/redis/refresh-lock.ts";
+import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { RedisAccess, RedisNode } from "../../src/redis-access.ts";
+import { Secret } from "../../src/secret.ts";
+import { EventRecorder } from "./event-recorder.ts";
+
+/** 32 bytes for tests. */
+export const sealKey = (byte = 7) => new Secret(Buffer.alloc(32, byte));
+
+export function nodeAt(port: number, more: Partial<Extract<RedisNode, { kind: "tcp" }>> = {}): RedisNode {
+  return { kind: "tcp", host: "127.0.0.1", port, tls: false, db: 0, ...more };
+}
+
+export function accessTo(node: RedisNode, more: Partial<RedisAccess> = {}): RedisAccess {
+  const nobody = { username: undefined, password: undefined, tls: undefined };
+  return { place: { kind: "standalone", node }, lockNodes: [], ...nobody, encryptionKeys: [sealKey()], ...more };
+}
+
+/** One process's store and lock, with its own connections; ends with the test. */
+export function openReplica(at: { readonly port: number } | RedisAccess) {
+  const access = "port" in at ? accessTo(nodeAt(at.port)) : at;
+  const recorder = new EventRecorder();
+  const { report } = recorder;
+  const connect = (client: ReturnType<typeof createCacheClient>, node: string) => {
+    const connection = new RedisConnection({ client, node, clock: systemClock, random: Math.random, report });
+    onTestFinished(() => connection.close());
+    return connection;
+  };
+  const cache = connect(createCacheClient(access), "cache");
+  const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), `lock-${index + 2}`));
+  return {
+    recorder,
+    connection: cache,
+    store: createRedisTokenStore(cache, access.encryptionKeys, report),
+    lock: createRedisRefreshLock([cache, ...others], systemClock),
+  };
+}
