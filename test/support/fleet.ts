@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
 import { ConfigFolder, tokenKey } from "../config/config-folder.ts";
+import { aclUser } from "./acl.ts";
 import { type Called, call, order } from "./call.ts";
 import { type Exposition, scrape } from "./exposition.ts";
 import { plainEnvironment, startProgram } from "./run-program.ts";
@@ -12,7 +13,7 @@ export const site = "S1000000001";
 export const otherSite = "S1000000002";
 
 export interface FleetOptions {
-  /** The `redis` section of the configuration, in YAML, without its encryptionKeys; `{ url: … }` at the least. */
+  /** The `redis` section of the configuration, in YAML, without encryptionKeys and user; `{ url: … }` at the least. */
   readonly redis: string;
   readonly replicas?: number;
   readonly simulator?: Partial<SimulatorOptions>;
@@ -55,6 +56,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   onTestFinished(() => simulator.stop());
   const folder = new ConfigFolder();
   folder.write("token-key", tokenKey);
+  folder.write("redis-password", aclUser.password);
   const replicas: Replica[] = [];
   const add = async () => {
     const replica = await startReplica(folder, replicas.length, simulator, options);
@@ -111,7 +113,7 @@ environments:
     defaultSite: ${site}
     sites: { ${site}: { credentials: [ ${sets.join(", ")} ], children: { ${otherSite}: {} } } }
 tokens: { cache: redis }
-redis: { encryptionKeys: [ { file: DIR/token-key } ], ${redis.trim().replace(/^\{|\}$/g, "")} }
+redis: { username: ${aclUser.username}, password: { file: DIR/redis-password }, encryptionKeys: [ { file: DIR/token-key } ], ${redis.trim().replace(/^\{|\}$/g, "")} }
 ${more}
 `;
   const file = folder.write(`countersign-${started}.yaml`, yaml.replaceAll("DIR", folder.path));

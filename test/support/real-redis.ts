@@ -1,16 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
+import { aclLine } from "./acl.ts";
 
 export interface RedisOptions {
-  /** Further arguments of redis-server, e.g. `--maxmemory 2mb`. */
+  /** Further arguments of redis-server, e.g. `--maxmemory`, `2mb`. */
   readonly args?: readonly string[];
+  /** Plays the Sentinel, by these lines of its configuration. */
+  readonly sentinel?: readonly string[];
 }
 
 /** A redis-server process that the test owns: it can be stopped, killed and started again on its port. */
@@ -41,10 +44,15 @@ export async function startRedis(options: RedisOptions = {}): Promise<RealRedis>
 }
 
 /** Starts one that the caller ends. */
-export async function openRedis({ args = [] }: RedisOptions = {}): Promise<RealRedis> {
+export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Promise<RealRedis> {
   const folder = mkdtempSync(join(tmpdir(), "countersign-redis-"));
   const port = await freePort();
-  const start = () => startServer(port, folder, args);
+  const persistence = ["--save", "", "--appendonly", "no"];
+  const file = join(folder, "redis.conf");
+  writeFileSync(file, (sentinel ?? [aclLine]).join("\n"));
+  const role = sentinel === undefined ? persistence : ["--sentinel"];
+  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
+  const start = () => startServer([file, ...place, ...role, ...args]);
   let server = await start();
   const admin = new Redis({ port, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
   admin.on("error", () => {});
@@ -77,14 +85,13 @@ export async function openRedis({ args = [] }: RedisOptions = {}): Promise<RealR
 }
 
 /** Resolves when it accepts connections. */
-async function startServer(port: number, folder: string, args: readonly string[]): Promise<ChildProcess> {
-  const own = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
-  const server = spawn("redis-server", [...own, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+async function startServer(args: readonly string[]): Promise<ChildProcess> {
+  const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "pipe"] });
   const lines: string[] = [];
   const log = createInterface({ input: server.stdout }).on("line", (line) => lines.push(line));
   return new Promise((resolve, reject) => {
     log.on("line", (line) => {
-      if (line.includes("Ready to accept connections")) resolve(server);
+      if (/Ready to accept connections|Sentinel ID is/.test(line)) resolve(server);
     });
     server.once("error", reject);
     server.once("exit", () => reject(new Error(`redis-server ended:\n${lines.join("\n")}`)));

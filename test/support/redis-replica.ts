@@ -6,6 +6,7 @@ import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { RedisAccess, RedisNode } from "../../src/redis-access.ts";
 import { Secret } from "../../src/secret.ts";
+import { aclUser } from "./acl.ts";
 import { EventRecorder } from "./event-recorder.ts";
 
 /** 32 bytes for tests. */
@@ -15,9 +16,10 @@ export function nodeAt(port: number, more: Partial<Extract<RedisNode, { kind: "t
   return { kind: "tcp", host: "127.0.0.1", port, tls: false, db: 0, ...more };
 }
 
+/** As the user with the fewest privileges. */
 export function accessTo(node: RedisNode, more: Partial<RedisAccess> = {}): RedisAccess {
-  const nobody = { username: undefined, password: undefined, tls: undefined };
-  return { place: { kind: "standalone", node }, lockNodes: [], ...nobody, encryptionKeys: [sealKey()], ...more };
+  const user = { username: aclUser.username, password: new Secret(aclUser.password), tls: undefined };
+  return { place: { kind: "standalone", node }, lockNodes: [], ...user, encryptionKeys: [sealKey()], ...more };
 }
 
 /** One process's store and lock, with its own connections; ends with the test. */

@@ -70,7 +70,8 @@ function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): C
   const { tls } = access;
   const options: Omit<ClusterOptions, "redisOptions"> = {
     lazyConnect: true,
-    enableOfflineQueue: false,
+    // A node is connected at its first command, and those that come meanwhile have to wait for that.
+    enableOfflineQueue: true,
     clusterRetryStrategy: reconnect,
     slotsRefreshTimeout: connectTimeoutMs,
     // A command's time is short: it follows one redirection and waits for nothing.

@@ -40,6 +40,8 @@ const tlsCode = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/;
 export function kindOf(error: unknown): RedisFailureKind {
   if (error instanceof RedisFailure) return error.kind;
   if (!(error instanceof Error)) return "other";
+  // A Cluster that nobody could tell about: the last node's error is the reason.
+  if ("lastNodeError" in error && error.lastNodeError !== undefined) return kindOf(error.lastNodeError);
   const { message } = error;
   if (message === "Command timed out") return "timeout";
   const found = error.name === "ReplyError" ? code.exec(message)?.[1] : undefined;
