@@ -1,0 +1,10 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { aclRules, clusterRules } from "../support/acl.ts";
+
+it("docs/redis.md tells operators to grant what the tests run with, to the word", async () => {
+  const text = await readFile("docs/redis.md", "utf8");
+  const [, rules = ""] = /^ACL SETUSER countersign on >PASSWORD resetkeys (.*)$/m.exec(text) ?? [];
+  expect(rules.split(" ")).toEqual(aclRules);
+  expect(text).toContain(`\`${clusterRules.join(" ")}\``);
+});
