@@ -1,8 +1,18 @@
 /** Product section 5: every metric with exactly its labels, and every configured series at 0 before the first request. */
 import { expect, it } from "vitest";
+import type { Config } from "../../src/config/config.ts";
 import { failureCodes, failures } from "../../src/errors.ts";
-import { cacheResults, lockResults, retryResults, suppressionReasons, tokenResults } from "../../src/events.ts";
+import {
+  cacheResults,
+  lockResults,
+  redisFailures,
+  retryResults,
+  suppressionReasons,
+  tokenResults,
+} from "../../src/events.ts";
 import { readExposition, type Sample, scrape } from "../support/exposition.ts";
+import { startRedis } from "../support/real-redis.ts";
+import { accessTo, nodeAt } from "../support/redis-replica.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
 
 const environment = "sandbox";
@@ -26,6 +36,8 @@ const labelsOf = {
   countersign_token_cache_total: ["tier", "result"],
   countersign_refresh_lock_total: ["result"],
   countersign_refresh_suppressed_total: ["environment", "credential", "reason"],
+  countersign_redis_up: ["node"],
+  countersign_redis_errors_total: ["node", "kind"],
   countersign_clock_skew_seconds: ["environment"],
   countersign_config_reloads_total: ["result"],
   countersign_config_info: ["hash"],
@@ -33,14 +45,15 @@ const labelsOf = {
 } as const;
 
 /** A quiet proxy: its warm-up is over, and no request has come. */
-async function stageQuiet() {
-  const stage = await stageProxy({ withBoth: true });
+async function stageQuiet(config: Partial<Config> = {}) {
+  const stage = await stageProxy({ withBoth: true, config });
   await stage.recorder.nth("token_adopted", 2);
   return stage;
 }
 
 it("has every metric of the list, with exactly its labels, and no other of ours", async () => {
-  const { url, adminUrl, recorder } = await stageQuiet();
+  const redis = accessTo(nodeAt((await startRedis()).port));
+  const { url, adminUrl, recorder } = await stageQuiet({ tokens: { cache: "redis", redis } });
   await fetch(`${url}/create_order`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
   await recorder.nth("request_finished", 1);
   const { families } = await scrape(adminUrl);
@@ -52,8 +65,21 @@ it("has every metric of the list, with exactly its labels, and no other of ours"
   });
   const wanted = Object.entries(labelsOf).map(([name, labels]) => [name, [...labels].sort()]);
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(wanted));
-  expect(families.has("countersign_redis_up")).toBe(false);
   expect(families.has("process_resident_memory_bytes")).toBe(true);
+});
+
+it("has Redis's series where it is in use, one for each failure, and none elsewhere", async () => {
+  const redis = accessTo(nodeAt((await startRedis()).port));
+  const used = await scrape((await stageQuiet({ tokens: { cache: "redis", redis } })).adminUrl);
+  expect(used.value("countersign_redis_up", { node: "cache" })).toBe(1);
+  for (const kind of redisFailures) {
+    expect(used.value("countersign_redis_errors_total", { node: "cache", kind })).toBe(0);
+  }
+  for (const result of cacheResults) {
+    expect(used.value("countersign_token_cache_total", { tier: "redis", result })).toBeDefined();
+  }
+  const unused = await scrape((await stageQuiet()).adminUrl);
+  expect([...unused.series].filter((series) => series.includes("redis"))).toEqual([]);
 });
 
 it("gives every sample of a metric all of its labels", async () => {
