@@ -5,6 +5,6 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    globalSetup: ["test/support/build-once.ts"],
+    globalSetup: ["test/support/build-once.ts", "test/support/redis-once.ts"],
   },
 });

@@ -12,5 +12,5 @@ describeTokenStore("memory", async () => {
 
 describeRefreshLock("memory", async () => {
   const lock = createMemoryRefreshLock();
-  return { one: lock, other: lock };
+  return { one: lock, other: lock, key: "key" };
 });

@@ -103,6 +103,6 @@ for (const [place, open] of Object.entries(places)) {
   });
   describeRefreshLock(place, async () => {
     const [one, other] = await openTwo();
-    return { one: one.lock, other: other.lock };
+    return { one: one.lock, other: other.lock, key: randomBytes(8).toString("hex") };
   });
 }

@@ -1,21 +1,22 @@
+/** The contract on the run's common Redis: a given address, a container, or a process. */
 import { randomBytes } from "node:crypto";
 import { sleep, systemClock } from "../../src/clock.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { openReplica } from "../support/redis-replica.ts";
+import { commonRedis, openReplica } from "../support/redis-replica.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
 import { describeTokenStore } from "./token-store.ts";
 
-describeTokenStore("Redis", async () => {
-  const redis = await startRedis();
-  return {
-    one: openReplica(redis).store,
-    other: openReplica(redis).store,
-    key: randomBytes(8).toString("hex"),
-    pass: (ms) => sleep(systemClock, ms),
-  };
-});
+/** Others may use this Redis too. */
+const ownKey = () => randomBytes(8).toString("hex");
 
-describeRefreshLock("Redis", async () => {
-  const redis = await startRedis();
-  return { one: openReplica(redis).lock, other: openReplica(redis).lock };
-});
+describeTokenStore("Redis", async () => ({
+  one: openReplica(commonRedis()).store,
+  other: openReplica(commonRedis()).store,
+  key: ownKey(),
+  pass: (ms) => sleep(systemClock, ms),
+}));
+
+describeRefreshLock("Redis", async () => ({
+  one: openReplica(commonRedis()).lock,
+  other: openReplica(commonRedis()).lock,
+  key: ownKey(),
+}));

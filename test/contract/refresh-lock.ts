@@ -5,11 +5,13 @@ import type { Lease, RefreshLock } from "../../src/tokens/lock.ts";
 export interface LockUnderTest {
   readonly one: RefreshLock;
   readonly other: RefreshLock;
+  /** That nobody has used. */
+  readonly key: string;
 }
 
 /** What every refresh lock promises; the same suite runs on each of them. */
 export function describeRefreshLock(name: string, open: () => Promise<LockUnderTest>): void {
-  const acquire = async (lock: RefreshLock, key = "key"): Promise<Lease> => {
+  const acquire = async (lock: RefreshLock, key: string): Promise<Lease> => {
     const lease = await lock.tryAcquire(key);
     if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
     return lease;
@@ -17,39 +19,39 @@ export function describeRefreshLock(name: string, open: () => Promise<LockUnderT
 
   describe(`a refresh lock (${name})`, () => {
     it("is held by one at a time, and told so at once", async () => {
-      const { one, other } = await open();
-      const lease = await acquire(one);
-      expect(await other.tryAcquire("key")).toBe("held");
-      expect(await one.tryAcquire("key")).toBe("held");
+      const { one, other, key } = await open();
+      const lease = await acquire(one, key);
+      expect(await other.tryAcquire(key)).toBe("held");
+      expect(await one.tryAcquire(key)).toBe("held");
       await lease.release();
     });
 
     it("is free again after its release", async () => {
-      const { one, other } = await open();
-      await (await acquire(one)).release();
-      await (await acquire(other)).release();
+      const { one, other, key } = await open();
+      await (await acquire(one, key)).release();
+      await (await acquire(other, key)).release();
     });
 
     it("keeps keys apart", async () => {
-      const { one, other } = await open();
-      const leases = [await acquire(one, "key-1"), await acquire(other, "key-2")];
+      const { one, other, key } = await open();
+      const leases = [await acquire(one, `${key}-1`), await acquire(other, `${key}-2`)];
       for (const lease of leases) await lease.release();
     });
 
     it("is not taken from the next holder by a second release", async () => {
-      const { one, other } = await open();
-      const first = await acquire(one);
+      const { one, other, key } = await open();
+      const first = await acquire(one, key);
       await first.release();
-      const second = await acquire(other);
+      const second = await acquire(other, key);
       await first.release();
-      expect(await one.tryAcquire("key")).toBe("held");
+      expect(await one.tryAcquire(key)).toBe("held");
       await second.release();
     });
 
     it("has one winner among many who try together", async () => {
-      const { one, other } = await open();
+      const { one, other, key } = await open();
       const tried = await Promise.all(
-        Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : other).tryAcquire("key")),
+        Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : other).tryAcquire(key)),
       );
       const won = tried.filter((lease) => typeof lease !== "string");
       expect(won).toHaveLength(1);

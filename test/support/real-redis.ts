@@ -9,6 +9,10 @@ import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import { aclLine } from "./acl.ts";
 
+/** The one line to type. */
+export const missingServer =
+  "The tests need redis-server. Type: apt-get install redis-server   (or: brew install redis)";
+
 export interface RedisOptions {
   /** Further arguments of redis-server, e.g. `--maxmemory`, `2mb`. */
   readonly args?: readonly string[];
@@ -93,7 +97,7 @@ async function startServer(args: readonly string[]): Promise<ChildProcess> {
     log.on("line", (line) => {
       if (/Ready to accept connections|Sentinel ID is/.test(line)) resolve(server);
     });
-    server.once("error", reject);
+    server.once("error", () => reject(new Error(missingServer)));
     server.once("exit", () => reject(new Error(`redis-server ended:\n${lines.join("\n")}`)));
   });
 }

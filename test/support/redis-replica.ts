@@ -1,4 +1,4 @@
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { createCacheClient, createNodeClient } from "../../src/adapters/redis/client.ts";
 import { RedisConnection } from "../../src/adapters/redis/connection.ts";
 import { createRedisRefreshLock } from "../../src/adapters/redis/refresh-lock.ts";
@@ -20,6 +20,25 @@ export function nodeAt(port: number, more: Partial<Extract<RedisNode, { kind: "t
 export function accessTo(node: RedisNode, more: Partial<RedisAccess> = {}): RedisAccess {
   const user = { username: aclUser.username, password: new Secret(aclUser.password), tls: undefined };
   return { place: { kind: "standalone", node }, lockNodes: [], ...user, encryptionKeys: [sealKey()], ...more };
+}
+
+/**
+ * The run's common Redis: a given address, a container or a process. It may be used by others, so keys must be one's own.
+ * @throws Error that says how to get one
+ */
+export function commonRedis(): RedisAccess {
+  const redis = inject("redis");
+  if ("why" in redis) throw new Error(redis.why);
+  const { hostname, port, username, password, pathname, protocol } = new URL(redis.url);
+  const node = nodeAt(Number(port || 6379), {
+    host: hostname,
+    tls: protocol === "rediss:",
+    db: Number(pathname.slice(1) || 0),
+  });
+  return accessTo(node, {
+    username: username === "" ? undefined : decodeURIComponent(username),
+    password: password === "" ? undefined : new Secret(decodeURIComponent(password)),
+  });
 }
 
 /** One process's store and lock, with its own connections; ends with the test. */
