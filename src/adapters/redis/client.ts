@@ -7,9 +7,9 @@ export type RedisClient = Redis | Cluster;
 /** The constructors insist on a reply mapping that is absent rather than undefined. */
 type Options = Omit<RedisOptions, "replyMapping">;
 
-/** One command; with the defaults of ioredis a hung Redis gave no answer for 15 s. */
-export const commandTimeoutMs = 100;
 const connectTimeoutMs = 500;
+/** The greeting of a new connection; with the defaults of ioredis a hung Redis gave no answer for 15 s. */
+const handshakeTimeoutMs = 500;
 const longestReconnectMs = 2_000;
 
 const reconnect = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 10), longestReconnectMs);
@@ -17,7 +17,7 @@ const reconnect = (tries: number) => Math.min(50 * 2 ** Math.min(tries, 10), lon
 /** Nothing waits in a queue and nothing is sent twice: a command is answered in time, or it has failed. */
 const bounded: Options = {
   lazyConnect: true,
-  commandTimeout: commandTimeoutMs,
+  commandTimeout: handshakeTimeoutMs,
   connectTimeout: connectTimeoutMs,
   maxRetriesPerRequest: 0,
   enableOfflineQueue: false,
