@@ -1,7 +1,12 @@
 import { defineConfig } from "vitest/config";
 
 /** Many processes and figures in milliseconds: these files want the machine for themselves, one at a time. */
-const fleets = ["test/redis/**/*.test.ts", "test/demo/**/*.test.ts", "test/bench/**/*.test.ts"];
+const fleets = [
+  "test/contract/redis*.test.ts",
+  "test/redis/**/*.test.ts",
+  "test/demo/**/*.test.ts",
+  "test/bench/**/*.test.ts",
+];
 
 export default defineConfig({
   test: {

@@ -1,6 +1,6 @@
 // Compiles src/ to dist/, fresh, and makes the command executable. A build that fails leaves the last one as it was.
 import { spawnSync } from "node:child_process";
-import { chmodSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
@@ -12,9 +12,15 @@ const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"
 });
 if (status === 0) {
   chmodSync(join(fresh, "main.js"), 0o755);
-  rmSync("dist", { recursive: true, force: true });
-  renameSync(fresh, "dist");
+  replace("dist", fresh, `${fresh}.old`);
 } else {
   rmSync(fresh, { recursive: true, force: true });
   process.exitCode = status ?? 1;
+}
+
+/** A swap of names, since programs may be starting from the old folder, and another build may be doing the same. */
+function replace(folder, by, aside) {
+  if (existsSync(folder)) renameSync(folder, aside);
+  renameSync(by, folder);
+  rmSync(aside, { recursive: true, force: true });
 }

@@ -187,6 +187,7 @@ export const redisFailures = [
   "noscript",
   "clusterdown",
   "masterdown",
+  "tryagain",
   "busy",
   "other",
 ] as const;
@@ -199,7 +200,7 @@ export type RedisEvent =
       readonly kind: "redis_failed";
       readonly node: string;
       readonly failure: RedisFailureKind;
-      /** The first of its kind since a command last succeeded. */
+      /** The first of its kind for a minute. */
       readonly isFirst: boolean;
     }
   /** It is left alone from now on, until a probe in the background is answered. */

@@ -5,6 +5,7 @@ import type { Path } from "./problem.ts";
 import { readSite } from "./read-site.ts";
 import { readTlsFiles } from "./read-tls.ts";
 import type { Reading } from "./reading.ts";
+import { shareLabels } from "./share-labels.ts";
 
 /** Request headers that are ours or the login's to set, or that belong to one connection. */
 const neverForwarded: ReadonlySet<string> = new Set([
@@ -36,7 +37,7 @@ export async function readEnvironment(name: string, raw: RawEnvironment, reading
   checkAddresses(raw, path, reading);
   checkOperations(raw.operations, [...path, "operations"], findings);
   checkForwardHeaders(raw.forwardHeaders, [...path, "forwardHeaders"], findings);
-  const sites = await readSites(raw, [...path, "sites"], reading);
+  const sites = shareLabels(await readSites(raw, [...path, "sites"], reading));
   checkDefaultSite(raw, path, sites, findings);
   return {
     name,

@@ -86,7 +86,11 @@ export class CachedSource {
       const flight = this.#refresh({ reason, atHand: this.#token });
       const refreshed = await within(clock, flight, untilMs - clock.nowMs());
       if (refreshed === undefined) return "late";
-      if (refreshed.kind === "token") return { token: this.#attach(this.#adopt(refreshed, reason)) };
+      if (refreshed.kind === "token") {
+        const token = this.#adopt(refreshed, reason);
+        // Its life was over before it arrived.
+        return standing(token, this.#thresholds, clock.nowMs()) === "expired" ? "late" : { token: this.#attach(token) };
+      }
       if (refreshed.kind === "paused") return { pause: refreshed.pause };
       // That flight was somebody else's, who needed less than a token.
     }
@@ -114,6 +118,8 @@ export class CachedSource {
     const refreshed = await within(clock, this.#refresh({ reason, atHand: refused, site }), untilMs - clock.nowMs());
     if (refreshed?.kind === "token") return this.#attach(this.#adopt(refreshed, reason));
     if (refreshed?.kind === "suppressed") {
+      // A site's own trouble, as far as anybody knows: the token may be good for the others.
+      if (this.#refused?.id === refused.id) this.#refused = undefined;
       report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: refreshed.reason });
     }
     return undefined;
@@ -135,8 +141,8 @@ export class CachedSource {
   }
 
   /**
-   * The shared store is back: the replicas agree on a token again, each within a second of its own. A token that is no
-   * good is not published.
+   * The shared store is back: each replica publishes its token within a second, or adopts a newer one; all come together
+   * at the next refresh. A token that is no good is not published.
    */
   rejoin(): void {
     const { clock, random } = this.#parts;
@@ -147,11 +153,17 @@ export class CachedSource {
   async #publish(): Promise<void> {
     const { clock, store, key } = this.#parts;
     const token = this.#token;
-    const now = clock.nowMs();
     if (token === undefined || !isNewer(token, this.#refused)) return;
-    if (standing(token, this.#thresholds, now) === "expired") return;
-    const stored = await store.save(key, token, now - token.issuedAtMs);
-    this.#adopt({ kind: "token", token: toToken(this.#parts, stored, now), issuedHere: false }, "redis_back");
+    const askedAtMs = clock.nowMs();
+    const { token: known } = await store.read(key);
+    const theirs = known && toToken(this.#parts, known, askedAtMs);
+    const now = clock.nowMs();
+    if (theirs !== undefined && (theirs.id === token.id || isNewer(theirs, token))) {
+      this.#adopt({ kind: "token", token: theirs, issuedHere: false }, "redis_back");
+    } else if (standing(token, this.#thresholds, now) !== "expired") {
+      const stored = toToken(this.#parts, await store.save(key, token, now - token.issuedAtMs), now);
+      this.#adopt({ kind: "token", token: stored, issuedHere: false }, "redis_back");
+    }
   }
 
   /** A token goes out with a request: that is what keeps it alive. */
@@ -164,7 +176,7 @@ export class CachedSource {
 
   /** Stops the timers; a running flight ends by itself. */
   close(): void {
-    this.#keepAlive.stop();
+    this.#keepAlive.close();
     this.#cancelRejoin();
   }
 
@@ -182,8 +194,11 @@ export class CachedSource {
     const refreshed = await refresh(this.#parts, need).catch((error) => this.#fail(error));
     this.#flight = undefined;
     this.#lookedAtMs = clock.nowMs();
-    if (refreshed.kind === "token") this.#adopt(refreshed, need.reason);
+    if (refreshed.kind === "token" && this.#adopt(refreshed, need.reason) !== refreshed.token) {
+      this.#schedule(this.#lookedAtMs + lookAgainMs);
+    }
     if (refreshed.kind === "paused") this.#schedule(refreshed.pause.untilMs);
+    if (refreshed.kind === "suppressed") this.#schedule(this.#lookedAtMs + lookAgainMs);
     if (refreshed.kind === "left_to_another") {
       this.#restUntilMs = this.#lookedAtMs + 1_000 + 2_000 * random();
       this.#schedule(this.#restUntilMs);
@@ -197,9 +212,13 @@ export class CachedSource {
     return { kind: "paused", pause: this.#parts.conduct.note({ kind: "failed", status: undefined }) };
   }
 
-  /** The newest token wins: a flight that ends late never puts an older token back. */
+  /**
+   * The newest token wins: a flight that ends late never puts an older token back. A login host may give the same token
+   * out again while it lives; then its life is what the last answer says.
+   */
   #adopt({ token, issuedHere }: Extract<Refreshed, { kind: "token" }>, reason: Need["reason"]): Token {
-    if (this.#token !== undefined && !isNewer(token, this.#token)) return this.#token;
+    const isRepeated = issuedHere && token.id === this.#token?.id && token.issuedAtMs > this.#token.issuedAtMs;
+    if (this.#token !== undefined && !isRepeated && !isNewer(token, this.#token)) return this.#token;
     const { clock, environment, set, report } = this.#parts;
     this.#token = token;
     const { lifetimeMs } = token;

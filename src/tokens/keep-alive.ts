@@ -18,6 +18,7 @@ export class KeepAlive {
   readonly #tasks: KeepAliveTasks;
   #usedAtMs = Number.NEGATIVE_INFINITY;
   #cancel: Cancel = () => {};
+  #isClosed = false;
 
   constructor(clock: Clock, thresholds: Thresholds, tasks: KeepAliveTasks) {
     this.#clock = clock;
@@ -32,13 +33,15 @@ export class KeepAlive {
 
   /** @param notBeforeMs the end of a pause (monotonic) */
   schedule(token: Token, notBeforeMs = 0): void {
-    this.stop();
+    if (this.#isClosed) return;
+    this.#cancel();
     const endMs = expiredAtMs(token, this.#thresholds);
     const ringAtMs = Math.min(Math.max(notBeforeMs, dueAtMs(token, this.#thresholds)), endMs);
     this.#cancel = this.#clock.after(ringAtMs - this.#clock.nowMs(), () => this.#ring(token, endMs));
   }
 
-  stop(): void {
+  close(): void {
+    this.#isClosed = true;
     this.#cancel();
   }
 

@@ -48,8 +48,8 @@ export type Obstacle =
 /** Polls between two tries for the lock while somebody else holds it. */
 const pollsPerTry = 5;
 const longestPollMs = 500;
-/** A lock held for so long without any result is stuck: two deadlines of a fetch. */
-const patienceMs = 30_000;
+/** Longer than a fetch with all its retries takes: a lock that is still held is nobody's. */
+const patienceMs = 90_000;
 
 /** The single-refresh dance: look, lock, look again, fetch, save, unlock. */
 export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshed> {
@@ -60,7 +60,8 @@ export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshe
   try {
     return (await look(parts, need)) ?? (await fetch(parts, need));
   } finally {
-    await turn.lease?.release();
+    // Nobody waits for that: it never fails, and the token is there.
+    void turn.lease?.release();
   }
 }
 
@@ -180,10 +181,13 @@ async function keep(parts: RefreshParts, need: Need, grant: IssuedToken, started
   const { clock, store, key, set, unauthorized } = parts;
   const savedAtMs = clock.nowMs();
   const stored = await store.save(key, grant, savedAtMs - startedMs);
-  const issuedHere = stored.secret.equals(grant.secret);
-  const token = issuedHere
-    ? { ...grant, id: tokenId(grant.secret), credential: set.label, issuedAtMs: startedMs }
-    : toToken(parts, stored, savedAtMs);
-  if (need.site !== undefined) await store.note(key, unauthorized.tried(need.site, token));
-  return { kind: "token", token, issuedHere };
+  const own = { ...grant, id: tokenId(grant.secret), credential: set.label, issuedAtMs: startedMs };
+  const theirs = toToken(parts, stored, savedAtMs);
+  const issuedHere = theirs.id === own.id || !isNewer(theirs, need.atHand);
+  const token = issuedHere ? own : theirs;
+  if (need.site === undefined) return { kind: "token", token, issuedHere };
+  const isNew = token.id !== need.atHand?.id;
+  const note = isNew ? unauthorized.tried(need.site, token) : unauthorized.triedInVain(need.site, token);
+  await store.note(key, note);
+  return isNew ? { kind: "token", token, issuedHere } : { kind: "suppressed", reason: "paused" };
 }

@@ -18,11 +18,12 @@ interface Verdict {
   pausedUntilMs: number;
 }
 
-/** A forced refresh; see SharedTry. */
+/** A forced refresh. */
 interface Try {
   readonly token: string;
   readonly site: string;
-  readonly isUseless: boolean;
+  /** `open` until its site has accepted or refused the token. A useless one stays so. */
+  readonly fate: "open" | "cured" | "useless";
   readonly atMs: number;
 }
 
@@ -55,18 +56,18 @@ export class Unauthorized {
     const { pausedUntilMs, accepted, refused } = this.#verdictOf(site);
     const heardUntilMs = this.#heardPauses.get(site)?.untilMs ?? 0;
     if (this.#clock.nowMs() < Math.max(pausedUntilMs, heardUntilMs)) return "paused";
-    const tries = this.#recent([...this.#own, ...this.#heard]);
+    const tries = this.#recent([...this.#own, ...this.#heard]).filter(({ fate }) => fate !== "cured");
     const isTrusted =
       accepted !== undefined &&
       isNewer(accepted, refused) &&
-      !tries.some((made) => made.isUseless && made.site === site);
+      !tries.some((made) => made.fate === "useless" && made.site === site);
     const tokens = new Set(tries.map(({ token }) => token)).size;
     return tokens >= (isTrusted ? limitForTrusted : limitPerMinute) ? "limited" : undefined;
   }
 
   /** A refresh was forced for this site, and brought this token. */
   tried(site: string, token: Token): Note {
-    this.#remember({ token: token.id, site, isUseless: false, atMs: this.#clock.nowMs() });
+    this.#remember({ token: token.id, site, fate: "open", atMs: this.#clock.nowMs() });
     return { kind: "tried", token: token.id, site };
   }
 
@@ -74,25 +75,44 @@ export class Unauthorized {
   accepted(site: string, token: Token): Note | undefined {
     const verdict = this.#verdictOf(site);
     const isFirst = isNewer(token, verdict.accepted);
-    const isOpen = this.#own.some((made) => isThat(made, token, site) && !made.isUseless);
-    if (!isFirst && !isOpen) return undefined;
+    const open = this.#own.find((made) => isThat(made, token, site) && made.fate === "open");
+    if (!isFirst && open === undefined) return undefined;
     const wasPaused = verdict.pauseMs > 0 || this.#heardPauses.has(site);
-    if (isOpen) this.#own = this.#own.filter((made) => !isThat(made, token, site) || made.isUseless);
+    if (open !== undefined) this.#remember({ ...open, fate: "cured" });
     if (isFirst) {
       Object.assign(verdict, { accepted: token, pauseMs: 0, pausedUntilMs: 0 });
       this.#heardPauses.delete(site);
     }
-    return isOpen || wasPaused ? { kind: "cured", token: token.id, site } : undefined;
+    return open !== undefined || wasPaused ? { kind: "cured", token: token.id, site } : undefined;
   }
 
-  /** The retry was refused too. A token that this site has accepted before was revoked since: it need not pause. */
+  /**
+   * The retry was refused too. A token that no 401 had forced says nothing: it may have been revoked with the one before
+   * it. One that this site has accepted before was revoked since: it need not pause.
+   */
   refusedAgain(site: string, token: Token): Note | undefined {
+    const wasForced = [...this.#own, ...this.#heard].some((made) => made.token === token.id);
+    return wasForced ? this.#judge(site, token) : undefined;
+  }
+
+  /** A forced refresh brought the refused token once more: it counts by itself, and no answer takes it back. */
+  triedInVain(site: string, token: Token): Note {
+    const nowMs = this.#clock.nowMs();
+    const verdict = this.#verdictOf(site);
+    const pauseMs = this.#nextPauseMs(site, token, verdict);
+    Object.assign(verdict, { pauseMs, pausedUntilMs: nowMs + pauseMs });
+    const once = `${token.id}.${Math.round(nowMs).toString(36)}`;
+    this.#remember({ token: once, site, fate: "useless", atMs: nowMs });
+    return { kind: "useless", token: once, site, pauseMs };
+  }
+
+  #judge(site: string, token: Token): Note | undefined {
     const verdict = this.#verdictOf(site);
     const nowMs = this.#clock.nowMs();
-    const isKnown = this.#own.some((made) => isThat(made, token, site) && made.isUseless);
+    const isKnown = this.#own.some((made) => isThat(made, token, site) && made.fate === "useless");
     const isNews = isNewer(token, verdict.accepted) && isNewer(token, verdict.refused);
     if (isKnown && !isNews) return undefined;
-    this.#remember({ token: token.id, site, isUseless: true, atMs: nowMs });
+    this.#remember({ token: token.id, site, fate: "useless", atMs: nowMs });
     if (!isNews) return { kind: "useless", token: token.id, site, pauseMs: 0 };
     const pauseMs = this.#nextPauseMs(site, token, verdict);
     Object.assign(verdict, { refused: token, pauseMs, pausedUntilMs: nowMs + pauseMs });
@@ -102,7 +122,7 @@ export class Unauthorized {
   /** Doubles once for each token, however many replicas see it refused. */
   #nextPauseMs(site: string, token: Token, { pauseMs }: Verdict): number {
     const heardMs = this.#heardPauses.get(site)?.pauseMs ?? 0;
-    const isHeard = this.#heard.some((made) => isThat(made, token, site) && made.isUseless);
+    const isHeard = this.#heard.some((made) => isThat(made, token, site) && made.fate === "useless");
     if (isHeard && heardMs > 0) return heardMs;
     return Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2, heardMs * 2));
   }
@@ -110,7 +130,9 @@ export class Unauthorized {
   /** What all replicas have said. */
   hear({ sites, tries }: SharedConduct): void {
     const nowMs = this.#clock.nowMs();
-    this.#heard = tries.map(({ ageMs, ...made }) => ({ ...made, atMs: nowMs - ageMs }));
+    this.#heard = tries.map(({ token, site, isUseless, ageMs }) => {
+      return { token, site, fate: isUseless ? "useless" : "open", atMs: nowMs - ageMs };
+    });
     this.#heardPauses = new Map(
       [...sites].map(([site, { pauseMs, remainingMs }]) => [site, { pauseMs, untilMs: nowMs + remainingMs }]),
     );

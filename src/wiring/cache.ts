@@ -17,13 +17,13 @@ export interface Cache {
   readonly lock: RefreshLock;
   /** Calls the listener whenever the store is back after it was away. */
   onReturn(listener: () => void): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export function openCache({ tokens }: Config, report: Report, surroundings: Surroundings): Cache {
   if (tokens.cache === "redis") return openRedis(tokens.redis, report, surroundings);
   const store = createMemoryTokenStore(surroundings.clock);
-  return { store, lock: createMemoryRefreshLock(), onReturn() {}, close() {} };
+  return { store, lock: createMemoryRefreshLock(), onReturn() {}, async close() {} };
 }
 
 /** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */
@@ -36,11 +36,13 @@ function openRedis(access: RedisAccess, report: Report, { clock, random }: Surro
     new RedisConnection({ client, node, clock, random, report });
   const cache = connect(createCacheClient(access), "cache");
   const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), `lock-${index + 2}`));
+  const lock = createRedisRefreshLock([cache, ...others], clock);
   return {
-    store: createRedisTokenStore(cache, access.encryptionKeys, report),
-    lock: createRedisRefreshLock([cache, ...others], clock),
+    store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
+    lock,
     onReturn: (listener) => cache.onReturn(listener),
-    close() {
+    async close() {
+      await lock.close();
       for (const connection of [cache, ...others]) connection.close();
     },
   };

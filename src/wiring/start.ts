@@ -66,7 +66,7 @@ export async function start(config: Config, given: Partial<Surroundings> = {}): 
     const times = { openMs: config.timeouts.requestMs, onTimeUp: () => doors.close(), lateMs: lastWordsMs };
     const drained = await drain(times);
     servers.close();
-    tokens.close();
+    await tokens.close();
     await upstreams.close();
     report({ kind: "stopped", drained });
     return drained;

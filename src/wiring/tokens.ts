@@ -18,7 +18,7 @@ export interface Tokens {
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** Fetches tokens in the background where there are none. */
   warm(): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export function openTokens(
@@ -73,9 +73,9 @@ export function openTokens(
     warm() {
       for (const source of sources.values()) source.warm();
     },
-    close() {
+    async close() {
       for (const source of sources.values()) source.close();
-      cache.close();
+      await cache.close();
     },
   };
 }

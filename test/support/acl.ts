@@ -12,8 +12,8 @@ export const aclRules = [
   ),
 ];
 
-/** In a Cluster the client asks which node has what, and whether all is well. A Sentinel set needs nothing more. */
-export const clusterRules = ["+cluster|slots", "+cluster|info"];
+/** In a Cluster the client asks which node has what, whether all is well, and a new owner while a slot moves. */
+export const clusterRules = ["+cluster|slots", "+cluster|info", "+asking"];
 
 export const aclUser = { username: "countersign", password: "canary-redis-password" } as const;
 

@@ -56,7 +56,7 @@ export function openReplica(at: { readonly port: number } | RedisAccess) {
   return {
     recorder,
     connection: cache,
-    store: createRedisTokenStore(cache, access.encryptionKeys, report),
+    store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock: systemClock, report }),
     lock: createRedisRefreshLock([cache, ...others], systemClock),
   };
 }

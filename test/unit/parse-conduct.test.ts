@@ -27,8 +27,13 @@ it("reads what the scripts write", () => {
 it("believes no pause longer than a login host may ask for", () => {
   expect(parse({ login: { ...login, untilMs: 1e300 } }).login?.remainingMs).toBe(86_400_000);
   expect(parse({ login: { ...login, failures: 1e300 } }).login?.failures).toBe(64);
-  expect(parse({ sites: { S1: { pauseMs: 30_000, untilMs: 1e300 } } }).sites.get("S1")?.remainingMs).toBe(900_000);
   expect(parse({ sites: { S1: { pauseMs: 900_001, untilMs: now } } }).sites.size).toBe(0);
+});
+
+it("believes nothing that lies in the future, as after Redis's clock stepped back", () => {
+  expect(parse({ login: { ...login, atMs: now + 2_000 } }).login).toBeUndefined();
+  expect(parse({ sites: { S1: { pauseMs: 30_000, untilMs: now + 32_000 } } }).sites.size).toBe(0);
+  expect(parse({ tries: { "t1 S1": { useless: true, atMs: now + 2_000 } } }).tries).toEqual([]);
 });
 
 describe("a damaged document says nothing", () => {

@@ -44,7 +44,7 @@ export class MemoryConduct {
     const nowMs = this.#clock.nowMs();
     switch (note.kind) {
       case "login_paused":
-        this.#login = { pause: note.pause, atMs: nowMs, untilMs: nowMs + note.pause.remainingMs };
+        this.#noteLogin(note.pause);
         return;
       case "tried":
         this.#add(note.token, note.site, false);
@@ -59,6 +59,13 @@ export class MemoryConduct {
         this.#add(note.token, note.site, true);
         if (note.pauseMs > 0) this.#sites.set(note.site, { pauseMs: note.pauseMs, untilMs: nowMs + note.pauseMs });
     }
+  }
+
+  /** The longer wait counts. */
+  #noteLogin(pause: SharedPause): void {
+    const atMs = this.#clock.nowMs();
+    const untilMs = atMs + pause.remainingMs;
+    if (this.#login === undefined || this.#login.untilMs < untilMs) this.#login = { pause, atMs, untilMs };
   }
 
   #add(token: string, site: string, isUseless: boolean): void {

@@ -19,6 +19,7 @@ const bounded: Options = {
   lazyConnect: true,
   commandTimeout: handshakeTimeoutMs,
   connectTimeout: connectTimeoutMs,
+  disconnectTimeout: connectTimeoutMs,
   maxRetriesPerRequest: 0,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
@@ -83,7 +84,17 @@ function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): C
     ...(tls === undefined ? {} : { dnsLookup: (host, done) => done(null, host) }),
   };
   const redisOptions = { ...bounded, ...login(access), ...(tls === undefined ? {} : { tls: tlsOptions(tls) }) };
-  return new Cluster([...nodes], { ...options, redisOptions });
+  return new Cluster([...nodes], { ...options, redisOptions }).on("+node", hearAsking);
+}
+
+/** While a slot moves, ioredis sends ASKING and leaves its promise alone: a rejection would end the process. */
+function hearAsking(node: Redis): void {
+  const asking = node.asking.bind(node);
+  node.asking = () => {
+    const asked = asking();
+    asked.catch(() => {});
+    return asked;
+  };
 }
 
 function login({ username, password }: RedisAccess): Options {

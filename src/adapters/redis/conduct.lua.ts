@@ -3,6 +3,9 @@ import { longestTryList, tryMemoryMs } from "../../tokens/shared-conduct.ts";
 /** How long a site's pause is remembered after its end, so that the next one can be longer. */
 export const pauseMemoryMs = 900_000;
 
+/** What happened lies in the past, but for a clock's corrections. */
+export const aheadMs = 1_000;
+
 /**
  * The shared conduct as a JSON document, its moments in ms of Redis's clock:
  * `{ login?: { kind, status?, failures, atMs, untilMs }, sites: { S…: { pauseMs, untilMs } },
@@ -15,26 +18,48 @@ local function nowMs()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- Redis or the network stood still between a command's sending and now; its sender has long given up.
+local function isLate(now, expected)
+  return expected ~= '' and now - tonumber(expected) > ${aheadMs}
+end
+
+local function isMoment(value)
+  return type(value) == 'number' and value >= 0 and value < 1e14
+end
+
 local function isConduct(value)
   if type(value) ~= 'table' or type(value.sites) ~= 'table' or type(value.tries) ~= 'table' then return false end
   if value.login ~= nil then
     if type(value.login) ~= 'table' then return false end
-    if type(value.login.untilMs) ~= 'number' or type(value.login.atMs) ~= 'number' then return false end
+    if not isMoment(value.login.untilMs) or not isMoment(value.login.atMs) then return false end
   end
   for _, pause in pairs(value.sites) do
-    if type(pause) ~= 'table' or type(pause.untilMs) ~= 'number' then return false end
+    if type(pause) ~= 'table' or not isMoment(pause.untilMs) or not isMoment(pause.pauseMs) then return false end
   end
   for _, try in pairs(value.tries) do
-    if type(try) ~= 'table' or type(try.atMs) ~= 'number' then return false end
+    if type(try) ~= 'table' or not isMoment(try.atMs) then return false end
   end
   return true
 end
 
-local function readConduct(key)
+-- What lies in the future was written by another clock: nobody knows when it ends.
+local function dropFuture(conduct, now)
+  local latest = now + ${aheadMs}
+  if conduct.login and conduct.login.atMs > latest then conduct.login = nil end
+  for site, pause in pairs(conduct.sites) do
+    if pause.untilMs - pause.pauseMs > latest then conduct.sites[site] = nil end
+  end
+  for name, try in pairs(conduct.tries) do
+    if try.atMs > latest then conduct.tries[name] = nil end
+  end
+  return conduct
+end
+
+local function readConduct(key, now)
   local text = redis.pcall('GET', key)
   if type(text) == 'string' then
     local ok, value = pcall(cjson.decode, text)
-    if ok and isConduct(value) then return value end
+    if ok and isConduct(value) then return dropFuture(value, now) end
   end
   return { sites = {}, tries = {} }
 end
@@ -63,7 +88,7 @@ local function writeConduct(key, conduct, now)
   end
   dropOldest(conduct.tries)
   if last > now then
-    redis.call('SET', key, cjson.encode(conduct), 'PX', last - now)
+    redis.call('SET', key, cjson.encode(conduct), 'PX', math.ceil(last - now))
   else
     redis.call('DEL', key)
   end

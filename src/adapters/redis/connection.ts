@@ -18,6 +18,8 @@ const taskTimeoutMs = 100;
 /** The longest that the first task waits for the connection. */
 const firstConnectMs = 1_000;
 const probeEveryMs = 1_000;
+/** A failure that lasts is told of once in a while. */
+const tellAgainMs = 60_000;
 /** A connection that swallows so many probes in a row is replaced: the network may have lost it silently. */
 const lostAfterProbes = 3;
 /** A read-only server was a master once: another connection may find the new one. */
@@ -31,7 +33,8 @@ export class RedisConnection {
   readonly #parts: ConnectionParts;
   readonly #first: Promise<void>;
   readonly #returnListeners: (() => void)[] = [];
-  readonly #failures = new Set<RedisFailureKind>();
+  /** When each kind of failure was last told of. */
+  readonly #toldAtMs = new Map<RedisFailureKind, number>();
   #state: "connecting" | "up" | "down" | "closed" = "connecting";
   /** Why the client could not connect; the event of its closing does not say. */
   #cause: RedisFailureKind = "connection";
@@ -45,7 +48,7 @@ export class RedisConnection {
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
     const { client } = parts;
-    client.on("ready", () => this.#rise());
+    client.on("ready", () => this.#welcome());
     client.on("error", (error) => {
       this.#cause = causeOf(error);
     });
@@ -62,16 +65,14 @@ export class RedisConnection {
   }
 
   /**
-   * Runs commands on a key: in a Cluster, one node may be down while others are not.
+   * Runs commands on a key. Should they fail, the probe asks for that key, since a Cluster may lack one node alone.
    * @throws RedisFailure, and nothing else
    */
   async run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
     if (this.#state === "connecting") await this.#first;
     if (this.#state === "down" || this.#state === "closed") throw new RedisFailure("connection");
     try {
-      const value = await this.#within(task(this.#parts.client), taskTimeoutMs);
-      this.#failures.clear();
-      return value;
+      return await this.#within(task(this.#parts.client), taskTimeoutMs);
     } catch (error) {
       this.#probedKey = key;
       throw this.#note(kindOf(error));
@@ -86,9 +87,11 @@ export class RedisConnection {
 
   /** Counts a failure that came inside a reply. */
   count(kind: RedisFailureKind): void {
-    const { node, report } = this.#parts;
-    report({ kind: "redis_failed", node, failure: kind, isFirst: !this.#failures.has(kind) });
-    this.#failures.add(kind);
+    const { clock, node, report } = this.#parts;
+    const now = clock.nowMs();
+    const isFirst = now >= (this.#toldAtMs.get(kind) ?? Number.NEGATIVE_INFINITY) + tellAgainMs;
+    if (isFirst) this.#toldAtMs.set(kind, now);
+    report({ kind: "redis_failed", node, failure: kind, isFirst });
   }
 
   #note(kind: RedisFailureKind): RedisFailure {
@@ -106,6 +109,12 @@ export class RedisConnection {
     this.#parts.client.disconnect(true);
   }
 
+  /** A new connection is no proof that commands are answered in time again. */
+  #welcome(): void {
+    if (this.#state === "down") void this.#probe();
+    else this.#rise();
+  }
+
   #rise(): void {
     if (this.#state === "up" || this.#state === "closed") return;
     const { clock, node, report } = this.#parts;
@@ -113,7 +122,6 @@ export class RedisConnection {
     this.#state = "up";
     this.#cause = "connection";
     this.#lostProbes = 0;
-    this.#failures.clear();
     this.#cancelProbe();
     report({ kind: "redis_up", node, awayMs: wasDown ? clock.nowMs() - this.#downSinceMs : undefined });
     if (wasDown) for (const listener of this.#returnListeners) listener();
@@ -134,7 +142,7 @@ export class RedisConnection {
     this.#cancelProbe = clock.after(probeEveryMs * (0.75 + 0.5 * random()), () => void this.#probe());
   }
 
-  /** While the client reconnects by itself, its `ready` is the answer to wait for. */
+  /** While the client reconnects by itself, its `ready` is what to wait for. */
   async #probe(): Promise<void> {
     const { client } = this.#parts;
     if (client.status === "ready") {

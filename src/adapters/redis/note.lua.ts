@@ -4,19 +4,22 @@ import { conductInLua } from "./conduct.lua.ts";
  * Adds one thing to the shared conduct.
  *
  * KEYS  1 conduct
- * ARGV  1 a Note (src/tokens/shared-conduct.ts) as JSON
- * Returns 1.
+ * ARGV  1 a Note (src/tokens/shared-conduct.ts) as JSON, 2 what TIME should say by the last reading, in ms, or ""
+ * Returns 1; 0 when the command came too late to be true.
  */
 export const noteLua = `${conductInLua}
 local now = nowMs()
+if isLate(now, ARGV[2]) then return 0 end
 local note = cjson.decode(ARGV[1])
-local conduct = readConduct(KEYS[1])
+local conduct = readConduct(KEYS[1], now)
 local name = (note.token or '') .. ' ' .. (note.site or '')
 local known = conduct.tries[name]
 if note.kind == 'login_paused' then
   local pause = note.pause
-  conduct.login = { kind = pause.kind, status = pause.status, failures = pause.failures, atMs = now }
-  conduct.login.untilMs = now + pause.remainingMs
+  local untilMs = math.ceil(now + pause.remainingMs)
+  if not conduct.login or conduct.login.untilMs < untilMs then
+    conduct.login = { kind = pause.kind, status = pause.status, failures = pause.failures, atMs = now, untilMs = untilMs }
+  end
 elseif note.kind == 'tried' then
   if not known then conduct.tries[name] = { useless = false, atMs = now } end
 elseif note.kind == 'cured' then

@@ -1,4 +1,5 @@
 import { longestTryList, quietConduct, type SharedConduct, type SharedPause } from "../../tokens/shared-conduct.ts";
+import { aheadMs } from "./conduct.lua.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -19,13 +20,14 @@ export function parseConduct(text: string, nowMs: number): SharedConduct {
     sites: new Map(
       entriesOf(document["sites"]).flatMap(([site, { pauseMs, untilMs }]) => {
         if (!isAmount(pauseMs) || !isAmount(untilMs) || pauseMs > longestSitePauseMs) return [];
+        if (untilMs - pauseMs > nowMs + aheadMs) return [];
         return [[site, { pauseMs, remainingMs: clamp(untilMs - nowMs, longestSitePauseMs) }]];
       }),
     ),
     tries: entriesOf(document["tries"])
       .flatMap(([name, { useless, atMs }]) => {
         const [token, site] = name.split(" ");
-        if (!token || !site || typeof useless !== "boolean" || !isAmount(atMs)) return [];
+        if (!token || !site || typeof useless !== "boolean" || !isAmount(atMs) || atMs > nowMs + aheadMs) return [];
         return [{ token, site, isUseless: useless, ageMs: Math.max(0, nowMs - atMs) }];
       })
       .sort((one, other) => other.ageMs - one.ageMs)
@@ -35,9 +37,11 @@ export function parseConduct(text: string, nowMs: number): SharedConduct {
 
 function parseLogin(value: unknown, nowMs: number): SharedPause | undefined {
   if (!isObject(value)) return undefined;
-  const { kind, status, failures, untilMs } = value;
+  const { kind, status, failures, atMs, untilMs } = value;
   if (kind !== "refused" && kind !== "throttled" && kind !== "failing") return undefined;
   if (!isAmount(failures) || !isAmount(untilMs) || untilMs <= nowMs) return undefined;
+  // Redis's clock has stepped back, or this is another server: nobody knows how long the pause still is.
+  if (!isAmount(atMs) || atMs > nowMs + aheadMs) return undefined;
   const isStatus = typeof status === "number" && status >= 100 && status <= 599;
   const remainingMs = clamp(untilMs - nowMs, longestPauseMs);
   return { kind, status: isStatus ? status : undefined, failures: Math.min(failures, 64), remainingMs };

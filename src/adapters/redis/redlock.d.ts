@@ -18,6 +18,8 @@ declare module "redlock" {
   }
 
   export class Lock {
+    /** By the wall clock. */
+    expiration: number;
     release(): Promise<unknown>;
     extend(durationMs: number): Promise<Lock>;
   }

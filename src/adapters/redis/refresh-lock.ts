@@ -8,25 +8,44 @@ import { redisKeys } from "./keys.ts";
 /** A holder that dies keeps the others waiting for this long at most. */
 const leaseMs = 4_000;
 const renewEveryMs = 1_300;
-/** No refresh takes longer: four retries of 15 s each. A holder that hangs beyond it loses the lock. */
+/** No refresh takes longer: five requests of 15 s each. A holder that hangs beyond it loses the lock. */
 const longestHoldMs = 90_000;
+
+export interface ClosableLock extends RefreshLock {
+  /** Gives back what is held, so that nobody waits for a process that is ending. */
+  close(): Promise<void>;
+}
 
 /**
  * A Redlock over one server or a majority of several independent ones, tried once. Redlock's own retries, waits and
  * `using()` are not used: with its defaults a dead server held callers for two minutes, and a contended `acquire` may
  * return a lock that has already run out.
  */
-export function createRedisRefreshLock(connections: readonly RedisConnection[], clock: Clock): RefreshLock {
+export function createRedisRefreshLock(connections: readonly RedisConnection[], clock: Clock): ClosableLock {
   const redlock = new Redlock(connections.map(toRedlockClient), { retryCount: 0 });
+  const held = new Set<Lease>();
+  const keep = (lease: Lease): Lease => {
+    const kept = {
+      async release() {
+        held.delete(kept);
+        await lease.release();
+      },
+    };
+    held.add(kept);
+    return kept;
+  };
   return {
     async tryAcquire(key) {
       const triedAtMs = clock.nowMs();
       const lock = await redlock.acquire([redisKeys(key).lock], leaseMs).catch(explainRefusal);
       if (typeof lock === "string") return lock;
-      const lease = hold(lock, clock);
+      const lease = keep(hold(lock, clock));
       if (clock.nowMs() - triedAtMs < leaseMs / 2) return lease;
       await lease.release();
       return "held";
+    },
+    async close() {
+      await Promise.all([...held].map((lease) => lease.release()));
     },
   };
 }
@@ -39,6 +58,8 @@ function hold(acquired: Lock, clock: Clock): Lease {
   let cancel: Cancel = () => {};
   const renew = async () => {
     if (clock.nowMs() - heldSinceMs >= longestHoldMs) return;
+    // Redlock asks the wall clock, which may have been set forward; Redis knows whether the lock is still ours.
+    lock.expiration = Number.MAX_SAFE_INTEGER;
     const renewed = await lock.extend(leaseMs).catch(() => undefined);
     if (renewed === undefined) return;
     lock = renewed;

@@ -1,0 +1,28 @@
+import type { CredentialSet, Credentials, Site } from "../environment.ts";
+
+/**
+ * A client that is configured at several sites is one to the login host, and has one token: its sets all carry the label
+ * of the first, so that metrics, logs and `/status` speak of one thing by one name.
+ */
+export function shareLabels(sites: ReadonlyMap<string, Site>): Map<string, Site> {
+  const known: CredentialSet[] = [];
+  const label = (set: CredentialSet): CredentialSet => {
+    const first = known.find((other) => isSame(other, set));
+    if (first === undefined) known.push(set);
+    return first === undefined ? set : { ...set, label: first.label };
+  };
+  const labelAll = ({ owner, sets: [first, ...rest] }: Credentials): Credentials => {
+    return { owner, sets: [label(first), ...rest.map(label)] };
+  };
+  return new Map(
+    [...sites].map(([identifier, site]) => {
+      return [identifier, site.credentials === undefined ? site : { ...site, credentials: labelAll(site.credentials) }];
+    }),
+  );
+}
+
+function isSame(one: CredentialSet, other: CredentialSet): boolean {
+  return (
+    one.clientId === other.clientId && one.audience === other.audience && one.clientSecret.equals(other.clientSecret)
+  );
+}

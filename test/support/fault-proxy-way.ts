@@ -1,0 +1,171 @@
+import { EventEmitter, once } from "node:events";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What may happen to one direction of a connection. */
+export interface WayFaults {
+  /** Whatever is sent arrives this much later. */
+  readonly latencyMs: number;
+  /** Of each connection. */
+  readonly bytesPerSecond: number;
+  /** The most that is written at once; each piece is read before the next one comes. */
+  readonly sliceBytes: number;
+  /** An orderly end arrives this much later than what was sent before it. */
+  readonly slowCloseMs: number;
+  /** Nothing arrives, neither bytes nor an end. Once this is over everything goes on, since TCP sends again what was lost. */
+  readonly blackHole: boolean;
+  /** What happens to both directions as soon as this one has passed on so many bytes; 0: at once. */
+  readonly breakAfter: { readonly bytes: number; readonly how: BreakKind } | undefined;
+}
+
+/** An orderly end (FIN) for both sides, or a reset (RST) for both. */
+export type BreakKind = "truncate" | "reset";
+
+export const noFaults: WayFaults = {
+  latencyMs: 0,
+  bytesPerSecond: Number.POSITIVE_INFINITY,
+  sliceBytes: Number.POSITIVE_INFINITY,
+  slowCloseMs: 0,
+  blackHole: false,
+  breakAfter: undefined,
+};
+
+/** Something one side did. */
+type Deed = { readonly atMs: number } & (
+  | { readonly kind: "bytes"; readonly bytes: Buffer }
+  | { readonly kind: "end" }
+  | { readonly kind: "reset" }
+);
+
+export interface WayParts {
+  readonly from: Socket;
+  readonly to: Socket;
+  /** Asked again for each piece, so that a change takes hold at once. */
+  readonly faults: () => WayFaults;
+  /** Emits `changed` when the faults do. */
+  readonly changes: EventEmitter;
+  /** Aborted when the connection is over. */
+  readonly signal: AbortSignal;
+  readonly breakOff: (how: BreakKind) => void;
+  readonly count: (what: "received" | "passed", bytes: number) => void;
+}
+
+/** No more is taken from a sender than this before it is passed on. */
+const mostHeldBytes = 1_048_576;
+/** How often a limited bandwidth is shared out. */
+const sharesPerSecond = 50;
+
+/** Passes on what one side does to the other side, in order, through whatever faults there are. */
+export async function travelOneWay(parts: WayParts): Promise<void> {
+  const deeds = watch(parts);
+  const way = new Way(parts);
+  try {
+    await way.breakIfDue();
+    for (;;) await way.passOn(await deeds.next());
+  } catch (error) {
+    if (!parts.signal.aborted) throw error;
+  }
+}
+
+/** Collects what a side does until it is its turn. */
+function watch({ from, signal, count }: WayParts) {
+  const arrivals = new EventEmitter();
+  const waiting: Deed[] = [];
+  let heldBytes = 0;
+  const add = (deed: Deed) => {
+    waiting.push(deed);
+    arrivals.emit("deed");
+  };
+  from.on("data", (bytes) => {
+    count("received", bytes.length);
+    if (signal.aborted) return;
+    heldBytes += bytes.length;
+    if (heldBytes > mostHeldBytes) from.pause();
+    add({ kind: "bytes", bytes, atMs: performance.now() });
+  });
+  from.on("end", () => add({ kind: "end", atMs: performance.now() }));
+  from.on("error", () => add({ kind: "reset", atMs: performance.now() }));
+  return {
+    async next(): Promise<Deed> {
+      for (let deed = waiting.shift(); ; deed = waiting.shift()) {
+        if (deed?.kind === "bytes") heldBytes -= deed.bytes.length;
+        if (deed !== undefined && heldBytes <= mostHeldBytes) from.resume();
+        if (deed !== undefined) return deed;
+        await once(arrivals, "deed", { signal });
+      }
+    },
+  };
+}
+
+class Way {
+  readonly #parts: WayParts;
+  #passedBytes = 0;
+  #freeAtMs = 0;
+
+  constructor(parts: WayParts) {
+    this.#parts = parts;
+  }
+
+  async passOn(deed: Deed): Promise<void> {
+    const { faults, to, breakOff } = this.#parts;
+    await this.#until(deed.atMs + faults().latencyMs);
+    if (deed.kind === "bytes") return this.#pass(deed.bytes);
+    if (deed.kind === "end") await this.#until(performance.now() + faults().slowCloseMs);
+    await this.#whileHeld();
+    if (deed.kind === "end") to.end();
+    else breakOff("reset");
+  }
+
+  async breakIfDue(): Promise<void> {
+    const { faults, breakOff, signal } = this.#parts;
+    const { breakAfter } = faults();
+    if (breakAfter === undefined || this.#passedBytes < breakAfter.bytes) return;
+    // A reset that comes together with bytes is told to a Node program as an orderly end (libuv, uv__stream_io).
+    if (breakAfter.how === "reset" && this.#passedBytes > 0) await untilRead();
+    breakOff(breakAfter.how);
+    signal.throwIfAborted();
+  }
+
+  async #pass(bytes: Buffer): Promise<void> {
+    for (let rest = bytes; rest.length > 0; ) {
+      await this.#whileHeld();
+      await this.breakIfDue();
+      const { sliceBytes, bytesPerSecond, breakAfter } = this.#parts.faults();
+      const share = Math.ceil(bytesPerSecond / sharesPerSecond);
+      const untilBreak = (breakAfter?.bytes ?? Number.POSITIVE_INFINITY) - this.#passedBytes;
+      const size = Math.min(rest.length, sliceBytes, share, untilBreak);
+      this.#freeAtMs = Math.max(this.#freeAtMs, performance.now()) + (size / bytesPerSecond) * 1_000;
+      await this.#until(this.#freeAtMs);
+      await this.#write(rest.subarray(0, size));
+      rest = rest.subarray(size);
+      await this.breakIfDue();
+      if (sliceBytes !== Number.POSITIVE_INFINITY) await untilRead();
+    }
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    const { to, count, signal } = this.#parts;
+    // A side that is gone says so by its own events.
+    await new Promise<void>((resolve) => to.write(bytes, () => resolve()));
+    signal.throwIfAborted();
+    this.#passedBytes += bytes.length;
+    count("passed", bytes.length);
+  }
+
+  async #whileHeld(): Promise<void> {
+    const { faults, changes, signal } = this.#parts;
+    while (faults().blackHole) await once(changes, "changed", { signal });
+  }
+
+  async #until(atMs: number): Promise<void> {
+    for (let leftMs = atMs - performance.now(); leftMs > 0; leftMs = atMs - performance.now()) {
+      await sleep(Math.ceil(leftMs), undefined, { signal: this.#parts.signal });
+    }
+  }
+}
+
+/** Two turns of the event loop: a reader in this process has had its chance in between. */
+async function untilRead(): Promise<void> {
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+}
