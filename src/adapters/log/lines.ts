@@ -29,7 +29,7 @@ export function headline(event: Event): readonly [Level, message: string] {
     case "token_adopted":
       return ["debug", "token in use"];
     case "token_lapsed":
-      return ["info", "token lapsed unused"];
+      return ["info", "token lapsed"];
     case "token_used":
       return ["trace", "token attached"];
     case "credential_switched":
