@@ -11,8 +11,12 @@ export function shareLabels(sites: ReadonlyMap<string, Site>): Map<string, Site>
     if (first === undefined) known.push(set);
     return first === undefined ? set : { ...set, label: first.label };
   };
-  const labelAll = ({ owner, sets: [first, ...rest] }: Credentials): Credentials => {
-    return { owner, sets: [label(first), ...rest.map(label)] };
+  const labelled = new Map<Credentials, Credentials>();
+  const labelAll = (credentials: Credentials): Credentials => {
+    const [first, ...rest] = credentials.sets;
+    const same = labelled.get(credentials) ?? { ...credentials, sets: [label(first), ...rest.map(label)] };
+    labelled.set(credentials, same);
+    return same;
   };
   return new Map(
     [...sites].map(([identifier, site]) => {
