@@ -1,0 +1,109 @@
+import { redisKeys } from "../../src/adapters/redis/keys.ts";
+import { openRedis, type RealRedis } from "../../test/support/real-redis.ts";
+import { ScriptTime } from "./script-time.ts";
+import { setTimeLua } from "./set-time.lua.ts";
+
+/**
+ * What a client sends, as INFO commandstats names it. The commands that scripts call are in that list too (GET, SET, PTTL,
+ * TIME, …), and no script calls any of these. A probe's GET is missing here: it asks a Redis that is connected but does
+ * not answer, and this fleet's Redis is either well or dead.
+ */
+const sentByClients = /^cmdstat_(?:evalsha|eval|hello|info|ping|auth|client\|\w+|select):calls=(\d+)/gm;
+
+/** The one Redis of the fleet: a real process, living by the injected clock, whose commands are counted by itself. */
+export class FleetRedis {
+  /** What its clients' scripts have to pass through. */
+  readonly scriptTime = new ScriptTime();
+  readonly #server: RealRedis;
+  readonly #keys: readonly string[];
+  /** How far its clock is ahead of the injected one. */
+  #aheadMs: number | "" = "";
+  #setAtMs = Number.NaN;
+  #setting: Promise<void> = Promise.resolve();
+  /** Commands of the fleet until it was last killed. */
+  #before = 0;
+  /** Commands of this class since then. */
+  #own = 0;
+  #greeting = 0;
+  #isAway = false;
+
+  private constructor(server: RealRedis, cacheKey: string) {
+    this.#server = server;
+    const { token, conduct, lock } = redisKeys(cacheKey);
+    this.#keys = [token, conduct, lock];
+  }
+
+  static async open(cacheKey: string): Promise<FleetRedis> {
+    const redis = new FleetRedis(await openRedis(), cacheKey);
+    await redis.#greet();
+    return redis;
+  }
+
+  get port(): number {
+    return this.#server.port;
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Before any command of a moment is sent, Redis's clock is set to it. */
+  setTime(wallMs: number): Promise<void> {
+    if (wallMs !== this.#setAtMs && !this.#isAway) {
+      this.#setAtMs = wallMs;
+      this.#setting = this.#set(Math.floor(wallMs));
+    }
+    return this.#setting;
+  }
+
+  async #set(wallMs: number): Promise<void> {
+    this.#own += 1;
+    const ahead = await this.#server.command("EVAL", setTimeLua, 3, ...this.#keys, this.#aheadMs, wallMs);
+    this.#aheadMs = Number(ahead);
+  }
+
+  /** Commands that the fleet has sent so far. */
+  async commands(): Promise<number> {
+    return this.#isAway ? this.#before : this.#before + (await this.#count());
+  }
+
+  async #count(): Promise<number> {
+    const stats = String(await this.#server.command("INFO", "commandstats"));
+    this.#own += 1;
+    let calls = 0;
+    for (const [, count] of stats.matchAll(sentByClients)) calls += Number(count);
+    // INFO does not count itself yet.
+    return calls - (this.#own - 1);
+  }
+
+  /** What this class itself sends to connect is no command of the fleet's; it does so again after each restart. */
+  async #greet(): Promise<void> {
+    await this.#server.command("TIME");
+    this.#greeting = await this.#count();
+    this.#own += this.#greeting;
+  }
+
+  async kill(): Promise<void> {
+    this.#before = await this.commands();
+    this.#isAway = true;
+    await this.#server.kill();
+  }
+
+  /** Back on its port, empty. */
+  async restart(): Promise<void> {
+    await this.#server.restart();
+    this.#isAway = false;
+    this.#own = this.#greeting;
+    this.#aheadMs = "";
+    this.#setAtMs = Number.NaN;
+  }
+
+  /** For the end of this process, which waits for nothing. */
+  killNow(): void {
+    if (!this.#isAway) process.kill(this.#server.pid(), "SIGKILL");
+  }
+
+  end(): Promise<void> {
+    return this.#server.end();
+  }
+}

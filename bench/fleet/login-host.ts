@@ -1,0 +1,30 @@
+import { type Clock, sleep } from "../../src/clock.ts";
+import type { PostForm } from "../../src/tokens/endpoint.ts";
+import { Lives } from "./lives.ts";
+
+export const lifetimeMs = 3_600_000;
+const answerMs = 300;
+
+/** A login host in good health: it answers after 300 ms, with a token for an hour. */
+export class LoginHost {
+  readonly lives = new Lives(lifetimeMs);
+  readonly #issuedAtMs = new Map<string, number>();
+
+  /** @param clock the process's own: a killed one gets no answer */
+  openPost(process: string, clock: Clock): PostForm {
+    return async () => {
+      const token = `token_${this.#issuedAtMs.size + 1}`;
+      this.#issuedAtMs.set(token, clock.nowMs());
+      this.lives.note(clock.nowMs(), process);
+      await sleep(clock, answerMs);
+      const body = { access_token: token, token_type: "Bearer", expires_in: lifetimeMs / 1_000 };
+      return { kind: "answered", status: 200, body: JSON.stringify(body), retryAfter: undefined, date: undefined };
+    };
+  }
+
+  /** Whether the service would take it now. */
+  isAlive(token: string, nowMs: number): boolean {
+    const issuedAtMs = this.#issuedAtMs.get(token);
+    return issuedAtMs !== undefined && nowMs < issuedAtMs + lifetimeMs;
+  }
+}

@@ -1,0 +1,91 @@
+import { createRedisRefreshLock } from "../../src/adapters/redis/refresh-lock.ts";
+import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
+import type { Clock } from "../../src/clock.ts";
+import type { CredentialSet } from "../../src/environment.ts";
+import type { Event } from "../../src/events.ts";
+import type { RedisAccess } from "../../src/redis-access.ts";
+import { CachedSource } from "../../src/tokens/cached-source.ts";
+import { Conduct } from "../../src/tokens/conduct.ts";
+import { CredentialsSource } from "../../src/tokens/credentials.ts";
+import { drawThresholds } from "../../src/tokens/token.ts";
+import { Unauthorized } from "../../src/tokens/unauthorized.ts";
+import type { FleetRedis } from "./fleet-redis.ts";
+import type { LoginHost } from "./login-host.ts";
+import { ProcessClock } from "./simulated-clock.ts";
+import { createClient, TimedConnection } from "./timed-connection.ts";
+import type { Work } from "./work.ts";
+
+/** What all replicas have in common. */
+export interface Ground {
+  readonly clock: Clock;
+  readonly work: Work;
+  readonly redis: FleetRedis;
+  readonly access: RedisAccess;
+  readonly login: LoginHost;
+  readonly set: CredentialSet;
+  readonly key: string;
+}
+
+export interface ReplicaParts extends Ground {
+  /** Unlike any other's, a predecessor's included. */
+  readonly name: string;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly hear: (event: Event) => void;
+  /** A command was sent to Redis. */
+  readonly countCommand: () => void;
+}
+
+const site = "S1";
+const requestTimeoutMs = 20_000;
+const tokenTimeoutMs = 5_000;
+
+/** One process: for one credential set what src/wiring makes, on a clock that can be stopped for it alone. */
+export function startReplica({ name, set, key, random, hear, countCommand, ...ground }: ReplicaParts) {
+  const clock = new ProcessClock(ground.clock);
+  const report = (event: Event) => clock.isOver || hear(event);
+  const client = createClient(ground.access, ground.redis, countCommand);
+  const connection = new TimedConnection({ client, node: "cache", clock, random, report }, ground);
+  const source = new CachedSource(
+    {
+      environment: "fleet",
+      set,
+      key,
+      store: createRedisTokenStore({ connection, keys: ground.access.encryptionKeys, clock, report }),
+      lock: createRedisRefreshLock([connection], clock),
+      post: ground.login.openPost(name, clock),
+      conduct: new Conduct(clock, random),
+      unauthorized: new Unauthorized(clock),
+      clock,
+      random,
+      report,
+    },
+    drawThresholds(random),
+  );
+  const members = [{ set, source }] as const;
+  const credentials = new CredentialsSource({
+    environment: "fleet",
+    owner: site,
+    members,
+    tokenTimeoutMs,
+    clock,
+    report,
+  });
+  connection.onReturn(() => source.rejoin());
+  credentials.warm();
+  return {
+    /** What the journey does with an order: a token, and word that the service took it. Resolves to the token's text. */
+    async order(): Promise<string> {
+      const token = await credentials.get(clock.nowMs() + requestTimeoutMs);
+      credentials.accepted(token, site);
+      return token.secret.reveal();
+    },
+    /** Memory, timers and connection are gone from one moment to the next. */
+    kill(): void {
+      clock.end();
+      connection.close();
+    },
+  };
+}
+
+export type Replica = ReturnType<typeof startReplica>;

@@ -1,0 +1,78 @@
+import type { Cancel, Clock } from "../../src/clock.ts";
+import { EventHeap } from "./event-heap.ts";
+import type { Work } from "./work.ts";
+
+const wallOffsetMs = Date.UTC(2026, 10, 21, 12, 0, 0);
+
+/** Time that leaps from one event to the next, once all that the last one set going has come to rest. */
+export class SimulatedClock implements Clock {
+  readonly #work: Work;
+  readonly #events = new EventHeap();
+  #nowMs = 1_000;
+  #count = 0;
+
+  constructor(work: Work) {
+    this.#work = work;
+  }
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  wallMs(): number {
+    return this.#nowMs + wallOffsetMs;
+  }
+
+  /** Events so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  after(delayMs: number, task: () => void): Cancel {
+    return this.#events.push(this.#nowMs + Math.max(0, delayMs), task);
+  }
+
+  async runUntil(isOver: () => boolean): Promise<void> {
+    await this.#work.settle();
+    while (!isOver()) {
+      const event = this.#events.pop();
+      if (event === undefined) throw new Error("nothing is ever going to happen again");
+      this.#nowMs = event.atMs;
+      this.#count += 1;
+      event.task();
+      await this.#work.settle();
+    }
+  }
+}
+
+/** One process's view of the clock: what a killed process was going to do does not happen. */
+export class ProcessClock implements Clock {
+  readonly #clock: Clock;
+  #isOver = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  wallMs(): number {
+    return this.#clock.wallMs();
+  }
+
+  after(delayMs: number, task: () => void): Cancel {
+    return this.#clock.after(delayMs, () => {
+      if (!this.#isOver) task();
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+}

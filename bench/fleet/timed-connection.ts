@@ -1,0 +1,54 @@
+import { Redis } from "ioredis";
+import { createCacheClient, type RedisClient } from "../../src/adapters/redis/client.ts";
+import { type ConnectionParts, RedisConnection } from "../../src/adapters/redis/connection.ts";
+import type { RedisAccess } from "../../src/redis-access.ts";
+import type { FleetRedis } from "./fleet-redis.ts";
+import type { Work } from "./work.ts";
+
+interface Surroundings {
+  readonly work: Work;
+  readonly redis: FleetRedis;
+}
+
+/** The proxy's connection; the injected clock stands still while it works, and Redis's is right when it begins. */
+export class TimedConnection extends RedisConnection {
+  readonly #surroundings: Surroundings;
+  readonly #clock: ConnectionParts["clock"];
+
+  constructor(parts: ConnectionParts, surroundings: Surroundings) {
+    super(parts);
+    this.#surroundings = surroundings;
+    this.#clock = parts.clock;
+  }
+
+  override run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
+    return this.#surroundings.work.track(this.#runInTime(key, task));
+  }
+
+  async #runInTime<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
+    await this.#surroundings.redis.setTime(this.#clock.wallMs());
+    return super.run(key, task);
+  }
+}
+
+/** The machine's own clock, on which a thousand replicas in one process keep each other waiting. */
+const patienceMs = 60_000;
+
+/**
+ * The proxy's client. Its timeouts on the machine's clock are lengthened: here they would measure this process, not Redis.
+ * @param count is told of every command that is sent, the greeting included
+ */
+export function createClient(access: RedisAccess, { scriptTime }: FleetRedis, count: () => void): RedisClient {
+  const client = createCacheClient(access);
+  if (!(client instanceof Redis)) throw new Error("the fleet has one server");
+  client.options.commandTimeout = patienceMs;
+  client.options.connectTimeout = patienceMs;
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command, stream) => {
+    count();
+    const [text] = command.args;
+    if (typeof text === "string") command.args[0] = scriptTime.replace(command.name, text);
+    return send(command, stream);
+  };
+  return client;
+}

@@ -1,0 +1,35 @@
+/** What is under way on the machine's own clock (a command, a connection): the injected clock stands still meanwhile. */
+export class Work {
+  #underWay = 0;
+  #wake: () => void = () => {};
+  #failure: { readonly error: unknown } | undefined;
+
+  async track<Value>(doing: Promise<Value>): Promise<Value> {
+    this.#underWay += 1;
+    try {
+      return await doing;
+    } finally {
+      this.#underWay -= 1;
+      if (this.#underWay === 0) this.#wake();
+    }
+  }
+
+  /** For what nobody waits for: when it fails, the simulation does. */
+  begin(doing: Promise<void>): void {
+    this.track(doing).catch((error: unknown) => {
+      this.#failure ??= { error };
+    });
+  }
+
+  /** Resolves when nothing is under way and every promise has settled that can settle now. */
+  async settle(): Promise<void> {
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#failure !== undefined) throw this.#failure.error;
+      if (this.#underWay === 0) return;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
