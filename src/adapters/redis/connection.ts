@@ -47,10 +47,12 @@ export class RedisConnection {
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
-    const { client } = parts;
+    const { client, node, report } = parts;
     client.on("ready", () => this.#welcome());
     client.on("error", (error) => {
       this.#cause = causeOf(error);
+      // Nobody needs to be told beside `redis_down`, but a login that is refused again and again is to be counted.
+      if (this.#state !== "closed") report({ kind: "redis_failed", node, failure: this.#cause, isFirst: false });
     });
     client.on("close", () => this.#fall(this.#cause));
     this.#first = this.#within(client.connect(), firstConnectMs).then(
