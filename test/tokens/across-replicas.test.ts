@@ -205,6 +205,24 @@ describe("401 for ever, over several replicas", () => {
   });
 });
 
+describe("a revocation of everything while replicas use different tokens", () => {
+  it("is cured with one request, after one 401 passed on by the replica that took the other's", async () => {
+    const { clock, replicas, login, store, deadline, replace } = stageReplicas(2);
+    const [one, other] = replicas;
+    if (one === undefined || other === undefined) throw new Error("two replicas");
+    one.accepted(await one.get(deadline()), "S1");
+    await clock.advance(2_000);
+    await store.save(keyOfBlue, { secret: new Secret("theirs"), lifetimeMs: hourMs }, 0);
+    other.accepted(await other.get(deadline()), "S1");
+    await clock.advance(10_000);
+    const taken = await replace(one, "S1");
+    expect(taken?.secret.reveal()).toBe("theirs");
+    if (taken !== undefined) one.refusedAgain(taken, "S1");
+    for (const replica of [one, other]) expect((await replace(replica, "S1"))?.secret.reveal()).toBe("token_2");
+    expect(login.requests).toBe(2);
+  });
+});
+
 describe("when the shared store is back", () => {
   /** Two replicas that have gone separate ways, as while Redis was away. */
   async function stageDiverged() {
@@ -253,6 +271,24 @@ describe("when the shared store is back", () => {
     one.rejoin();
     await clock.advance(1_000);
     expect((await store.read(keyOfBlue)).token).toBeUndefined();
+  });
+
+  it("a token that others use well is published, though one site gets nothing but 401", async () => {
+    const { one, clock, get, store } = await stageDiverged();
+    const deadline = () => clock.nowMs() + 20_000;
+    const first = await one.source.get(deadline());
+    one.source.accepted(first, "good");
+    const replacing = one.source.replace(first, "bad", deadline());
+    await clock.advance(1_100);
+    const second = await replacing;
+    if (second === undefined) throw new Error("a second token");
+    one.source.refusedAgain(second, "bad");
+    one.source.accepted(await one.source.get(deadline()), "good");
+    expect(await one.source.replace(second, "bad", deadline())).toBeUndefined();
+    one.rejoin();
+    await clock.advance(2_000);
+    expect(await get(one.source)).toBe("token_2");
+    expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
   });
 
   it("the next refresh is one for all of them", async () => {
