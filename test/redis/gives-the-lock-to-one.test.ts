@@ -1,5 +1,5 @@
 /** The refresh lock on real servers that die, hang and lose it (rows 23, 24, 51): it saves requests, and nothing rests on it. */
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
 import { sleep, systemClock } from "../../src/clock.ts";
 import type { Lease, RefreshLock } from "../../src/tokens/lock.ts";
@@ -57,6 +57,18 @@ it("is not renewed and not given back by one who has lost it", async () => {
   await lost.release();
   expect(await redis.command("GET", name)).toBe(value);
 });
+
+it("is renewed though somebody sets the wall clock forward", async () => {
+  const redis = await startRedis();
+  const lease = await acquire(openReplica(redis).lock);
+  const realNow = Date.now.bind(Date);
+  const setForward = vi.spyOn(Date, "now").mockImplementation(() => realNow() + 3_600_000);
+  onTestFinished(() => setForward.mockRestore());
+  // Longer than the first lease.
+  await sleep(systemClock, 5_000);
+  expect(await redis.command("EXISTS", name)).toBe(1);
+  await lease.release();
+}, 20_000);
 
 it("outlives no holder: it always has an end", async () => {
   const redis = await startRedis();

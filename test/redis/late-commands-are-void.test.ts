@@ -1,0 +1,42 @@
+/** A hung Redis carries out what it was sent long after its sender gave up. By then that means nothing any more. */
+import { expect, it } from "vitest";
+import { sleep, systemClock } from "../../src/clock.ts";
+import { Secret } from "../../src/secret.ts";
+import { type RealRedis, startRedis } from "../support/real-redis.ts";
+import { openReplica } from "../support/redis-replica.ts";
+
+const key = "ef".repeat(32);
+
+/** Two replicas, and a Redis that hangs when the first one sends, and for so long after that. */
+async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Promise<unknown>, hungMs: number) {
+  const redis: RealRedis = await startRedis();
+  const [late, other] = [openReplica(redis), openReplica(redis)];
+  await Promise.all([late.store.read(key), other.store.read(key)]);
+  // The scripts are known, so that nothing is sent twice.
+  await late.store.save(key, { secret: new Secret("warm-up"), lifetimeMs: 1_000 }, 0);
+  await late.store.note(key, { kind: "tried", token: "t", site: "S1" });
+  await sleep(systemClock, 1_100);
+  redis.stop();
+  await send(late);
+  await sleep(systemClock, hungMs);
+  redis.cont();
+  // Its probe's answer comes after that of the late command.
+  await late.recorder.nth("redis_up", 2);
+  return other;
+}
+
+it("a token that arrives after its end is not there, and keeps no newer one away", async () => {
+  const { store } = await stageHung(
+    ({ store }) => store.save(key, { secret: new Secret("old"), lifetimeMs: 2_000 }, 10),
+    2_500,
+  );
+  expect((await store.read(key)).token).toBeUndefined();
+  const stored = await store.save(key, { secret: new Secret("new"), lifetimeMs: 3_600_000 }, 1_000);
+  expect(stored.secret.reveal()).toBe("new");
+}, 30_000);
+
+it("a pause is over when it is over", async () => {
+  const pause = { kind: "refused", status: 401, failures: 0, remainingMs: 2_000 } as const;
+  const { store } = await stageHung(({ store }) => store.note(key, { kind: "login_paused", pause }), 2_500);
+  expect((await store.read(key)).conduct?.login).toBeUndefined();
+}, 30_000);
