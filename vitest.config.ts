@@ -1,12 +1,17 @@
 import { defineConfig } from "vitest/config";
 
-/** Many processes and figures in milliseconds: these files want the machine for themselves, one at a time. */
-const fleets = [
-  "test/contract/redis*.test.ts",
-  "test/redis/**/*.test.ts",
-  "test/demo/**/*.test.ts",
+/** Load, and figures in milliseconds: these files want the machine for themselves, one at a time. */
+const loads = [
   "test/bench/**/*.test.ts",
+  "test/demo/**/*.test.ts",
+  "test/redis/cures-a-thousand-401s-with-one-token.test.ts",
+  "test/redis/is-not-held-up-by-a-hung-redis.test.ts",
+  "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
+  "test/redis/keeps-serving-when-redis-dies.test.ts",
+  "test/redis/refreshes-once-for-all-replicas.test.ts",
 ];
+/** Many processes that wait most of the time: two files at once. */
+const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts"];
 
 export default defineConfig({
   test: {
@@ -16,11 +21,20 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "quick", include: ["test/**/*.test.ts"], exclude: fleets, sequence: { groupOrder: 0 } },
+        test: {
+          name: "quick",
+          include: ["test/**/*.test.ts"],
+          exclude: [...fleets, ...loads],
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,
-        test: { name: "fleets", include: fleets, fileParallelism: false, sequence: { groupOrder: 1 } },
+        test: { name: "fleets", include: fleets, exclude: loads, maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: { name: "loads", include: loads, fileParallelism: false, sequence: { groupOrder: 2 } },
       },
     ],
   },

@@ -196,12 +196,12 @@ export type RedisFailureKind = (typeof redisFailures)[number];
 
 /** Facts about Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
 export type RedisEvent =
-  /** A command failed, or a connection with its login. */
+  /** A command failed, that of logging in included. */
   | {
       readonly kind: "redis_failed";
       readonly node: string;
       readonly failure: RedisFailureKind;
-      /** The first of its kind for a minute, and not a connection, of which `redis_down` tells. */
+      /** The first of its kind for a minute, and not a login, of which `redis_down` tells. */
       readonly isFirst: boolean;
     }
   /** It is left alone from now on, until a probe in the background is answered. */

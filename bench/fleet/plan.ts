@@ -41,8 +41,7 @@ export function drawTroubles(phase: Phase, isFirst: boolean, replicas: number, r
     case "restarts":
       return { restarts: drawRestarts(replicas, random), outage: undefined };
     case "outage":
-      // In the first half: an hour that begins later is touched by the lives of three tokens, not of two.
-      return { restarts: [], outage: isFirst ? { atMs: random() * 0.5 * lifetimeMs, forMs: lifetimeMs } : undefined };
+      return { restarts: [], outage: isFirst ? drawLongOutage(random) : undefined };
     case "mixed": {
       const isAway = random() < 0.75;
       const forMs = shortestOutageMs + random() * (longestOutageMs - shortestOutageMs);
@@ -50,6 +49,14 @@ export function drawTroubles(phase: Phase, isFirst: boolean, replicas: number, r
       return { restarts: drawRestarts(replicas, random), outage: isAway ? outage : undefined };
     }
   }
+}
+
+/**
+ * From the second tenth of a life, when every replica has taken up its token (one that has not is on its own for two
+ * refreshes), and in its first half: an hour that begins later is touched by the lives of three tokens.
+ */
+function drawLongOutage(random: () => number): Troubles["outage"] {
+  return { atMs: (0.1 + 0.4 * random()) * lifetimeMs, forMs: lifetimeMs };
 }
 
 /** Not while the token is being fetched: to kill a replica then costs one token more, which is promised elsewhere. */

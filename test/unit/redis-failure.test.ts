@@ -20,6 +20,7 @@ it.each([
   ["NOSCRIPT No matching script. Please use EVAL.", "noscript"],
   ["CLUSTERDOWN The cluster is down", "clusterdown"],
   ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "masterdown"],
+  ["TRYAGAIN Multiple keys request during rehashing of slot", "tryagain"],
   ["BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "busy"],
   ["ERR something that nobody has seen", "other"],
 ])("%s", (message, kind) => {
@@ -46,9 +47,9 @@ it("leaves Redis alone when the next command would fare no better, and only then
   expect(["timeout", "connection", "loading", "noauth"].map((kind) => isHopeless(kind as "timeout"))).toEqual(
     Array(4).fill(true),
   );
-  expect(["readonly", "oom", "wrongtype", "noscript", "noperm"].map((kind) => isHopeless(kind as "oom"))).toEqual(
-    Array(5).fill(false),
-  );
+  expect(
+    ["readonly", "oom", "wrongtype", "noscript", "noperm", "tryagain"].map((kind) => isHopeless(kind as "oom")),
+  ).toEqual(Array(6).fill(false));
 });
 
 it("tells nothing of the command, which carries the token", () => {

@@ -101,7 +101,10 @@ export function createMetrics() {
       ["environment", "credential", "reason"],
     ),
     redisUp: gauge("countersign_redis_up", "1 while Redis answers; node is cache, or lock-2, lock-3, ….", ["node"]),
-    redisErrors: counter("countersign_redis_errors_total", "Redis commands and connections that failed, by kind.", ["node", "kind"]),
+    redisErrors: counter("countersign_redis_errors_total", "Redis commands that failed, logins included, by kind.", [
+      "node",
+      "kind",
+    ]),
     clockSkew: gauge("countersign_clock_skew_seconds", "Our clock minus the service's, by its last Date.", [
       "environment",
     ]),

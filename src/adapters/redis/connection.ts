@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from "../../clock.ts";
 import type { RedisFailureKind, Report } from "../../events.ts";
 import type { RedisClient } from "./client.ts";
-import { isHopeless, kindOf, RedisFailure } from "./failure.ts";
+import { isAnswer, isHopeless, kindOf, RedisFailure } from "./failure.ts";
 
 export interface ConnectionParts {
   readonly client: RedisClient;
@@ -51,8 +51,8 @@ export class RedisConnection {
     client.on("ready", () => this.#welcome());
     client.on("error", (error) => {
       this.#cause = causeOf(error);
-      // Nobody needs to be told beside `redis_down`, but a login that is refused again and again is to be counted.
-      if (this.#state !== "closed") report({ kind: "redis_failed", node, failure: this.#cause, isFirst: false });
+      // A login that is refused is a command that failed; what kept it from being sent is what `redis_down` tells.
+      if (isAnswer(this.#cause)) report({ kind: "redis_failed", node, failure: this.#cause, isFirst: false });
     });
     client.on("close", () => this.#fall(this.#cause));
     this.#first = this.#within(client.connect(), firstConnectMs).then(

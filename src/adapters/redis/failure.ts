@@ -28,6 +28,11 @@ export function isHopeless(kind: RedisFailureKind): boolean {
   return hopeless.has(kind);
 }
 
+/** Whether it was Redis that said so. */
+export function isAnswer(kind: RedisFailureKind): boolean {
+  return kind !== "timeout" && kind !== "connection" && kind !== "tls";
+}
+
 const code =
   /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY)\b/;
 const lacksPermission = /The user executing the script can't|ACL failure in script/;
