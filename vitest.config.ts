@@ -2,6 +2,7 @@ import { defineConfig } from "vitest/config";
 
 /** Load, and figures in milliseconds: these files want the machine for themselves, one at a time. */
 const loads = [
+  "test/load/**/*.test.ts",
   "test/bench/**/*.test.ts",
   "test/demo/**/*.test.ts",
   "test/redis/cures-a-thousand-401s-with-one-token.test.ts",
@@ -11,7 +12,7 @@ const loads = [
   "test/redis/refreshes-once-for-all-replicas.test.ts",
 ];
 /** Many processes that wait most of the time: two files at once. */
-const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts"];
+const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
 
 export default defineConfig({
   test: {

@@ -107,6 +107,8 @@ export type Reply = StreamedReply | OwnReply;
 
 export interface StreamedReply extends ReplyHead {
   readonly body: AsyncIterable<Uint8Array>;
+  /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
+  readonly isFramed: boolean;
 }
 
 export interface OwnReply extends ReplyHead {

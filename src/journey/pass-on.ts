@@ -1,4 +1,4 @@
-import { headersDownstream } from "./headers.ts";
+import { headersDownstream, isFramed } from "./headers.ts";
 import type { Answer, HeaderLine, Reply } from "./messages.ts";
 import type { Trip } from "./trip.ts";
 
@@ -9,5 +9,10 @@ export function passOn(answer: Answer, trip: Trip): Reply {
     ["Countersign-Outcome", "answered"],
   ];
   if (trip.attempts > 1) own.push(["Countersign-Attempts", String(trip.attempts)]);
-  return { status: answer.status, headers: [...headersDownstream(answer.headers), ...own], body: answer.body };
+  return {
+    status: answer.status,
+    headers: [...headersDownstream(answer.headers), ...own],
+    body: answer.body,
+    isFramed: isFramed(answer),
+  };
 }

@@ -1,3 +1,4 @@
+/** Row 21: a secret that is empty, missing, or where secrets do not belong, is refused before a port opens. */
 import { blue, instead, itRefuses, key, type Refusal, site1, site3 } from "./refusal.ts";
 
 const secrets: readonly Refusal[] = [

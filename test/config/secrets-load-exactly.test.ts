@@ -1,3 +1,4 @@
+/** Row 21: a secret is the bytes of its file, but for one newline at the end. */
 import { describe, expect, test } from "vitest";
 import type { Secret } from "../../src/secret.ts";
 import { ConfigFolder, edited, sound } from "./config-folder.ts";

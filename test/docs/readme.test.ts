@@ -9,7 +9,7 @@ import { failureCodes } from "../../src/errors.ts";
 const readme = readFileSync("README.md", "utf8");
 
 /** The documents whose links must lead somewhere. */
-const documents = ["README.md", "CONTRIBUTING.md", "docs/architecture.md"];
+const documents = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/security.md", "bench/README.md"];
 
 it("has the references that the code says", () => {
   const { status, stderr } = spawnSync(process.execPath, ["scripts/references.mjs", "--check"], { encoding: "utf8" });

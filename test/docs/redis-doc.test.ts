@@ -1,3 +1,4 @@
+/** Row 59: what operators are told to grant is what the suite runs with. */
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { aclRules, clusterRules } from "../support/acl.ts";

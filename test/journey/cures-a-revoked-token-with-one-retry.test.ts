@@ -1,6 +1,6 @@
 /**
- * Spec 5.4: after a 401 one new token and one retry. Row 37 (in one process), 38 (a late 401 keeps the new token), 49
- * (both bodies equal but for the timestamp), 20 (stamped again on the retry).
+ * Spec 5.4: after a 401 one new token and one retry. Row 37 (in one process), row 38 (a late 401 keeps the new token),
+ * row 49 (both bodies equal but for the timestamp), row 20 (stamped again on the retry).
  */
 import { expect, it } from "vitest";
 import { call } from "../support/call.ts";

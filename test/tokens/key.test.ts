@@ -29,7 +29,7 @@ describe("the cache key", () => {
     expect(new Set([key, ...others]).size).toBe(5);
   });
 
-  it("differs for inputs that concatenate alike", () => {
+  it("differs for inputs that concatenate alike (row 41)", () => {
     expect(cacheKey("https://login", set({ clientId: "ab", audience: "c" }))).not.toBe(
       cacheKey("https://login", set({ clientId: "a", audience: "bc" })),
     );

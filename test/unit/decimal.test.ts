@@ -5,7 +5,7 @@ import { expandNumber, toTwoDigits } from "../../src/journey/decimal.ts";
 const zeros = (count: number) => "0".repeat(count);
 const nines = (count: number) => "9".repeat(count);
 
-describe("a number is written out exactly (promise 16)", () => {
+describe("a number is written out exactly (row 16)", () => {
   it.each([
     // as it is
     ["0", "0"],

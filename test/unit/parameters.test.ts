@@ -79,7 +79,7 @@ describe("reads a flat object as it is written", () => {
   });
 });
 
-describe("malformed JSON is 400, whatever else is wrong with it (promise 13)", () => {
+describe("malformed JSON is 400, whatever else is wrong with it (row 13)", () => {
   it("has a corpus worth the name", () => {
     expect(malformedTexts.length).toBeGreaterThanOrEqual(120);
     expect(new Set(malformedTexts.map(([, text]) => text)).size).toBe(malformedTexts.length);
@@ -98,7 +98,7 @@ describe("malformed JSON is 400, whatever else is wrong with it (promise 13)", (
   });
 });
 
-describe("bytes that are not UTF-8 are 400 (promise 14)", () => {
+describe("bytes that are not UTF-8 are 400 (row 14)", () => {
   it.each(refusedBytes)("%s", (_, bytes) => {
     expect(refusalOf(() => readParameters(bytes))).toMatchObject({ code: "body_not_json", status: 400 });
   });
@@ -122,7 +122,7 @@ describe("bytes that are not UTF-8 are 400 (promise 14)", () => {
   });
 });
 
-describe("names are given once, and are plain (promise 15)", () => {
+describe("names are given once, and are plain (row 15)", () => {
   it.each([
     ['{"a":1,"a":2}'],
     ['{"a":1,"b":2,"a":1}'],
@@ -223,7 +223,7 @@ describe("values are plain", () => {
   });
 });
 
-describe("hostile bodies cost nothing (promises 17 and 18)", () => {
+describe("hostile bodies cost nothing (row 17 and 18)", () => {
   const fill = (start: string, unit: string, end = "") =>
     body(start + unit.repeat((limitBytes - start.length - end.length) / unit.length) + end);
   const tenTimes = (ms: number) => ms * 10;

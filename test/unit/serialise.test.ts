@@ -50,7 +50,7 @@ function membersInOrder(text: string): [string, string][] {
   ]);
 }
 
-describe("what is signed is what is sent (promise 19)", () => {
+describe("what is signed is what is sent (row 19)", () => {
   const names = fc.oneof(
     fc.string({ unit: fc.constantFrom(..."abcXYZ019_.-"), minLength: 1, maxLength: 12 }),
     fc.constantFrom("__proto__", "constructor", "toString", "1", "0", "version", "site_identifier", "format", "call"),

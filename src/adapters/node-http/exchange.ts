@@ -13,15 +13,23 @@ export interface Exchange {
    * behind another asks the socket.
    */
   isGone(): boolean;
-  /** Asked once, when the head is written: whether the connection ends with this answer. */
-  decideToClose(): boolean;
+  /**
+   * Asked once, when the head is written: whether the connection ends with this answer.
+   * @param wantsToClose whether it should, if no other request waits behind it
+   */
+  decideToClose(wantsToClose: boolean): boolean;
 }
 
 /** @throws ProxyError upstream_bad_response when Node will not write such a head */
-export function writeHead({ response, decideToClose }: Exchange, { status, headers, body }: Reply): void {
-  const lines = decideToClose() ? [...headers, ["Connection", "close"] as const] : headers;
+export function writeHead({ response, decideToClose }: Exchange, reply: Reply): void {
+  const { status, headers } = reply;
+  const isFramed = !("isFramed" in reply) || reply.isFramed;
+  const closes = decideToClose(!isFramed);
+  const lines = closes ? [...headers, ["Connection", "close"] as const] : headers;
+  // What only a close ended may be a part. Chunks of our own would make it look whole.
+  if (closes && !isFramed) response.useChunkedEncodingByDefault = false;
   // The service's answer keeps its own Date or none; ours gets one.
-  response.sendDate = body instanceof Uint8Array;
+  response.sendDate = reply.body instanceof Uint8Array;
   try {
     response.writeHead(status, lines.flat());
   } catch {

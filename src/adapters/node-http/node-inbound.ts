@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import type { HeaderLine, Inbound, OwnReply, Reply } from "../../journey/messages.ts";
+import type { Exchange } from "./exchange.ts";
 import { checkDeclaredLength, readBody } from "./read-body.ts";
 import { streamAnswer } from "./stream-answer.ts";
 import { writeOwnReply } from "./write-own-reply.ts";
@@ -76,12 +77,12 @@ export class NodeInbound implements Inbound {
   }
 
   reply(reply: Reply, deadlineMs: number): Promise<void> {
-    const exchange = {
+    const exchange: Exchange = {
       request: this.#request,
       response: this.#response,
       clock: this.#settings.clock,
       isGone: () => this.#request.socket.destroyed,
-      decideToClose: () => this.#decideToClose(),
+      decideToClose: (wantsToClose) => this.#decideToClose(wantsToClose),
     };
     if (!isOwn(reply)) return streamAnswer(exchange, reply, deadlineMs);
     const wasThere = !exchange.isGone();
@@ -101,9 +102,10 @@ export class NodeInbound implements Inbound {
   }
 
   /** Whether this answer ends the connection. In a drain it is the newest request's, so that none goes unanswered. */
-  #decideToClose(): boolean {
+  #decideToClose(wantsToClose: boolean): boolean {
     const isNewest = [...this.#line.unanswered].at(-1) === this;
-    const isLast = this.#mustClose || !this.#request.complete || (isNewest && this.#settings.isDraining());
+    const wants = wantsToClose || this.#settings.isDraining();
+    const isLast = this.#mustClose || !this.#request.complete || (isNewest && wants);
     if (isLast) this.#line.isClosing = true;
     return isLast;
   }
