@@ -1,0 +1,44 @@
+/** docs/security.md: no row can lose its proof, and no test its row, without this failing. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const text = readFileSync("docs/security.md", "utf8");
+const rows = text
+  .split("\n")
+  .flatMap((line) => /^\| (\d+a?) \| .+ \| (.+) \|$/.exec(line)?.slice(1, 3) ?? [])
+  .reduce<[row: string, proof: string][]>((pairs, cell, index, cells) => {
+    if (index % 2 === 0) pairs.push([cell, cells[index + 1] ?? ""]);
+    return pairs;
+  }, []);
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => String(from + n));
+const promised = [...numbers(1, 12), "12a", ...numbers(13, 49), "58", "59"];
+
+/** The rows that a test says it proves: "row 7", "rows 8, 46, 48", "Rows 13 to 17". */
+function rowsNamedIn(source: string): ReadonlySet<string> {
+  const named = new Set<string>();
+  for (const [, list = ""] of source.matchAll(/\brows? (\d+a?(?:(?:,| and| to) \d+a?)*)/gi)) {
+    const [first = "", ...others] = list.split(/,? (?:and )?(?=\d|to )/);
+    named.add(first);
+    for (const other of others) named.add(other.replace(/^to /, ""));
+    for (const [, from, to] of list.matchAll(/(\d+) to (\d+)/g)) {
+      for (const row of numbers(Number(from), Number(to))) named.add(row);
+    }
+  }
+  return named;
+}
+
+it("has each row once", () => {
+  expect(rows.map(([row]) => row)).toEqual(promised);
+});
+
+describe.each(rows)("row %s", (row, proof) => {
+  const files = [...proof.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => join("docs", link));
+
+  it("is proved by tests that exist and say so", () => {
+    expect(files.length).toBeGreaterThan(0);
+    const lost = files.filter((file) => !existsSync(file) || !rowsNamedIn(readFileSync(file, "utf8")).has(row));
+    expect(lost).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+/** Row 7: who sends a head or a body drop by drop gets 408 in the end, and meanwhile everybody else is served as ever. */
+import { Agent } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { print } from "../redis/steady-load.ts";
+import { call } from "../support/call.ts";
+import { RawConnection, rawPost, readAnswers } from "../support/raw-caller.ts";
+import { type Served, startServed } from "./served.ts";
+
+const callersEach = 100;
+const samples = 1_000;
+/** Ten times the growth that is promised, and what a shared machine needs. */
+const p99Growth = 2;
+const slackMs = 10;
+const dropEveryMs = 500;
+
+const whole = rawPost();
+const headEnd = whole.indexOf("\r\n\r\n");
+
+/** Sends these bytes at once and then a drop now and again, until it is answered. */
+async function drip(
+  port: number,
+  bytes: string,
+  drop: string,
+): Promise<{ status: number | undefined; afterMs: number }> {
+  const connection = await RawConnection.open(port);
+  const sinceMs = performance.now();
+  connection.write(bytes);
+  const timer = setInterval(() => connection.write(drop), dropEveryMs);
+  try {
+    const text = await connection.until(/\r\n\r\n.*\}$/s);
+    return { status: readAnswers(text)[0]?.status, afterMs: performance.now() - sinceMs };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function p99Of({ url }: Served, agent: Agent): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < samples; n++) {
+    const sentMs = performance.now();
+    expect((await call(url, undefined, { agent })).status).toBe(200);
+    times.push(performance.now() - sentMs);
+  }
+  times.sort((one, other) => one - other);
+  return times[Math.ceil(samples * 0.99) - 1] ?? Number.NaN;
+}
+
+it("cuts slow heads off after 10 s and slow bodies after 15 s, and serves the others", async () => {
+  const served = await startServed();
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  await p99Of(served, agent);
+  const before = await p99Of(served, agent);
+  const slowHeads = Array.from({ length: callersEach }, () => drip(served.port, whole.slice(0, headEnd), "\r\nX: 1"));
+  const slowBodies = Array.from({ length: callersEach }, () =>
+    drip(served.port, rawPost({ framing: ["Content-Length: 1000"], body: "{" }), " "),
+  );
+  const during = await p99Of(served, agent);
+  print("p99 in ms", { before, during });
+  expect(during).toBeLessThan(p99Growth * before + slackMs);
+
+  for (const { status, afterMs } of await Promise.all(slowHeads)) {
+    expect(status).toBe(408);
+    expect(afterMs).toBeGreaterThan(9_900);
+    expect(afterMs).toBeLessThan(20_000);
+  }
+  for (const { status, afterMs } of await Promise.all(slowBodies)) {
+    expect(status).toBe(408);
+    expect(afterMs).toBeGreaterThan(14_900);
+    expect(afterMs).toBeLessThan(25_000);
+  }
+  expect(served.upstream.requests).toHaveLength(3 * samples);
+  expect((await call(served.url)).status).toBe(200);
+}, 90_000);

@@ -1,0 +1,48 @@
+import { ConfigFolder, canaries } from "../config/config-folder.ts";
+import { type RawBehaviour, type RawUpstream, rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
+import { freePort } from "../support/real-redis.ts";
+import { plainEnvironment, startProgram } from "../support/run-program.ts";
+
+/** The built command, and a service behind it that answers after a while. */
+export interface Served {
+  readonly port: number;
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly upstream: RawUpstream;
+}
+
+export interface ServedOptions {
+  /** How long the service takes. */
+  readonly answerMs?: number;
+  /** Further top-level keys, in YAML. */
+  readonly more?: string;
+}
+
+/** One signing site, so that no login host has a part in it. Ends with the test. */
+export async function startServed({ answerMs = 0, more = "" }: ServedOptions = {}): Promise<Served> {
+  const answer: RawBehaviour["answer"] = (_, socket) => {
+    setTimeout(() => socket.writable && socket.write(rawAnswer(200, '{"order_id":"order_1"}')), answerMs);
+  };
+  const upstream = await startRawUpstream({ answer });
+  const folder = new ConfigFolder();
+  folder.write("key", canaries.key);
+  const port = await freePort();
+  const yaml = `listeners: [ { bind: "127.0.0.1:${port}", environment: sandbox } ]
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+environments:
+  sandbox:
+    baseUrl: ${upstream.url}
+    authUrl: http://127.0.0.1:1
+    allowPlaintext: true
+    operations: [create_order]
+    defaultSite: S1000000003
+    sites: { S1000000003: { keys: [ { identifier: K2000000001, secret: { file: DIR/key } } ] } }
+tokens: { cache: memory }
+${more}
+`;
+  const file = folder.write("served.yaml", yaml.replaceAll("DIR", folder.path));
+  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
+  const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  return { port, url: `http://127.0.0.1:${port}`, adminUrl: `http://${adminBind}`, upstream };
+}

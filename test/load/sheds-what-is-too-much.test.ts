@@ -1,0 +1,131 @@
+/**
+ * Row 8: what exceeds a limit gets 503 `overloaded` at once, and what is within it is served as well as ever, however much
+ * more there is. The service behind takes its time, so that the limit in flight decides what can be served at all.
+ */
+import { Agent } from "node:http";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { expect, it, onTestFinished } from "vitest";
+import { print } from "../redis/steady-load.ts";
+import { call } from "../support/call.ts";
+import { RawConnection, rawPost, readAnswers } from "../support/raw-caller.ts";
+import { type Served, startServed } from "./served.ts";
+
+const inFlight = 4;
+const answerMs = 100;
+/** What the service can do at the most. */
+const mostPerSecond = (inFlight * 1_000) / answerMs;
+const stretchMs = 4_000;
+/** Ten times what is promised. */
+const refusedMs = 100;
+const liveMs = 1_000;
+const rounds = 4;
+
+interface Stretch {
+  readonly goodput: number;
+  readonly refusedP99Ms: number;
+  /** Statuses other than 200 and 503, and broken connections. */
+  readonly strange: readonly string[];
+}
+
+/** Orders at a steady pace, however long the answers take. */
+async function load({ url }: Served, perSecond: number, agent: Agent): Promise<Stretch> {
+  const startedMs = performance.now();
+  const refusals: number[] = [];
+  const strange: string[] = [];
+  let served = 0;
+  const send = async () => {
+    const sentMs = performance.now();
+    const answer = await call(url, undefined, { agent }).catch((error: unknown) => String(error));
+    if (typeof answer === "string") strange.push(answer);
+    else if (answer.status === 200) served += 1;
+    else if (answer.status === 503 && answer.headers["countersign-error"] === "overloaded") {
+      if (answer.headers["retry-after"] === undefined) strange.push("503 without Retry-After");
+      refusals.push(performance.now() - sentMs);
+    } else strange.push(`${answer.status} ${answer.text}`);
+  };
+  const all: Promise<void>[] = [];
+  while (performance.now() - startedMs < stretchMs) {
+    const due = Math.floor(((performance.now() - startedMs) * perSecond) / 1_000);
+    while (all.length < due) all.push(send());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const elapsedMs = performance.now() - startedMs;
+  const goodput = (served * 1_000) / elapsedMs;
+  await Promise.all(all);
+  refusals.sort((one, other) => one - other);
+  return { goodput, refusedP99Ms: refusals[Math.ceil(refusals.length * 0.99) - 1] ?? 0, strange };
+}
+
+/** The longest that `/livez` took, asked again and again until the work is done. */
+async function watchLiveness({ adminUrl }: Served, work: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  work.finally(() => {
+    isOver = true;
+  });
+  let longestMs = 0;
+  while (!isOver) {
+    const sinceMs = performance.now();
+    const { status } = await call(adminUrl, "", { path: "/livez", method: "GET" });
+    expect(status).toBe(200);
+    longestMs = Math.max(longestMs, performance.now() - sinceMs);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return longestMs;
+}
+
+/** A stretch in which this very process stood still says nothing about the other one: it is played again. */
+async function undisturbed<Result>(play: () => Promise<Result>): Promise<Result> {
+  for (let round = 1; ; round++) {
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const result = await play();
+    delay.disable();
+    const stillMs = delay.max / 1e6;
+    if (stillMs < refusedMs / 2 || round === rounds) return result;
+    print(`round ${round}: the caller itself stood still; once more`, { forMs: stillMs });
+  }
+}
+
+it("keeps nine tenths of its goodput under twice and ten times what it can serve", async () => {
+  const served = await startServed({ answerMs, more: `limits: { inFlightPerEnvironment: ${inFlight} }` });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  // Until code is compiled and connections are made.
+  await load(served, mostPerSecond, agent);
+  const peak = await load(served, mostPerSecond, agent);
+  expect(peak.strange).toEqual([]);
+  for (const times of [2, 10]) {
+    const { goodput, refusedP99Ms, strange, longestLiveMs } = await undisturbed(async () => {
+      const loading = load(served, times * mostPerSecond, agent);
+      const longestLiveMs = await watchLiveness(served, loading);
+      return { ...(await loading), longestLiveMs };
+    });
+    print(`at ${times} times the load`, { peak: peak.goodput, goodput, refusedP99Ms, longestLiveMs });
+    expect(strange).toEqual([]);
+    expect(goodput).toBeGreaterThanOrEqual(0.9 * peak.goodput);
+    expect(refusedP99Ms).toBeGreaterThan(0);
+    expect(refusedP99Ms).toBeLessThan(refusedMs);
+    expect(longestLiveMs).toBeLessThan(liveMs);
+  }
+  // Nothing of what was refused was sent.
+  expect((await call(served.url)).status).toBe(200);
+}, 60_000);
+
+it("refuses the connection beyond 1,024 at once, and serves those within", async () => {
+  const served = await startServed();
+  const within = await Promise.all(Array.from({ length: 1_024 }, () => RawConnection.open(served.port)));
+  const sinceMs = performance.now();
+  const beyond = await RawConnection.open(served.port);
+  const [refused] = readAnswers(await beyond.write(rawPost()).ended());
+  expect(refused).toMatchObject({ status: 503, headers: { "countersign-error": "overloaded" } });
+  expect(Number(refused?.headers["retry-after"])).toBeGreaterThanOrEqual(1);
+  expect(performance.now() - sinceMs).toBeLessThan(10 * refusedMs);
+  expect(served.upstream.requests).toHaveLength(0);
+  for (const connection of [within[0], within[511], within[1_023]]) {
+    const [answer] = readAnswers((await connection?.write(rawPost()).ended()) ?? "");
+    expect(answer?.status).toBe(200);
+  }
+  // One has gone, so one may come.
+  const next = await RawConnection.open(served.port);
+  expect(readAnswers(await next.write(rawPost()).ended())[0]?.status).toBe(200);
+}, 60_000);
