@@ -1,10 +1,11 @@
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
-import { type RawBehaviour, type RawUpstream, rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
+import { type RawUpstream, rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
 import { freePort } from "../support/real-redis.ts";
 import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 /** The built command, and a service behind it that answers after a while. */
 export interface Served {
+  readonly pid: number;
   readonly port: number;
   readonly url: string;
   readonly adminUrl: string;
@@ -14,16 +15,22 @@ export interface Served {
 export interface ServedOptions {
   /** How long the service takes. */
   readonly answerMs?: number;
+  /** Default: a small order. */
+  readonly answerText?: string;
+  /** When the service closes a connection on which nothing happens; default: never. */
+  readonly idleMs?: number;
   /** Further top-level keys, in YAML. */
   readonly more?: string;
 }
 
 /** One signing site, so that no login host has a part in it. Ends with the test. */
-export async function startServed({ answerMs = 0, more = "" }: ServedOptions = {}): Promise<Served> {
-  const answer: RawBehaviour["answer"] = (_, socket) => {
-    setTimeout(() => socket.writable && socket.write(rawAnswer(200, '{"order_id":"order_1"}')), answerMs);
-  };
-  const upstream = await startRawUpstream({ answer });
+export async function startServed(options: ServedOptions = {}): Promise<Served> {
+  const { answerMs = 0, answerText = '{"order_id":"order_1"}', idleMs = 0, more = "" } = options;
+  const bytes = rawAnswer(200, answerText);
+  const upstream = await startRawUpstream({
+    accept: (socket) => socket.setTimeout(idleMs, () => socket.end()),
+    answer: (_, socket) => void setTimeout(() => socket.writable && socket.write(bytes), answerMs),
+  });
   const folder = new ConfigFolder();
   folder.write("key", canaries.key);
   const port = await freePort();
@@ -44,5 +51,11 @@ ${more}
   const file = folder.write("served.yaml", yaml.replaceAll("DIR", folder.path));
   const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
   const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
-  return { port, url: `http://127.0.0.1:${port}`, adminUrl: `http://${adminBind}`, upstream };
+  return {
+    pid: program.child.pid ?? 0,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    adminUrl: `http://${adminBind}`,
+    upstream,
+  };
 }
