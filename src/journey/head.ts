@@ -57,13 +57,21 @@ function checkContent(headers: readonly HeaderLine[]): void {
   if (coding !== undefined) {
     throw refuse("media_type_not_supported", "The body is compressed; send it as it is, without Content-Encoding");
   }
-  // The parser reads chunks below any other coding, such as gzip, as if it were not there.
-  if (valuesOf(headers, "transfer-encoding").some((value) => value.toLowerCase() !== "chunked")) {
-    throw refuse("media_type_not_supported", "The only Transfer-Encoding that is taken is chunked");
-  }
+  checkTransferCodings(headers);
   const [type, ...more] = valuesOf(headers, "content-type");
   if (type !== undefined && more.length === 0 && isJson(type)) return;
   throw refuse("media_type_not_supported", explainContentType(type, more.length > 0));
+}
+
+/** The parser reads chunks below any other coding, such as gzip, as if it were not there. */
+function checkTransferCodings(headers: readonly HeaderLine[]): void {
+  const values = valuesOf(headers, "transfer-encoding").flatMap((value) => value.toLowerCase().split(","));
+  const codings = values.map((coding) => coding.trim());
+  if (codings.length === 0) return;
+  // RFC 9112 section 6.3: nobody can know where such a body ends.
+  if (codings.at(-1) !== "chunked") throw refuse("malformed_request", "Transfer-Encoding does not end with chunked");
+  if (codings.length > 1)
+    throw refuse("media_type_not_supported", "The only Transfer-Encoding that is taken is chunked");
 }
 
 /** application/json with charset utf-8, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */

@@ -36,7 +36,9 @@ export function createListener(journey: Journey, settings: ListenerSettings): Se
     if (line.isClosing) return;
     const inbound = new NodeInbound(request, response, settings, wantsContinue, line);
     line.unanswered.add(inbound);
-    await (excess.has(socket) ? journey.refuse(inbound, tooManyConnections(settings)) : journey.handle(inbound));
+    const refusal = excess.has(socket) ? tooManyConnections(settings) : explainVersion(request);
+    if (refusal !== undefined || wantsUpgrade(request)) inbound.endLine();
+    await (refusal === undefined ? journey.handle(inbound) : journey.refuse(inbound, refusal));
     line.unanswered.delete(inbound);
   };
 
@@ -79,6 +81,20 @@ export function createListener(journey: Journey, settings: ListenerSettings): Se
     }
   });
   return server;
+}
+
+/**
+ * Node's parser takes the end of such a request for the end of HTTP and drops what it has read beyond; what it reads later,
+ * be it the middle of a body, would begin a new request.
+ */
+function wantsUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? "");
+}
+
+/** The parser also reads versions that nobody speaks on such a connection (RFC 9112 section 2.3). */
+function explainVersion({ httpVersion }: IncomingMessage): ProxyError | undefined {
+  if (httpVersion === "1.1" || httpVersion === "1.0") return undefined;
+  return new ProxyError("malformed_request", `HTTP/${httpVersion} is not spoken here; send HTTP/1.1.`);
 }
 
 function tooManyConnections({ connections }: ListenerSettings): ProxyError {

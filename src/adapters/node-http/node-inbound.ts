@@ -92,6 +92,12 @@ export class NodeInbound implements Inbound {
     return end;
   }
 
+  /** Nothing is served on this connection after this request, whatever is there already. */
+  endLine(): void {
+    this.#mustClose = true;
+    this.#line.isClosing = true;
+  }
+
   /**
    * The connection's parser gave up: a body that is not complete yet fails, and the connection ends with this answer. A
    * complete request is not disturbed by what follows it.
