@@ -2,6 +2,7 @@ import { defineConfig } from "vitest/config";
 
 /** Load, and figures in milliseconds: these files want the machine for themselves, one at a time. */
 const loads = [
+  "test/wire/verified-by-another-program.test.ts",
   "test/load/**/*.test.ts",
   "test/bench/**/*.test.ts",
   "test/demo/**/*.test.ts",

@@ -1,0 +1,93 @@
+import { type Document, taken, takenValue, unfit } from "./document.ts";
+
+const zeros = (count: number) => "0".repeat(count);
+const digits64 = `${"1234567890".repeat(6)}1234`;
+
+/** Row 16: as it is written, or with the exponent expanded exactly. */
+const kept: readonly (readonly [written: string, arrives: string])[] = [
+  ...["0", "1", "-1", "10", "1.0", "0.0", "0.10", "-1.50", "100000", "1.00000000000000000001"].map(same),
+  ...["9007199254740993", "-9007199254740993", "18446744073709551617", "12345678901234567890.10"].map(same),
+  ...["0.1000000000000000055511151231257827", "3.141592653589793238462643383279"].map(same),
+  ...[digits64, `-${digits64}`, `${digits64.slice(0, 32)}.${digits64.slice(32)}`].map(same),
+  ["-0", "0"],
+  ["-0.0", "0.0"],
+  ["-0e5", "0"],
+  ["0e5", "0"],
+  ["0e-3", "0.000"],
+  ["0e999999999", "0"],
+  ["1e2", "100"],
+  ["1E2", "100"],
+  ["1e+2", "100"],
+  ["1e0002", "100"],
+  ["1e0", "1"],
+  ["1e-0", "1"],
+  ["1.0e0", "1.0"],
+  ["1.0e1", "10"],
+  ["1.50e1", "15.0"],
+  ["10e-1", "1.0"],
+  ["1e-2", "0.01"],
+  ["-1.5E-3", "-0.0015"],
+  ["123456789e-9", "0.123456789"],
+  ["9007199254740993e0", "9007199254740993"],
+  ["1e23", `1${zeros(23)}`],
+  ["1e63", `1${zeros(63)}`],
+  ["1e-63", `0.${zeros(62)}1`],
+  ["5e-20", `0.${zeros(19)}5`],
+];
+
+const outOfRange: readonly string[] = [
+  ...["1E400", "-1E400", "1e-400", "1e64", "1e-64", "1e999999999", "1e-999999999", "0e-999999999"],
+  ...[`${digits64}5`, `0.${digits64}`, `1${zeros(400)}`, `1e${"9".repeat(400)}`, "1.7976931348623157e308", "5e-324"],
+];
+
+/** DECIMAL, number or string: two digits after the point, and never rounded (spec 5.2 rule 2). */
+const amounts: readonly (readonly [written: string, arrives: string])[] = [
+  ["10", "10.00"],
+  ["10.5", "10.50"],
+  ["10.50", "10.50"],
+  ["10.500", "10.50"],
+  ["1e1", "10.00"],
+  ["1050e-2", "10.50"],
+  ["105000e-4", "10.50"],
+  ["0", "0.00"],
+  ["-0", "0.00"],
+  ["-5", "-5.00"],
+  ["0.01", "0.01"],
+  ["9007199254740993.1", "9007199254740993.10"],
+  ["90071992547409.93", "90071992547409.93"],
+  ['"10"', "10.00"],
+  ['"10.5"', "10.50"],
+  ['"10.5000"', "10.50"],
+  ['"-10.05"', "-10.05"],
+  ['"0"', "0.00"],
+  ['"12345678901234567890.1"', "12345678901234567890.10"],
+  [String.raw`"\u0031\u0030\u002e5"`, "10.50"],
+];
+
+const notAmounts: readonly string[] = [
+  ...["10.005", "0.001", "1e-3", "10.001e0", "1.23456e2", "true", "false", '"10.005"', '"0.001"', '""', '" 10.00"'],
+  ...['"10.00 "', '"10.00\\n"', '"+10"', '"010"', '"00"', '"1e1"', '"1E1"', '".5"', '"5."', '"."', '"-"', '"--1"'],
+  ...['"ten"', '"10,00"', '"1,000.00"', '"1_000"', '"0x10"', '"NaN"', '"Infinity"', '"1.2.3"', '"10 EUR"', '"\u0661"'],
+  ...['"\uFF11"', '"\u22121"', '"10.0\\u0000"', '"1/2"', '"10.00\u200B"', '"true"', '"null"'],
+];
+
+const otherAmounts = ["minimum_payment_amount", "auto_pay_amount", "x_amount", "_amount"];
+
+export const numbers: readonly Document[] = [
+  ...kept.map(([written, arrives]) => takenValue(written, arrives)),
+  ...outOfRange.map((written) =>
+    unfit("number_out_of_range", `out of range: ${written.slice(0, 80)}`, `{"a":${written}}`),
+  ),
+  ...amounts.map(([written, arrives]) => takenValue(written, arrives, "order_amount")),
+  ...notAmounts.map((written) => unfit("decimal_invalid", `no amount: ${written}`, `{"order_amount":${written}}`)),
+  ...otherAmounts.map((name) => takenValue("7.5", "7.50", name)),
+  ...otherAmounts.map((name) => unfit("decimal_invalid", `no amount: ${name}`, `{"${name}":7.555}`)),
+  taken("what only begins like an amount is none", '{"amount_order":7.5,"order_amounts":7.555}', [
+    ["amount_order", "7.5"],
+    ["order_amounts", "7.555"],
+  ]),
+];
+
+function same(text: string): readonly [written: string, arrives: string] {
+  return [text, text];
+}
