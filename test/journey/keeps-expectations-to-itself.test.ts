@@ -36,6 +36,40 @@ it("invites nobody who speaks HTTP/1.0 (RFC 9110 section 10.1.1)", async () => {
   expect(answers.map(({ status }) => status)).toEqual([200]);
 });
 
+describe("an invitation behind an answer that is not there yet", () => {
+  const open = { connection: [] };
+  const expecting = { more: ["Expect: 100-continue"] };
+
+  it("is not written into that answer, nor is anything served behind a request that never got it", async () => {
+    const { port, simulator } = await stageProxy();
+    const { whenPlayed, release } = simulator.faults.add({ host: "api", kind: "hang" });
+    const refused = rawPost({ ...open, more: [...expecting.more, "Countersign-Site: S9"] });
+    const connection = await RawConnection.open(port);
+    connection.write(`${rawPost(open)}${refused}${rawPost(expecting)}`);
+    await whenPlayed(1);
+    release();
+    const answers = readAnswers(await connection.ended());
+    expect(answers.map(({ status, headers }) => [status, headers["connection"]])).toEqual([
+      [200, "keep-alive"],
+      [403, "close"],
+    ]);
+    expect(simulator.counts().apiRequests).toBe(1);
+  });
+
+  it("comes in its turn", async () => {
+    const { port, simulator } = await stageProxy();
+    const { whenPlayed, release } = simulator.faults.add({ host: "api", kind: "hang" });
+    const length = [`Content-Length: ${orderText.length}`];
+    const connection = await RawConnection.open(port);
+    connection.write(`${rawPost(open)}${rawPost({ ...expecting, framing: length, body: "" })}`);
+    await whenPlayed(1);
+    release();
+    await connection.until(/100 Continue\r\n\r\n$/);
+    const answers = readAnswers(await connection.write(orderText).ended());
+    expect(answers.map(({ status }) => status)).toEqual([200, 100, 200]);
+  });
+});
+
 describe("an expectation that nobody can meet is refused", () => {
   it.each([
     ["x"],

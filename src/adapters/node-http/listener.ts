@@ -34,6 +34,9 @@ export function createListener(journey: Journey, settings: ListenerSettings): Se
     lines.set(socket, line);
     // After an answer that closes the connection nothing on it is served any more (RFC 9112 section 9.6).
     if (line.isClosing) return;
+    // Behind one that waits for its invitation may come its body or not: what looks like a request is not served.
+    const unsure = [...line.unanswered].find(({ awaitsInvitation }) => awaitsInvitation);
+    if (unsure !== undefined) return unsure.endLine();
     const inbound = new NodeInbound(request, response, settings, wantsContinue, line);
     line.unanswered.add(inbound);
     const refusal = excess.has(socket) ? tooManyConnections(settings) : explainVersion(request);

@@ -33,7 +33,8 @@ export class NodeInbound implements Inbound {
   readonly #response: ServerResponse;
   readonly #settings: InboundSettings;
   readonly #broken: Promise<never>;
-  readonly #wantsContinue: boolean;
+  /** It expects to be told to continue, and has not been: its body may never come, and Node closes after its answer. */
+  #awaitsInvitation: boolean;
   readonly #line: Line;
   #breakOff: (error: Error) => void = () => {};
   #mustClose = false;
@@ -52,7 +53,7 @@ export class NodeInbound implements Inbound {
     this.#request = request;
     this.#response = response;
     this.#settings = settings;
-    this.#wantsContinue = wantsContinue;
+    this.#awaitsInvitation = wantsContinue;
     this.#line = line;
     this.#broken = new Promise((_, reject) => {
       this.#breakOff = reject;
@@ -63,9 +64,21 @@ export class NodeInbound implements Inbound {
   async readBody(deadlineMs: number): Promise<Uint8Array> {
     const { bodyBytes, clock } = this.#settings;
     checkDeclaredLength(this.#request, bodyBytes);
-    if (this.#wantsContinue) this.#response.writeContinue();
+    if (this.#awaitsInvitation) this.#inviteInTurn();
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - clock.nowMs());
     return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, clock);
+  }
+
+  /** While an earlier answer is under way an invitation would land in the middle of that one. */
+  #inviteInTurn(): void {
+    const response = this.#response;
+    const invite = () => {
+      if (response.headersSent) return;
+      this.#awaitsInvitation = false;
+      response.writeContinue();
+    };
+    if (response.socket === null) response.once("socket", invite);
+    else invite();
   }
 
   callerLeft(): boolean {
@@ -92,6 +105,10 @@ export class NodeInbound implements Inbound {
     return end;
   }
 
+  get awaitsInvitation(): boolean {
+    return this.#awaitsInvitation;
+  }
+
   /** Nothing is served on this connection after this request, whatever is there already. */
   endLine(): void {
     this.#mustClose = true;
@@ -111,7 +128,8 @@ export class NodeInbound implements Inbound {
   #decideToClose(wantsToClose: boolean): boolean {
     const isNewest = [...this.#line.unanswered].at(-1) === this;
     const wants = wantsToClose || this.#settings.isDraining();
-    const isLast = this.#mustClose || !this.#request.complete || (isNewest && wants);
+    const isUnsure = !this.#request.complete || this.#awaitsInvitation;
+    const isLast = this.#mustClose || isUnsure || (isNewest && wants);
     if (isLast) this.#line.isClosing = true;
     return isLast;
   }
