@@ -12,7 +12,7 @@ const loads = [
   "test/redis/keeps-serving-when-redis-dies.test.ts",
   "test/redis/refreshes-once-for-all-replicas.test.ts",
 ];
-/** Many processes that wait most of the time: two files at once. */
+/** Many processes that wait most of the time: three files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
 
 export default defineConfig({
@@ -32,7 +32,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "fleets", include: fleets, exclude: loads, maxWorkers: 2, sequence: { groupOrder: 1 } },
+        test: { name: "fleets", include: fleets, exclude: loads, maxWorkers: 3, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,

@@ -1,0 +1,80 @@
+import { print, printError } from "../../src/cli/terminal.ts";
+import { readCase } from "./cases.ts";
+import { fuzz, type Progress } from "./fuzz.ts";
+import { type Options, readOptions, UsageError, usage } from "./options.ts";
+import { formatFinding, formatProgress, formatSummary } from "./report.ts";
+import { Stage } from "./stage.ts";
+
+// `npm run fuzz`: see options.ts for what may be asked, generate.ts for what is sent, judge.ts and judge-upstream.ts for
+// what must not happen.
+
+const progressEveryMs = 3_000;
+
+process.exitCode = await run();
+process.exit();
+
+async function run(): Promise<number> {
+  let options: Options | undefined;
+  try {
+    options = readOptions(process.argv.slice(2), () => Date.now() % 1_000_000);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    printError(error.message);
+    return 2;
+  }
+  if (options === undefined) {
+    print(usage);
+    return 0;
+  }
+  const stopped = listenForStop();
+  const stage = await Stage.open();
+  try {
+    return options.replay === undefined ? await play(stage, options, stopped) : await replay(stage, options.replay);
+  } finally {
+    await stage.close();
+  }
+}
+
+async function play(stage: Stage, { seed, seconds }: Options, stopped: () => string | undefined): Promise<number> {
+  print(`${seconds} s of requests by chance, --seed ${seed}`);
+  const startedMs = performance.now();
+  const elapsed = () => (performance.now() - startedMs) / 1_000;
+  let shownMs = startedMs;
+  const progress = await fuzz(stage, {
+    seed,
+    isOver: () => elapsed() >= seconds || stopped() !== undefined,
+    isInterrupted: () => stopped() !== undefined,
+    onFinding: (finding) => print(formatFinding(finding)),
+    onProgress(now: Progress) {
+      if (performance.now() - shownMs < progressEveryMs) return;
+      shownMs = performance.now();
+      print(formatProgress(now, elapsed()));
+    },
+  });
+  if (stopped() !== undefined) print(`Ended by ${stopped()} before its time.`);
+  print(formatSummary(progress, elapsed(), seed));
+  return progress.findings.length === 0 ? 0 : 1;
+}
+
+async function replay(stage: Stage, file: string): Promise<number> {
+  const { why, inputs } = readCase(file);
+  print(why);
+  const { played, blamed } = await stage.play(inputs);
+  for (const { transcript } of played) print(`${transcript.end}: ${JSON.stringify(transcript.received.slice(0, 600))}`);
+  for (const { oracle, seen } of blamed) print(`${oracle}: ${seen}`);
+  print(blamed.length === 0 ? "No promise was broken." : "");
+  return blamed.length === 0 ? 0 : 1;
+}
+
+/** The first signal ends the run after its round; a second one at once, and what was started is killed then. */
+function listenForStop(): () => string | undefined {
+  let asked: { readonly signal: string; readonly atMs: number } | undefined;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      // tsx passes on a signal that the terminal has sent as well: twice at once is not asked twice.
+      if (asked !== undefined && performance.now() - asked.atMs > 500) process.exit(1);
+      asked ??= { signal, atMs: performance.now() };
+    });
+  }
+  return () => asked?.signal;
+}

@@ -1,0 +1,157 @@
+/** A fuzz run is worth something only if its oracles can fire: here every promise of a connection is broken once. */
+import { describe, expect, it } from "vitest";
+import { Chance } from "../../scripts/fuzz/chance.ts";
+import { generate } from "../../scripts/fuzz/generate.ts";
+import type { Input } from "../../scripts/fuzz/input.ts";
+import { judgeExchange, type Oracle, type Played } from "../../scripts/fuzz/judge.ts";
+import { judgeRound, type Upstream } from "../../scripts/fuzz/judge-upstream.ts";
+import { judgeLine } from "../../scripts/fuzz/log-watch.ts";
+import { minimise } from "../../scripts/fuzz/minimise.ts";
+import { readOptions, UsageError } from "../../scripts/fuzz/options.ts";
+import { readRequests } from "../../scripts/fuzz/read-requests.ts";
+import type { Transcript } from "../../scripts/fuzz/send.ts";
+
+const [tag, otherTag] = ["t000000000001", "t000000000002"];
+const body = `{"a":"${tag}"}`;
+const request = `POST /create_order HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+function served(number = 1, text = body, status = 200): string {
+  const own = `x-request-id: api_${number}\r\nCountersign-Outcome: answered`;
+  return `HTTP/1.1 ${status} OK\r\nContent-Length: ${text.length}\r\n${own}\r\n\r\n${text}`;
+}
+
+function refused(status: number, code: string, text = JSON.stringify({ status, code, outcome: "not_sent" })): string {
+  const own = `Countersign-Request-Id: 1\r\nCountersign-Error: ${code}\r\nCountersign-Outcome: not_sent`;
+  const length = `Content-Type: application/problem+json\r\nContent-Length: ${text.length}\r\nConnection: close`;
+  return `HTTP/1.1 ${status} Bad\r\n${length}\r\n${own}\r\n\r\n${text}`;
+}
+
+function played(received: string, end: Transcript["end"] = "closed", text = request, mine = tag): Played {
+  const input: Input = { door: "tcp", bytes: Buffer.from(text, "latin1"), slices: [], ending: "stay", tag: mine };
+  return { input, transcript: { received, end } };
+}
+
+const oraclesOf = (broken: readonly { oracle: Oracle }[]) => broken.map(({ oracle }) => oracle);
+
+describe("of one connection, the judge says", () => {
+  it.each<readonly [string, Played, Oracle[]]>([
+    ["nothing about one request and one answer", played(served()), []],
+    ["nothing about a refusal that closes", played(refused(400, "malformed_request"), "closed", request + request), []],
+    ["nothing about a caller that gave up on half a request", played("", "left", request.slice(0, -1)), []],
+    ["that a complete request got nothing before the close", played(""), ["closed_unanswered"]],
+    ["that the second of two got nothing", played(served(), "closed", request + request), ["closed_unanswered"]],
+    ["that even nonsense got nothing", played("", "closed", "BLAH\r\n\r\n"), ["closed_unanswered"]],
+    ["that nothing came in time", played("", "silent"), ["no_answer"]],
+    ["that one request got two answers", played(served(1) + served(2)), ["surplus_answer"]],
+    ["that an answer ends early", played(served().slice(0, -1)), ["answer_cut"]],
+    ["that an answer is not HTTP", played("BLAH\r\n\r\n"), ["answer_malformed", "closed_unanswered"]],
+    [
+      "that a header comes twice",
+      played(served().replace("x-req", "A: 1\r\nA: 1\r\nx-req")),
+      ["answer_malformed", "closed_unanswered"],
+    ],
+    ["that an answer is nobody's", played(served().replace("answered", "else")), ["answer_malformed"]],
+    ["that a defect was answered", played(refused(500, "internal")), ["server_error"]],
+    ["that a failure has no row", played(refused(400, "other")), ["failure_malformed"]],
+    ["that a failure's body says something else", played(refused(400, "body_not_json", "{}")), ["failure_malformed"]],
+    ["that a secret came out", played(served(1, "canary-1")), ["secret_in_answer"]],
+    ["that there was no connection", played("", "refused"), ["connection_refused"]],
+  ])("%s", (_, given, oracles) => {
+    expect(oraclesOf(judgeExchange(given))).toEqual(oracles);
+  });
+});
+
+function arrived(number: number, more: Partial<Upstream> = {}): Upstream {
+  const rawHeaders = ["host", "api", "content-length", String(body.length)];
+  return { number, method: "POST", target: "/json-api/create_order", rawHeaders, body, refusal: undefined, ...more };
+}
+
+describe("of what arrived upstream, the judge says", () => {
+  const other = played(served(2, `{"a":"${otherTag}"}`), "closed", request, otherTag);
+  it.each<readonly [string, Played[], Upstream[], Oracle[]]>([
+    ["nothing when answers and requests agree", [played(served())], [arrived(1)], []],
+    ["nothing when the caller left", [played("", "left")], [arrived(1)], []],
+    ["that a request has no answer", [played(served())], [arrived(1), arrived(2)], ["upstream_unanswered"]],
+    [
+      "that nobody asked for it",
+      [played(served())],
+      [arrived(1), arrived(2, { body: "{}" })],
+      ["upstream_unasked", "upstream_headers"],
+    ],
+    ["that an answer came twice", [played(served() + served())], [arrived(1)], ["upstream_repeated"]],
+    ["that an answer is an old one", [played(served(9))], [], ["surplus_answer"]],
+    [
+      "that answers were exchanged",
+      [played(served(1, `{"a":"${otherTag}"}`)), other],
+      [arrived(1), arrived(2)],
+      ["crossed_answer"],
+    ],
+    ["that it was refused", [played(served())], [arrived(1, { refusal: "signature_mismatch" })], ["upstream_refused"]],
+    ["that it went elsewhere", [played(served())], [arrived(1, { target: "/evil" })], ["upstream_target"]],
+    [
+      "that framing was forwarded",
+      [played(served())],
+      [arrived(1, { rawHeaders: ["Content-Length", String(body.length), "Transfer-Encoding", "x"] })],
+      ["upstream_headers"],
+    ],
+    [
+      "that its length is wrong",
+      [played(served())],
+      [arrived(1, { rawHeaders: ["Content-Length", "1"] })],
+      ["upstream_headers"],
+    ],
+  ])("%s", (_, all, upstream, oracles) => {
+    const blamed = judgeRound({ played: all, upstream, earlierTags: new Set(), wereLeft: false });
+    expect(oraclesOf(blamed).sort()).toEqual(oracles.sort());
+  });
+});
+
+it.each<readonly [string, Oracle[]]>([
+  ['{"event":"request_finished"}', []],
+  ['{"event":"defect","where":"enrich","error":"TypeError"}', ["defect_logged"]],
+  ['{"event":"x","a":"canary-1"}', ["secret_in_log"]],
+  ["Error: at line 1", ["log_malformed"]],
+])("of the log line %s the watch says %j", (line, oracles) => {
+  expect(oraclesOf(judgeLine(line))).toEqual(oracles);
+});
+
+it.each([
+  ["one request", request, 1, 0],
+  ["two", request + request, 2, 0],
+  ["half of the second", request + request.slice(0, -1), 1, request.length - 1],
+  ["bytes behind the last", `${request.replace("Host", "Connection: close\r\nHost")}x`, 1, 1],
+  ["two lengths", request.replace("Host: a", "Content-Length: 1"), 0, request.length + 10],
+  ["a bare LF", request.replace("\r\n", "\n"), 0, request.length - 1],
+  ["chunks", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 1, 0],
+  ["a chunk extension", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2;a\r\n{}\r\n0\r\n\r\n", 0, 61],
+])("clear requests in %s", (_, text, clear, restBytes) => {
+  expect(readRequests(text)).toMatchObject({
+    clear: Array.from({ length: clear }, () => ({ method: "POST" })),
+    restBytes,
+  });
+});
+
+it("makes an input smaller while it still reproduces", async () => {
+  const { input } = played("", "closed", `${request}${request}\r\nBAD\r\n${request}`);
+  const small = await minimise(input, async ({ bytes }) => bytes.includes("BAD"), Number.POSITIVE_INFINITY);
+  expect(small.bytes.includes("BAD")).toBe(true);
+  expect(small.bytes.length).toBeLessThan(40);
+});
+
+it("draws the same inputs from the same seed, and others from another", () => {
+  const draw = (seed: number) => {
+    const chance = new Chance(seed);
+    return Array.from({ length: 50 }, () => generate(chance, [Buffer.from(request)]));
+  };
+  expect(draw(1)).toEqual(draw(1));
+  expect(draw(1)).not.toEqual(draw(2));
+});
+
+it("takes a command line as its help says, and no other", () => {
+  expect(readOptions([], () => 5)).toEqual({ seconds: 60, seed: 5, replay: undefined });
+  expect(readOptions(["--seconds", "3", "--seed", "9"], () => 5)).toMatchObject({ seconds: 3, seed: 9 });
+  expect(readOptions(["--help"], () => 5)).toBeUndefined();
+  for (const args of [["--seconds", "0"], ["--seed", "x"], ["--other"]]) {
+    expect(() => readOptions(args, () => 5)).toThrow(UsageError);
+  }
+});
