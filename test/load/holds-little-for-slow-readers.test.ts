@@ -1,21 +1,14 @@
 /** Row 48: 64 callers who ask for large answers and do not read them cost 2 MiB each at the most. */
-import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { print } from "../redis/steady-load.ts";
 import { call } from "../support/call.ts";
 import { rawPost } from "../support/raw-caller.ts";
-import { type Served, startServed } from "./served.ts";
+import { residentBytes, startServed } from "./served.ts";
 
 const callers = 64;
 const answerBytes = 16 * 1_048_576;
 const mostBytesEach = 2 * 1_048_576;
-
-/** What the process holds in memory, as the kernel counts it. */
-function residentBytes({ pid }: Served): number {
-  const [, kibibytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kibibytes) * 1_024;
-}
 
 it.skipIf(process.platform !== "linux")(
   "holds 2 MiB for each of 64 stalled readers at the most",

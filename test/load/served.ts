@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
 import { freePort } from "../support/real-redis.ts";
@@ -58,4 +59,10 @@ ${more}
     adminUrl: `http://${adminBind}`,
     upstream,
   };
+}
+
+/** What the process holds in memory, as Linux counts it. */
+export function residentBytes({ pid }: Served): number {
+  const [, kibibytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kibibytes) * 1_024;
 }

@@ -111,6 +111,20 @@ it("keeps nine tenths of its goodput under twice and ten times what it can serve
   expect((await call(served.url)).status).toBe(200);
 }, 60_000);
 
+it("refuses the request beyond 256 in flight at once, and serves those within", async () => {
+  const most = 256;
+  const served = await startServed({ answerMs: 3_000 });
+  const within = Array.from({ length: most }, () => call(served.url));
+  await served.upstream.whenRequests(most);
+  const sinceMs = performance.now();
+  const beyond = await call(served.url);
+  expect(performance.now() - sinceMs).toBeLessThan(10 * refusedMs);
+  expect(beyond).toMatchObject({ status: 503, json: { code: "overloaded", outcome: "not_sent" } });
+  expect(Number(beyond.headers["retry-after"])).toBeGreaterThanOrEqual(1);
+  expect(new Set((await Promise.all(within)).map(({ status }) => status))).toEqual(new Set([200]));
+  expect(served.upstream.requests).toHaveLength(most);
+}, 60_000);
+
 it("refuses the connection beyond 1,024 at once, and serves those within", async () => {
   const served = await startServed();
   const within = await Promise.all(Array.from({ length: 1_024 }, () => RawConnection.open(served.port)));
