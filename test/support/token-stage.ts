@@ -17,6 +17,15 @@ import { LoginScript } from "./login-script.ts";
 export const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
 export const hourMs = 3_600_000;
 
+/** The cache key of the set `blue`. */
+export const keyOfBlue = cacheKey("https://login", {
+  label: "S1/blue",
+  name: "blue",
+  clientId: "client-blue",
+  clientSecret: new Secret("secret-blue"),
+  audience: "https://api",
+});
+
 /** What replicas have in common. */
 interface Sharing {
   readonly store: TokenStore;
