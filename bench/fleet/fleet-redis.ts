@@ -1,4 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
+import type { RedisAccess } from "../../src/redis-access.ts";
+import { Secret } from "../../src/secret.ts";
 import { openRedis, type RealRedis } from "../../test/support/real-redis.ts";
 import { ScriptTime } from "./script-time.ts";
 import { setTimeLua } from "./set-time.lua.ts";
@@ -14,6 +17,8 @@ const sentByClients = /^cmdstat_(?:evalsha|eval|hello|info|ping|auth|client\|\w+
 export class FleetRedis {
   /** What its clients' scripts have to pass through. */
   readonly scriptTime = new ScriptTime();
+  /** How replicas reach it. */
+  readonly access: RedisAccess;
   readonly #server: RealRedis;
   readonly #keys: readonly string[];
   /** How far its clock is ahead of the injected one. */
@@ -29,6 +34,14 @@ export class FleetRedis {
 
   private constructor(server: RealRedis, cacheKey: string) {
     this.#server = server;
+    this.access = {
+      place: { kind: "standalone", node: { kind: "tcp", host: "127.0.0.1", port: server.port, tls: false, db: 0 } },
+      lockNodes: [],
+      username: undefined,
+      password: undefined,
+      tls: undefined,
+      encryptionKeys: [new Secret(randomBytes(32))],
+    };
     const { token, conduct, lock } = redisKeys(cacheKey);
     this.#keys = [token, conduct, lock];
   }
@@ -37,10 +50,6 @@ export class FleetRedis {
     const redis = new FleetRedis(await openRedis(), cacheKey);
     await redis.#greet();
     return redis;
-  }
-
-  get port(): number {
-    return this.#server.port;
   }
 
   get isAway(): boolean {

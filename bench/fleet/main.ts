@@ -1,5 +1,6 @@
-import { print, printError, printJson } from "../../src/cli/terminal.ts";
-import { type Options, readOptions, UsageError, usage } from "./options.ts";
+import { runCommand } from "../../scripts/command-line.ts";
+import { print, printJson } from "../../src/cli/terminal.ts";
+import { type Options, readOptions, usage } from "./options.ts";
 import { formatHead, formatRow, formatTarget, legend } from "./report.ts";
 import { type Simulated, simulate } from "./simulation.ts";
 import { judge } from "./verdict.ts";
@@ -8,23 +9,7 @@ import { judge } from "./verdict.ts";
 // night. See options.ts for what may be asked, plan.ts for what befalls them, verdict.ts for what is to be reached.
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
-process.exitCode = await run();
-
-async function run(): Promise<number> {
-  let options: Options | undefined;
-  try {
-    options = readOptions(process.argv.slice(2), () => Date.now() % 1_000_000);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    printError(error.message);
-    return 2;
-  }
-  if (options === undefined) {
-    print(usage);
-    return 0;
-  }
-  return await play(options);
-}
+process.exitCode = await runCommand(readOptions, usage, play);
 
 async function play(options: Options): Promise<number> {
   const { json, ...simulation } = options;

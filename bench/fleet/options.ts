@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { parseOptions, readNumber } from "../../scripts/command-line.ts";
 import { leastLives } from "./plan.ts";
 import type { SimulationOptions } from "./simulation.ts";
 
@@ -21,15 +21,21 @@ Replicas are restarted and Redis is killed at random. Nothing but the Redis prot
 
 Exit code 0: every target was reached. 1: one was missed, or nothing was proved. 2: the command line is wrong.`;
 
-/** A command line that nobody can obey. */
-export class UsageError extends Error {}
+const known = {
+  seed: { type: "string" },
+  replicas: { type: "string" },
+  lifetimes: { type: "string" },
+  "start-within": { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean" },
+} as const;
 
 /**
  * @returns undefined when help is wanted
  * @throws UsageError
  */
 export function readOptions(args: readonly string[], drawSeed: () => number): Options | undefined {
-  const { values } = parse(args);
+  const values = parseOptions(args, known, usage);
   if (values.help) return undefined;
   return {
     seed: values.seed === undefined ? drawSeed() : readNumber("--seed", values.seed, 0, 2 ** 32 - 1),
@@ -38,29 +44,4 @@ export function readOptions(args: readonly string[], drawSeed: () => number): Op
     startWithinMs: 1_000 * readNumber("--start-within", values["start-within"] ?? "1", 0, 3_600),
     json: values.json ?? false,
   };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        seed: { type: "string" },
-        replicas: { type: "string" },
-        lifetimes: { type: "string" },
-        "start-within": { type: "string" },
-        json: { type: "boolean" },
-        help: { type: "boolean" },
-      },
-    });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.split(". ")[0] : "";
-    throw new UsageError(`${reason}.\n\n${usage}`);
-  }
-}
-
-function readNumber(name: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (/^\d{1,10}$/.test(text) && value >= least && value <= most) return value;
-  throw new UsageError(`${name} wants a whole number from ${least} to ${most}.`);
 }

@@ -3,7 +3,6 @@ import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
 import type { Clock } from "../../src/clock.ts";
 import type { CredentialSet } from "../../src/environment.ts";
 import type { Event } from "../../src/events.ts";
-import type { RedisAccess } from "../../src/redis-access.ts";
 import { CachedSource } from "../../src/tokens/cached-source.ts";
 import { Conduct } from "../../src/tokens/conduct.ts";
 import { CredentialsSource } from "../../src/tokens/credentials.ts";
@@ -20,7 +19,6 @@ export interface Ground {
   readonly clock: Clock;
   readonly work: Work;
   readonly redis: FleetRedis;
-  readonly access: RedisAccess;
   readonly login: LoginHost;
   readonly set: CredentialSet;
   readonly key: string;
@@ -44,14 +42,14 @@ const tokenTimeoutMs = 5_000;
 export function startReplica({ name, set, key, random, hear, countCommand, ...ground }: ReplicaParts) {
   const clock = new ProcessClock(ground.clock);
   const report = (event: Event) => clock.isOver || hear(event);
-  const client = createClient(ground.access, ground.redis, countCommand);
+  const client = createClient(ground.redis, countCommand);
   const connection = new TimedConnection({ client, node: "cache", clock, random, report }, ground);
   const source = new CachedSource(
     {
       environment: "fleet",
       set,
       key,
-      store: createRedisTokenStore({ connection, keys: ground.access.encryptionKeys, clock, report }),
+      store: createRedisTokenStore({ connection, keys: ground.redis.access.encryptionKeys, clock, report }),
       lock: createRedisRefreshLock([connection], clock),
       post: ground.login.openPost(name, clock),
       conduct: new Conduct(clock, random),

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { CredentialSet } from "../../src/environment.ts";
-import type { RedisAccess } from "../../src/redis-access.ts";
 import { Secret } from "../../src/secret.ts";
 import { cacheKey } from "../../src/tokens/key.ts";
 import { seededRandom } from "../../test/support/seeded-random.ts";
@@ -83,15 +82,7 @@ class Simulation {
     this.#options = options;
     this.#redis = redis;
     this.#random = seededRandom(options.seed);
-    const access: RedisAccess = {
-      place: { kind: "standalone", node: { kind: "tcp", host: "127.0.0.1", port: redis.port, tls: false, db: 0 } },
-      lockNodes: [],
-      username: undefined,
-      password: undefined,
-      tls: undefined,
-      encryptionKeys: [new Secret(randomBytes(32))],
-    };
-    const ground = { clock: this.#clock, work: this.#work, login: this.#login, redis, access, set, key };
+    const ground = { clock: this.#clock, work: this.#work, login: this.#login, redis, set, key };
     this.#fleet = new Fleet(ground, options.replicas, seededRandom(options.seed + 1));
   }
 

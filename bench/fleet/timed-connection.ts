@@ -1,7 +1,6 @@
 import { Redis } from "ioredis";
 import { createCacheClient, type RedisClient } from "../../src/adapters/redis/client.ts";
 import { type ConnectionParts, RedisConnection } from "../../src/adapters/redis/connection.ts";
-import type { RedisAccess } from "../../src/redis-access.ts";
 import type { FleetRedis } from "./fleet-redis.ts";
 import type { Work } from "./work.ts";
 
@@ -38,7 +37,7 @@ const patienceMs = 60_000;
  * The proxy's client. Its timeouts on the machine's clock are lengthened: here they would measure this process, not Redis.
  * @param count is told of every command that is sent, the greeting included
  */
-export function createClient(access: RedisAccess, { scriptTime }: FleetRedis, count: () => void): RedisClient {
+export function createClient({ access, scriptTime }: FleetRedis, count: () => void): RedisClient {
   const client = createCacheClient(access);
   if (!(client instanceof Redis)) throw new Error("the fleet has one server");
   client.options.commandTimeout = patienceMs;

@@ -1,6 +1,5 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import type { RedisFailureKind, RefreshReason } from "../../src/events.ts";
+import { freePort } from "../../test/support/free-port.ts";
 import type { Child, Children } from "./children.ts";
 import { command, type Folder, type Places } from "./folder.ts";
 import { Refusal } from "./refusal.ts";
@@ -50,7 +49,7 @@ async function tryToStart(
   name: string,
   { children, folder, places, onLine }: ReplicaParts,
 ): Promise<Replica | { readonly end: string; readonly complaints: string }> {
-  const port = await findFreePort();
+  const port = await freePort();
   const file = folder.writeConfig(name, port, places);
   let announce = () => {};
   const started = new Promise<undefined>((resolve) => {
@@ -65,13 +64,4 @@ async function tryToStart(
   const end = await Promise.race([started, child.ended]);
   if (end !== undefined) return { end, complaints: child.complaints() };
   return { name, url: `http://127.0.0.1:${port}`, process: child };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

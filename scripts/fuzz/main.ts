@@ -1,7 +1,8 @@
-import { print, printError } from "../../src/cli/terminal.ts";
+import { print } from "../../src/cli/terminal.ts";
+import { runCommand } from "../command-line.ts";
 import { readCase } from "./cases.ts";
 import { fuzz, type Progress } from "./fuzz.ts";
-import { type Options, readOptions, UsageError, usage } from "./options.ts";
+import { type Options, readOptions, usage } from "./options.ts";
 import { formatFinding, formatProgress, formatSummary } from "./report.ts";
 import { Stage } from "./stage.ts";
 
@@ -10,22 +11,10 @@ import { Stage } from "./stage.ts";
 
 const progressEveryMs = 3_000;
 
-process.exitCode = await run();
+process.exitCode = await runCommand(readOptions, usage, run);
 process.exit();
 
-async function run(): Promise<number> {
-  let options: Options | undefined;
-  try {
-    options = readOptions(process.argv.slice(2), () => Date.now() % 1_000_000);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    printError(error.message);
-    return 2;
-  }
-  if (options === undefined) {
-    print(usage);
-    return 0;
-  }
+async function run(options: Options): Promise<number> {
   const stopped = listenForStop();
   const stage = await Stage.open();
   try {

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { parseOptions, readNumber } from "../command-line.ts";
 
 export interface Options {
   readonly seconds: number;
@@ -20,42 +20,23 @@ test/fuzz/findings, which the tests replay from then on.
 
 Exit code 0: no promise was broken. 1: one was. 2: the command line is wrong.`;
 
-/** A command line that nobody can obey. */
-export class UsageError extends Error {}
+const known = {
+  seconds: { type: "string" },
+  seed: { type: "string" },
+  replay: { type: "string" },
+  help: { type: "boolean" },
+} as const;
 
 /**
  * @returns undefined when help is wanted
  * @throws UsageError
  */
 export function readOptions(args: readonly string[], drawSeed: () => number): Options | undefined {
-  const { values } = parse(args);
+  const values = parseOptions(args, known, usage);
   if (values.help) return undefined;
   return {
     seconds: readNumber("--seconds", values.seconds ?? "60", 1, 86_400),
     seed: values.seed === undefined ? drawSeed() : readNumber("--seed", values.seed, 0, 2 ** 32 - 1),
     replay: values.replay,
   };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        seconds: { type: "string" },
-        seed: { type: "string" },
-        replay: { type: "string" },
-        help: { type: "boolean" },
-      },
-    });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.split(". ")[0] : "";
-    throw new UsageError(`${reason}.\n\n${usage}`);
-  }
-}
-
-function readNumber(name: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (/^\d{1,10}$/.test(text) && value >= least && value <= most) return value;
-  throw new UsageError(`${name} wants a whole number from ${least} to ${most}.`);
 }

@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toYaml } from "../../src/config/to-yaml.ts";
+import { freePort } from "../../test/support/free-port.ts";
 import type { Child, Children } from "../demo-fleet/children.ts";
 import type { Broken } from "./judge.ts";
 import { LogWatch } from "./log-watch.ts";
@@ -39,7 +38,7 @@ async function tryToStart(children: Children, baseUrl: string, authUrl: string):
   const folder = mkdtempSync(join(tmpdir(), "countersign-fuzz-"));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", remove);
-  const doors = { port: await findFreePort(), socketPath: join(folder, "app.sock") };
+  const doors = { port: await freePort(), socketPath: join(folder, "app.sock") };
   const log = new LogWatch();
   const file = writeConfig(folder, doors, baseUrl, authUrl);
   const child = await children.start(process.execPath, ["dist/main.js", "serve", "--config", file], (line) =>
@@ -99,13 +98,4 @@ function writeConfig(folder: string, { port, socketPath }: Doors, baseUrl: strin
     environments: { sandbox },
   };
   return write("countersign.yaml", toYaml(config));
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

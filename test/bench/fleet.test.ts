@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { FleetRedis } from "../../bench/fleet/fleet-redis.ts";
 import { SimulatedClock } from "../../bench/fleet/simulated-clock.ts";
@@ -8,7 +7,6 @@ import { judge } from "../../bench/fleet/verdict.ts";
 import { Work } from "../../bench/fleet/work.ts";
 import { createRedisRefreshLock } from "../../src/adapters/redis/refresh-lock.ts";
 import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
-import type { RedisAccess } from "../../src/redis-access.ts";
 import { Secret } from "../../src/secret.ts";
 import { drawSeed } from "../support/seeded-random.ts";
 
@@ -99,16 +97,8 @@ async function openStage() {
   onTestFinished(() => redis.end());
   const work = new Work();
   const clock = new SimulatedClock(work);
-  const access: RedisAccess = {
-    place: { kind: "standalone", node: { kind: "tcp", host: "127.0.0.1", port: redis.port, tls: false, db: 0 } },
-    lockNodes: [],
-    username: undefined,
-    password: undefined,
-    tls: undefined,
-    encryptionKeys: [new Secret(randomBytes(32))],
-  };
   const parts = {
-    client: createClient(access, redis, () => {}),
+    client: createClient(redis, () => {}),
     node: "cache",
     clock,
     random: Math.random,
@@ -117,7 +107,7 @@ async function openStage() {
   const connection = new TimedConnection(parts, { work, redis });
   onTestFinished(() => connection.close());
   return {
-    store: createRedisTokenStore({ connection, keys: access.encryptionKeys, clock, report() {} }),
+    store: createRedisTokenStore({ connection, keys: redis.access.encryptionKeys, clock, report() {} }),
     lock: createRedisRefreshLock([connection], clock),
     async pass(ms: number): Promise<void> {
       let isOver = false;

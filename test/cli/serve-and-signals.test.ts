@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import { request } from "node:http";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../src/simulator/simulator.ts";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
+import { freePort } from "../support/free-port.ts";
 import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 // Signals that must neither open nor end a proxy that serves (row 57, product section 1). The command is the built one.
@@ -37,15 +37,6 @@ environments:
   const program = startProgram(process.execPath, args, plainEnvironment());
   await program.line((line) => line.includes('"event":"started"'));
   return { ...program, inspectorPort, order: () => sendOrder(socketPath) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** The status of an order. */

@@ -1,5 +1,6 @@
 /** A fuzz run is worth something only if its oracles can fire: here every promise of a connection is broken once. */
 import { describe, expect, it } from "vitest";
+import { UsageError } from "../../scripts/command-line.ts";
 import { Chance } from "../../scripts/fuzz/chance.ts";
 import { generate } from "../../scripts/fuzz/generate.ts";
 import type { Input } from "../../scripts/fuzz/input.ts";
@@ -7,7 +8,7 @@ import { judgeExchange, type Oracle, type Played } from "../../scripts/fuzz/judg
 import { judgeRound, type Upstream } from "../../scripts/fuzz/judge-upstream.ts";
 import { judgeLine } from "../../scripts/fuzz/log-watch.ts";
 import { minimise } from "../../scripts/fuzz/minimise.ts";
-import { readOptions, UsageError } from "../../scripts/fuzz/options.ts";
+import { readOptions } from "../../scripts/fuzz/options.ts";
 import { readRequests } from "../../scripts/fuzz/read-requests.ts";
 import type { Transcript } from "../../scripts/fuzz/send.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
+import { freePort } from "../support/free-port.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
-import { freePort } from "../support/real-redis.ts";
 import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 /** The built command, and a service behind it that answers after a while. */

@@ -6,7 +6,7 @@
 import { describe, expect, it } from "vitest";
 import { expectFailure } from "../support/expect-failure.ts";
 import { type Fleet, type FleetOptions, type Replica, site, startFleet } from "../support/fleet.ts";
-import { freePort } from "../support/real-redis.ts";
+import { freePort } from "../support/free-port.ts";
 import { startLossyWire, startVanishingPort } from "./lossy-wire.ts";
 import { print } from "./steady-load.ts";
 

@@ -3,7 +3,8 @@ import { onTestFinished, vi } from "vitest";
 import type { RedisFailureKind } from "../../src/events.ts";
 import { Secret } from "../../src/secret.ts";
 import { aclUser } from "../support/acl.ts";
-import { freePort, type RealRedis } from "../support/real-redis.ts";
+import { freePort } from "../support/free-port.ts";
+import type { RealRedis } from "../support/real-redis.ts";
 import type { Stage } from "../support/stage.ts";
 import type { Login } from "./pod.ts";
 

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import { aclLine } from "./acl.ts";
+import { freePort } from "./free-port.ts";
 
 /** The one line to type. */
 export const missingServer =
@@ -110,14 +110,4 @@ function prefer({ pid }: ChildProcess): void {
   } catch {
     // That takes root.
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

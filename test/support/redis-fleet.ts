@@ -1,5 +1,6 @@
 import { vi } from "vitest";
-import { freePort, type RealRedis, type RedisOptions, startRedis } from "./real-redis.ts";
+import { freePort } from "./free-port.ts";
+import { type RealRedis, type RedisOptions, startRedis } from "./real-redis.ts";
 
 /** Starts one server, and sees to its end. */
 export type Starter = (options?: RedisOptions) => Promise<RealRedis>;

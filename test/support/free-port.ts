@@ -1,0 +1,27 @@
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+/** Below what systems give to outgoing connections (32768 and more), so that none of those takes it before its owner does. */
+const lowest = 10_000;
+const highest = 32_767;
+
+/** A port on which nobody listens now, and which hardly anybody else is given meanwhile. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(lowest, highest + 1);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  const isListening = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  if (!isListening) return false;
+  server.close();
+  await once(server, "close");
+  return true;
+}
