@@ -83,7 +83,7 @@ export const failures = {
     status: 407,
     title: "Caller not authenticated",
     outcomes: notSent,
-    meaning: "The listener asks its callers for a token or a client certificate, and got none that it knows.",
+    meaning: "The listener asks its callers for a token, and got none that it knows.",
   },
   request_timeout: {
     status: 408,
@@ -243,6 +243,8 @@ export interface FailureDetails {
   readonly retryAfterMs?: number;
   /** Sent as Allow. */
   readonly allow?: string;
+  /** Each is sent as a Proxy-Authenticate of its own. */
+  readonly challenges?: readonly string[];
 }
 
 /**
@@ -256,6 +258,7 @@ export class ProxyError extends Error {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
+  readonly challenges: readonly string[];
 
   constructor(code: FailureCode, detail: string, details: FailureDetails = {}) {
     super(detail);
@@ -265,5 +268,6 @@ export class ProxyError extends Error {
     this.status = details.status ?? row.status;
     this.retryAfterMs = details.retryAfterMs;
     this.allow = details.allow;
+    this.challenges = details.challenges ?? [];
   }
 }

@@ -119,7 +119,7 @@ export const suppressionReasons = ["paused", "limited"] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
 /** Why a token was asked for. */
-export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_back";
+export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_back" | "reload";
 
 export const cacheTiers = ["memory", "redis"] as const;
 export const cacheResults = ["hit", "miss", "unreadable", "error"] as const;
@@ -160,6 +160,8 @@ export type TokenEvent =
       readonly from: string;
       readonly to: string;
     }
+  /** It is not configured any more. */
+  | { readonly kind: "credential_removed"; readonly environment: string; readonly credential: string }
   | {
       readonly kind: "refresh_suppressed";
       readonly environment: string;
@@ -213,6 +215,9 @@ export type RedisEvent =
       readonly awayMs: number | undefined;
     };
 
+/** What made it read the configuration again. */
+export type ReloadTrigger = "sighup" | "file_change";
+
 /** Facts about the process. */
 export type ProcessEvent =
   | {
@@ -225,8 +230,35 @@ export type ProcessEvent =
       readonly status: string;
     }
   | { readonly kind: "configuration_warned"; readonly path: string; readonly message: string }
-  /** SIGHUP came; configuration and secrets are as they were. */
-  | { readonly kind: "reload_not_available" }
+  | {
+      /** A caller of a listener with mTLS did not come in: its certificate was refused, or it spoke no such TLS. */
+      readonly kind: "handshake_failed";
+      /** Where it listens, as configured. */
+      readonly listener: string;
+      /** A code of OpenSSL or Node. */
+      readonly reason: string;
+      /** The first of its kind for a minute. */
+      readonly isFirst: boolean;
+    }
+  | {
+      /** Another configuration is in force from now on. */
+      readonly kind: "config_applied";
+      readonly hash: string;
+      readonly previousHash: string;
+      readonly trigger: ReloadTrigger;
+      /** Where each listener leads, one line each. */
+      readonly routes: readonly string[];
+    }
+  | {
+      readonly kind: "config_refused";
+      /** Of the configuration that stays in force. */
+      readonly hash: string;
+      readonly trigger: ReloadTrigger;
+      /** What is wrong with the refused one, for people; no secret in it. */
+      readonly problems: readonly string[];
+    }
+  /** What was read again is what is in force. */
+  | { readonly kind: "config_unchanged"; readonly hash: string }
   | { readonly kind: "draining"; readonly signal: string; readonly inFlight: number }
   | { readonly kind: "stopped"; readonly drained: boolean }
   | {

@@ -1,7 +1,9 @@
-import { createSecretKey, type KeyObject } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import { inspect } from "node:util";
 
 const masked = "[secret]";
+const digestName = "sha256";
+const digestBytes = 32;
 
 /**
  * A string that cannot be printed by accident: logged, interpolated, inspected or serialised it reads `[secret]`.
@@ -30,8 +32,19 @@ export class Secret {
     return this.#key.export().toString("utf8");
   }
 
+  /** For secrets of our own: how long it takes may tell whether the lengths are the same. */
   equals(other: Secret): boolean {
     return this.#key.equals(other.#key);
+  }
+
+  /**
+   * Whether what somebody gives is this secret. How long it takes tells nothing of the secret, not even its length: what
+   * is compared are digests under a key that nobody can know, made anew each time.
+   */
+  matches(given: string): boolean {
+    const once = randomBytes(digestBytes);
+    const digest = (content: Uint8Array) => createHmac(digestName, once).update(content).digest();
+    return timingSafeEqual(digest(Buffer.from(given, "utf8")), digest(this.#key.export()));
   }
 
   toString(): string {

@@ -2,7 +2,7 @@ import { checkListeners } from "./check-listeners.ts";
 import { checkClaims } from "./claim.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { hashConfig } from "./hash.ts";
-import { refuseNotYet } from "./not-yet.ts";
+import { readCallers } from "./read-callers.ts";
 import { readEnvironment } from "./read-environment.ts";
 import { readRedis } from "./read-redis.ts";
 import type { Reading } from "./reading.ts";
@@ -18,18 +18,15 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
     reading.findings.conclude([["environments"]], ["environments"], "there is no environment", "add one");
   }
   checkClaims(reading.claims, reading.findings);
-  await checkListeners(raw, reading);
+  checkListeners(raw, reading);
+  const callers = await readCallers(raw.listeners, reading);
   const tokens = await readTokens(raw, reading);
-  refuseNotYet(raw, reading.findings);
 
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   const config = {
-    listeners: raw.listeners.map(({ bind, environment, hosts, callers }) => ({
-      bind,
-      environment,
-      hosts: hosts.map(lowerCase),
-      ...(callers === "anyone" ? { callers } : {}),
-    })),
+    listeners: raw.listeners.map(({ bind, environment, hosts }, index) => {
+      return { bind, environment, hosts: hosts.map(lowerCase), callers: callers[index] };
+    }),
     admin: raw.admin.bind,
     status: raw.status.bind,
     environments: new Map(environments.map((environment) => [environment.name, environment])),

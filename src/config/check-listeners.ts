@@ -2,15 +2,14 @@ import { isIP } from "node:net";
 import { type Bind, describeBind } from "../bind.ts";
 import type { RawListener } from "./listener-schema.ts";
 import { formatPath, type Path } from "./problem.ts";
-import { readTlsFiles } from "./read-tls.ts";
 import type { Reading } from "./reading.ts";
 import type { RawConfig } from "./schema.ts";
 import { isLocal } from "./values.ts";
 
 /** The rules for every place where this process listens. */
-export async function checkListeners(raw: RawConfig, reading: Reading): Promise<void> {
+export function checkListeners(raw: RawConfig, reading: Reading): void {
   for (const [index, listener] of raw.listeners.entries()) {
-    await checkListener(listener, ["listeners", index], Object.keys(raw.environments), reading);
+    checkListener(listener, ["listeners", index], Object.keys(raw.environments), reading);
   }
   if (!isLocal(raw.status.bind)) {
     const mend = "bind it to 127.0.0.1; kubectl port-forward reaches it there";
@@ -19,13 +18,12 @@ export async function checkListeners(raw: RawConfig, reading: Reading): Promise<
   checkBinds(raw, reading);
 }
 
-async function checkListener(
+function checkListener(
   { bind, environment, callers }: RawListener,
   path: Path,
   environments: readonly string[],
-  reading: Reading,
-): Promise<void> {
-  const { findings, secrets } = reading;
+  { findings }: Reading,
+): void {
   if (!environments.includes(environment)) {
     const at: Path = [...path, "environment"];
     const mend = `name one of: ${environments.join(", ")}`;
@@ -38,12 +36,6 @@ async function checkListener(
       "whoever reaches this listener can spend money: it is not on loopback or a Unix socket and has no callers",
       "bind it to 127.0.0.1, or say who may call: callers: { tokens: [ … ] }, { mtls: … } or anyone",
     );
-  }
-  if (callers === undefined || callers === "anyone") return;
-  if ("mtls" in callers) await readTlsFiles(callers.mtls, [...path, "callers", "mtls"], reading);
-  if (!("tokens" in callers)) return;
-  for (const [index, token] of callers.tokens.entries()) {
-    await secrets.secret(token, [...path, "callers", "tokens", index]);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Bind } from "../bind.ts";
+import type { Callers } from "../callers.ts";
 import type { Environment } from "../environment.ts";
 import type { RedisAccess } from "../redis-access.ts";
 import type { Secret } from "../secret.ts";
@@ -10,8 +11,8 @@ export interface ListenerConfig {
   readonly environment: string;
   /** Host names accepted beside the loopback names, the bind address and the baseUrl's host; lower case. */
   readonly hosts: readonly string[];
-  /** Written out where everyone who can reach the listener may call. */
-  readonly callers?: "anyone";
+  /** Undefined where being on loopback or a Unix socket says it. */
+  readonly callers?: Callers | undefined;
 }
 
 /** What the configuration file becomes: checked in full, defaults filled in, secrets loaded. Durations in ms. */

@@ -1,16 +1,17 @@
 import { describeBind } from "../bind.ts";
 import type { Credentials, Environment, Site } from "../environment.ts";
 import type { Secret } from "../secret.ts";
-import type { Config } from "./config.ts";
+import type { Config, ListenerConfig } from "./config.ts";
+import { describeCallers, explainCallers } from "./explain-callers.ts";
 import { explainRedis } from "./explain-redis.ts";
 
-/** Where each listener leads, one line each. */
+/** Where each listener leads and who may call it, one line each. */
 export function routes({ listeners, environments }: Config): string[] {
-  return listeners.map(({ bind, environment: name }) => {
+  return listeners.map(({ bind, environment: name, callers }) => {
     const environment = environments.get(name);
     if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
     const { origin, path } = environment.baseUrl;
-    return `${describeBind(bind)} leads to ${name}: ${origin}${path} (${listOperations(environment).join(", ")})`;
+    return `${describeBind(bind)} leads to ${name}: ${origin}${path} (${listOperations(environment).join(", ")})${describeCallers(callers)}`;
   });
 }
 
@@ -25,7 +26,7 @@ export function explain(config: Config): object {
     return origin === undefined ? String(secret) : `[secret from ${origin}]`;
   };
   return {
-    listeners: listeners.map(({ bind, ...listener }) => ({ bind: describeBind(bind), ...listener })),
+    listeners: listeners.map((listener) => explainListener(listener, mask)),
     admin: { bind: describeBind(admin) },
     status: { bind: describeBind(status) },
     environments: Object.fromEntries(
@@ -43,6 +44,11 @@ export function explain(config: Config): object {
     readiness: rest.readiness,
     drain: { minSeconds: rest.drain.minMs / 1_000 },
   };
+}
+
+function explainListener({ bind, environment, hosts, callers }: ListenerConfig, mask: Mask): object {
+  const who = callers === undefined ? {} : { callers: explainCallers(callers, mask) };
+  return { bind: describeBind(bind), environment, hosts, ...who };
 }
 
 function explainEnvironment(environment: Environment, mask: Mask): object {

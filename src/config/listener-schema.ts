@@ -14,22 +14,28 @@ const callers = z
     z.literal("anyone").describe("Everyone who can reach the listener; for a network policy that decides instead."),
     z
       .strictObject({
-        tokens: listOf(secretSource, 1).describe("Tokens that callers give in Proxy-Authorization."),
+        tokens: listOf(secretSource, 1).describe(
+          "Tokens that callers give in Proxy-Authorization (`Bearer`, or `Basic` with it as the password); several while one replaces another.",
+        ),
       })
       .describe("Callers prove themselves with a token."),
     z
       .strictObject({
         mtls: z
           .strictObject({
-            caFile: text.describe("PEM file of the authorities that callers' certificates must come from."),
+            caFile: text.describe(
+              "PEM file of the authorities that callers' certificates must come from; no others count.",
+            ),
             certFile: text.describe("PEM file of the listener's own certificate."),
             keyFile: text.describe("PEM file of its key, without a passphrase."),
           })
           .describe("The files for TLS with callers."),
       })
-      .describe("Callers prove themselves with a certificate."),
+      .describe("Callers come over TLS and prove themselves with a certificate."),
   ])
-  .describe("Who may call a listener beyond loopback or a Unix socket: tokens, mtls, or the written word `anyone`.");
+  .describe(
+    "Who may call, which a listener beyond loopback or a Unix socket has to say: `tokens`, `mtls`, or the written word `anyone`.",
+  );
 
 export const listenerSchema = z
   .strictObject({

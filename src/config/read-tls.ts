@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
 import type { Tls } from "../environment.ts";
 import type { Secret } from "../secret.ts";
 import type { Path } from "./problem.ts";
@@ -34,12 +35,19 @@ export async function readTlsFiles(
   const key = keyFile === undefined ? undefined : await readPrivateKey(keyFile, at("keyFile"), reading);
   if (cert !== undefined && key !== undefined && !belongTogether(cert, key)) {
     findings.refuse(at("keyFile"), "the key is not the certificate's", "give the key that certFile was made for");
+  } else if (cert !== undefined && key !== undefined && !isAcceptable(ca, cert, key)) {
+    findings.refuse(at("certFile"), "OpenSSL refuses the certificate", "use a key and a digest that are not too weak");
   }
   return { ca, cert, key };
 }
 
 function belongTogether(cert: string, key: Secret): boolean {
   return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.key.export()));
+}
+
+/** OpenSSL has its own mind about keys that are too short and the like, and would say so at the first connection. */
+function isAcceptable(ca: string | undefined, cert: string, key: Secret): boolean {
+  return doesSucceed(() => createSecureContext({ ca, cert, key: key.reveal() }));
 }
 
 /** One or more certificates in PEM, every one of which parses. */

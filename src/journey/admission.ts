@@ -4,7 +4,7 @@ const retryAfterMs = 1_000;
 
 /** Who may come in: a bounded number at once, and nobody any more once the process is closing. One per environment. */
 export class Admission {
-  readonly #limit: number;
+  #limit: number;
   #inFlight = 0;
   #isClosed = false;
 
@@ -30,6 +30,11 @@ export class Admission {
       );
     }
     this.#inFlight += 1;
+  }
+
+  /** Those who are in stay, be they more than the new limit. */
+  resize(limit: number): void {
+    this.#limit = limit;
   }
 
   leave(): void {

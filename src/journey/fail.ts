@@ -41,6 +41,7 @@ function failureHeaders(error: ProxyError, trip: Trip, length: number): HeaderLi
     headers.push(["Retry-After", String(Math.max(1, Math.ceil(error.retryAfterMs / 1_000)))]);
   }
   if (error.allow !== undefined) headers.push(["Allow", error.allow]);
+  for (const challenge of error.challenges) headers.push(["Proxy-Authenticate", challenge]);
   if (trip.attempts > 1) headers.push(["Countersign-Attempts", String(trip.attempts)]);
   return headers;
 }

@@ -1,6 +1,7 @@
 import { describeDefect } from "../defect.ts";
 import { ProxyError } from "../errors.ts";
 import type { Admission } from "./admission.ts";
+import { checkCaller } from "./caller.ts";
 import { CallerLeft, callerLeftStatus } from "./caller-left.ts";
 import { checkCharacters } from "./check-characters.ts";
 import { enrich } from "./enrich.ts";
@@ -63,6 +64,8 @@ export function openJourney(parts: JourneyParts, door: Door): Journey {
   return {
     handle(inbound) {
       return serve(inbound, door, parts, async (trip) => {
+        trip.enter("check_caller");
+        checkCaller(inbound.headers, door);
         admit(trip, door, parts);
         return travel(inbound, door, trip, parts);
       });
@@ -91,6 +94,7 @@ async function serve(
 }
 
 function admit(trip: Trip, door: Door, parts: JourneyParts): void {
+  trip.enter("admit");
   parts.admission.admit();
   trip.admitted = true;
   parts.report({ kind: "request_accepted", environment: door.environment.name, requestId: trip.requestId });

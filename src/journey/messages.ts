@@ -1,4 +1,5 @@
 import type { AuthMethod, Environment, Site } from "../environment.ts";
+import type { Secret } from "../secret.ts";
 
 /** One header line as received: the name in the sender's casing. */
 export type HeaderLine = readonly [name: string, value: string];
@@ -8,6 +9,8 @@ export interface Door {
   readonly environment: Environment;
   /** Host names accepted in origin-form, lower case, without port. */
   readonly hosts: ReadonlySet<string>;
+  /** Whoever gives one of these may come in. Absent where nobody is asked for any: whoever gets here may. */
+  readonly callerTokens?: readonly Secret[] | undefined;
   /** How callers reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
   readonly url: string;
 }

@@ -4,6 +4,7 @@ import type { Outcome } from "../errors.ts";
 
 /** Where a request is on its way: the names that logs and `/status` show. */
 export type Stage =
+  | "check_caller"
   | "admit"
   | "check_head"
   | "read_body"

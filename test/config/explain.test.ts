@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { explain, routes } from "../../src/config/explain.ts";
-import { authority } from "../support/certificates.ts";
+import { authority, serverCertificate, serverKey } from "../support/certificates.ts";
 import { ConfigFolder, edited, production, sound, tokenKey } from "./config-folder.ts";
 
 async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Config> {
@@ -31,21 +31,42 @@ test("the effective configuration says where every secret came from", async () =
   });
 });
 
-test("the effective configuration says who may call a listener, and whether plain http is allowed", async () => {
+describe("the effective configuration says who may call a listener, and where the secrets for that came from", () => {
+  const listener = { bind: "127.0.0.1:7411", environment: "sandbox", hosts: [] };
+  test.each([
+    ["", {}, ""],
+    [", callers: anyone", { callers: "anyone" }, "; anyone may call"],
+    [
+      ", callers: { tokens: [ { file: DIR/main }, { env: OLD } ] }",
+      { callers: { tokens: ["[secret from file DIR/main]", "[secret from env OLD]"] } },
+      "; callers by token",
+    ],
+    [
+      ", callers: { mtls: { caFile: ca, certFile: cert, keyFile: key } }",
+      { callers: { mtls: { key: "[secret from file DIR/key]" } } },
+      "; callers by certificate",
+    ],
+  ])("listener%s", async (written, explained, told) => {
+    const folder = new ConfigFolder();
+    folder.write("ca", authority);
+    folder.write("cert", serverCertificate);
+    folder.write("key", serverKey);
+    const place = '"127.0.0.1:7411", environment: sandbox';
+    const config = await load(folder, edited([place, `${place}${written}`]), { OLD: "canary-of-good-length" });
+    const { listeners } = JSON.parse(JSON.stringify(explain(config)).replaceAll(folder.path, "DIR"));
+    expect(listeners).toEqual([{ ...listener, ...explained }]);
+    expect(routes(config)).toEqual([
+      `127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)${told}`,
+    ]);
+  });
+});
+
+test("the effective configuration says whether plain http is allowed", async () => {
   const folder = new ConfigFolder();
-  expect(explain(await load(folder, sound))).toMatchObject({
-    listeners: [{ bind: "127.0.0.1:7411", environment: "sandbox", hosts: [] }],
-    environments: { sandbox: { allowPlaintext: false } },
-  });
+  expect(explain(await load(folder, sound))).toMatchObject({ environments: { sandbox: { allowPlaintext: false } } });
   const operations = "    operations: [create_order]\n";
-  const open = edited(
-    ['"127.0.0.1:7411", environment: sandbox', '":7411", environment: sandbox, callers: anyone'],
-    [operations, `${operations}    allowPlaintext: true\n`],
-  );
-  expect(explain(await load(folder, open))).toMatchObject({
-    listeners: [{ bind: ":7411", callers: "anyone" }],
-    environments: { sandbox: { allowPlaintext: true } },
-  });
+  const open = edited([operations, `${operations}    allowPlaintext: true\n`]);
+  expect(explain(await load(folder, open))).toMatchObject({ environments: { sandbox: { allowPlaintext: true } } });
 });
 
 test("the effective configuration is plain: it survives JSON unchanged", async () => {

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { authority, clientCertificate, clientKey, serverCertificate } from "../support/certificates.ts";
+import {
+  authority,
+  clientCertificate,
+  clientKey,
+  expiredCertificate,
+  serverCertificate,
+  serverKey,
+} from "../support/certificates.ts";
 import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 
 // One hash for one configuration: a setting that does not change it would look, on every dashboard, as if it had not
@@ -7,6 +14,7 @@ import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 
 const inSandbox = "    operations: [create_order]\n";
 const inSite3 = "      S1000000003:\n";
+const place = '"127.0.0.1:7411", environment: sandbox';
 const set = "{ name: blue, dir: DIR/blue }";
 const written = (secret: string) => `{ name: blue, clientId: a, clientSecret: { file: DIR/${secret} }, audience: b }`;
 
@@ -15,7 +23,17 @@ const variants: readonly string[] = [
   edited(['"127.0.0.1:7411"', '"127.0.0.1:7410"']),
   edited(['"127.0.0.1:7411"', '"unix:/run/a.sock"']),
   edited(['"127.0.0.1:7411", environment: sandbox', '"127.0.0.1:7411", environment: sandbox, hosts: [app]']),
-  edited(['"127.0.0.1:7411", environment: sandbox', '"127.0.0.1:7411", environment: sandbox, callers: anyone']),
+  ...[
+    "anyone",
+    "{ tokens: [ { file: DIR/main } ] }",
+    "{ tokens: [ { file: DIR/green } ] }",
+    "{ tokens: [ { file: DIR/main }, { file: DIR/green } ] }",
+    "{ tokens: [ { file: DIR/green }, { file: DIR/main } ] }",
+    "{ mtls: { caFile: ca, certFile: cert, keyFile: key } }",
+    "{ mtls: { caFile: other-ca, certFile: cert, keyFile: key } }",
+    "{ mtls: { caFile: ca, certFile: server-cert, keyFile: server-key } }",
+    "{ mtls: { caFile: ca, certFile: reissued-cert, keyFile: server-key } }",
+  ].map((callers) => edited([place, `${place}, callers: ${callers}`])),
   edited(['":7412"', '"127.0.0.1:7412"']),
   edited(['"127.0.0.1:7413"', '"127.0.0.1:7414"']),
   edited(["api.sandbox.example/json-api", "api.sandbox.example"]),
@@ -103,6 +121,9 @@ function folderOfVariants(): ConfigFolder {
   folder.write("other-ca", serverCertificate);
   folder.write("cert", clientCertificate);
   folder.write("key", clientKey);
+  folder.write("server-cert", serverCertificate);
+  folder.write("reissued-cert", expiredCertificate);
+  folder.write("server-key", serverKey);
   return folder;
 }
 

@@ -67,8 +67,10 @@ describe("a client at two sites", () => {
     const clock = new FakeClock();
     const login = new LoginScript();
     const surroundings = { clock, random: () => 0.5, report: () => {} };
-    const tokens = openTokens(config, () => login.post, readiness.report, surroundings);
+    const tokens = openTokens(() => login.post, readiness.report, surroundings);
     onTestFinished(() => tokens.close());
+    await tokens.prepare(config);
+    tokens.use(config);
     tokens.warm();
     await clock.advance(10);
     expect(readiness.view()).toMatchObject({ isReady: true });

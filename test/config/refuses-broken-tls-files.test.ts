@@ -1,4 +1,11 @@
-import { authority, clientCertificate, clientKey, serverKey } from "../support/certificates.ts";
+import {
+  authority,
+  clientCertificate,
+  clientKey,
+  serverKey,
+  weakCertificate,
+  weakKey,
+} from "../support/certificates.ts";
 import { after, inSandbox, itRefuses, type Refusal } from "./refusal.ts";
 
 const tlsFiles = { ca: authority, cert: clientCertificate, key: clientKey, other: serverKey };
@@ -47,6 +54,14 @@ const tls: readonly Refusal[] = [
     path: "environments.sandbox.tls.keyFile",
     message: /no private key/,
     mend: /passphrase/,
+  },
+  {
+    what: "a certificate that OpenSSL will not have",
+    yaml: after(inSandbox, "    tls: { certFile: DIR/cert, keyFile: DIR/key } # here"),
+    files: { cert: weakCertificate, key: weakKey },
+    path: "environments.sandbox.tls.certFile",
+    message: /OpenSSL/,
+    mend: /too weak/,
   },
   {
     what: "a missing authority",

@@ -1,4 +1,3 @@
-import { authority, clientCertificate, clientKey } from "../support/certificates.ts";
 import { edited, production } from "./config-folder.ts";
 import { after, instead, itRefuses, listener, type Refusal } from "./refusal.ts";
 
@@ -64,27 +63,6 @@ const places: readonly Refusal[] = [
     path: "listeners[0].bind",
     message: /not on loopback/,
     mend: /anyone/,
-  },
-  {
-    what: "a listener with callers: tokens, which are still to come",
-    yaml: instead(
-      listener,
-      '  - { bind: ":7411", environment: sandbox, callers: { tokens: [ { file: DIR/main } ] } } # here',
-    ),
-    path: "listeners[0].callers",
-    message: /callers\.tokens is not available/,
-    mend: /loopback.*anyone/,
-  },
-  {
-    what: "a listener with callers: mtls, which is still to come",
-    yaml: instead(
-      listener,
-      '  - { bind: ":7411", environment: sandbox, callers: { mtls: { caFile: DIR/ca, certFile: DIR/cert, keyFile: DIR/key } } } # here',
-    ),
-    files: { ca: authority, cert: clientCertificate, key: clientKey },
-    path: "listeners[0].callers",
-    message: /callers\.mtls is not available/,
-    mend: /loopback.*anyone/,
   },
   {
     what: "callers with a token written out",

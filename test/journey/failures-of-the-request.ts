@@ -1,7 +1,8 @@
 import { order } from "../support/call.ts";
-import { byCalling, type FailureCase, reference, type Wrong } from "../support/failure-case.ts";
+import { byCalling, callBadly, type FailureCase, reference, type Wrong } from "../support/failure-case.ts";
 import { ask } from "../support/raw-caller.ts";
 import { bothSite, hmacSite, type StageOptions, stageProxy } from "../support/stage.ts";
+import { stageWithTokens } from "./stage-with-callers.ts";
 
 const withReference = [`Countersign-Reference: ${reference}`];
 const bodyBytes = 262_144;
@@ -43,6 +44,16 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
     headers: { "Countersign-Auth": "hmac" },
   }),
   failing("method_not_allowed", 405, "GET", /^GET is not used by the service/, { method: "GET", body: "" }),
+  {
+    code: "caller_not_authenticated",
+    way: "no token for a listener that asks for one",
+    status: 407,
+    detail: /^The request has no Proxy-Authorization\. This listener wants a token with every request/,
+    async provoke() {
+      const stage = await stageWithTokens();
+      return { stage, answer: await callBadly(stage) };
+    },
+  },
   {
     code: "request_timeout",
     way: "a body that does not come",

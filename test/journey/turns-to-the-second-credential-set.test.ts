@@ -19,9 +19,7 @@ describe("refused by every set", () => {
     expect(answer.json.detail).toContain(
       `The login host refused credential "blue" (client blue-id, site ${oauthSite}); no other set is configured.`,
     );
-    expect(answer.json.detail).toMatch(
-      /Next try in 10 s, or at once after a restart with another secret\. Nothing was sent\.$/,
-    );
+    expect(answer.json.detail).toMatch(/Next try in 10 s, or at once when the secret changes\. Nothing was sent\.$/);
     expect(answer.text).not.toContain(canaries.blue);
     expect(simulator.counts().apiRequests).toBe(1);
   });

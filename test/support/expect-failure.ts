@@ -37,6 +37,7 @@ export function expectFailure(answer: Answered, expected: ExpectedFailure): stri
   // Also where a refused credential is tried again by the clock (product, section 3).
   if (status === 503 || code === "credentials_refused") expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
   else expect(headers["retry-after"]).toBeUndefined();
+  expect(headers["proxy-authenticate"] === undefined).toBe(status !== 407);
   expect(headers["allow"]).toBe(status === 405 ? "POST" : undefined);
   const body = JSON.parse(answer.text);
   expect(body).toEqual({

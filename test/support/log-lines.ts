@@ -15,7 +15,7 @@ export interface LogLines {
  */
 export function logOf(events: Iterable<Event>, level: string): LogLines {
   let text = "";
-  const report = createLogging(level, {
+  const { report } = createLogging(level, {
     write(chunk) {
       text += chunk;
     },

@@ -34,6 +34,8 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["trace", "token attached"];
     case "credential_switched":
       return ["warn", "another credential set is in use"];
+    case "credential_removed":
+      return ["info", "a credential set is not configured any more"];
     case "refresh_suppressed":
       return ["warn", `no refresh after a 401: ${event.reason}`];
     case "token_cache_read":
@@ -50,10 +52,14 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["info", "listening"];
     case "configuration_warned":
       return ["warn", event.message];
-    case "reload_not_available": {
-      const what = "reload is not available in this version; nothing changed";
-      return ["warn", `SIGHUP: ${what}. Restart to take a new configuration`];
-    }
+    case "handshake_failed":
+      return [event.isFirst ? "warn" : "debug", `a caller's TLS handshake failed: ${event.reason}`];
+    case "config_applied":
+      return ["info", "another configuration is in force"];
+    case "config_refused":
+      return ["error", "a changed configuration was refused as a whole; the one before stays in force"];
+    case "config_unchanged":
+      return ["info", "configuration and secrets are as they were"];
     case "draining":
       return ["info", "draining: no new connections"];
     case "stopped":

@@ -2,11 +2,17 @@ import pino, { type DestinationStream, type Logger } from "pino";
 import type { Report } from "../../events.ts";
 import { fieldsOf, headline } from "./lines.ts";
 
+export interface Logging {
+  readonly report: Report;
+  /** @param level the least severe level that is written from now on */
+  setLevel(level: string): void;
+}
+
 /**
  * Turns facts into log lines: one JSON object each, on standard output.
  * @param level the least severe level that is written
  */
-export function createLogging(level: string, destination: DestinationStream = openStandardOutput()): Report {
+export function createLogging(level: string, destination: DestinationStream = openStandardOutput()): Logging {
   const logger: Logger = pino(
     {
       level,
@@ -19,10 +25,15 @@ export function createLogging(level: string, destination: DestinationStream = op
   );
   // Where each listener leads is said whatever the level: it decides which orders are real.
   const always = logger.child({}, { level: "info" });
-  return (event) => {
-    const [level, message] = headline(event);
-    const writer = event.kind === "started" ? always : logger;
-    if (writer.isLevelEnabled(level)) writer[level](fieldsOf(event), message);
+  return {
+    report(event) {
+      const [level, message] = headline(event);
+      const writer = event.kind === "started" || event.kind === "config_applied" ? always : logger;
+      if (writer.isLevelEnabled(level)) writer[level](fieldsOf(event), message);
+    },
+    setLevel(level) {
+      logger.level = level;
+    },
   };
 }
 

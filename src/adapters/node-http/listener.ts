@@ -1,14 +1,43 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { CallersTls } from "../../callers.ts";
 import { ProxyError } from "../../errors.ts";
+import type { Report } from "../../events.ts";
 import type { Journey } from "../../journey/handle.ts";
 import { explainClientError } from "./client-error.ts";
+import { arrivalOf, HandshakingServer, isTls, reportHandshakes, secureContextOf } from "./handshakes.ts";
 import { type InboundSettings, type Line, NodeInbound, pairUp } from "./node-inbound.ts";
 import { callerOnSocket } from "./raw-reply.ts";
 
 export interface ListenerSettings extends InboundSettings {
   /** `limits.connections`; those beyond get 503, and those beyond twice as many are not taken at all. */
   readonly connections: number;
+  /** While requests have to wait: until when. */
+  readonly held?: () => Promise<void> | undefined;
+}
+
+/** What a listener serves with. */
+export interface Serving {
+  readonly journey: Journey;
+  readonly settings: ListenerSettings;
+  /** Callers prove themselves by certificate. A listener stays with TLS or without, as it was made. */
+  readonly tls?: CallersTls | undefined;
+}
+
+/** Which listener it is, for those who read the log. */
+export interface Place {
+  readonly name: string;
+  readonly report: Report;
+}
+
+export interface Listener {
+  readonly server: Server;
+  /**
+   * Takes over from the present serving what is not asked for at each request: the bound on connections, and for new
+   * handshakes the certificate, its key and the authorities.
+   * @throws when OpenSSL will not have them; then everything stays as it was
+   */
+  renew(): void;
 }
 
 const headersTimeoutMs = 10_000;
@@ -18,14 +47,27 @@ const timeoutCheckMs = 500;
 const keepAliveTimeoutMs = 75_000;
 const retryAfterMs = 1_000;
 
+const bounds: ServerOptions = {
+  maxHeaderSize: largestHeadBytes,
+  headersTimeout: headersTimeoutMs,
+  requestTimeout: 0,
+  connectionsCheckingInterval: timeoutCheckMs,
+  keepAliveTimeout: keepAliveTimeoutMs,
+  insecureHTTPParser: false,
+  requireHostHeader: false,
+};
+
 /**
  * A server for applications. Node parses and frames; every decision is the journey's. Framing is never forwarded: the
  * journey sees a target, header lines and a whole body.
+ * @param current asked at each connection and at each request, so that a running listener can be given another serving
  */
-export function createListener(journey: Journey, settings: ListenerSettings): Server {
+export function createListener(current: () => Serving, place: Place): Listener {
   const lines = new WeakMap<Duplex, Line>();
   const refused = new WeakSet<Duplex>();
   const excess = new WeakSet<Duplex>();
+  /** With TLS, those whose handshake is done. */
+  const arrived = new WeakSet<Duplex>();
   let connections = 0;
 
   const receive = (wantsContinue: boolean) => async (request: IncomingMessage, response: ServerResponse) => {
@@ -37,29 +79,24 @@ export function createListener(journey: Journey, settings: ListenerSettings): Se
     // Behind one that waits for its invitation may come its body or not: what looks like a request is not served.
     const unsure = [...line.unanswered].find(({ awaitsInvitation }) => awaitsInvitation);
     if (unsure !== undefined) return unsure.endLine();
+    const { journey, settings } = current();
     const inbound = new NodeInbound(request, response, settings, wantsContinue, line);
     line.unanswered.add(inbound);
     const refusal = excess.has(socket) ? tooManyConnections(settings) : explainVersion(request);
     if (refusal !== undefined || wantsUpgrade(request)) inbound.endLine();
+    const held = settings.held?.();
+    if (held !== undefined) await held;
     await (refusal === undefined ? journey.handle(inbound) : journey.refuse(inbound, refusal));
     line.unanswered.delete(inbound);
   };
 
-  const server = createServer({
-    maxHeaderSize: largestHeadBytes,
-    headersTimeout: headersTimeoutMs,
-    requestTimeout: 0,
-    connectionsCheckingInterval: timeoutCheckMs,
-    keepAliveTimeout: keepAliveTimeoutMs,
-    insecureHTTPParser: false,
-    requireHostHeader: false,
-  });
+  const server = current().tls === undefined ? createServer(bounds) : new HandshakingServer(bounds);
   // Node would drop header lines beyond a count in silence; the journey counts them instead.
   server.maxHeadersCount = 0;
-  server.maxConnections = settings.connections * 2;
-  server.on("connection", (socket) => {
+  server.on(arrivalOf(server), (socket: Duplex) => {
+    arrived.add(socket);
     connections += 1;
-    if (connections > settings.connections) excess.add(socket);
+    if (connections > current().settings.connections) excess.add(socket);
     socket.once("close", () => {
       connections -= 1;
     });
@@ -68,22 +105,32 @@ export function createListener(journey: Journey, settings: ListenerSettings): Se
   server.on("checkContinue", receive(true));
   server.on("checkExpectation", receive(false));
   server.on("connect", (request: IncomingMessage, socket: Duplex) => {
+    const { journey, settings } = current();
     socket.on("error", () => socket.destroy());
     const caller = callerOnSocket(socket, pairUp(request.rawHeaders), settings.clock);
     const readBody = () => Promise.resolve(new Uint8Array());
     void journey.handle({ ...caller, method: "CONNECT", target: request.url ?? "", readBody });
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const { journey, settings } = current();
     const failure = explainClientError(error);
     const inbound = [...(lines.get(socket)?.unanswered ?? [])].at(-1);
-    if (failure === undefined) socket.destroy();
+    if (failure === undefined || !arrived.has(socket)) socket.destroy();
     else if (inbound !== undefined) inbound.breakOff(failure);
     else if (!refused.has(socket)) {
       refused.add(socket);
       void journey.refuse(callerOnSocket(socket, [], settings.clock), failure);
     }
   });
-  return server;
+  if (isTls(server)) reportHandshakes(server, place, current().settings.clock);
+
+  const renew = () => {
+    const { tls, settings } = current();
+    if (isTls(server) && tls !== undefined) server.setSecureContext(secureContextOf(tls));
+    server.maxConnections = settings.connections * 2;
+  };
+  renew();
+  return { server, renew };
 }
 
 /**

@@ -48,6 +48,12 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
         metrics.lastUsed.set({ environment, credential }, wallSeconds());
         return;
       }
+      case "credential_removed": {
+        const { environment, credential } = event;
+        const { tokenExpiry, tokenIssued, lastUsed, active } = metrics;
+        for (const gauge of [tokenExpiry, tokenIssued, lastUsed, active]) gauge.remove({ environment, credential });
+        return;
+      }
       case "credential_switched":
         metrics.active.set({ environment: event.environment, credential: event.from }, 0);
         metrics.active.set({ environment: event.environment, credential: event.to }, 1);
@@ -73,18 +79,36 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
         metrics.redisUp.set({ node: event.node }, 1);
         return;
       case "started":
-        metrics.configInfo.set({ hash: event.configHash }, 1);
+        showConfig(metrics, event.configHash, wallSeconds());
         metrics.buildInfo.set({ version: event.version, node: process.version }, 1);
+        return;
+      case "config_applied":
+        metrics.configReloads.inc({ result: "applied" });
+        metrics.configInfo.remove({ hash: event.previousHash });
+        showConfig(metrics, event.hash, wallSeconds());
+        return;
+      case "config_refused":
+        metrics.configReloads.inc({ result: "refused" });
+        metrics.lastReloadSuccessful.set(0);
+        return;
+      case "config_unchanged":
+        metrics.lastReloadSuccessful.set(1);
         return;
       case "character_warned":
       case "configuration_warned":
-      case "reload_not_available":
+      case "handshake_failed":
       case "draining":
       case "stopped":
       case "defect":
         return;
     }
   };
+}
+
+function showConfig(metrics: Metrics, hash: string, atSeconds: number): void {
+  metrics.configInfo.set({ hash }, 1);
+  metrics.lastReloadSuccessful.set(1);
+  metrics.lastReloadSuccess.set(atSeconds);
 }
 
 function countRequest(metrics: Metrics, event: RequestFinished): void {

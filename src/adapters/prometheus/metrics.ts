@@ -111,6 +111,16 @@ export function createMetrics() {
     configReloads: counter("countersign_config_reloads_total", "Configurations read after the start, by result.", [
       "result",
     ]),
+    lastReloadSuccessful: gauge(
+      "countersign_config_last_reload_successful",
+      "0 while the files hold a configuration that was refused, else 1.",
+      [],
+    ),
+    lastReloadSuccess: gauge(
+      "countersign_config_last_reload_success_timestamp_seconds",
+      "When the configuration in force came into force.",
+      [],
+    ),
     configInfo: gauge("countersign_config_info", "Always 1; the configuration in force by its hash.", ["hash"]),
     buildInfo: gauge("countersign_build_info", "Always 1; version and Node.js version.", ["version", "node"]),
   };

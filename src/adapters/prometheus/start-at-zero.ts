@@ -11,40 +11,60 @@ import {
 } from "../../events.ts";
 import type { Metrics } from "./metrics.ts";
 
+/** Whether a series was not there for the configuration before. */
+type IsNew = (...labels: readonly string[]) => boolean;
+
 /**
- * Makes every series that the configuration can lead to, so that a first failure is an increase and not a new series,
- * which `rate()` and `increase()` do not see.
+ * Makes every series that a configuration can lead to, so that a first failure is an increase and not a new series,
+ * which `rate()` and `increase()` do not see. A series that the configuration before had as well stays as it is.
  * @param redisNodes the Redis servers in use, as in RedisEvent; none with the memory cache
  */
-export function startAtZero(
-  metrics: Metrics,
-  environments: Iterable<Environment>,
-  redisNodes: readonly string[],
-): void {
-  for (const environment of environments) {
-    startEnvironment(metrics, environment);
-    for (const site of environment.sites.values()) startSite(metrics, environment.name, site.identifier, site.auth);
-    startFailures(metrics, environment.name, "none");
-    startRequests(metrics, environment);
-    startCredentials(metrics, environment);
-  }
+export type StartAtZero = (environments: readonly Environment[], redisNodes: readonly string[]) => void;
+
+export function createStartAtZero(metrics: Metrics): StartAtZero {
+  let known: ReadonlySet<string> = new Set();
+  return (environments, redisNodes) => {
+    const present = new Set<string>();
+    const isNew: IsNew = (...labels) => {
+      const key = labels.join(" ");
+      present.add(key);
+      return !known.has(key);
+    };
+    for (const environment of environments) startEnvironment(metrics, environment, isNew);
+    startProcess(metrics, redisNodes);
+    known = present;
+  };
+}
+
+function startProcess(metrics: Metrics, redisNodes: readonly string[]): void {
   const tiers = redisNodes.length === 0 ? ["memory"] : cacheTiers;
   for (const tier of tiers) for (const result of cacheResults) metrics.tokenCache.inc({ tier, result }, 0);
   for (const result of ["applied", "refused"]) metrics.configReloads.inc({ result }, 0);
   for (const result of lockResults) metrics.refreshLock.inc({ result }, 0);
   for (const node of redisNodes) {
-    metrics.redisUp.set({ node }, 0);
+    metrics.redisUp.inc({ node }, 0);
     for (const kind of redisFailures) metrics.redisErrors.inc({ node, kind }, 0);
   }
 }
 
-function startEnvironment(metrics: Metrics, { name: environment, operations }: Environment): void {
-  metrics.inFlight.set({ environment }, 0);
+function startEnvironment(metrics: Metrics, environment: Environment, isNew: IsNew): void {
+  for (const site of environment.sites.values()) startSite(metrics, environment.name, site.identifier, site.auth);
+  startFailures(metrics, environment.name, "none");
+  startRequests(metrics, environment);
+  startDurations(metrics, environment, isNew);
+  startCredentials(metrics, environment, isNew);
+}
+
+function startDurations(metrics: Metrics, { name: environment, operations }: Environment, isNew: IsNew): void {
+  const { requestDuration, overhead, upstreamDuration } = metrics;
+  metrics.inFlight.inc({ environment }, 0);
   for (const operation of allLabels(operations)) {
-    metrics.requestDuration.zero({ environment, operation });
-    metrics.overhead.zero({ environment, operation });
+    if (!isNew("duration", environment, operation)) continue;
+    for (const histogram of [requestDuration, overhead]) histogram.zero({ environment, operation });
   }
-  for (const operation of sentLabels(operations)) metrics.upstreamDuration.zero({ environment, operation });
+  for (const operation of sentLabels(operations)) {
+    if (isNew("upstream duration", environment, operation)) upstreamDuration.zero({ environment, operation });
+  }
 }
 
 function startSite(metrics: Metrics, environment: string, site: string, methods: readonly string[]): void {
@@ -90,12 +110,13 @@ const ownStatuses = new Set(Object.values(failures).map(({ status }) => String(s
 /** What a request can come to once its site is known; 499 is a caller that left before anything was sent. */
 const lateStatuses = ["422", "499", "500", "502", "503", "504"];
 
-function startCredentials(metrics: Metrics, { name: environment, sites }: Environment): void {
+function startCredentials(metrics: Metrics, { name: environment, sites }: Environment, isNew: IsNew): void {
   for (const { credentials, identifier } of sites.values()) {
     if (credentials?.owner !== identifier) continue;
     for (const [index, { label: credential }] of credentials.sets.entries()) {
       for (const result of tokenResults) metrics.tokenRequests.inc({ environment, credential, result }, 0);
       for (const reason of suppressionReasons) metrics.refreshSuppressed.inc({ environment, credential, reason }, 0);
+      if (!isNew("credential", environment, credential)) continue;
       metrics.tokenRequestDuration.zero({ environment, credential });
       metrics.active.set({ environment, credential }, index === 0 ? 1 : 0);
     }

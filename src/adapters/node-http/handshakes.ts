@@ -1,0 +1,82 @@
+import { constants } from "node:crypto";
+import type { Server, ServerOptions } from "node:http";
+import { Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
+import type { SecureContextOptions, TLSSocket, TlsOptions } from "node:tls";
+import type { CallersTls } from "../../callers.ts";
+import type { Clock } from "../../clock.ts";
+import type { Report } from "../../events.ts";
+
+const handshakeTimeoutMs = 10_000;
+const tellAgainMs = 60_000;
+
+/** What a running listener can be given anew. */
+export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOptions {
+  return {
+    ca,
+    cert,
+    key: key.reveal(),
+    minVersion: "TLSv1.2",
+    // A session that is resumed is believed by its ticket, whatever has become of the certificate or its authority.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  };
+}
+
+/** TLS with callers that have a certificate of the right authorities, and with nobody else. */
+const rules: TlsOptions = {
+  requestCert: true,
+  rejectUnauthorized: true,
+  handshakeTimeout: handshakeTimeoutMs,
+  ALPNProtocols: ["http/1.1"],
+};
+
+/** A server that knows its connections from the first byte on: Node's own only hears of them after their handshake. */
+export class HandshakingServer extends TlsServer {
+  readonly #sockets = new Set<Socket>();
+
+  constructor(bounds: ServerOptions) {
+    super({ ...bounds, ...rules });
+    this.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  /** Those in the middle of their handshake as well. */
+  override closeAllConnections(): void {
+    super.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+export function isTls(server: Server): server is TlsServer {
+  return server instanceof TlsServer;
+}
+
+/** The event that brings the sockets which a server's requests come on: with TLS, when the handshake is done. */
+export function arrivalOf(server: Server): "connection" | "secureConnection" {
+  return isTls(server) ? "secureConnection" : "connection";
+}
+
+/** Reports each handshake that fails, and marks those of a kind that was not seen for a while. */
+export function reportHandshakes(
+  server: TlsServer,
+  { name, report }: { readonly name: string; readonly report: Report },
+  clock: Clock,
+): void {
+  const toldAtMs = new Map<string, number>();
+  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+    const reason = explainHandshake(error, socket);
+    const nowMs = clock.nowMs();
+    const isFirst = nowMs >= (toldAtMs.get(reason) ?? Number.NEGATIVE_INFINITY) + tellAgainMs;
+    if (isFirst) toldAtMs.set(reason, nowMs);
+    report({ kind: "handshake_failed", listener: name, reason, isFirst });
+  });
+}
+
+/** Codes of OpenSSL and Node, of which there are so many and no more; what else an error says is foreign text. */
+function explainHandshake({ code = "" }: NodeJS.ErrnoException, { authorizationError }: TLSSocket): string {
+  // Where a certificate is refused Node cuts the connection, and gives that as the error.
+  const reason = String(authorizationError ?? code);
+  return /^[A-Z][A-Z0-9_]*$/.test(reason) ? reason : "OTHER";
+}

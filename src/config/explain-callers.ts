@@ -1,0 +1,31 @@
+import type { Callers } from "../callers.ts";
+import type { Secret } from "../secret.ts";
+
+/** Behind where a listener leads: who may call it. */
+export function describeCallers(callers: Callers | undefined): string {
+  switch (callers?.kind) {
+    case undefined:
+      return "";
+    case "anyone":
+      return "; anyone may call";
+    case "tokens":
+      return "; callers by token";
+    case "mtls":
+      return "; callers by certificate";
+  }
+}
+
+/**
+ * A listener's `callers` as they are in force.
+ * @param mask says where a secret came from instead of what it is
+ */
+export function explainCallers(callers: Callers, mask: (secret: Secret) => string): object | string {
+  switch (callers.kind) {
+    case "anyone":
+      return "anyone";
+    case "tokens":
+      return { tokens: callers.tokens.map(mask) };
+    case "mtls":
+      return { mtls: { key: mask(callers.tls.key) } };
+  }
+}

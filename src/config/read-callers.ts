@@ -1,0 +1,91 @@
+import type { Callers } from "../callers.ts";
+import type { Secret } from "../secret.ts";
+import type { RawListener } from "./listener-schema.ts";
+import { formatPath, type Path } from "./problem.ts";
+import { readTlsFiles } from "./read-tls.ts";
+import type { Reading } from "./reading.ts";
+import { isLocal } from "./values.ts";
+
+/** RFC 6750 section 2.1: what can follow `Bearer`, and fits into a proxy's URL with little escaping. */
+const bearerToken = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** A token that opens a listener. */
+interface Opener {
+  readonly token: Secret;
+  readonly path: Path;
+  /** Where the listener leads. */
+  readonly environment: string;
+}
+
+/** Reads who may call each of the listeners, in their order. */
+export async function readCallers(
+  listeners: readonly RawListener[],
+  reading: Reading,
+): Promise<readonly (Callers | undefined)[]> {
+  const openers: Opener[] = [];
+  const all: (Callers | undefined)[] = [];
+  for (const [index, listener] of listeners.entries()) {
+    all.push(await readEach(listener, ["listeners", index, "callers"], openers, reading));
+  }
+  checkOpeners(openers, reading);
+  return all;
+}
+
+async function readEach(
+  { bind, environment, callers }: RawListener,
+  path: Path,
+  openers: Opener[],
+  reading: Reading,
+): Promise<Callers | undefined> {
+  if (callers === undefined) return undefined;
+  if (callers === "anyone") return { kind: "anyone" };
+  if ("mtls" in callers) {
+    const { ca, cert, key } = await readTlsFiles(callers.mtls, [...path, "mtls"], reading);
+    const isRead = ca !== undefined && cert !== undefined && key !== undefined;
+    return isRead ? { kind: "mtls", tls: { ca, cert, key } } : undefined;
+  }
+  const own: Opener[] = [];
+  for (const [index, source] of callers.tokens.entries()) {
+    const at: Path = [...path, "tokens", index];
+    const token = await reading.secrets.secret(source, at);
+    if (token === undefined) continue;
+    checkForm(token, at, reading);
+    own.push({ token, path: at, environment });
+  }
+  if (!isLocal(bind)) {
+    const mend = "use callers: { mtls: … }, or see to it that nobody listens between";
+    reading.findings.warn([...path, "tokens"], "tokens and orders go over the network in plain text", mend);
+  }
+  openers.push(...own);
+  return { kind: "tokens", tokens: own.map(({ token }) => token) };
+}
+
+function checkForm(token: Secret, path: Path, { findings, secrets }: Reading): void {
+  if (bearerToken.test(token.reveal())) return;
+  const message = "the token cannot be sent as one: it may have A-Z a-z 0-9 - . _ ~ + / and = at its end (RFC 6750)";
+  findings.refuse(path, message, "make one with: countersign keygen", secrets.origins.get(token));
+}
+
+/** What opens one environment must not open another (spec 7): a sandbox request must never become a real order. */
+function checkOpeners(openers: readonly Opener[], { findings }: Reading): void {
+  for (const [index, { token, path, environment }] of openers.entries()) {
+    const equal = openers.slice(0, index).filter((other) => other.token.equals(token));
+    const foreign = equal.find((other) => other.environment !== environment);
+    const twin = equal.find((other) => isOfOneList(other.path, path));
+    if (foreign !== undefined) {
+      const from = [path, foreign.path].flatMap((each) => [each, [...each.slice(0, 2), "environment"]]);
+      const mend = `give the callers of environment ${environment} their own`;
+      findings.conclude(from, path, `the token also opens environment ${foreign.environment}`, mend, "hidden");
+    } else if (twin !== undefined) {
+      findings.warn(
+        path,
+        `this is the same token as ${formatPath(twin.path)}`,
+        "put another one there, or leave it out",
+      );
+    }
+  }
+}
+
+function isOfOneList(a: Path, b: Path): boolean {
+  return a[1] === b[1];
+}

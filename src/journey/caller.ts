@@ -1,0 +1,45 @@
+import { ProxyError } from "../errors.ts";
+import type { Secret } from "../secret.ts";
+import { valuesOf } from "./headers.ts";
+import type { Door, HeaderLine } from "./messages.ts";
+
+/** One line for each: many clients read only the first challenge of a line (RFC 9110 section 11.7.1). */
+const challenges: readonly string[] = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'];
+const advice =
+  "This listener wants a token with every request: give it as Proxy-Authorization: Bearer <token>, or in the proxy's " +
+  "URL as http://caller:<token>@host:port.";
+
+/** RFC 6750 section 2.1, and RFC 7617 section 2; schemes are compared without case. */
+const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i;
+
+/**
+ * Checks who calls, where the listener asks for that, before anything else about the request is looked at: nobody else
+ * takes up a place or learns what is served here.
+ * @throws ProxyError caller_not_authenticated
+ */
+export function checkCaller(headers: readonly HeaderLine[], { callerTokens }: Pick<Door, "callerTokens">): void {
+  if (callerTokens === undefined) return;
+  const [value, ...more] = valuesOf(headers, "proxy-authorization");
+  if (value === undefined) throw refuse("The request has no Proxy-Authorization");
+  if (more.length > 0) throw refuse(`Proxy-Authorization was given ${more.length + 1} times; give it once`);
+  const token = readToken(value);
+  if (token === undefined) throw refuse("Proxy-Authorization holds no token that can be read");
+  if (!isKnown(token, callerTokens)) throw refuse("The token in Proxy-Authorization is not one of this listener's");
+}
+
+/** A client that is given a proxy's URL with user and password sends Basic; whom it names as the user counts for nothing. */
+function readToken(credentials: string): string | undefined {
+  const encoded = basic.exec(credentials)?.[1];
+  if (encoded === undefined) return bearer.exec(credentials)?.[1];
+  return /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, "base64").toString("utf8"))?.[1];
+}
+
+/** Every token is compared, whichever it is: the time it takes does not tell which one came close. */
+function isKnown(token: string, known: readonly Secret[]): boolean {
+  return known.map((each) => each.matches(token)).includes(true);
+}
+
+function refuse(what: string): ProxyError {
+  return new ProxyError("caller_not_authenticated", `${what}. ${advice}`, { challenges });
+}

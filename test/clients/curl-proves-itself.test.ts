@@ -1,0 +1,37 @@
+/** Row 60: curl proves itself to a listener that asks for tokens, in the ways that it has for proxies. */
+import { expect, it } from "vitest";
+import { stageWithTokens, token } from "../journey/stage-with-callers.ts";
+import { orderText } from "../support/raw-caller.ts";
+import { isInstalled, plainEnvironment, startProgram } from "../support/run-program.ts";
+import { nameFor } from "./creates-an-order.ts";
+
+const isThere = isInstalled("curl", "--version");
+
+/** A call of the service's own name through the proxy, and one of the proxy's own address. */
+interface Addresses {
+  readonly service: string;
+  readonly proxy: string;
+  readonly withToken: string;
+}
+
+it.runIf(isThere).each<[string, (at: Addresses) => string[]]>([
+  ["by the proxy's URL", ({ service, withToken }) => ["-x", withToken, service]],
+  ["by --proxy-user", ({ service, proxy }) => ["-x", proxy, "--proxy-user", `:${token}`, service]],
+  [
+    "once it is asked to",
+    ({ service, proxy }) => ["-x", proxy, "--proxy-anyauth", "--proxy-user", `app:${token}`, service],
+  ],
+  ["by a header, at the base URL", ({ proxy }) => ["-H", `Proxy-Authorization: Bearer ${token}`, proxy]],
+])(nameFor(isThere, "curl", "%s"), async (_, describeArguments) => {
+  const { port, simulator } = await stageWithTokens();
+  const place = `127.0.0.1:${port}/create_order`;
+  const own = describeArguments({
+    service: `${simulator.apiUrl}/create_order`,
+    proxy: `http://${place}`,
+    withToken: `http://app:${token}@${place}`,
+  });
+  const args = ["-sS", "-f", "-H", "Content-Type: application/json", "-d", orderText, ...own];
+  const curl = startProgram("curl", args, plainEnvironment());
+  expect(await curl.ended, curl.stderr()).toBe(0);
+  expect(simulator.counts()).toMatchObject({ accepted: 1, apiRequests: 1 });
+});

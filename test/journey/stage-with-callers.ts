@@ -1,0 +1,19 @@
+import type { Callers } from "../../src/callers.ts";
+import { Secret } from "../../src/secret.ts";
+import { type StageOptions, stageProxy } from "../support/stage.ts";
+
+export const token = "canary-caller-token-new";
+/** What the other one replaces. */
+export const older = "canary-caller-token-old";
+
+const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
+
+/** The whole proxy, whose listener asks who calls, also on loopback. */
+export function stageWithCallers(callers: Callers, { config, ...options }: StageOptions = {}) {
+  const listeners = [{ bind: anyPort, environment: "sandbox", hosts: [], callers }];
+  return stageProxy({ ...options, config: { listeners, ...config } });
+}
+
+export function stageWithTokens(options: StageOptions = {}) {
+  return stageWithCallers({ kind: "tokens", tokens: [new Secret(token), new Secret(older)] }, options);
+}

@@ -1,0 +1,105 @@
+/** Row 60: which Proxy-Authorization lets a caller in, line by line. */
+import { describe, expect, it } from "vitest";
+import { ProxyError } from "../../src/errors.ts";
+import { checkCaller } from "../../src/journey/caller.ts";
+import type { HeaderLine } from "../../src/journey/messages.ts";
+import { Secret } from "../../src/secret.ts";
+
+const token = "canary-caller.token_1~+/==";
+const older = "canary-caller-token-0";
+const callerTokens = [new Secret(token), new Secret(older)];
+const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
+
+/** What is said against these header lines; undefined where nothing is. */
+function refusalOf(lines: readonly HeaderLine[], tokens: readonly Secret[] | undefined = callerTokens) {
+  try {
+    checkCaller(lines, { callerTokens: tokens });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ProxyError)) throw error;
+    expect({ code: error.code, status: error.status, outcome: error.outcome }).toEqual({
+      code: "caller_not_authenticated",
+      status: 407,
+      outcome: "not_sent",
+    });
+    expect(error.challenges).toEqual(['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"']);
+    expect(error.message).not.toContain("canary");
+    return error.message;
+  }
+}
+
+describe("a caller comes in", () => {
+  it.each([
+    ["with the token", `Bearer ${token}`],
+    ["with the one that it replaces", `Bearer ${older}`],
+    ["whatever the scheme's case", `bEaReR ${token}`],
+    ["with several spaces (RFC 9110 section 11.4)", `Bearer   ${token}`],
+    ["with the token as the password", basic(`app:${token}`)],
+    ["with the second token as the password", basic(`app:${older}`)],
+    ["with the password alone", basic(`:${token}`)],
+    ["with a user beyond ASCII", basic(`jürgen:${token}`)],
+    ["with Basic in small letters", basic(`app:${token}`).replace("Basic", "basic")],
+    ["with base64 that is not padded", basic(`:${older}`).replace(/=+$/, "")],
+  ])("%s", (_, value) => {
+    expect(refusalOf([["pRoXy-authorization", value]])).toBeUndefined();
+  });
+
+  it("without anything where no token is asked for", () => {
+    expect(() => checkCaller([], {})).not.toThrow();
+    expect(() => checkCaller([["Proxy-Authorization", "Bearer x"]], {})).not.toThrow();
+  });
+});
+
+describe("a caller is refused", () => {
+  it.each([
+    ["one byte too few", token.slice(0, -1)],
+    ["one byte too many", `${token}=`],
+    ["another first byte", `C${token.slice(1)}`],
+    ["another last byte of the same length", `${older.slice(0, -1)}1`],
+    ["another case", older.toUpperCase()],
+    ["both tokens in a row", `${older}${token}`],
+    ["a NUL behind it", `${older}\0`],
+    ["nothing", ""],
+  ])("whose token has %s, also as a password", (_, wrong) => {
+    const isWritten = /^[\x21-\x7e]+$/.test(wrong);
+    const said = isWritten ? /^The token in Proxy-Authorization is not one of/ : /holds no token that can be read/;
+    expect(refusalOf([["Proxy-Authorization", `Bearer ${wrong}`]])).toMatch(said);
+    expect(refusalOf([["Proxy-Authorization", basic(`app:${wrong}`)]])).toMatch(/^The token in Proxy-Authorization/);
+  });
+
+  it.each([
+    ["an empty header", ""],
+    ["no scheme", token],
+    ["a scheme alone", "Bearer"],
+    ["a scheme of another kind", `Digest username="app", response="${older}"`],
+    ["a scheme that begins like one", `BearerX ${token}`],
+    ["a tab for a space", `Bearer\t${token}`],
+    ["something behind it", `Bearer ${older} more`],
+    ["two credentials in one line", `Bearer ${older}, Bearer ${older}`],
+    ["base64 that is none", `Basic ${older}`],
+    ["base64 that ends early", `Basic ${Buffer.from(`app:${older}`).toString("base64").slice(0, 8)}!`],
+    ["no colon in it", basic(token)],
+  ])("that gives %s", (_, value) => {
+    expect(refusalOf([["Proxy-Authorization", value]])).toMatch(/^Proxy-Authorization holds no token that can be read/);
+  });
+
+  it("that gives none, or gives it elsewhere", () => {
+    const lines: HeaderLine[] = [
+      ["Authorization", `Bearer ${token}`],
+      ["Proxy_Authorization", `Bearer ${token}`],
+      ["X-Proxy-Authorization", `Bearer ${token}`],
+    ];
+    expect(refusalOf([])).toMatch(/^The request has no Proxy-Authorization\. This listener wants a token/);
+    expect(refusalOf(lines)).toMatch(/^The request has no Proxy-Authorization/);
+  });
+
+  it("that gives it twice, even if both are right", () => {
+    const line: HeaderLine = ["Proxy-Authorization", `Bearer ${token}`];
+    expect(refusalOf([line, line])).toMatch(/^Proxy-Authorization was given 2 times; give it once\./);
+    expect(refusalOf([line, ["proxy-authorization", "Bearer x"]])).toMatch(/2 times/);
+  });
+
+  it("where no token is known", () => {
+    expect(refusalOf([["Proxy-Authorization", `Bearer ${token}`]], [])).toMatch(/not one of/);
+  });
+});
