@@ -137,7 +137,7 @@ it("has nothing else on either port", async () => {
   ]) {
     expect((await get(adminUrl, path)).status, path).toBe(404);
   }
-  for (const path of ["/", "/metrics", "/livez", "/create_order"]) {
+  for (const path of ["/live/", "/metrics", "/livez", "/create_order"]) {
     expect((await get(statusUrl, path)).status, path).toBe(404);
   }
   expect((await get(adminUrl, "/")).text).toBe("Not here. This port has /livez, /readyz, /metrics.\n");

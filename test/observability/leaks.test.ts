@@ -1,6 +1,6 @@
 /**
  * Row 56: secrets, tokens, signatures and parameter values come out nowhere but upstream: not in logs (even at trace),
- * metrics, failure answers, `/status`, or what is reported at all.
+ * metrics, failure answers, `/status`, the status page, or what is reported at all.
  */
 import { inspect } from "node:util";
 import { afterEach, expect, it } from "vitest";
@@ -59,6 +59,7 @@ afterEach(async () => {
       inspect(recorder.events, { depth: 9 }),
       (await scrape(adminUrl)).text,
       (await call(statusUrl, "", { method: "GET", path: "/status" })).text,
+      (await call(statusUrl, "", { method: "GET", path: "/" })).text,
       inspect(config, { depth: 9, showHidden: true }),
       JSON.stringify(config.environments.get("sandbox")?.sites.get(oauthSite)),
     );

@@ -40,6 +40,8 @@ const labelsOf = {
   countersign_redis_errors_total: ["node", "kind"],
   countersign_clock_skew_seconds: ["environment"],
   countersign_config_reloads_total: ["result"],
+  countersign_config_last_reload_successful: [],
+  countersign_config_last_reload_success_timestamp_seconds: [],
   countersign_config_info: ["hash"],
   countersign_build_info: ["version", "node"],
 } as const;

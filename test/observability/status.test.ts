@@ -44,11 +44,19 @@ it("shows how each token stands: from none, over in use, to lapsed", async () =>
       environment: "sandbox",
       credential: `${oauthSite}/blue`,
       isActive: true,
-      token: { issuedAt: isoTime, expiresAt: isoTime, issuedHere: true, reason: "start" },
+      token: {
+        issuedAt: isoTime,
+        expiresAt: isoTime,
+        lifetimeMs: 3_600_000,
+        remainingMs: expect.any(Number),
+        issuedHere: true,
+        reason: "start",
+      },
       lastUsedAt: isoTime,
+      requests: { issued: 1 },
       lastRequest: { at: isoTime, result: "issued", reason: "start", status: 200 },
     },
-    { environment: "sandbox", credential: `${oauthSite}/green`, isActive: false, token: "none" },
+    { environment: "sandbox", credential: `${oauthSite}/green`, isActive: false, token: "none", requests: {} },
   ]);
   const { issuedAt, expiresAt } = credentials[0].token;
   expect(Date.parse(expiresAt) - Date.parse(issuedAt)).toBe(3_600_000);
@@ -73,10 +81,11 @@ it("shows when a set was refused, and when it is tried again", async () => {
   const [blue] = (await statusOf(stage)).credentials;
   expect(blue).toMatchObject({
     lastRequest: { at: isoTime, result: "refused", reason: "unauthorized", status: 401 },
-    lastRefusalAt: isoTime,
+    lastRefusal: { at: isoTime, reason: "unauthorized", status: 401 },
+    requests: { issued: 1, refused: 1 },
     nextTryAt: isoTime,
   });
-  expect(Date.parse(blue.nextTryAt) - Date.parse(blue.lastRefusalAt)).toBeGreaterThan(9_000);
+  expect(Date.parse(blue.nextTryAt) - Date.parse(blue.lastRefusal.at)).toBeGreaterThan(9_000);
 });
 
 it("lists requests whose outcome is unknown, newest first, with all it takes to look them up, and no others", async () => {
@@ -114,7 +123,9 @@ it("lists requests whose outcome is unknown, newest first, with all it takes to 
     },
   ]);
   expect(requests).toEqual({
+    inFlight: 0,
     answeredBy: { service: 2, countersign: 2 },
+    unknownOutcomes: 2,
     failures: { upstream_reset: 2, body_not_json: 1 },
   });
 });
@@ -127,8 +138,50 @@ it("keeps the last 100 of them", async () => {
     await call(url, order, { headers: { "Countersign-Reference": `A-${n}` } });
     await recorder.nth("request_finished", n);
   }
-  const { unknownOutcomes } = await statusOf(stage);
+  const { unknownOutcomes, requests } = await statusOf(stage);
+  expect(requests.unknownOutcomes).toBe(103);
   expect(unknownOutcomes.map(({ reference }: { reference: string }) => reference)).toEqual(
     Array.from({ length: 100 }, (_, index) => `A-${103 - index}`),
   );
+});
+
+it("counts requests by environment and site: who answered, what failed, what the service refused", async () => {
+  const stage = await stageProxy();
+  const { url, simulator, recorder } = stage;
+  const at = (site: string) => ({ headers: { "Countersign-Site": site } });
+  await call(url);
+  simulator.faults.add({ host: "api", kind: "answer", status: 403 });
+  await call(url, order, at(childSite));
+  await call(url, { ...order, version: "1.0" }, at(hmacSite));
+  await call(url, "{");
+  await call(url, "{");
+  const hang = simulator.faults.add({ host: "api", kind: "hang" });
+  const open = call(url);
+  await hang.whenPlayed(1);
+  await recorder.nth("request_finished", 5);
+  const { environments, requests } = await statusOf(stage);
+  const [{ sites, withoutSite, ...sandbox }] = environments;
+  const none = { answeredBy: { service: 0, countersign: 0 }, lastAt: isoTime, failures: {}, refusals: {} };
+  const once = { count: 1, lastAt: isoTime };
+  expect(sandbox).toMatchObject({
+    name: "sandbox",
+    baseUrl: simulator.apiUrl,
+    operations: ["create_order", "get_order"],
+  });
+  expect(sites.map(({ identifier }: { identifier: string }) => identifier)).toEqual([oauthSite, childSite, hmacSite]);
+  expect(sites.map(({ tally }: { tally: unknown }) => tally)).toEqual([
+    { ...none, answeredBy: { service: 1, countersign: 0 } },
+    { ...none, answeredBy: { service: 1, countersign: 0 }, refusals: { "403": once } },
+    { ...none, answeredBy: { service: 0, countersign: 1 }, failures: { version_mismatch: once } },
+  ]);
+  expect(withoutSite).toEqual({
+    ...none,
+    answeredBy: { service: 0, countersign: 2 },
+    failures: { body_not_json: { count: 2, lastAt: isoTime } },
+  });
+  expect(requests.inFlight).toBe(1);
+  hang.release();
+  await open;
+  await recorder.nth("request_finished", 6);
+  expect((await statusOf(stage)).requests.inFlight).toBe(0);
 });

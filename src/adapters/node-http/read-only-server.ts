@@ -4,6 +4,8 @@ export interface Page {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
+  /** What a browser may do with it; nothing, where none is given. */
+  readonly contentSecurityPolicy?: string;
 }
 
 /** A few probes and scrapers, and no crowd. */
@@ -12,8 +14,19 @@ const requestTimeoutMs = 10_000;
 /** How often the time is looked at. */
 const checkEveryMs = 1_000;
 
-/** A server for people and probes: it knows a few paths, only reads, and answers 404 or 405 to everything else. */
-export function createReadOnlyServer(pages: Readonly<Record<string, () => Promise<Page>>>): Server {
+const noPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const foreignHost =
+  "Nothing is shown under this name, since a hostile site can make any name point here. Use localhost or an IP address.";
+
+/**
+ * A server for people and probes: it knows a few paths, only reads, and answers 404 or 405 to everything else.
+ * @param isOwnHost whether a Host header is one to answer to; 403 to others
+ */
+export function createReadOnlyServer(
+  pages: Readonly<Record<string, () => Promise<Page>>>,
+  isOwnHost: (host: string) => boolean = () => true,
+): Server {
   const known = new Map(Object.entries(pages));
   const times = {
     headersTimeout: requestTimeoutMs,
@@ -24,7 +37,9 @@ export function createReadOnlyServer(pages: Readonly<Record<string, () => Promis
     // Prometheus adds its `params` as a query.
     const [path = ""] = (request.url ?? "").split("?", 1);
     const page = known.get(path);
-    if (request.method !== "GET" && request.method !== "HEAD") {
+    if (!isOwnHost(request.headers.host ?? "")) {
+      write(response, plain(403, foreignHost));
+    } else if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
       write(response, plain(405, "Only GET and HEAD are answered here."));
     } else if (page === undefined) {
@@ -44,12 +59,18 @@ export function plain(status: number, text: string): Page {
   return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
 }
 
-function write(response: ServerResponse, { status, contentType, text }: Page): void {
+/** A browser must not run, frame, keep or pass on what is shown. */
+function write(response: ServerResponse, page: Page): void {
+  const { status, contentType, text, contentSecurityPolicy = noPolicy } = page;
   response.writeHead(status, {
     "Content-Type": contentType,
     "Content-Length": Buffer.byteLength(text),
     "Cache-Control": "no-store",
+    "Content-Security-Policy": contentSecurityPolicy,
+    "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
   });
   response.end(text);
 }

@@ -20,31 +20,41 @@ interface Awaited {
 
 /**
  * Green once listening, or, with `readiness: token`, once every default site's credential set has had a token. It does
- * not fall back when tokens end: an outage of the login host must not take every application out. Only draining ends it.
+ * not fall back when tokens end or the configuration changes: an outage of the login host must not take every
+ * application out. Only draining ends it.
  */
 export class Readiness {
-  #awaited: readonly Awaited[];
+  #awaited: readonly Awaited[] = [];
   #isListening = false;
+  #wasReady = false;
   #isDraining = false;
+  /** Sets that have had a token, until it was ready. */
+  readonly #served = new Set<string>();
 
   /** @param environments those whose tokens are waited for; none with `readiness: listening` */
   constructor(environments: readonly Environment[]) {
+    this.follow(environments);
+  }
+
+  /** Waits for what is configured from now on, unless it was ready already. */
+  follow(environments: readonly Environment[]): void {
     this.#awaited = environments.flatMap(awaitedOf);
+    this.#look();
   }
 
   readonly report = (event: Event): void => {
     switch (event.kind) {
       case "started":
         this.#isListening = true;
+        this.#look();
         return;
       case "draining":
         this.#isDraining = true;
         return;
       case "token_adopted":
-        this.#awaited = this.#awaited.filter(
-          ({ environment, credentials }) =>
-            environment !== event.environment || !credentials.includes(event.credential),
-        );
+        if (this.#wasReady) return;
+        this.#served.add(keyOf(event.environment, event.credential));
+        this.#look();
         return;
       default:
         return;
@@ -55,8 +65,15 @@ export class Readiness {
     if (this.#isDraining) return { isReady: false, awaitsToken: false, reason: "draining" };
     if (!this.#isListening) return { isReady: false, awaitsToken: false, reason: "starting" };
     const [first] = this.#awaited;
-    if (first === undefined) return { isReady: true, awaitsToken: false, reason: "ok" };
+    if (this.#wasReady || first === undefined) return { isReady: true, awaitsToken: false, reason: "ok" };
     return { isReady: false, awaitsToken: true, reason: `no token yet for ${first.environment}: ${first.owner}` };
+  }
+
+  #look(): void {
+    this.#awaited = this.#awaited.filter(
+      ({ environment, credentials }) => !credentials.some((label) => this.#served.has(keyOf(environment, label))),
+    );
+    if (this.#isListening && this.#awaited.length === 0) this.#wasReady = true;
   }
 }
 
@@ -65,6 +82,10 @@ function awaitedOf(environment: Environment): Awaited[] {
   if (credentials === undefined) return [];
   const { owner, sets } = credentials;
   return [{ environment: environment.name, owner, credentials: sets.map(({ label }) => label) }];
+}
+
+function keyOf(environment: string, label: string): string {
+  return `${environment} ${label}`;
 }
 
 function defaultSiteOf({ defaultSite, sites }: Environment) {

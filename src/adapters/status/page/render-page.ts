@@ -1,0 +1,77 @@
+import type { StatusSnapshot } from "../snapshot.ts";
+import { build } from "./build.ts";
+import { configuration } from "./configuration.ts";
+import { Html, html, nothing } from "./html.ts";
+import { icon } from "./icon.ts";
+import { notices } from "./notices.ts";
+import { redis } from "./redis.ts";
+import { style, styleHash } from "./style.ts";
+import { showMoment } from "./times.ts";
+import { tokens } from "./tokens.ts";
+import { traffic } from "./traffic.ts";
+import { unknownOutcomes } from "./unknown-outcomes.ts";
+
+export interface RenderedPage {
+  readonly html: string;
+  readonly contentSecurityPolicy: string;
+}
+
+/** The page's own style and its own icon, and nothing else: no script, no request, no form, no frame around it. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  `style-src '${styleHash}'`,
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/**
+ * The status page, in the order in which somebody asks at night: may an order exist that nobody knows of; is anything
+ * wrong now; what passed through; the tokens; what runs here.
+ * @param refreshSeconds how often the browser loads it anew; never, where none is given
+ */
+export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${titleOf(snapshot)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${
+  refreshSeconds === undefined
+    ? nothing
+    : html`<meta http-equiv="refresh" content="${refreshSeconds}">
+`
+}<link rel="icon" href="${icon(snapshot.requests.unknownOutcomes === 0)}">
+<style>${new Html(style)}</style>
+</head>
+<body>
+${header(snapshot)}<main>
+${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${tokens(snapshot)}${redis(snapshot)}<div class="pair">
+${configuration(snapshot)}${build(snapshot)}</div>
+</main>
+${footer(refreshSeconds)}</body>
+</html>
+`;
+  return { html: page.text, contentSecurityPolicy };
+}
+
+function titleOf({ requests: { unknownOutcomes: count }, host }: StatusSnapshot): string {
+  return `${count === 0 ? "Nothing unknown" : `${count} unknown`} · Countersign on ${host}`;
+}
+
+function header({ readiness: { isReady }, host, at }: StatusSnapshot): Html {
+  return html`<header><h1>Countersign</h1>
+<p><code>${host}</code> <span class="badge ${isReady ? "active" : "trouble"}">${isReady ? "ready" : "not ready"}</span></p>
+<p class="soft">as of ${showMoment(at)}</p></header>
+`;
+}
+
+function footer(refreshSeconds: number | undefined): Html {
+  const live = html`<a href="/live">the same, loaded anew every 5 s</a>`;
+  const still = html`loaded anew every ${refreshSeconds ?? 0} s: <a href="/">stop</a>`;
+  return html`<footer><p>The same as JSON: <a href="/status">/status</a> · ${refreshSeconds === undefined ? live : still}</p></footer>
+`;
+}

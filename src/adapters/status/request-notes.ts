@@ -1,0 +1,83 @@
+import type { Clock } from "../../clock.ts";
+import type { Address, Environment, Site } from "../../environment.ts";
+import type { RequestAccepted, RequestFinished } from "../../events.ts";
+import { formatTime } from "./format-time.ts";
+import type { EnvironmentStatus, RequestTotals, SiteStatus, UnknownOutcome } from "./snapshot.ts";
+import { Tallies } from "./tallies.ts";
+
+const keptUnknown = 100;
+
+/** What became of requests: in all, by environment and site, and the last whose outcome is unknown. */
+export class RequestNotes {
+  readonly #clock: Clock;
+  readonly #tallies = new Tallies();
+  #environments: readonly Environment[] = [];
+  /** Kept whatever is configured later: an order may exist in an environment that has gone. */
+  readonly #unknown: UnknownOutcome[] = [];
+  #unknownCount = 0;
+  #inFlight = 0;
+  readonly #answeredBy = { service: 0, countersign: 0 };
+  readonly #failures = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  follow(environments: Iterable<Environment>): void {
+    this.#environments = [...environments];
+    this.#tallies.follow(this.#environments);
+  }
+
+  note(event: RequestAccepted | RequestFinished): void {
+    if (event.kind === "request_accepted") this.#inFlight += 1;
+    else this.#noteFinish(event);
+  }
+
+  view(): { requests: RequestTotals; unknownOutcomes: UnknownOutcome[]; environments: EnvironmentStatus[] } {
+    return {
+      requests: {
+        inFlight: this.#inFlight,
+        answeredBy: { ...this.#answeredBy },
+        unknownOutcomes: this.#unknownCount,
+        failures: Object.fromEntries(this.#failures),
+      },
+      unknownOutcomes: this.#unknown.toReversed(),
+      environments: this.#environments.map((environment) => this.#viewEnvironment(environment)),
+    };
+  }
+
+  #noteFinish(event: RequestFinished): void {
+    const wallMs = this.#clock.wallMs();
+    if (event.admitted) this.#inFlight -= 1;
+    this.#answeredBy[event.by] += 1;
+    if (event.code !== undefined) this.#failures.set(event.code, (this.#failures.get(event.code) ?? 0) + 1);
+    this.#tallies.add(event, wallMs);
+    if (event.outcome !== "unknown") return;
+    const { environment, site, operation, reference, requestId, code, stage } = event;
+    this.#unknownCount += 1;
+    const at = formatTime(wallMs);
+    this.#unknown.push({ at, environment, site, operation, reference, requestId, code, stage });
+    if (this.#unknown.length > keptUnknown) this.#unknown.shift();
+  }
+
+  #viewEnvironment({ name, baseUrl, authUrl, operations, defaultSite, sites }: Environment): EnvironmentStatus {
+    return {
+      name,
+      baseUrl: urlOf(baseUrl),
+      authUrl: urlOf(authUrl),
+      operations: operations === "any" ? ["*"] : [...operations],
+      defaultSite,
+      sites: [...sites.values()].map((site) => this.#viewSite(name, site)),
+      withoutSite: this.#tallies.of(name, undefined),
+    };
+  }
+
+  #viewSite(environment: string, { identifier, parent, auth, credentials }: Site): SiteStatus {
+    const labels = credentials?.sets.map(({ label }) => label) ?? [];
+    return { identifier, parent, auth, credentials: labels, tally: this.#tallies.of(environment, identifier) };
+  }
+}
+
+function urlOf({ origin, path }: Address): string {
+  return `${origin}${path}`;
+}

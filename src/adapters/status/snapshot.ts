@@ -1,0 +1,154 @@
+import type { AuthMethod } from "../../environment.ts";
+import type { RedisFailureKind, RefreshReason, ReloadTrigger, TokenResult } from "../../events.ts";
+
+/**
+ * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
+ * process's wall clock. Nothing in it is secret.
+ */
+export interface StatusSnapshot extends BoardView {
+  /** When it was taken. */
+  readonly at: string;
+  readonly version: string;
+  /** Of Node.js. */
+  readonly runtime: string;
+  /** Which replica this is: in Kubernetes, the pod's name. */
+  readonly host: string;
+  readonly startedAt: string;
+  readonly configHash: string;
+  readonly readiness: { readonly isReady: boolean; readonly reason: string };
+  /** The effective configuration, secrets masked. */
+  readonly configuration: object;
+}
+
+/** What the facts have added up to. */
+export interface BoardView {
+  readonly requests: RequestTotals;
+  /** Newest first; the last 100. */
+  readonly unknownOutcomes: readonly UnknownOutcome[];
+  readonly environments: readonly EnvironmentStatus[];
+  readonly credentials: readonly CredentialStatus[];
+  /** One for each Redis server in use; none with the memory cache. */
+  readonly redis: readonly RedisStatus[];
+  readonly reload: ReloadStatus;
+}
+
+/** Since the start, whatever was configured in the meantime. */
+export interface RequestTotals {
+  readonly inFlight: number;
+  readonly answeredBy: Readonly<Record<"service" | "countersign", number>>;
+  readonly unknownOutcomes: number;
+  /** By code. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+/** A request whose effect is not known: what somebody has to look up before the order is sent again. */
+export interface UnknownOutcome {
+  readonly at: string;
+  readonly environment: string;
+  readonly site: string | undefined;
+  readonly operation: string | undefined;
+  readonly reference: string | undefined;
+  readonly requestId: string;
+  /** Undefined when the caller left before it could be told. */
+  readonly code: string | undefined;
+  readonly stage: string;
+}
+
+export interface EnvironmentStatus {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly operations: readonly string[];
+  readonly defaultSite: string | undefined;
+  readonly sites: readonly SiteStatus[];
+  /** Requests that ended before their site was known. */
+  readonly withoutSite: Tally;
+}
+
+export interface SiteStatus {
+  readonly identifier: string;
+  readonly parent: string | undefined;
+  readonly auth: readonly AuthMethod[];
+  /** Labels of the credential sets that it uses. */
+  readonly credentials: readonly string[];
+  readonly tally: Tally;
+}
+
+/** How often, and when last. */
+export interface Occurrence {
+  readonly count: number;
+  readonly lastAt: string;
+}
+
+/** Requests by what became of them. */
+export interface Tally {
+  readonly answeredBy: Readonly<Record<"service" | "countersign", number>>;
+  readonly lastAt: string | undefined;
+  /** By failure code. */
+  readonly failures: Readonly<Record<string, Occurrence>>;
+  /** The service's refusals that were passed on to callers: by status, 401 or 403. */
+  readonly refusals: Readonly<Record<string, Occurrence>>;
+}
+
+/** How a credential set stands. */
+export interface CredentialStatus {
+  readonly environment: string;
+  readonly credential: string;
+  /** Whether it is the one of its site's sets that is in use. */
+  readonly isActive: boolean;
+  readonly token: TokenStatus | "none";
+  readonly lastUsedAt: string | undefined;
+  /** Requests to the login host, by result. */
+  readonly requests: Readonly<Partial<Record<TokenResult, number>>>;
+  readonly lastRequest: TokenRequestStatus | undefined;
+  readonly lastRefusal: Omit<TokenRequestStatus, "result"> | undefined;
+  /** When the login host is asked again, while it is left alone. */
+  readonly nextTryAt: string | undefined;
+}
+
+export interface TokenStatus {
+  readonly issuedAt: string;
+  readonly expiresAt: string;
+  readonly lifetimeMs: number;
+  /** By the monotonic clock, so that a wall clock that was set does not matter. */
+  readonly remainingMs: number;
+  /** Issued to this process; otherwise it came from the shared cache. */
+  readonly issuedHere: boolean;
+  readonly reason: RefreshReason;
+}
+
+export interface TokenRequestStatus {
+  readonly at: string;
+  readonly result: TokenResult;
+  readonly reason: RefreshReason;
+  /** The login host's, when it answered. */
+  readonly status: number | undefined;
+}
+
+export interface RedisStatus {
+  /** `cache`, or `lock-2`, … for further masters of the lock. */
+  readonly node: string;
+  /** Undefined until it was first heard of. */
+  readonly isUp: boolean | undefined;
+  readonly since: string | undefined;
+  readonly failure: RedisFailureKind | undefined;
+}
+
+/** How the configuration in force came to be, and the last one that was refused. */
+export interface ReloadStatus {
+  readonly inForceSince: string | undefined;
+  readonly trigger: "start" | ReloadTrigger;
+  /** Where each listener leads, one line each. */
+  readonly routes: readonly string[];
+  readonly lastRefused: RefusedReload | undefined;
+}
+
+export interface RefusedReload {
+  readonly at: string;
+  readonly trigger: ReloadTrigger;
+  /** The first of them. */
+  readonly problems: readonly string[];
+  readonly problemCount: number;
+  /** Whether what was refused is still what would be loaded: nothing has been applied or found unchanged since. */
+  readonly isPending: boolean;
+}

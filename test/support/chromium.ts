@@ -1,0 +1,42 @@
+import { spawnSync } from "node:child_process";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+
+const executablePath = spawnSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).stdout.trim();
+
+/** Whether Debian's Chromium is on this machine. */
+export const hasChromium = executablePath !== "";
+
+/** Starts it without a window. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath });
+}
+
+/** A page in a browser, and what went on beside showing it. */
+export interface Visit {
+  readonly page: Page;
+  /** What was requested but the page itself; none of it was let through. */
+  readonly otherRequests: readonly string[];
+  /** Errors, broken policies, dialogs: everything that a console or a person would be told. */
+  readonly complaints: readonly string[];
+}
+
+/** Opens a page with scripts off and with the network closed but for the page itself. Ends with the test. */
+export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({ javaScriptEnabled: false, ...options });
+  onTestFinished(() => context.close());
+  const otherRequests: string[] = [];
+  const complaints: string[] = [];
+  await context.route("**", async (route) => {
+    const asked = route.request().url();
+    if (asked === url) return route.continue();
+    otherRequests.push(asked);
+    return route.abort();
+  });
+  const page = await context.newPage();
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", ({ message }) => complaints.push(message));
+  page.on("dialog", (dialog) => complaints.push(dialog.message()));
+  await page.goto(url);
+  return { page, otherRequests, complaints };
+}

@@ -1,0 +1,168 @@
+import type { CredentialStatus, StatusSnapshot, Tally, UnknownOutcome } from "../../src/adapters/status/snapshot.ts";
+
+const atMs = Date.parse("2026-03-14T03:12:40.218Z");
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** A moment before the snapshot's. */
+export function ago(ms: number): string {
+  return new Date(atMs - ms).toISOString();
+}
+
+const requestIds = [
+  "5b1e0a4f-2c77-4a0e-9a55-0f7d3f1c9e21",
+  "c04d7e12-91b8-4f36-8e0a-6b2f95d3a7c4",
+  "e8a3f650-0d19-47bc-b2f1-39c6d80e5a1b",
+] as const;
+
+const untouched: Tally = { answeredBy: { service: 0, countersign: 0 }, lastAt: undefined, failures: {}, refusals: {} };
+
+/** A night on which nothing has gone wrong. */
+export const quietNight: StatusSnapshot = {
+  at: ago(0),
+  version: "0.1.0",
+  runtime: "v24.21.0",
+  host: "shop-7d9f8c6b54-x2k4q",
+  startedAt: ago(52 * hourMs),
+  configHash: "3f9a61c0d2be",
+  readiness: { isReady: true, reason: "ok" },
+  requests: { inFlight: 2, answeredBy: { service: 48_112, countersign: 0 }, unknownOutcomes: 0, failures: {} },
+  unknownOutcomes: [],
+  environments: [
+    {
+      name: "production",
+      baseUrl: "https://api.example/json-api",
+      authUrl: "https://login.example",
+      operations: ["create_order", "get_order"],
+      defaultSite: "S1000000001",
+      withoutSite: untouched,
+      sites: [
+        {
+          identifier: "S1000000001",
+          parent: undefined,
+          auth: ["oauth"],
+          credentials: ["S1000000001/blue", "S1000000001/green"],
+          tally: { ...untouched, answeredBy: { service: 41_070, countersign: 0 }, lastAt: ago(800) },
+        },
+        {
+          identifier: "S1000000002",
+          parent: "S1000000001",
+          auth: ["oauth"],
+          credentials: ["S1000000001/blue", "S1000000001/green"],
+          tally: { ...untouched, answeredBy: { service: 7_042, countersign: 0 }, lastAt: ago(4 * minuteMs) },
+        },
+        { identifier: "S1000000003", parent: undefined, auth: ["hmac"], credentials: [], tally: untouched },
+      ],
+    },
+  ],
+  credentials: [describeCredential("S1000000001/blue", 24 * minuteMs), spare("S1000000001/green")],
+  redis: [{ node: "cache", isUp: true, since: ago(52 * hourMs), failure: undefined }],
+  reload: {
+    inForceSince: ago(5 * hourMs),
+    trigger: "file_change",
+    routes: ["127.0.0.1:7411 leads to production: https://api.example/json-api (create_order, get_order)"],
+    lastRefused: undefined,
+  },
+  configuration: {},
+};
+
+const tallies: Readonly<Record<string, Tally>> = {
+  S1000000001: {
+    ...fail(41_070, 2, {
+      upstream_timeout: { count: 1, lastAt: ago(70_000) },
+      upstream_reset: { count: 1, lastAt: ago(11 * minuteMs) },
+    }),
+    refusals: { "401": { count: 1, lastAt: ago(50 * minuteMs) } },
+  },
+  S1000000002: fail(7_042, 1, { upstream_timeout: { count: 1, lastAt: ago(95_000) } }),
+};
+
+/** The same with orders in doubt, a set that is refused, Redis away and a configuration that was refused. */
+export const badNight: StatusSnapshot = {
+  ...quietNight,
+  requests: {
+    inFlight: 3,
+    answeredBy: { service: 48_112, countersign: 31 },
+    unknownOutcomes: 3,
+    failures: { upstream_timeout: 2, upstream_reset: 1, operation_not_allowed: 28 },
+  },
+  unknownOutcomes: [
+    doubt(70_000, { reference: "A-1042", code: "upstream_timeout", requestId: requestIds[0] }),
+    doubt(95_000, { reference: "A-1039", code: "upstream_timeout", site: "S1000000002", requestId: requestIds[1] }),
+    doubt(11 * minuteMs, { code: "upstream_reset", stage: "stream_answer", requestId: requestIds[2] }),
+  ],
+  environments: quietNight.environments.map((environment) => ({
+    ...environment,
+    withoutSite: fail(0, 28, { operation_not_allowed: { count: 28, lastAt: ago(2 * hourMs) } }),
+    sites: environment.sites.map((site) => ({ ...site, tally: tallies[site.identifier] ?? site.tally })),
+  })),
+  credentials: [
+    {
+      ...describeCredential("S1000000001/blue", 53 * minuteMs),
+      isActive: false,
+      requests: { issued: 51, refused: 2 },
+      lastRequest: { at: ago(6_000), result: "refused", reason: "due", status: 401 },
+      lastRefusal: { at: ago(6_000), reason: "due", status: 401 },
+      nextTryAt: ago(-4_000),
+    },
+    {
+      ...describeCredential("S1000000001/green", 12 * minuteMs),
+      token: { ...life(12 * minuteMs), issuedHere: false, reason: "missing" },
+    },
+  ],
+  redis: [{ node: "cache", isUp: false, since: ago(7 * minuteMs), failure: "timeout" }],
+  reload: {
+    ...quietNight.reload,
+    lastRefused: {
+      at: ago(3 * minuteMs),
+      trigger: "file_change",
+      problems: [
+        "line 22, environments.production.sites.S1000000003.keys: there is no default key; mark one with default: true",
+      ],
+      problemCount: 1,
+      isPending: true,
+    },
+  },
+};
+
+function fail(service: number, countersign: number, failures: Tally["failures"]): Tally {
+  return { ...untouched, answeredBy: { service, countersign }, lastAt: ago(900), failures };
+}
+
+function doubt(agoMs: number, change: Partial<UnknownOutcome>): UnknownOutcome {
+  return {
+    at: ago(agoMs),
+    environment: "production",
+    site: "S1000000001",
+    operation: "create_order",
+    reference: undefined,
+    requestId: requestIds[0],
+    code: undefined,
+    stage: "send",
+    ...change,
+  };
+}
+
+function life(ageMs: number) {
+  const remainingMs = hourMs - ageMs;
+  return { issuedAt: ago(ageMs), expiresAt: ago(-remainingMs), lifetimeMs: hourMs, remainingMs };
+}
+
+function describeCredential(credential: string, ageMs: number): CredentialStatus {
+  return {
+    environment: "production",
+    credential,
+    isActive: true,
+    token: { ...life(ageMs), issuedHere: true, reason: "due" },
+    lastUsedAt: ago(800),
+    requests: { issued: 51 },
+    lastRequest: { at: ago(ageMs), result: "issued", reason: "due", status: 200 },
+    lastRefusal: undefined,
+    nextTryAt: undefined,
+  };
+}
+
+function spare(credential: string): CredentialStatus {
+  const nothingYet = { token: "none", lastUsedAt: undefined, requests: {}, lastRequest: undefined } as const;
+  return { ...describeCredential(credential, 0), isActive: false, ...nothingYet };
+}
