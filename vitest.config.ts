@@ -11,6 +11,7 @@ const loads = [
   "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
   "test/redis/keeps-serving-when-redis-dies.test.ts",
   "test/redis/refreshes-once-for-all-replicas.test.ts",
+  "test/reload/takes-up-changes-under-load.test.ts",
 ];
 /** Many processes that wait most of the time: three files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];

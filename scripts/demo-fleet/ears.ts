@@ -25,6 +25,7 @@ const inWords: Readonly<Record<RefreshReason, string>> = {
   expired: "expired (near its end)",
   unauthorized: "unauthorized (a 401)",
   redis_back: "redis_back",
+  reload: "reload (its place in the configuration changed)",
 };
 
 /** More failures are counted, but not told one by one. */

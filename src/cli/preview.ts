@@ -23,7 +23,7 @@ interface Options {
 export function createCommand(): Command {
   return new Command("preview")
     .description("Print the exact request that a body on standard input would become; nothing is sent.")
-    .requiredOption(...configOption)
+    .addOption(configOption())
     .option("--environment <name>", "environment; not needed where there is only one")
     .option("--operation <name>", "operation to call", "create_order")
     .option("--site <identifier>", "S… or K…, as in the header Countersign-Site")

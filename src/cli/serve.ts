@@ -1,7 +1,11 @@
 import { Command } from "commander";
 import { createLogging } from "../adapters/log/logger.ts";
+import { systemClock } from "../clock.ts";
+import { loadConfig } from "../config/load.ts";
 import { describeDefect } from "../defect.ts";
 import type { Report } from "../events.ts";
+import { explainListenError } from "../wiring/explain-listen-error.ts";
+import { Reloader } from "../wiring/reloader.ts";
 import { start } from "../wiring/start.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption, loadOrRefuse } from "./load.ts";
@@ -13,23 +17,44 @@ interface Options {
 
 export function createCommand(): Command {
   return new Command("serve")
-    .description("Run the proxy until SIGTERM or SIGINT; open requests are let finish.")
-    .requiredOption(...configOption)
+    .description("Run the proxy until SIGTERM or SIGINT; open requests are let finish. SIGHUP reads the files again.")
+    .addOption(configOption())
     .action(serve);
 }
 
 async function serve({ config: file }: Options): Promise<void> {
-  let report: Report = () => {};
-  // Unheard, it would end the process at once, with every open request.
-  process.on("SIGHUP", () => report({ kind: "reload_not_available" }));
-  const { config, warnings } = await loadOrRefuse(file);
-  report = createLogging(config.log.level);
+  const hangUps = listenForHangUps();
+  const { config, warnings, files } = await loadOrRefuse(file);
+  const { report, setLevel } = createLogging(config.log.level);
   exitOnDefects(report);
   for (const { path, message } of warnings) report({ kind: "configuration_warned", path, message });
-  const running = await start(config, { report }).catch((error: NodeJS.ErrnoException) => {
-    throw usageFailure(`Countersign cannot listen: ${explainListenError(error)}. Nothing was started.`);
+  const running = await start(config, { report }).catch((error: unknown) => {
+    const reason = explainListenError(error);
+    if (reason === undefined) throw error;
+    throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.`);
   });
-  await running.stop(await untilStopped());
+  const load = () => loadConfig(file);
+  const onApplied = ({ log }: typeof config) => setLevel(log.level);
+  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied }, files);
+  hangUps.heed(() => void reloader.reload("sighup"));
+  const signal = await untilStopped();
+  reloader.close();
+  await running.stop(signal);
+}
+
+/** Unheard, a SIGHUP would end the process at once, with every open request; one that comes early is heeded later. */
+function listenForHangUps(): { heed(onHangUp: () => void): void } {
+  let hasCome = false;
+  let onHangUp = () => {
+    hasCome = true;
+  };
+  process.on("SIGHUP", () => onHangUp());
+  return {
+    heed(then) {
+      onHangUp = then;
+      if (hasCome) then();
+    },
+  };
 }
 
 /** A programming error is one redacted line and exit 70: what state it left behind cannot be known. */
@@ -40,8 +65,4 @@ function exitOnDefects(report: Report): void {
   };
   process.on("uncaughtException", exit("uncaughtException"));
   process.on("unhandledRejection", exit("unhandledRejection"));
-}
-
-function explainListenError({ code, message }: NodeJS.ErrnoException): string {
-  return code === "EADDRINUSE" ? `${message.replace(/^listen EADDRINUSE: /, "")}` : message;
 }

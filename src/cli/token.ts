@@ -27,7 +27,7 @@ interface Fetched {
 export function createCommand(): Command {
   return new Command("token")
     .description("Fetch a token for each configured credential set and show it masked; it is not kept.")
-    .requiredOption(...configOption)
+    .addOption(configOption())
     .option("--environment <name>", "only this environment's sets")
     .option("--site <identifier>", "only the sets configured at this site")
     .option("--json", "print the results as JSON")
@@ -38,7 +38,8 @@ async function fetchTokens(options: Options): Promise<void> {
   const { config } = await loadOrRefuse(options.config);
   const wanted = pickSets(config, options);
   if (wanted.length === 0) throw usageFailure("No credential set matches --environment and --site.");
-  const upstreams = openUpstreams(config, systemClock);
+  const upstreams = openUpstreams(systemClock);
+  upstreams.prepare(config);
   const fetched: Fetched[] = [];
   for (const { environment, set } of wanted) {
     const answer = await requestToken(upstreams.postFormOf(environment), set, () => systemClock.wallMs());

@@ -9,13 +9,18 @@ const shownDigits = 12;
  * content. Secrets enter as a keyed fingerprint, and only a part of the hash is shown.
  */
 export function hashConfig(config: Omit<Config, "hash" | "secretOrigins">): string {
-  // A function, because only `this` holds a secret as it is: `value` has been through its toJSON.
-  const text = JSON.stringify(config, function (this: Record<string, unknown>, name: string, value: unknown) {
+  return fingerprint(config).slice(0, shownDigits);
+}
+
+/** A hash over all of a value, secrets included: two parts of configurations with the same one are the same. */
+export function fingerprint(value: unknown): string {
+  // A function, because only `this` holds a secret as it is: `plain` has been through its toJSON.
+  const text = JSON.stringify(value, function (this: Record<string, unknown>, name: string, plain: unknown) {
     const given = this[name];
     if (given instanceof Secret)
       return createHmac("sha256", given.key).update("countersign configuration").digest("hex");
     if (given instanceof Map || given instanceof Set) return [...given];
-    return value;
+    return plain;
   });
-  return createHash("sha256").update(text).digest("hex").slice(0, shownDigits);
+  return createHash("sha256").update(text).digest("hex");
 }

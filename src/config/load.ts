@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { buildConfig } from "./build-config.ts";
 import type { Config } from "./config.ts";
 import { readDocument } from "./document.ts";
+import { type FilePrints, notePrints } from "./file-prints.ts";
 import { Findings } from "./findings.ts";
 import type { Problem } from "./problem.ts";
 import { SecretReader } from "./read-secrets.ts";
@@ -11,8 +12,10 @@ import { configSchema } from "./schema.ts";
 import { describeIssues } from "./schema-findings.ts";
 import type { ConfigSurroundings } from "./surroundings.ts";
 
-/** A configuration in force, or everything that is wrong with the file. */
-export type Loaded =
+/** A configuration in force, or everything that is wrong with the file; and what it was read from. */
+export type Loaded = Verdict & { readonly files: FilePrints };
+
+type Verdict =
   | { readonly kind: "loaded"; readonly config: Config; readonly warnings: readonly Problem[] }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
@@ -22,6 +25,12 @@ export type Loaded =
  */
 export async function loadConfig(file: string, given: Partial<ConfigSurroundings> = {}): Promise<Loaded> {
   const surroundings = { ...(await systemSurroundings()), ...given };
+  const prints = new Map<string, string>();
+  const verdict = await judge(file, { ...surroundings, readFile: notePrints(prints, surroundings.readFile) });
+  return { ...verdict, files: prints };
+}
+
+async function judge(file: string, surroundings: ConfigSurroundings): Promise<Verdict> {
   const text = await readText(file, surroundings);
   if (typeof text !== "string") return refused([text]);
   const document = readDocument(text);
@@ -38,7 +47,7 @@ export async function loadConfig(file: string, given: Partial<ConfigSurroundings
   return { kind: "loaded", config, warnings: findings.warnings.map(document.locate).sort(byPlace) };
 }
 
-function refused(problems: readonly Problem[]): Loaded {
+function refused(problems: readonly Problem[]): Verdict {
   return { kind: "refused", problems: problems.toSorted(byPlace) };
 }
 
@@ -51,7 +60,7 @@ async function readText(file: string, { readFile }: ConfigSurroundings): Promise
     return { path: "", line: 1, column: 1, message, found: undefined, mend };
   };
   try {
-    const { bytes } = await readFile(file);
+    const { bytes } = await readFile(resolve(file));
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) return fail("the configuration file is not UTF-8", "save it as UTF-8");

@@ -13,3 +13,8 @@ export function formatProblems(file: string, problems: readonly Problem[]): stri
     })
     .join("\n");
 }
+
+/** A problem in one line, for a log. */
+export function describeProblem({ path, line, column, message, mend }: Problem): string {
+  return `line ${line}, column ${column}: ${path === "" ? message : `${path}: ${message}`}; ${mend}`;
+}

@@ -35,7 +35,7 @@ export class CachedSource {
     this.#thresholds = thresholds;
     this.#keepAlive = new KeepAlive(parts.clock, thresholds, {
       refresh: () => {
-        this.warm("due");
+        void this.warm("due");
         return this.#flight === undefined ? (this.pause?.untilMs ?? Number.POSITIVE_INFINITY) : undefined;
       },
       lapse: () => this.#lapse(),
@@ -69,13 +69,25 @@ export class CachedSource {
     const { report } = this.#parts;
     report({ kind: "token_cache_read", tier: "memory", result: state === "expired" ? "miss" : "hit" });
     if (token === undefined || state === "expired") return undefined;
-    if (state === "due" && now >= this.#restUntilMs) this.warm("due");
+    if (state === "due" && now >= this.#restUntilMs) void this.warm("due");
     return this.#attach(token);
   }
 
-  /** Starts a refresh in the background unless one is running or a pause forbids it. */
-  warm(reason: "start" | "missing" | "due"): void {
-    void this.#refresh({ reason, atHand: this.#token });
+  /** Starts a refresh in the background unless one is running or a pause forbids it. Resolves when it has ended. */
+  async warm(reason: "start" | "missing" | "due"): Promise<void> {
+    await this.#refresh({ reason, atHand: this.#token });
+  }
+
+  /** Takes up the token of a source whose place it takes, and publishes it where it keeps tokens itself. */
+  inherit(from: CachedSource): void {
+    if (from.#token === undefined) return;
+    this.#refused = from.#refused;
+    this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
+    this.#adopt(
+      { kind: "token", token: { ...from.#token, credential: this.#parts.set.label }, issuedHere: false },
+      "reload",
+    );
+    this.rejoin();
   }
 
   /** Waits for a token, at most until the moment given (monotonic). */

@@ -34,11 +34,22 @@ const defaultRetryMs = 1_000;
  */
 export class CredentialsSource implements TokenSource {
   readonly #parts: CredentialsParts;
+  #members: CredentialsParts["members"];
+  #tokenTimeoutMs: number;
   #inUse: string;
 
   constructor(parts: CredentialsParts) {
     this.#parts = parts;
+    this.#members = parts.members;
+    this.#tokenTimeoutMs = parts.tokenTimeoutMs;
     this.#inUse = parts.members[0].set.label;
+  }
+
+  /** Other sets from now on; requests that are under way go on with them. */
+  use(members: CredentialsParts["members"], tokenTimeoutMs: number): void {
+    this.#members = members;
+    this.#tokenTimeoutMs = tokenTimeoutMs;
+    if (!members.some(({ set }) => set.label === this.#inUse)) this.#switchTo(members[0].set.label);
   }
 
   async get(deadlineMs: number): Promise<Token> {
@@ -49,14 +60,10 @@ export class CredentialsSource implements TokenSource {
 
   /** Fetches a token in the background if there is none: the first set's, or the second's once the first is refused. */
   warm(): void {
-    const { members } = this.#parts;
+    const members = this.#members;
     if (members.some(({ source }) => source.hasToken)) return;
     const { source } = members.find(({ source }) => !source.isRefused) ?? members[0];
-    source.warm("start");
-  }
-
-  close(): void {
-    for (const { source } of this.#parts.members) source.close();
+    void source.warm("start");
   }
 
   accepted(token: Token, site: string): void {
@@ -72,7 +79,7 @@ export class CredentialsSource implements TokenSource {
 
   /** Service and login host have both refused a set: another one serves, if it can. */
   async #replaceByOther(doubtful: CachedSource, untilMs: number): Promise<Token | undefined> {
-    const other = this.#parts.members.find(({ source }) => source !== doubtful && !source.isRefused);
+    const other = this.#members.find(({ source }) => source !== doubtful && !source.isRefused);
     const obtained = await other?.source.obtain(untilMs);
     if (obtained === undefined || obtained === "late" || !("token" in obtained)) return undefined;
     this.#noteUse(obtained.token);
@@ -88,16 +95,16 @@ export class CredentialsSource implements TokenSource {
    * for where the other token is doubtful.
    */
   #pickLive(): Token | undefined {
-    const { members } = this.#parts;
+    const members = this.#members;
     const preferred = members.find(({ source }) => !source.isRefused);
-    for (const { source } of members) if (source.isRefused) source.warm("missing");
+    for (const { source } of members) if (source.isRefused) void source.warm("missing");
     const token = preferred?.source.peek();
     if (token !== undefined) return token;
     for (const { source } of members) {
       if (source === preferred?.source || (preferred !== undefined && source.isDoubtful)) continue;
       const other = source.peek();
       if (other === undefined) continue;
-      preferred?.source.warm("missing");
+      void preferred?.source.warm("missing");
       return other;
     }
     return undefined;
@@ -107,7 +114,7 @@ export class CredentialsSource implements TokenSource {
   async #wait(deadlineMs: number): Promise<Token> {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const pauses: Pause[] = [];
-    for (const { source, set } of this.#parts.members) {
+    for (const { source, set } of this.#members) {
       const obtained: Obtained = await source.obtain(untilMs);
       if (obtained === "late") throw this.#late(set, source.pause);
       if ("token" in obtained) return obtained.token;
@@ -118,19 +125,21 @@ export class CredentialsSource implements TokenSource {
   }
 
   #waitUntilMs(deadlineMs: number): number {
-    const { clock, tokenTimeoutMs } = this.#parts;
-    return Math.min(deadlineMs, clock.nowMs() + tokenTimeoutMs);
+    return Math.min(deadlineMs, this.#parts.clock.nowMs() + this.#tokenTimeoutMs);
   }
 
   #noteUse(token: Token): void {
-    if (token.credential === this.#inUse) return;
+    if (token.credential !== this.#inUse) this.#switchTo(token.credential);
+  }
+
+  #switchTo(label: string): void {
     const { environment, owner, report } = this.#parts;
-    report({ kind: "credential_switched", environment, site: owner, from: this.#inUse, to: token.credential });
-    this.#inUse = token.credential;
+    report({ kind: "credential_switched", environment, site: owner, from: this.#inUse, to: label });
+    this.#inUse = label;
   }
 
   #memberOf(token: Token): Member {
-    const { members } = this.#parts;
+    const members = this.#members;
     return members.find(({ set }) => set.label === token.credential) ?? members[0];
   }
 
@@ -155,14 +164,14 @@ export class CredentialsSource implements TokenSource {
   }
 
   #refused(pauses: readonly Pause[]): ProxyError {
-    const { members } = this.#parts;
+    const members = this.#members;
     const retryAfterMs = Math.min(...pauses.map((pause) => this.#remainingMs(pause)));
     const names = members.map(({ set }) => this.#describe(set)).join(" and ");
     const rest = members.length === 1 ? "; no other set is configured" : "";
     return new ProxyError(
       "credentials_refused",
       `The login host refused ${names}${rest}. Wrong secret or audience, a deleted set, or another environment's. ` +
-        `Next try in ${seconds(retryAfterMs)} s, or at once after a restart with another secret.`,
+        `Next try in ${seconds(retryAfterMs)} s, or at once when the secret changes.`,
       { retryAfterMs },
     );
   }

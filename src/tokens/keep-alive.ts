@@ -26,9 +26,14 @@ export class KeepAlive {
     this.#tasks = tasks;
   }
 
+  /** When a token last went out with a request (monotonic). */
+  get usedAtMs(): number {
+    return this.#usedAtMs;
+  }
+
   /** A token went out with a request. */
-  noteUse(): void {
-    this.#usedAtMs = this.#clock.nowMs();
+  noteUse(atMs = this.#clock.nowMs()): void {
+    this.#usedAtMs = atMs;
   }
 
   /** @param notBeforeMs the end of a pause (monotonic) */

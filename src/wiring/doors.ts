@@ -1,65 +1,125 @@
 import { randomUUID } from "node:crypto";
-import { createListener } from "../adapters/node-http/listener.ts";
+import { drain } from "../adapters/node-http/drain.ts";
 import { describeBind } from "../bind.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
 import { Admission } from "../journey/admission.ts";
 import { type JourneyParts, openJourney } from "../journey/handle.ts";
 import type { Door } from "../journey/messages.ts";
 import { loopbackHosts } from "../journey/target.ts";
-import type { Placed } from "./servers.ts";
+import { OpenDoor, type ServingAtDoor } from "./open-door.ts";
+import type { Room } from "./room.ts";
+import type { Place } from "./servers.ts";
+import { Shelf } from "./shelf.ts";
 
 /** The listeners for applications. */
-export interface Doors {
-  readonly listeners: readonly Placed[];
+export interface Doors extends Room {
+  /** Where the listeners of a prepared configuration belong, in its order. */
+  placesOf(config: Config): readonly Place[];
   /** Requests being served now. */
   inFlight(): number;
-  /** From now on connections end with their next answer. */
-  announceClosing(): void;
-  /** From now on requests are refused. */
-  close(): void;
+  /**
+   * Lets open requests end. Every connection closes with its next answer; from `openMs` on requests are refused, for
+   * `lateMs` more. Resolves to whether all connections were gone in time.
+   */
+  drain(openMs: number, lateMs: number): Promise<boolean>;
 }
 
-export function openDoors(config: Config, parts: Pick<JourneyParts, "clock" | "report" | "send" | "tokensOf">): Doors {
-  const { limits, timeouts, log } = config;
-  const environments = [...config.environments.keys()];
-  const admissions = new Map(environments.map((name) => [name, new Admission(limits.inFlightPerEnvironment)]));
-  let isDraining = false;
+type DoorParts = Pick<JourneyParts, "clock" | "report" | "send" | "tokensOf">;
 
-  const open = (listener: ListenerConfig): Placed => {
-    const door = describeDoor(listener, config);
-    const admission = known(admissions.get(listener.environment));
+export function openDoors(parts: DoorParts): Doors {
+  const { clock, report } = parts;
+  const admissions = new Shelf<Admission>();
+  const doors = new Shelf<OpenDoor>();
+
+  const serve = (listener: ListenerConfig, config: Config): ServingAtDoor => {
+    const { limits, timeouts, log } = config;
+    const admission = admissions.take(listener.environment, () => new Admission(limits.inFlightPerEnvironment));
     const { requestMs: requestTimeoutMs } = timeouts;
     const { upstreamHeaders } = log;
     const journeyParts = { ...parts, admission, requestTimeoutMs, upstreamHeaders, newRequestId: randomUUID };
-    const settings = { ...limits, clock: parts.clock, isDraining: () => isDraining };
-    return { server: createListener(openJourney(journeyParts, door), settings), bind: listener.bind };
+    return {
+      journey: openJourney(journeyParts, describeDoor(listener, config)),
+      settings: { ...limits, clock },
+      tls: listener.callers?.kind === "mtls" ? listener.callers.tls : undefined,
+    };
+  };
+
+  const open = (listener: ListenerConfig, config: Config): OpenDoor => {
+    const place = { name: describeBind(listener.bind), report };
+    return new OpenDoor(place, serve(listener, config), clock);
+  };
+
+  const retire = async (door: OpenDoor, openMs: number) => {
+    await drain([door.connections], clock, { hold: () => door.hold(), openMs, onTimeUp() {}, lateMs: 0 });
+    door.listener.server.closeAllConnections();
   };
 
   return {
-    listeners: config.listeners.map(open),
-    inFlight: () => [...admissions.values()].reduce((sum, { inFlight }) => sum + inFlight, 0),
-    announceClosing() {
-      isDraining = true;
+    prepare(config) {
+      for (const [key, listener] of keyed(config)) doors.take(key, () => open(listener, config));
     },
-    close() {
-      for (const admission of admissions.values()) admission.close();
+
+    use(config) {
+      const { inFlightPerEnvironment } = config.limits;
+      for (const admission of admissions.all()) admission.resize(inFlightPerEnvironment);
+      for (const [key, listener] of keyed(config)) {
+        const door = doors.take(key, () => open(listener, config));
+        door.serve(serve(listener, config));
+      }
+      doors.keepOnly(keyed(config).map(([key]) => key));
+    },
+
+    placesOf: (config) =>
+      keyed(config).map(([key, listener]) => {
+        const door = doors.take(key, () => open(listener, config));
+        const { bind } = listener;
+        const { requestMs } = config.timeouts;
+        return { key, bind, createServer: () => door.listener.server, retire: () => void retire(door, requestMs) };
+      }),
+
+    inFlight: () => admissions.all().reduce((sum, { inFlight }) => sum + inFlight, 0),
+
+    drain(openMs, lateMs) {
+      const hold = () => {
+        const releases = doors.all().map((door) => door.hold());
+        return () => {
+          for (const release of releases) release();
+        };
+      };
+      const onTimeUp = () => {
+        for (const admission of admissions.all()) admission.close();
+      };
+      const connections = doors.all().map((door) => door.connections);
+      return drain(connections, clock, { hold, openMs, onTimeUp, lateMs });
     },
   };
 }
 
+/** By what makes a listener the same one: where it listens and whether with TLS. Several may ask for a free port. */
+function keyed({ listeners }: Config): (readonly [key: string, listener: ListenerConfig])[] {
+  return listeners.map((listener, index) => {
+    const place = placeOf(listener);
+    const earlier = listeners.slice(0, index).filter((other) => placeOf(other) === place).length;
+    return [`${place} ${earlier}`, listener];
+  });
+}
+
+function placeOf({ bind, callers }: ListenerConfig): string {
+  return `${describeBind(bind)} ${callers?.kind === "mtls" ? "TLS" : "plain"}`;
+}
+
 /** What a listener's requests belong to, and by which names it may be called. */
-function describeDoor({ bind, environment: name, hosts }: ListenerConfig, config: Config): Door {
-  const environment = known(config.environments.get(name));
+function describeDoor({ bind, environment: name, hosts, callers }: ListenerConfig, config: Config): Door {
+  const environment = config.environments.get(name);
+  if (environment === undefined) throw new Error("a listener names an environment that does not exist");
   const own = bind.kind === "tcp" && bind.host !== "" ? [bind.host.includes(":") ? `[${bind.host}]` : bind.host] : [];
   return {
     environment,
     hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
-    url: bind.kind === "tcp" ? `http://${describeBind(bind)}` : describeBind(bind),
+    callerTokens: callers?.kind === "tokens" ? callers.tokens : undefined,
+    url:
+      bind.kind === "tcp"
+        ? `${callers?.kind === "mtls" ? "https" : "http"}://${describeBind(bind)}`
+        : describeBind(bind),
   };
-}
-
-/** The configuration has checked that every listener's environment exists. */
-function known<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error("a listener names an environment that does not exist");
-  return value;
 }

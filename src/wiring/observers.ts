@@ -1,54 +1,77 @@
+import { hostname } from "node:os";
 import type { AdminViews } from "../adapters/node-http/admin.ts";
+import type { StatusViews } from "../adapters/node-http/status.ts";
 import { createCounting } from "../adapters/prometheus/count.ts";
 import { createMetrics } from "../adapters/prometheus/metrics.ts";
-import { startAtZero } from "../adapters/prometheus/start-at-zero.ts";
+import { createStartAtZero } from "../adapters/prometheus/start-at-zero.ts";
 import { StatusBoard } from "../adapters/status/board.ts";
+import { renderPage } from "../adapters/status/page/render-page.ts";
 import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
+import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
 import type { Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
+import type { Environment } from "../environment.ts";
 import type { Report } from "../events.ts";
 import { version } from "../version.ts";
 import { redisNodes } from "./cache.ts";
+import type { Room } from "./room.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-interface ObservedViews extends AdminViews {
+interface Views extends AdminViews, StatusViews {
   readiness(): ReadinessView;
 }
 
-export interface Observers {
+/** Everything that listens to the facts and shows them to people and machines. */
+export interface Observers extends Room {
   readonly report: Report;
-  readonly adminViews: ObservedViews;
-  /** What `/status` shows. */
-  readonly snapshot: () => object;
+  readonly views: Views;
 }
 
-/** Everything that listens to the facts and shows them to people and machines. */
-export function openObservers(config: Config, { clock, report: outside }: Surroundings): Observers {
-  const environments = [...config.environments.values()];
+/** @param inForce asked whenever somebody wants to know what is configured */
+export function openObservers(inForce: () => Config, { clock, report: outside }: Surroundings): Observers {
   const metrics = createMetrics();
-  startAtZero(metrics, environments, redisNodes(config));
+  const startAtZero = createStartAtZero(metrics);
   const count = createCounting(metrics, clock);
-  const board = new StatusBoard(environments, clock);
-  const readiness = new Readiness(config.readiness === "token" ? environments : []);
-  const startedAt = new Date(clock.wallMs()).toISOString();
+  const board = new StatusBoard(clock);
+  const readiness = new Readiness([]);
+  const formatNow = () => new Date(clock.wallMs()).toISOString();
+  const startedAt = formatNow();
+  const own = { version, runtime: process.version, host: hostname(), startedAt };
+  const snapshot = (): StatusSnapshot => ({
+    at: formatNow(),
+    ...own,
+    configHash: inForce().hash,
+    readiness: readiness.view(),
+    ...board.view(),
+    configuration: explain(inForce()),
+  });
+  /** What comes is there before what goes has gone, so that the first fact about it is not lost. */
+  const follow = (environments: readonly Environment[], nodes: readonly string[]) => {
+    startAtZero(environments, nodes);
+    board.follow(environments, nodes);
+  };
+
   return {
+    prepare(config) {
+      const environments = new Map([...inForce().environments, ...config.environments]);
+      follow([...environments.values()], [...new Set([...redisNodes(inForce()), ...redisNodes(config)])]);
+    },
+    use(config) {
+      const environments = [...config.environments.values()];
+      follow(environments, redisNodes(config));
+      readiness.follow(config.readiness === "token" ? environments : []);
+    },
     report(event) {
       count(event);
       board.report(event);
       readiness.report(event);
       outside(event);
     },
-    adminViews: {
+    views: {
       readiness: () => readiness.view(),
       metrics: async () => ({ contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }),
+      snapshot,
+      page: (refreshSeconds) => renderPage(snapshot(), refreshSeconds),
     },
-    snapshot: () => ({
-      version,
-      startedAt,
-      configHash: config.hash,
-      readiness: readiness.view(),
-      ...board.snapshot(),
-      configuration: explain(config),
-    }),
   };
 }

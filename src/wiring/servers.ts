@@ -1,34 +1,80 @@
 import type { Server } from "node:http";
 import { listen } from "../adapters/node-http/listen.ts";
-import type { Bind } from "../bind.ts";
+import { type Bind, describeBind } from "../bind.ts";
 
-/** A server and where it is to listen. */
-export interface Placed {
+/** Where a server is to listen. */
+export interface Place {
+  /** Two configurations with the same key mean the same server. */
+  readonly key: string;
+  readonly bind: Bind;
+  createServer(): Server;
+  /** No configuration wants it any more: it ends in its own time. */
+  retire(server: Server): void;
+}
+
+interface Listening {
+  readonly place: Place;
   readonly server: Server;
+  /** With the port that was given where 0 was asked for. */
   readonly bind: Bind;
 }
 
-export interface OpenServers {
-  /** Where each one listens now. */
-  readonly binds: readonly Bind[];
+/** The servers that listen, by the keys of their places. */
+export class Servers {
+  #all: ReadonlyMap<string, Listening> = new Map();
+
+  bindOf({ key, bind }: Place): Bind {
+    return this.#all.get(key)?.bind ?? bind;
+  }
+
+  /**
+   * Listens everywhere where nobody listens yet, or nowhere: where one place cannot be had, the others are given back.
+   * @throws what `listen` throws
+   */
+  async open(places: readonly Place[]): Promise<void> {
+    const opened: Listening[] = [];
+    try {
+      for (const place of places) {
+        if (this.#all.has(place.key)) continue;
+        this.#refuseOwn(place);
+        const server = place.createServer();
+        opened.push({ place, server, bind: await listen(server, place.bind) });
+      }
+    } catch (error) {
+      for (const { server } of opened) endServer(server);
+      throw error;
+    }
+    this.#all = new Map([...this.#all, ...opened.map((each) => [each.place.key, each] as const)]);
+  }
+
+  /** A place that this process has for something else cannot be given back before what comes next is sure of it. */
+  #refuseOwn({ bind }: Place): void {
+    const isTaken = [...this.#all.values()].some((other) => describeBind(other.bind) === describeBind(bind));
+    if (!isTaken) return;
+    const message = `${describeBind(bind)} serves something else in this process; a restart can change that`;
+    throw Object.assign(new Error(message), { syscall: "listen" });
+  }
+
+  /** All others retire. */
+  keepOnly(places: readonly Place[]): void {
+    const wanted = new Set(places.map(({ key }) => key));
+    const before = this.#all;
+    this.#all = new Map([...before].filter(([key]) => wanted.has(key)));
+    for (const [key, { place, server }] of before) if (!wanted.has(key)) place.retire(server);
+  }
+
   /** Ends them and every connection. */
-  close(): void;
+  close(): void {
+    for (const { server } of this.#all.values()) endServer(server);
+  }
 }
 
-/** Listens with all of them, or with none: where one place cannot be had, the others are given back. */
-export async function openServers(placed: readonly Placed[]): Promise<OpenServers> {
-  const close = () => {
-    for (const { server } of placed) {
-      server.close();
-      server.closeAllConnections();
-    }
-  };
-  const binds: Bind[] = [];
-  try {
-    for (const { server, bind } of placed) binds.push(await listen(server, bind));
-  } catch (error) {
-    close();
-    throw error;
-  }
-  return { binds, close };
+/** A place for people and probes, who lose nothing when it ends. */
+export function plainPlace(name: string, bind: Bind, createServer: () => Server): Place {
+  return { key: `${name} ${describeBind(bind)}`, bind, createServer, retire: endServer };
+}
+
+function endServer(server: Server): void {
+  server.close();
+  server.closeAllConnections();
 }

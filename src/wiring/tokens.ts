@@ -1,19 +1,17 @@
 import type { Config } from "../config/config.ts";
-import type { CredentialSet, Environment } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import type { Report } from "../events.ts";
-import { CachedSource } from "../tokens/cached-source.ts";
-import { Conduct } from "../tokens/conduct.ts";
 import { CredentialsSource, type Member } from "../tokens/credentials.ts";
 import type { PostForm } from "../tokens/endpoint.ts";
-import { cacheKey } from "../tokens/key.ts";
 import type { TokenSource } from "../tokens/source.ts";
-import { drawThresholds } from "../tokens/token.ts";
-import { Unauthorized } from "../tokens/unauthorized.ts";
-import { openCache } from "./cache.ts";
+import { within } from "../tokens/within.ts";
+import type { Room } from "./room.ts";
+import { SetSources } from "./set-sources.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
 
 /** The token wing, furnished. */
-export interface Tokens {
+export interface Tokens extends Room {
   /** The tokens of the sets configured at a site. */
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** Fetches tokens in the background where there are none. */
@@ -21,65 +19,79 @@ export interface Tokens {
   close(): Promise<void>;
 }
 
+/** The longest that a changed configuration waits for its tokens before it comes into force. */
+const longestPrefetchMs = 5_000;
+
 export function openTokens(
-  config: Config,
   postFormOf: (environment: Environment) => PostForm,
   report: Report,
   surroundings: Surroundings,
 ): Tokens {
-  const { clock, random } = surroundings;
-  const cache = openCache(config, report, surroundings);
-  const { store, lock } = cache;
-  const thresholds = drawThresholds(random);
+  const { clock } = surroundings;
+  const setSources = new SetSources({ postFormOf, report, surroundings });
   const sources = new Map<string, CredentialsSource>();
+  let owners: readonly TokenOwner[] = [];
 
-  /** One for each client id, secret and audience: sites that share them share its token, its pauses and its limits. */
-  const members = new Map<string, Member>();
-  const openMember = (environment: Environment, post: PostForm, set: CredentialSet): Member => {
-    const key = cacheKey(`${environment.authUrl.origin}${environment.authUrl.path}`, set);
-    const known = members.get(key);
-    if (known !== undefined) return known;
-    const towards = { conduct: new Conduct(clock, random), unauthorized: new Unauthorized(clock) };
-    const parts = { environment: environment.name, set, key, store, lock, post, ...towards, clock, random, report };
-    const member = { set, source: new CachedSource(parts, thresholds) };
-    members.set(key, member);
-    return member;
+  const furnish = (owner: TokenOwner, config: Config) => {
+    const { key, environment, site } = owner;
+    const members = setSources.of(owner, config);
+    const { tokenMs: tokenTimeoutMs } = config.timeouts;
+    const source = sources.get(key);
+    if (source !== undefined) return source.use(members, tokenTimeoutMs);
+    const parts = { environment, owner: site, members, tokenTimeoutMs, clock, report };
+    sources.set(key, new CredentialsSource(parts));
   };
 
-  for (const environment of config.environments.values()) {
-    const post = postFormOf(environment);
-    for (const { identifier, credentials } of environment.sites.values()) {
-      if (credentials?.owner !== identifier) continue;
-      const [first, ...rest] = credentials.sets;
-      const own: [Member, ...Member[]] = [
-        openMember(environment, post, first),
-        ...rest.map((set) => openMember(environment, post, set)),
-      ];
-      const { tokenMs: tokenTimeoutMs } = config.timeouts;
-      const parts = { environment: environment.name, owner: identifier, members: own, tokenTimeoutMs, clock, report };
-      sources.set(keyOf(environment.name, identifier), new CredentialsSource(parts));
-    }
-  }
+  /** Requests that were accepted before may still want it. */
+  const dismiss = ({ key }: TokenOwner, config: Config) => {
+    clock.after(config.timeouts.requestMs, () => {
+      if (!owners.some((owner) => owner.key === key)) sources.delete(key);
+    });
+  };
 
-  cache.onReturn(() => {
-    for (const { source } of members.values()) source.rejoin();
-  });
   return {
+    /** A changed secret has its token before its site depends on it, unless the login host takes too long. */
+    async prepare(config) {
+      await setSources.prepareCache(config);
+      const opened = ownersOf(config).map((owner) => ({ owner, members: setSources.of(owner, config) }));
+      const awaited = opened.filter(({ owner }) => sources.has(owner.key)).map(({ members }) => fetchFirst(members));
+      await within(clock, Promise.all(awaited), longestPrefetchMs);
+    },
+
+    use(config) {
+      const before = owners;
+      owners = ownersOf(config);
+      for (const owner of owners) furnish(owner, config);
+      for (const owner of before) if (!owners.some(({ key }) => key === owner.key)) dismiss(owner, config);
+      setSources.keepOnly(owners, config);
+      for (const removed of labelsMissingIn(owners, before)) report({ kind: "credential_removed", ...removed });
+    },
+
     tokensOf(environment, owner) {
-      const source = sources.get(keyOf(environment, owner));
+      const source = sources.get(ownerKey(environment, owner));
       if (source === undefined) throw new Error("every site with credentials has a source");
       return source;
     },
     warm() {
-      for (const source of sources.values()) source.warm();
+      for (const { key } of owners) sources.get(key)?.warm();
     },
-    async close() {
-      for (const source of sources.values()) source.close();
-      await cache.close();
-    },
+    close: () => setSources.close(),
   };
 }
 
-function keyOf(environment: string, owner: string): string {
-  return `${environment} ${owner}`;
+/** The first set's token, or the second's where the first is refused. */
+async function fetchFirst(members: readonly Member[]): Promise<void> {
+  if (members.some(({ source }) => source.hasToken)) return;
+  for (const { source } of members) {
+    await source.warm("start");
+    if (!source.isRefused) return;
+  }
+}
+
+/** Credentials, as events name them, that an earlier configuration had. */
+function labelsMissingIn(now: readonly TokenOwner[], before: readonly TokenOwner[]) {
+  const list = (owners: readonly TokenOwner[]) =>
+    owners.flatMap(({ environment, sets }) => sets.map(({ set }) => ({ environment, credential: set.label })));
+  const isThere = new Set(list(now).map(({ environment, credential }) => `${environment} ${credential}`));
+  return list(before).filter(({ environment, credential }) => !isThere.has(`${environment} ${credential}`));
 }

@@ -73,18 +73,3 @@ it("opens no inspector on SIGUSR1, and goes on serving", async () => {
   }
   expect(stderr()).toBe("");
 });
-
-it("says on SIGHUP that nothing is reloaded, and goes on serving", async () => {
-  const { child, order, line, ended, stdout } = await startServe("warn");
-  child.kill("SIGHUP");
-  expect(JSON.parse(await line((text) => text.includes("reload")))).toEqual({
-    level: "warn",
-    time: expect.any(String),
-    event: "reload_not_available",
-    message: "SIGHUP: reload is not available in this version; nothing changed. Restart to take a new configuration",
-  });
-  expect(await order()).toBe(200);
-  child.kill("SIGTERM");
-  expect(await ended).toBe(0);
-  expect(stdout().match(/reload_not_available/g)).toHaveLength(1);
-});

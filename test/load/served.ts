@@ -11,6 +11,8 @@ export interface Served {
   readonly url: string;
   readonly adminUrl: string;
   readonly upstream: RawUpstream;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
 }
 
 export interface ServedOptions {
@@ -58,6 +60,7 @@ ${more}
     url: `http://127.0.0.1:${port}`,
     adminUrl: `http://${adminBind}`,
     upstream,
+    ended: program.ended,
   };
 }
 

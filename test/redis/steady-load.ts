@@ -28,12 +28,12 @@ const mostInFlight = 1_000;
 const tickMs = 5;
 
 /** Open loop: a slow answer delays no other request, so that a stall shows in full. */
-export function startLoad(replicas: readonly Replica[], perSecond: number): SteadyLoad {
+export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond: number): SteadyLoad {
   const startedMs = performance.now();
   const all: Sent[] = [];
   const inFlight = new Set<Promise<void>>();
 
-  const send = async (replica: Replica, sent: Sent) => {
+  const send = async (replica: Pick<Replica, "order">, sent: Sent) => {
     sent.failure = await replica.order().then(
       ({ status, text }) => (status === 200 ? undefined : `${status} ${text}`),
       (error: unknown) => String(error),

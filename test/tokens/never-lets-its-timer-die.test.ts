@@ -38,11 +38,12 @@ it("rings on though it rang while a refresh after a 401 was being refused", asyn
 });
 
 it("is not set again by a refresh that ends after the process closed its sources", async () => {
-  const { clock, login, source } = stageTokens();
+  const { clock, login, openReplica } = stageTokens();
+  const { source, members } = openReplica();
   const release = login.hold();
   source.warm();
   await clock.advance(10);
-  source.close();
+  for (const member of members) member.source.close();
   release();
   await clock.advance(10);
   expect(clock.pending).toBe(0);

@@ -41,12 +41,14 @@ it("asks a login host that said 429 once, and shares the token afterwards", asyn
   const login = new LoginScript().next(answered(429, "", "60"));
   const surroundings = { clock, random: () => 0.5, report: () => {} };
   const tokens = openTokens(
-    await loadSitesOfOneClient(),
     () => login.post,
     () => {},
     surroundings,
   );
   onTestFinished(() => tokens.close());
+  const config = await loadSitesOfOneClient();
+  await tokens.prepare(config);
+  tokens.use(config);
   const ask = (site: string) => tokens.tokensOf("test", site).get(clock.nowMs() + 20_000);
   for (const site of sites) await expect(ask(site)).rejects.toMatchObject({ code: "token_unavailable" });
   expect(login.requests).toBe(1);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
+import { arrivalOf } from "./handshakes.ts";
 
 /** What a connection is doing. */
 interface Use {
@@ -16,14 +17,16 @@ interface Use {
  * answer that is written but not yet out.
  */
 export class Connections {
+  readonly server: Server;
   readonly #uses = new Map<Socket, Use>();
   readonly #clock: Clock;
   #accepted = 0;
 
   /** @param server not yet listening */
   constructor(server: Server, clock: Clock) {
+    this.server = server;
     this.#clock = clock;
-    server.on("connection", (socket: Socket) => {
+    server.on(arrivalOf(server), (socket: Socket) => {
       this.#accepted += 1;
       this.#uses.set(socket, { exchanges: 0, quietSinceMs: clock.nowMs(), quietAtBytes: 0 });
       socket.once("close", () => this.#uses.delete(socket));

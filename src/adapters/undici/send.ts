@@ -1,13 +1,14 @@
 import type { Dispatcher, Pool } from "undici";
 import type { Clock } from "../../clock.ts";
+import type { Environment } from "../../environment.ts";
 import type { Send } from "../../journey/messages.ts";
 import { Attempt } from "./attempt.ts";
 
 /**
  * Sends by `dispatch`, which, unlike fetch and the retry agents, never repeats and never redirects.
- * @param poolOf the pool of an environment's baseUrl, by the environment's name
+ * @param poolOf the pool of an environment's baseUrl
  */
-export function createSend(poolOf: (environment: string) => Pool, clock: Clock): Send {
+export function createSend(poolOf: (environment: Environment) => Pool, clock: Clock): Send {
   return (outgoing, deadlineMs) => {
     const attempt = new Attempt(outgoing, deadlineMs, clock);
     const options: Dispatcher.DispatchOptions = {
@@ -17,7 +18,7 @@ export function createSend(poolOf: (environment: string) => Pool, clock: Clock):
       body: attempt.bytes,
     };
     try {
-      poolOf(outgoing.environment.name).dispatch(options, attempt);
+      poolOf(outgoing.environment).dispatch(options, attempt);
     } catch (error) {
       attempt.onResponseError(undefined, error);
     }

@@ -1,0 +1,91 @@
+import { type FSWatcher, watch } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Cancel, Clock } from "../clock.ts";
+import { type FilePrints, printOf, printOfFailure } from "./file-prints.ts";
+
+/** Some file systems tell nobody of a change, and a machine may have no more watches to give. */
+const lookEveryMs = 2_000;
+/** Writers write in steps: what changed counts once it has been the same for this long. */
+const settleMs = 100;
+
+/**
+ * Watches the files of a configuration. Their folders are watched, because Kubernetes changes a mounted file by swapping
+ * the folder's `..data` link and editors rename; what counts is the content, not that something moved.
+ */
+export class FileWatch {
+  readonly #clock: Clock;
+  readonly #onChange: () => void;
+  /** As they were when the configuration was read. */
+  #known: FilePrints = new Map();
+  /** As they were at the last look. */
+  #seen: FilePrints = new Map();
+  #watchers: readonly FSWatcher[] = [];
+  #cancelLook: Cancel = () => {};
+  #lookAtMs = 0;
+
+  /** @param onChange called once for a changed content; then nothing more until `follow` */
+  constructor(clock: Clock, onChange: () => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  /** From now on these files, as they were when they were read. */
+  follow(known: FilePrints): void {
+    this.close();
+    this.#known = known;
+    this.#seen = known;
+    this.#watchers = [...new Set([...known.keys()].map(dirname))].flatMap((folder) => this.#watch(folder));
+    this.#lookAfter(lookEveryMs);
+  }
+
+  close(): void {
+    this.#cancelLook();
+    for (const watcher of this.#watchers) watcher.close();
+    this.#watchers = [];
+    this.#known = new Map();
+  }
+
+  /** None where the folder is missing or the machine gives no watch: then the regular look has to do. */
+  #watch(folder: string): FSWatcher[] {
+    try {
+      const watcher = watch(folder, { persistent: false }, () => this.#lookSoon());
+      watcher.on("error", () => watcher.close());
+      return [watcher];
+    } catch {
+      return [];
+    }
+  }
+
+  /** Never later than it would be anyway, so that a busy folder cannot put it off. */
+  #lookSoon(): void {
+    if (this.#lookAtMs > this.#clock.nowMs() + settleMs) this.#lookAfter(settleMs);
+  }
+
+  #lookAfter(delayMs: number): void {
+    this.#cancelLook();
+    this.#lookAtMs = this.#clock.nowMs() + delayMs;
+    this.#cancelLook = this.#clock.after(delayMs, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const known = this.#known;
+    const seen = await readPrints(known.keys());
+    // Meanwhile other files may have come to be followed, or none.
+    if (known !== this.#known) return;
+    const isSettled = areEqual(seen, this.#seen);
+    this.#seen = seen;
+    if (areEqual(seen, known)) this.#lookAfter(lookEveryMs);
+    else if (isSettled) this.#onChange();
+    else this.#lookAfter(settleMs);
+  }
+}
+
+async function readPrints(paths: Iterable<string>): Promise<FilePrints> {
+  const read = async (path: string) => [path, await readFile(path).then(printOf, printOfFailure)] as const;
+  return new Map(await Promise.all([...paths].map(read)));
+}
+
+function areEqual(one: FilePrints, other: FilePrints): boolean {
+  return [...one].every(([path, print]) => other.get(path) === print);
+}

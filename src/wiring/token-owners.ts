@@ -1,0 +1,45 @@
+import type { Config } from "../config/config.ts";
+import { fingerprint } from "../config/hash.ts";
+import type { CredentialSet, Environment } from "../environment.ts";
+import { cacheKey } from "../tokens/key.ts";
+
+/** A credential set as one configuration has it. */
+export interface PlacedSet {
+  readonly environment: Environment;
+  readonly set: CredentialSet;
+  /** One for each client id, secret and audience: sites that share them share its token, its pauses and its limits. */
+  readonly tokenKey: string;
+  /** All that its source is made from. */
+  readonly sourceKey: string;
+}
+
+/** A site with sets of its own. */
+export interface TokenOwner {
+  readonly key: string;
+  readonly environment: string;
+  /** S… */
+  readonly site: string;
+  /** First choice first. */
+  readonly sets: readonly [PlacedSet, ...PlacedSet[]];
+}
+
+export function ownersOf(config: Config): TokenOwner[] {
+  return [...config.environments.values()].flatMap((environment) =>
+    [...environment.sites.values()].flatMap(({ identifier: site, credentials }) => {
+      if (credentials?.owner !== site) return [];
+      const [first, ...rest] = credentials.sets.map((set) => placeSet(environment, set, config));
+      if (first === undefined) return [];
+      return [{ key: ownerKey(environment.name, site), environment: environment.name, site, sets: [first, ...rest] }];
+    }),
+  );
+}
+
+export function ownerKey(environment: string, site: string): string {
+  return `${environment} ${site}`;
+}
+
+function placeSet(environment: Environment, set: CredentialSet, { timeouts, tokens }: Config): PlacedSet {
+  const { authUrl, tls, name } = environment;
+  const tokenKey = cacheKey(`${authUrl.origin}${authUrl.path}`, set);
+  return { environment, set, tokenKey, sourceKey: fingerprint([tokenKey, name, set.label, tls, timeouts, tokens]) };
+}

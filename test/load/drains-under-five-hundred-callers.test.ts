@@ -1,0 +1,57 @@
+/** Row 50: SIGTERM under 500 keep-alive callers fails no request, and the process ends once the last of them is served. */
+import { Agent } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { type Called, call, order } from "../support/call.ts";
+import { startServed } from "./served.ts";
+
+const callers = 500;
+const requestTimeoutMs = 20_000;
+const lastWordsMs = 2_000;
+
+/** Calls without a pause until it is told to go. Resolves to all answers, and what its next call came to. */
+async function callOnAndOn(url: string, onAnswer: () => void): Promise<{ answers: Called[]; after: string }> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const answers: Called[] = [];
+  for (;;) {
+    const answer = await call(url, order, { agent });
+    answers.push(answer);
+    onAnswer();
+    if (answer.headers.connection !== "close") continue;
+    const after = await call(url).then(
+      ({ status }) => String(status),
+      ({ code }) => String(code),
+    );
+    return { answers, after };
+  }
+}
+
+it("row 50: serves all that 500 callers send until it has told each of them to go", { timeout: 120_000 }, async () => {
+  const served = await startServed({ answerMs: 20, more: `limits: { inFlightPerEnvironment: ${callers} }` });
+  let answered = 0;
+  let begin = () => {};
+  const isUnderWay = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const running = Array.from({ length: callers }, () =>
+    callOnAndOn(served.url, () => {
+      answered += 1;
+      if (answered === 3 * callers) begin();
+    }),
+  );
+  await isUnderWay;
+  const askedMs = performance.now();
+  process.kill(served.pid, "SIGTERM");
+  const all = await Promise.all(running);
+  const lastAnswerMs = performance.now();
+  expect(await served.ended).toBe(0);
+  const [drainMs, endMs] = [lastAnswerMs - askedMs, performance.now() - askedMs];
+  process.stdout.write(
+    `row 50: ${callers} callers, ${answered} answers; the last ${Math.round(drainMs)} ms after SIGTERM, the end after ${Math.round(endMs)} ms\n`,
+  );
+  const answers = all.flatMap((each) => each.answers);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(served.upstream.requests).toHaveLength(answers.length);
+  expect(new Set(all.map(({ after }) => after))).toEqual(new Set(["ECONNREFUSED"]));
+  expect(endMs).toBeLessThan(requestTimeoutMs + lastWordsMs);
+});
