@@ -8,6 +8,7 @@ import { printError } from "./terminal.ts";
 const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   serve: () => import("./serve.ts"),
   check: () => import("./check.ts"),
+  doctor: () => import("./doctor.ts"),
   sign: () => import("./sign.ts"),
   verify: () => import("./verify.ts"),
   preview: () => import("./preview.ts"),

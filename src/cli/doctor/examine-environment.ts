@@ -1,0 +1,54 @@
+import type { Environment } from "../../environment.ts";
+import type { PostForm } from "../../tokens/endpoint.ts";
+import type { PlacedSet } from "../../wiring/token-owners.ts";
+import { type Check, skip } from "./check.ts";
+import { examineHost } from "./examine-host.ts";
+import { examineToken } from "./examine-token.ts";
+import { hostOf } from "./host.ts";
+import type { Shared, TokenShelf } from "./token-shelf.ts";
+import { timed, type Visit } from "./visit.ts";
+
+/** A set and what was found on the shelf for it. */
+export interface SharedSet extends PlacedSet {
+  readonly shared: Shared;
+}
+
+/** Where tokens are kept, and who issues them. */
+export interface TokenWay {
+  readonly shelf: TokenShelf;
+  readonly post: PostForm;
+}
+
+/** Both hosts at once; then a token for each set, from a login host that can be reached. */
+export async function examineEnvironment(
+  environment: Environment,
+  sets: readonly SharedSet[],
+  way: TokenWay,
+  visit: Visit,
+): Promise<Check[]> {
+  const [service, login] = await Promise.all([
+    examineHost(hostOf(environment, "baseUrl"), visit),
+    sets.length === 0 ? undefined : examineHost(hostOf(environment, "authUrl"), visit),
+  ]);
+  const hostChecks = [...service.checks, ...(login?.checks ?? [])];
+  const of = (topic: Check["topic"]) => hostChecks.filter((check) => check.topic === topic);
+  const tokens =
+    login === undefined
+      ? [needless(environment)]
+      : await Promise.all(sets.map((placed) => examineSet(placed, login.isReachable, way, visit)));
+  return [...of("dns"), ...of("tls"), ...of("clock"), ...tokens];
+}
+
+function needless({ name, authUrl }: Environment): Check {
+  const finding = skip("no site has credentials, so the login host is not asked");
+  return { topic: "token", environment: name, subject: authUrl.host, ...finding, tookMs: 0 };
+}
+
+function examineSet(placed: SharedSet, isReachable: boolean, way: TokenWay, visit: Visit): Promise<Check> {
+  const { environment, set, shared } = placed;
+  const about = { topic: "token" as const, environment: environment.name, subject: set.label };
+  return timed(visit, about, async () => {
+    if (!isReachable && shared.token === undefined) return skip("the login host cannot be reached");
+    return examineToken(placed, { ...way, shared }, visit);
+  });
+}

@@ -1,0 +1,44 @@
+import type { cacheResults, Report } from "../../events.ts";
+import type { SharedPause } from "../../tokens/shared-conduct.ts";
+import type { IssuedToken, StoredToken } from "../../tokens/store.ts";
+import { openCache } from "../../wiring/cache.ts";
+import type { Visit } from "./visit.ts";
+
+/** What replicas share about a set. */
+export interface Shared {
+  /** As in `token_cache_read`; `miss` with the cache in memory, which dies with its process. */
+  readonly result: (typeof cacheResults)[number];
+  readonly token: StoredToken | undefined;
+  /** How long the login host is left alone, as its last answer asks for. */
+  readonly pause: SharedPause | undefined;
+}
+
+/** The cache as `serve` sees it. */
+export interface TokenShelf {
+  /** One at a time. */
+  read(key: string): Promise<Shared>;
+  /** Whether it is there for others from now on. */
+  keep(key: string, token: IssuedToken, ageMs: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export async function openTokenShelf({ config, clock }: Visit): Promise<TokenShelf> {
+  let last: Shared["result"] = "miss";
+  const report: Report = (event) => {
+    if (event.kind === "token_cache_read") last = event.result;
+  };
+  const cache = await openCache(config, report, { clock, random: Math.random, report });
+  const { store } = cache;
+  return {
+    async read(key) {
+      const { token, conduct } = await store.read(key);
+      return { result: last, token, pause: conduct?.login };
+    },
+    async keep(key, token, ageMs) {
+      if (config.tokens.cache === "memory") return false;
+      await store.save(key, token, ageMs);
+      return (await store.read(key)).token !== undefined;
+    },
+    close: () => cache.close(),
+  };
+}
