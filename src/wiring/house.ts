@@ -1,0 +1,107 @@
+import { createAdmin } from "../adapters/node-http/admin.ts";
+import { createStatus } from "../adapters/node-http/status.ts";
+import type { Bind } from "../bind.ts";
+import type { Config } from "../config/config.ts";
+import type { Report } from "../events.ts";
+import { type Doors, openDoors } from "./doors.ts";
+import { type Observers, openObservers } from "./observers.ts";
+import type { Room } from "./room.ts";
+import { type Place, plainPlace, Servers } from "./servers.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { openTokens, type Tokens } from "./tokens.ts";
+import { openUpstreams, type Upstreams } from "./upstreams.ts";
+
+/** Where the servers listen now. */
+export interface Binds {
+  /** In the configuration's order; real ports where 0 was asked for. */
+  readonly listeners: readonly Bind[];
+  readonly admin: Bind;
+  readonly status: Bind;
+}
+
+/** All rooms and servers of the process, under one configuration at a time. */
+export class House {
+  readonly report: Report;
+  readonly doors: Doors;
+  readonly #observers: Observers;
+  readonly #upstreams: Upstreams;
+  readonly #tokens: Tokens;
+  readonly #rooms: readonly Room[];
+  readonly #servers = new Servers();
+  #inForce: Config;
+
+  constructor(first: Config, surroundings: Surroundings) {
+    const { clock } = surroundings;
+    this.#inForce = first;
+    this.#observers = openObservers(() => this.#inForce, surroundings);
+    const { report } = this.#observers;
+    this.#upstreams = openUpstreams(clock);
+    const { send, postFormOf } = this.#upstreams;
+    this.#tokens = openTokens(postFormOf, report, surroundings);
+    const { tokensOf } = this.#tokens;
+    this.doors = openDoors({ clock, report, send, tokensOf });
+    this.#rooms = [this.#observers, this.#upstreams, this.#tokens, this.doors];
+    this.report = report;
+  }
+
+  /** The configuration in force. */
+  get config(): Config {
+    return this.#inForce;
+  }
+
+  get binds(): Binds {
+    const { listeners, admin, status } = this.#placesOf(this.#inForce);
+    const bindOf = (place: Place) => this.#servers.bindOf(place);
+    return { listeners: listeners.map(bindOf), admin: bindOf(admin), status: bindOf(status) };
+  }
+
+  /**
+   * Puts a configuration in force, or leaves everything as it was.
+   * @param isWanted asked when all is prepared: whether it still is
+   * @throws where it cannot listen
+   */
+  async enter(config: Config, isWanted: () => boolean = () => true): Promise<void> {
+    try {
+      for (const room of this.#rooms) await room.prepare(config);
+      await this.#servers.open(this.#allPlacesOf(config));
+    } catch (error) {
+      this.#use(this.#inForce);
+      throw error;
+    }
+    this.#use(isWanted() ? config : this.#inForce);
+  }
+
+  /** Ends every connection and timer. */
+  async close(): Promise<void> {
+    this.#servers.close();
+    await this.#tokens.close();
+    await this.#upstreams.close();
+  }
+
+  #use(config: Config): void {
+    this.#inForce = config;
+    for (const room of this.#rooms) room.use(config);
+    this.#servers.keepOnly(this.#allPlacesOf(config));
+    this.#tokens.warm();
+  }
+
+  #placesOf(config: Config): { listeners: readonly Place[]; admin: Place; status: Place } {
+    const { views } = this.#observers;
+    // Nobody calls a pod that is not ready, so the probe itself is the demand for a first token.
+    const readiness = () => {
+      const view = views.readiness();
+      if (view.awaitsToken) this.#tokens.warm();
+      return view;
+    };
+    return {
+      listeners: this.doors.placesOf(config),
+      admin: plainPlace("admin", config.admin, () => createAdmin({ ...views, readiness })),
+      status: plainPlace("status", config.status, () => createStatus(views)),
+    };
+  }
+
+  #allPlacesOf(config: Config): Place[] {
+    const { listeners, admin, status } = this.#placesOf(config);
+    return [...listeners, admin, status];
+  }
+}
