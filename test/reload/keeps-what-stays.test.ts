@@ -141,7 +141,10 @@ it("ends requests under way as they began, even those of a site that is gone", a
   pod.simulator.revokeAllTokens();
   const last = pod.order();
   await hang.whenPlayed(1);
-  const without = pod.yaml({ oauthKeys: "keys: [ { identifier: K2000000009, secret: { file: DIR/k2 } } ]" });
+  const without = pod.yaml({
+    oauthKeys: "keys: [ { identifier: K2000000009, secret: { file: DIR/k2 } } ]",
+    more: "timeouts: { connect: 3s }",
+  });
   await apply(pod, without, 1);
   hang.release();
   expect((await last).status).toBe(200);
