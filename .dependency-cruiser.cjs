@@ -36,7 +36,10 @@ module.exports = {
     room("signing", "^src/signing/", ["^(node:)?crypto$"]),
     room("tokens", "^src/tokens/", ["^(node:)?crypto$"]),
     room("journey", "^src/journey/", ["^src/signing/", "^src/tokens/(source|token)\\.ts$"]),
-    room("config", "^src/config/", ["^node_modules/(zod|yaml)/", "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$"]),
+    room("config", "^src/config/", [
+      "^node_modules/(zod|yaml)/",
+      "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",
+    ]),
     {
       name: "only-load-reads-files",
       severity: "error",

@@ -5,13 +5,20 @@ const loads = [
   "test/wire/verified-by-another-program.test.ts",
   "test/load/**/*.test.ts",
   "test/bench/**/*.test.ts",
-  "test/demo/**/*.test.ts",
   "test/redis/cures-a-thousand-401s-with-one-token.test.ts",
   "test/redis/is-not-held-up-by-a-hung-redis.test.ts",
-  "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
   "test/redis/keeps-serving-when-redis-dies.test.ts",
   "test/redis/refreshes-once-for-all-replicas.test.ts",
   "test/reload/takes-up-changes-under-load.test.ts",
+];
+/** Long accounts that wait most of the time: two files at once. */
+const accounts = [
+  "test/demo/**/*.test.ts",
+  "test/docs/operations-doc.test.ts",
+  "test/faults/**/*.test.ts",
+  "test/redis/is-back-at-once-after-a-kill.test.ts",
+  "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
+  "test/soak/soak.test.ts",
 ];
 /** Many processes that wait most of the time: three files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
@@ -20,24 +27,34 @@ export default defineConfig({
   test: {
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    globalSetup: ["test/support/build-once.ts", "test/support/redis-once.ts"],
+    globalSetup: ["test/leaks/watch.ts", "test/support/build-once.ts", "test/support/redis-once.ts"],
     projects: [
       {
         extends: true,
         test: {
           name: "quick",
           include: ["test/**/*.test.ts"],
-          exclude: [...fleets, ...loads],
+          exclude: [...fleets, ...loads, ...accounts],
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        test: { name: "fleets", include: fleets, exclude: loads, maxWorkers: 3, sequence: { groupOrder: 1 } },
+        test: {
+          name: "fleets",
+          include: fleets,
+          exclude: [...loads, ...accounts],
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         extends: true,
-        test: { name: "loads", include: loads, fileParallelism: false, sequence: { groupOrder: 2 } },
+        test: { name: "accounts", include: accounts, maxWorkers: 2, sequence: { groupOrder: 2 } },
+      },
+      {
+        extends: true,
+        test: { name: "loads", include: loads, fileParallelism: false, sequence: { groupOrder: 3 } },
       },
     ],
   },

@@ -68,7 +68,9 @@ export const configSchema = z
     admin: z
       .strictObject({ bind: bind(":7412") })
       .describe("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else."),
-    status: z.strictObject({ bind: bind("127.0.0.1:7413") }).describe("The status page on /, and the same as JSON on /status; loopback only."),
+    status: z
+      .strictObject({ bind: bind("127.0.0.1:7413") })
+      .describe("The status page on /, and the same as JSON on /status; loopback only."),
     environments: z
       .record(plainName, environmentSchema)
       .describe("The service's environments, by names of your choice."),

@@ -1,3 +1,4 @@
+/** Row 60, among others: where the ports may and may not be. */
 import { edited, production } from "./config-folder.ts";
 import { after, instead, itRefuses, listener, type Refusal } from "./refusal.ts";
 

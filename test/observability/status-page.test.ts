@@ -1,4 +1,4 @@
-/** The status page in a browser: readable without a script, self-contained, on any screen, and true to /status. */
+/** The status page in a browser: readable without a script, self-contained, on any screen, and true to /status; nothing secret on it (row 56). */
 import { once } from "node:events";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";

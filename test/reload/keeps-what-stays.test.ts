@@ -1,4 +1,4 @@
-/** A reload changes what has changed and nothing else: connections, tokens, pauses and requests under way go on. */
+/** Row 54: a reload changes what has changed and nothing else: connections, tokens, pauses and requests under way go on. */
 import { once } from "node:events";
 import { Agent } from "node:http";
 import { connect, createServer } from "node:net";
