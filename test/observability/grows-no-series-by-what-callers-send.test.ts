@@ -4,10 +4,12 @@ import { expect, it } from "vitest";
 import { call, order } from "../support/call.ts";
 import { scrape } from "../support/exposition.ts";
 import { logOf } from "../support/log-lines.ts";
+import { sendRaw } from "../support/raw.ts";
 import { drawSeed, seededRandom } from "../support/seeded-random.ts";
 import { bothSite, hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
 
 const requests = 10_000;
+const heads = 320;
 const atOnce = 16;
 /** In everything random, so that it would be found wherever it came out. */
 const mark = "zqx";
@@ -55,12 +57,39 @@ function safe(method: string): string {
   return method === "CONNECT" ? "TRACE" : method;
 }
 
+/** A head that no client would write: any bytes in its target and its lines. */
+function makeUpHead(random: () => number): Buffer {
+  const byte = () => 1 + Math.floor(random() * 255);
+  const bytes = (most: number) => String.fromCharCode(...Array.from({ length: random() * most }, byte));
+  const target = random() < 0.5 ? "/create_order" : `/${mark}${bytes(20)}`;
+  const lines = Array.from({ length: random() * 6 }, () => `${mark}${bytes(3)}: ${bytes(40)}${mark}`);
+  const named = [
+    `Countersign-Reference: ${mark}${bytes(9)}`,
+    `traceparent: ${mark}${bytes(60)}`,
+    "Host: localhost",
+    "Connection: close",
+  ];
+  return Buffer.from(`POST ${target} HTTP/1.1\r\n${[...named, ...lines].join("\r\n")}\r\n\r\n`, "latin1");
+}
+
+/** Runs the task so many times, some at a time. */
+async function repeat(times: number, task: () => Promise<void>): Promise<void> {
+  let left = times;
+  const work = async () => {
+    while (left-- > 0) await task();
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+}
+
 it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" list', "any"] as const])(
   "with %s of operations",
   { timeout: 120_000 },
   async (_, operations) => {
     const random = seededRandom(drawSeed("series"));
-    const { url, adminUrl, recorder } = await stageProxy({ withBoth: true, environment: { operations } });
+    const { url, port, adminUrl, statusUrl, recorder } = await stageProxy({
+      withBoth: true,
+      environment: { operations },
+    });
     await recorder.nth("token_adopted", 2);
     // The gauges of tokens in use, and the clock's, come with the first orders.
     for (const site of [oauthSite, bothSite]) await call(url, order, { headers: { "Countersign-Site": site } });
@@ -68,31 +97,37 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
     const before = await scrape(adminUrl);
 
     const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
-    let left = requests / 2;
     const statuses = new Map<number, number>();
-    const work = async () => {
-      while (left-- > 0) {
-        const { body, ...options } = makeUp(random);
-        const { status } = await call(url, body, { ...options, agent });
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await repeat(requests / 2, async () => {
+      const { body, ...options } = makeUp(random);
+      const { status } = await call(url, body, { ...options, agent });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    });
     agent.destroy();
     await recorder.nth("request_finished", requests / 2 + 2);
+    await repeat(heads / 2, async () => expect(await sendRaw(port, makeUpHead(random))).toMatch(/^HTTP\/1\.1 4\d\d /));
+    const served = requests / 2 + 2 + heads / 2;
+    await recorder.nth("request_finished", served);
+    // The ports for people and probes count nothing at all.
+    await repeat(heads / 2, async () => {
+      const { path, method, headers } = makeUp(random);
+      const target = path.startsWith("/") ? path : "/metrics";
+      const { status } = await call(random() < 0.5 ? adminUrl : statusUrl, "", { path: target, method, headers });
+      expect([200, 400, 404, 405]).toContain(status);
+    });
 
     const after = await scrape(adminUrl);
     const isOurs = (series: string) => series.startsWith("countersign_");
     expect([...after.series].filter((series) => isOurs(series) && !before.series.has(series))).toEqual([]);
     expect(after.text).not.toContain(mark);
-    expect(after.sum("countersign_requests_total")).toBe(requests / 2 + 2);
+    expect(after.sum("countersign_requests_total")).toBe(served);
     expect(after.value("countersign_requests_in_flight", { environment: "sandbox" })).toBe(0);
     // The requests were as varied as they were meant to be.
     for (const status of [200, 400, 403, 405, 415, 422])
       expect(statuses.get(status) ?? 0, `${status}`).toBeGreaterThan(30);
 
     const log = logOf(recorder.events, "trace");
-    expect(log.of("request_finished")).toHaveLength(requests / 2 + 2);
+    expect(log.of("request_finished")).toHaveLength(served);
     expect(log.of()).toHaveLength(recorder.events.length);
   },
 );

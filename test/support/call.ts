@@ -1,4 +1,6 @@
 import { type IncomingHttpHeaders, type RequestOptions, request } from "node:http";
+import { canaryAmount } from "../leaks/canaries.ts";
+import { searchOutflow } from "../leaks/outflow.ts";
 
 export interface CallOptions {
   readonly path?: string;
@@ -19,7 +21,12 @@ export interface Called {
   readonly json: any;
 }
 
-export const order = { order_amount: "10.00", order_currency: "EUR", site_customer_identifier: "customer_1" };
+/** Its values must come out nowhere but upstream. */
+export const order = {
+  order_amount: canaryAmount,
+  order_currency: "EUR",
+  site_customer_identifier: "canary-customer",
+};
 
 /** One call on a connection of its own, as an application makes it: plain JSON. */
 export function call(url: string, body: unknown = order, options: CallOptions = {}): Promise<Called> {
@@ -51,6 +58,9 @@ export function call(url: string, body: unknown = order, options: CallOptions = 
         incoming.on("end", () => {
           const text = Buffer.concat(chunks).toString("utf8");
           const { statusCode: status = 0, headers, rawHeaders } = incoming;
+          const head = rawHeaders.join("\n");
+          if (headers["countersign-error"] !== undefined) searchOutflow("failure answer", `${head}\n${text}`);
+          else if (method === "GET") searchOutflow("admin or status page", `${head}\n${text}`);
           resolve({ status, headers, rawHeaders, text, json: parse(text) });
         });
       },

@@ -1,5 +1,7 @@
 import { EventEmitter } from "node:events";
+import { createLogging } from "../../src/adapters/log/logger.ts";
 import type { Event, Report } from "../../src/events.ts";
+import { searchOutflow } from "../leaks/outflow.ts";
 
 type Kind = Event["kind"];
 type Of<K extends Kind> = Extract<Event, { kind: K }>;
@@ -9,8 +11,12 @@ export class EventRecorder {
   readonly events: Event[] = [];
   readonly #emitter = new EventEmitter().setMaxListeners(0);
 
+  readonly #logging = createLogging("trace", { write: (line) => searchOutflow("log line", line) });
+
   readonly report: Report = (event) => {
     this.events.push(event);
+    searchOutflow("event", JSON.stringify(event));
+    this.#logging.report(event);
     this.#emitter.emit("event");
   };
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { searchAnswers } from "../leaks/outflow.ts";
 import { order } from "./call.ts";
 
 /** What a raw POST differs in from a plain, correct one. Header lines are given whole, without their line ends. */
@@ -76,14 +77,20 @@ export class RawConnection {
   #text = "";
 
   private constructor(socket: Socket) {
-    this.socket = socket;
+    this.socket = socket.setMaxListeners(0);
     socket.setEncoding("latin1");
     socket.on("data", (text: string) => {
       this.#text += text;
       socket.emit("text");
     });
     socket.on("error", () => {});
-    this.closed = new Promise((resolve) => socket.once("close", () => resolve(this.#text)));
+    socket.once("end", () => searchAnswers(this.#text));
+    this.closed = new Promise((resolve) => {
+      socket.once("close", () => {
+        if (!socket.readableEnded) searchAnswers(this.#text);
+        resolve(this.#text);
+      });
+    });
   }
 
   static async open(port: number): Promise<RawConnection> {

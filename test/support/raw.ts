@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { searchAnswers } from "../leaks/outflow.ts";
 
 /** Sends these bytes on a connection of their own and returns everything that came back until it closed. */
 export async function sendRaw(
@@ -14,7 +15,9 @@ export async function sendRaw(
   socket.write(bytes);
   if (then.endAfter === true) socket.end();
   await once(socket, "close");
-  return Buffer.concat(chunks).toString("latin1");
+  const text = Buffer.concat(chunks).toString("latin1");
+  searchAnswers(text);
+  return text;
 }
 
 /** Status, headers in lower case and body of one raw HTTP/1.1 answer. */

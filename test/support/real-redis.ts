@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
+import { searchRedis } from "../leaks/search-redis.ts";
 import { aclLine } from "./acl.ts";
 import { freePort } from "./free-port.ts";
 
@@ -81,6 +82,7 @@ export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Pro
       server = await start();
     },
     async end() {
+      if (server.exitCode === null && server.signalCode === null) await searchRedis(admin);
       admin.disconnect();
       await kill();
       rmSync(folder, { recursive: true, force: true });

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
+import { searchStream } from "../leaks/outflow.ts";
 
 /** A program that was started, and what it has written so far. */
 export interface Program {
@@ -27,14 +28,21 @@ export function startProgram(command: string, args: readonly string[], env = pla
   const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";
+  const searched = { stdout: searchStream("stdout"), stderr: searchStream("stderr") };
   child.stdout.setEncoding("utf8").on("data", (text) => {
     stdout += text;
+    searched.stdout.take(text);
   });
   child.stderr.setEncoding("utf8").on("data", (text) => {
     stderr += text;
+    searched.stderr.take(text);
   });
   const lines = createInterface({ input: child.stdout });
-  const ended = once(child, "close").then(([code, signal]) => code ?? signal);
+  const ended = once(child, "close").then(([code, signal]) => {
+    searched.stdout.end();
+    searched.stderr.end();
+    return code ?? signal;
+  });
   onTestFinished(async () => {
     child.kill("SIGKILL");
     await ended;

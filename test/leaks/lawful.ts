@@ -1,0 +1,36 @@
+import type { Sighting } from "./outflow.ts";
+
+/** Where a canary may sing, and why. */
+export interface Lawful extends Partial<Sighting> {
+  readonly why: string;
+}
+
+/** Each names as much of the sighting as it takes to excuse nothing else. */
+export const lawful: readonly Lawful[] = [
+  {
+    outlet: "stdout",
+    canary: "a signature or a key",
+    file: "test/cli/keygen.test.ts",
+    why: "keygen prints a new key: that is what it is for",
+  },
+  {
+    outlet: "stdout",
+    canary: "a signature or a key",
+    file: "test/cli/demo.test.ts",
+    why: "the demo shows what left Countersign, the signature of its made-up key included",
+  },
+];
+
+/** What no exception covers. */
+export function unlawful(sightings: readonly Sighting[], exceptions: readonly Lawful[] = lawful): Sighting[] {
+  return sightings.filter((sighting) => !exceptions.some((exception) => covers(exception, sighting)));
+}
+
+function covers({ outlet, canary, file, test }: Lawful, sighting: Sighting): boolean {
+  return (
+    (outlet === undefined || outlet === sighting.outlet) &&
+    (canary === undefined || canary === sighting.canary) &&
+    (file === undefined || sighting.file.endsWith(file)) &&
+    (test === undefined || sighting.test.includes(test))
+  );
+}

@@ -1,0 +1,29 @@
+import type { Redis } from "ioredis";
+import { searchOutflow } from "./outflow.ts";
+
+/** Servers of the tests answer at once, or have been stopped on purpose. */
+const patienceMs = 500;
+
+/** Searches all that a Redis holds before it ends, names and values. */
+export async function searchRedis(client: Redis): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, patienceMs);
+  });
+  await Promise.race([searchAll(client).catch(() => {}), patience]);
+  clearTimeout(timer);
+}
+
+async function searchAll(client: Redis): Promise<void> {
+  const names = await client.keysBuffer("*");
+  for (const name of names) {
+    const isText = (await client.type(name)) === "string";
+    const value = isText ? await client.getBuffer(name) : await client.dumpBuffer(name);
+    searchOutflow("Redis", `${readableName(name)} ${value?.toString("latin1") ?? ""}`);
+  }
+}
+
+/** The name of a set's keys is a hash, which looks like a signature. */
+function readableName(name: Buffer): string {
+  return name.toString("latin1").replace(/^countersign:\{[0-9a-f]{64}\}/, "countersign:{set}");
+}
