@@ -1,0 +1,60 @@
+/** What is waited for, and why no foreseen failure ever comes from there. */
+interface Contained {
+  readonly file: string;
+  readonly awaited: RegExp;
+  readonly why: string;
+}
+
+/**
+ * Our own functions that deal with every foreseen failure themselves, where it arises; that is a point of its own. Only a
+ * defect can make them fail.
+ */
+const contained: readonly Contained[] = [
+  { file: "adapters/node-http/listener.js", awaited: /journey\.handle/, why: "answers whatever happens" },
+  { file: "adapters/node-http/write-own-reply.js", awaited: /^linger/, why: "has no way to fail" },
+  { file: "adapters/node-http/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
+  {
+    file: "adapters/node-http/drain.js",
+    awaited: /^(acceptPending|wholeTurn|nextTurn|waitUntil|Promise\.)/,
+    why: "turns of the loop, and closings that nobody can refuse",
+  },
+  { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
+  { file: "cli/load.js", awaited: /^loadConfig/, why: "says what cannot be read" },
+  { file: "cli/serve.js", awaited: /^untilStopped/, why: "no signal is no failure" },
+  {
+    file: "cli/serve.js",
+    awaited: /^(loadOrRefuse|start)\(/,
+    why: "says what cannot be read, or where it cannot listen",
+  },
+  {
+    file: "config/load.js",
+    awaited: /^(systemSurroundings|judge|readText|readMountPoints|\(?raw|buildConfig)/,
+    why: "as above",
+  },
+  {
+    file: "config/watch-files.js",
+    awaited: /^(readPrints|Promise\.all)/,
+    why: "a file that cannot be read has a print too",
+  },
+  {
+    file: "journey/handle.js",
+    awaited: /^caller\.reply\(failureReply/,
+    why: "an answer of ours is handed over, or nobody is there",
+  },
+  { file: "tokens/cached-source.js", awaited: /^this\.#refresh/, why: "a failed flight is a pause" },
+  { file: "tokens/cached-source.js", awaited: /^store\./, why: "a failing Redis reads as an empty one" },
+  { file: "wiring/cache.js", awaited: /^import\(/, why: "a file of the package" },
+  { file: "wiring/doors.js", awaited: /^drain\(/, why: "as in drain.js" },
+  {
+    file: "wiring/house.js",
+    awaited: /^room\.prepare/,
+    why: "what cannot be reached is tried again later",
+  },
+  { file: "wiring/set-sources.js", awaited: /^openCache/, why: "as above" },
+  { file: "wiring/tokens.js", awaited: /^setSources\.prepareCache/, why: "as above" },
+  { file: "wiring/reloader.js", awaited: /^(load\(|this\.#readAgain)/, why: "says what cannot be read" },
+];
+
+export function isContained(file: string, awaited: string): boolean {
+  return contained.some((each) => each.file === file && each.awaited.test(awaited));
+}

@@ -1,0 +1,46 @@
+/**
+ * Row 52: a failure at every await, at every emitter and in every function that others call, of all that serves.
+ *
+ * The built files are copied, and each such point of the copy is made to ask whether it is to fail (instrument.ts,
+ * runtime.mjs). First all scenes are played without a failure, to see which of them reach a point; then each point fails
+ * once in each way: with a connection that breaks, as anything that is waited for or listened to may (foreseen), and with a
+ * TypeError (a defect). A foreseen failure must not end the process, but for one that keeps it from starting. A defect may,
+ * with one line that does not quote it and exit 70. While the process lives, every caller gets a status, the next order is
+ * served, no request is in flight and no lock is held for ever.
+ */
+import { expect, it } from "vitest";
+import { buildFaulty } from "./faulty.ts";
+import { Lane } from "./lane.ts";
+import { play } from "./play.ts";
+import { scout } from "./scout.ts";
+
+/** As many processes wait at the same time. */
+const lanes = 5;
+/** Of all points; those that are not reached are printed. */
+const leastReached = 0.85;
+
+it("lives on, or ends with one redacted line and exit 70", { timeout: 600_000 }, async () => {
+  const faulty = buildFaulty();
+  const [first, ...others] = await Promise.all(Array.from({ length: lanes }, () => Lane.open(faulty)));
+  if (first === undefined) throw new Error("no lane");
+  const { tasks, unreached } = await scout(first, faulty);
+
+  const counts = { lived: 0, ended: 0, "not met": 0 };
+  const wrong: string[] = [];
+  const queue = [...tasks];
+  const work = async (lane: Lane) => {
+    for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
+      const { became, wrong: found } = await play(lane, task);
+      counts[became] += 1;
+      const { point, how, occasion } = task;
+      const where = typeof occasion === "string" ? occasion : occasion.name;
+      wrong.push(...found.map((what) => `${what}: ${how} at ${point.kind} ${point.place} (${where})`));
+    }
+  };
+  await Promise.all([first, ...others].map(work));
+  const list = unreached.map(({ kind, place }) => `  not reached: ${kind} ${place}\n`).join("");
+  const sum = `${faulty.points.length} points, ${unreached.length} not reached; ${tasks.length} failures`;
+  process.stdout.write(`${sum}: ${JSON.stringify(counts)}\n${list}`);
+  expect(wrong.sort()).toEqual([]);
+  expect(unreached.length).toBeLessThan(faulty.points.length * (1 - leastReached));
+});

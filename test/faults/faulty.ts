@@ -1,0 +1,42 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { instrument, type Point } from "./instrument.ts";
+
+/** Where failures are put: whatever serves. The rest is commands for people, `doctor`'s adapters, and the simulator. */
+const instrumented = [
+  /^(adapters|journey|tokens|wiring)\//,
+  /^cli\/(serve|until-stopped|load)\.js$/,
+  /^config\/(load|watch-files|file-prints)\.js$/,
+];
+const forPeople = /^adapters\/redis\/(probe|server-facts|try-commands)\.js$/;
+
+/** The built command with a question at every point. */
+export interface Faulty {
+  readonly main: string;
+  readonly runtime: string;
+  readonly points: readonly Point[];
+}
+
+/** Copies the build and instruments the copy, which goes away with the test. */
+export function buildFaulty(): Faulty {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-faults-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const points: Point[] = [];
+  const take = (point: Omit<Point, "id">) => points.push({ id: points.length, ...point }) - 1;
+  cpSync("dist", join(folder, "dist"), { recursive: true });
+  cpSync("package.json", join(folder, "package.json"));
+  cpSync(join(import.meta.dirname, "runtime.mjs"), join(folder, "runtime.mjs"));
+  symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
+  const names = readdirSync(join(folder, "dist"), { recursive: true, encoding: "utf8" }).sort();
+  for (const name of names.filter(isInstrumented)) {
+    const file = join(folder, "dist", name);
+    writeFileSync(file, instrument(readFileSync(file, "utf8"), name, take));
+  }
+  return { main: join(folder, "dist/main.js"), runtime: join(folder, "runtime.mjs"), points };
+}
+
+function isInstrumented(name: string): boolean {
+  return name.endsWith(".js") && instrumented.some((part) => part.test(name)) && !forPeople.test(name);
+}

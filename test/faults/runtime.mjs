@@ -1,0 +1,145 @@
+// Loaded before the instrumented proxy (node --import): answers its questions, and takes orders on a Unix socket, a line of
+// JSON each. An order from the environment counts from the very start.
+import { EventEmitter } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, Socket } from "node:net";
+import { Stream } from "node:stream";
+
+const { COUNTERSIGN_FAULTS_SOCKET: path, COUNTERSIGN_FAULTS_ARMED: atStart } = process.env;
+const { exit } = process;
+
+const reached = new Set();
+const objects = new Map();
+let armed;
+let hasFired = false;
+/** With which code it would have ended; a new process for each would take most of the time. */
+let held = [];
+let isHolding = false;
+
+/** What a connection can come to, and a file or a port. */
+function foreseen(isPlace = false) {
+  return isPlace
+    ? Object.assign(new Error("listen EACCES: permission denied"), { code: "EACCES", errno: -13, syscall: "listen" })
+    : Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET", errno: -104, syscall: "read" });
+}
+
+/** What nobody foresaw. Its message quotes what must not be seen. */
+function defect() {
+  return new TypeError("canary: cannot read what somebody sent");
+}
+
+function fire() {
+  const { how, isPlace } = armed;
+  armed = undefined;
+  hasFired = true;
+  return how === "foreseen" ? foreseen(isPlace) : defect();
+}
+
+function isArmed(id) {
+  reached.add(id);
+  return armed?.id === id;
+}
+
+/** The process itself breaks down in no other way than by a defect, and a server only while it listens. */
+function isThere(object) {
+  return object instanceof EventEmitter && object !== process && object.listening !== false;
+}
+
+function breakDown(object) {
+  const error = foreseen();
+  if (object instanceof Stream && typeof object.destroy === "function") object.destroy(error);
+  else object.emit("error", error);
+}
+
+globalThis.__faults = {
+  at: isArmed,
+  /** A turn later, as everything that comes from outside. */
+  refused() {
+    const error = fire();
+    return new Promise((_, reject) => setImmediate(() => reject(error)));
+  },
+  enter(id) {
+    if (isArmed(id)) throw fire();
+  },
+  each(id, iterable) {
+    if (!isArmed(id)) return iterable;
+    const error = fire();
+    return (async function* () {
+      for await (const piece of iterable) {
+        yield piece;
+        throw error;
+      }
+    })();
+  },
+  emitter(id, object) {
+    objects.set(id, [...(objects.get(id) ?? []).slice(-20), new WeakRef(object)]);
+    if (isArmed(id)) {
+      fire();
+      setImmediate(() => isThere(object) && breakDown(object));
+    }
+    return object;
+  },
+};
+
+const orders = {
+  arm({ id, how, isPlace, holds }) {
+    armed = { id, how, isPlace };
+    hasFired = false;
+    held = [];
+    isHolding = holds;
+  },
+  /** Ends the trial. */
+  outcome() {
+    armed = undefined;
+    return { hasFired, exits: held };
+  },
+  reached() {
+    const all = [...reached];
+    reached.clear();
+    return all;
+  },
+  /** What is there since the start fails now. */
+  fail({ id }) {
+    held = [];
+    isHolding = true;
+    const object = (objects.get(id) ?? []).map((each) => each.deref()).findLast(isThere);
+    setImmediate(() => object !== undefined && breakDown(object));
+    return object !== undefined;
+  },
+  /** All clocks are ahead by so much; timers are not. */
+  skip({ ms }) {
+    skippedMs += ms;
+  },
+};
+
+let skippedMs = 0;
+const now = performance.now.bind(performance);
+performance.now = () => now() + skippedMs;
+
+process.exit = (...code) => {
+  if (!isHolding) return exit(...code);
+  held.push(code[0] ?? process.exitCode);
+  // Whoever is connected would see the end.
+  for (const handle of process._getActiveHandles()) {
+    if (handle instanceof Socket && handle.server && handle.server !== control) handle.destroy();
+  }
+};
+
+// The last word, for whoever cannot ask any more.
+process.on("exit", () => writeFileSync(`${path}.end`, JSON.stringify({ hasFired, reached: [...reached] })));
+if (atStart) armed = JSON.parse(atStart);
+const control = createServer((socket) => {
+  socket.unref();
+  socket.on("error", () => {});
+  let rest = "";
+  socket.setEncoding("utf8").on("data", (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      const order = JSON.parse(line);
+      socket.write(`${JSON.stringify({ answer: orders[order.order](order) ?? null })}\n`);
+    }
+  });
+})
+  .listen(path)
+  .unref();

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { authorised } from "./ask.ts";
+import type { Lane } from "./lane.ts";
+import type { Scene } from "./scene.ts";
+import { scenesOfOrders } from "./scenes-of-orders.ts";
+import { scenesOfTokens } from "./scenes-of-tokens.ts";
+
+/** Has the configuration read again, and waits for what comes of it. */
+async function reload(lane: Lane, isOther: boolean): Promise<void> {
+  const before = lane.written().stdout.length;
+  lane.configure({ isOther });
+  lane.program.child.kill("SIGHUP");
+  const isDone = () => /"event":"(config_|defect)/.test(lane.written().stdout.slice(before));
+  for (let tries = 0; tries < 100 && !isDone() && !lane.hasEnded; tries++) await delay(20);
+}
+
+const reloading: Scene = {
+  name: "another configuration, and back",
+  async play(lane) {
+    await reload(lane, true);
+    const reply = await authorised(lane);
+    await reload(lane, false);
+    return [reply, await authorised(lane)];
+  },
+};
+
+/** In the order in which points are looked for; each is tried in the first scene that reaches it. */
+export const scenes: readonly Scene[] = [...scenesOfOrders, ...scenesOfTokens, reloading];

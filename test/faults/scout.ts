@@ -1,0 +1,93 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { authorised } from "./ask.ts";
+import type { Armed } from "./control.ts";
+import type { Faulty } from "./faulty.ts";
+import type { Point } from "./instrument.ts";
+import type { Lane } from "./lane.ts";
+import type { Scene } from "./scene.ts";
+import { scenes } from "./scenes.ts";
+
+/**
+ * Where a point is tried: in a scene; at the start of a process or at its end; or, with what has been there since the start,
+ * at any time.
+ */
+export type Occasion = Scene | "start" | "stop" | "standing";
+
+/** One failure to bring about. */
+export interface Task {
+  readonly point: Point;
+  readonly how: Armed["how"];
+  readonly occasion: Occasion;
+}
+
+/** Plays everything without a failure, to see what is reached when. */
+export async function scout(lane: Lane, { points }: Faulty): Promise<{ tasks: Task[]; unreached: Point[] }> {
+  const found = new Map<number, Occasion>();
+  const note = (ids: readonly number[], occasion: Occasion) => {
+    for (const id of ids) if (!found.has(id)) found.set(id, occasion);
+  };
+  // The second time it finds the socket that the first one left behind.
+  await lane.start();
+  await lane.kill();
+  await lane.start();
+  await isWell(lane);
+  const atStart = await reached(lane);
+  for (const scene of scenes) {
+    await revive(lane);
+    await lane.control.order("reached");
+    await scene.play(lane);
+    note(await reached(lane), scene);
+  }
+  note(atStart, "start");
+  lane.program.child.kill("SIGTERM");
+  await lane.program.ended;
+  note(lane.control.lastWord()?.reached ?? [], "stop");
+  const standing = new Set(atStart);
+  const tasks = points.flatMap((point): Task[] => {
+    const occasion = found.get(point.id);
+    if (occasion === undefined) return [];
+    if (point.kind === "emitter") {
+      return [{ point, how: "foreseen", occasion: standing.has(point.id) ? "standing" : occasion }];
+    }
+    const defect: Task = { point, how: "defect", occasion };
+    if (point.kind === "callback" || point.isGuarded) return [defect];
+    const foreseen: Task = { point, how: "foreseen", occasion };
+    // A process for each, and both come to the same: it does not start, or it ends.
+    return occasion === "start" || occasion === "stop" ? [foreseen] : [foreseen, defect];
+  });
+  return { tasks, unreached: points.filter(({ id }) => !found.has(id)) };
+}
+
+/** Ends all that a failure may have left for a while: pauses, a breaker, refused tokens. A new process where that fails. */
+export async function revive(lane: Lane): Promise<void> {
+  lane.simulator.faults.clear();
+  lane.configure({ isOther: false });
+  lane.server.cont();
+  if (!lane.hasEnded && lane.adminUrl !== "") {
+    await lane.redis.flushdb();
+    await lane.control.order("skip", { ms: 600_000 });
+    if (await isWell(lane)) return await lane.mark();
+  }
+  if (!lane.hasEnded) await lane.kill();
+  await lane.start();
+  await isWell(lane);
+  await lane.mark();
+}
+
+async function isWell(lane: Lane): Promise<boolean> {
+  for (let tries = 0; tries < 40 && !lane.hasEnded; tries++) {
+    const isUp = await lane.metric("countersign_redis_up").catch(() => 0);
+    if (isUp === 1 && (await authorised(lane)) === 200) {
+      const [name] = await lane.redis.keys("countersign:*:token");
+      lane.tokenName = name ?? lane.tokenName;
+      return true;
+    }
+    await delay(100);
+  }
+  return false;
+}
+
+async function reached(lane: Lane): Promise<number[]> {
+  const ids = await lane.control.order("reached");
+  return Array.isArray(ids) ? ids : [];
+}
