@@ -1,0 +1,102 @@
+/** Row 62: few dependencies, pinned to version and bytes, no install scripts, a bill of materials; docs/dependencies.md says so. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+interface Locked {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+  readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
+}
+
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const lockfile: { readonly packages: Readonly<Record<string, Locked>> } = JSON.parse(
+  readFileSync("package-lock.json", "utf8"),
+);
+const document = readFileSync("docs/dependencies.md", "utf8");
+const direct: Readonly<Record<string, string>> = manifest.dependencies;
+const everything = Object.entries(lockfile.packages).filter(([path]) => path !== "");
+const production = everything.filter(([, { dev }]) => dev !== true);
+const nameOf = (path: string) => path.split("node_modules/").at(-1) ?? path;
+
+describe("docs/dependencies.md", () => {
+  const rows = document
+    .split("\n")
+    .filter((line) => /^\| [a-z]/.test(line) && !line.startsWith("| package"))
+    .map((line) => line.split("|").map((cell) => cell.trim()));
+
+  it("lists what package.json does, with version and licence, and gives reasons", () => {
+    const listed = rows.map(([, name = "", version, licence]) => ({ name, version, licence }));
+    const wanted = Object.entries(direct).map(([name, version]) => {
+      return { name, version, licence: lockfile.packages[`node_modules/${name}`]?.license };
+    });
+    expect(listed).toEqual(wanted);
+    for (const [, , , , what = "", kept = "", instead = ""] of rows) {
+      for (const reason of [what, kept, instead]) expect(reason.length).toBeGreaterThan(10);
+    }
+  });
+
+  it("counts right", () => {
+    const [, own, all] = /(\d+) packages that Countersign imports, (\d+) with all that those need/.exec(document) ?? [];
+    expect([Number(own), Number(all)]).toEqual([rows.length, production.length]);
+  });
+
+  it("takes the licences that it says it takes", () => {
+    const [, list = ""] = /^Licences that are taken: (.*)\.$/m.exec(document) ?? [];
+    const taken = list.split(/, | and /);
+    expect(production.filter(([, { license = "none" }]) => !taken.includes(license))).toEqual([]);
+  });
+});
+
+it("every dependency, of development too, is pinned to one version", () => {
+  const versions = { ...direct, ...manifest.devDependencies };
+  expect(Object.values<string>(versions).filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
+  expect(manifest).not.toHaveProperty("optionalDependencies");
+  expect(manifest).not.toHaveProperty("overrides");
+  for (const [name, version] of Object.entries(versions)) {
+    expect(lockfile.packages[`node_modules/${name}`]?.version).toBe(version);
+  }
+});
+
+it("the lockfile pins the bytes of every package, all from the registry in use", () => {
+  const loose = everything.filter(([, { version, integrity = "", resolved, link }]) => {
+    // The registry's own address is left out (.npmrc); a git or a tarball address would be there.
+    return version === undefined || !/^sha512-/.test(integrity) || resolved !== undefined || link === true;
+  });
+  expect(loose).toEqual([]);
+  expect(readFileSync(".npmrc", "utf8")).toContain("omit-lockfile-registry-resolved=true");
+});
+
+it("nothing in production needs an install script", () => {
+  expect(production.filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([]);
+  expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?install$|^prepare$/.test(name))).toEqual([]);
+});
+
+it("the bill of materials is CycloneDX and lists what runs in production, no more and no less", () => {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-sbom-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "sbom.cdx.json");
+  execFileSync(process.execPath, ["scripts/sbom.mjs", file], { stdio: ["ignore", "ignore", "inherit"] });
+  const bill = JSON.parse(readFileSync(file, "utf8"));
+  expect(bill).toMatchObject({ bomFormat: "CycloneDX", specVersion: expect.stringMatching(/^1\.\d$/), version: 1 });
+  expect(bill.serialNumber).toMatch(/^urn:uuid:[0-9a-f-]{36}$/);
+  expect(bill.metadata.component).toMatchObject({
+    type: "application",
+    name: manifest.name,
+    version: manifest.version,
+  });
+  const listed = bill.components.map(
+    ({ name, version, purl, hashes }: { name: string; version: string; purl: string; hashes: unknown[] }) => {
+      expect(purl).toBe(`pkg:npm/${name.replace("@", "%40")}@${version}`);
+      expect(hashes).toHaveLength(1);
+      return `${name}@${version}`;
+    },
+  );
+  expect(listed.sort()).toEqual(production.map(([path, { version }]) => `${nameOf(path)}@${version}`).sort());
+});
