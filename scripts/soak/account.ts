@@ -1,0 +1,87 @@
+import { type Episode, explain, type Failure, replicaAndSite } from "./explain.ts";
+import type { Fault } from "./fault.ts";
+
+/** One fault and the calm after it. */
+export interface Round extends Episode {
+  /** 1 for the first. */
+  readonly number: number;
+  readonly fault: Fault;
+  /** That it explains, or that nothing explains while it is the latest. */
+  readonly failures: ReadonlyMap<string, number>;
+  readonly unexplained: number;
+  /** Infinite while the fault lasts. */
+  readonly endedMs: number;
+}
+
+export interface Unexplained extends Failure {
+  /** What was going on. */
+  readonly during: string;
+}
+
+interface OpenRound extends Round {
+  readonly failures: Map<string, number>;
+  readonly recoveredMs: Map<string, number>;
+  unexplained: number;
+  endedMs: number;
+}
+
+/** More are counted, but not kept. */
+const mostKept = 20;
+/** A fault further back explains nothing any more: each is recovered from before the next begins. */
+const mostOpen = 3;
+
+/** The account of failures, and of the faults that explain them. */
+export class Account {
+  readonly #rounds: OpenRound[] = [];
+  readonly failures = new Map<string, number>();
+  readonly kept: Unexplained[] = [];
+  #unexplained = 0;
+
+  get rounds(): readonly Round[] {
+    return this.#rounds;
+  }
+
+  get unexplained(): number {
+    return this.#unexplained;
+  }
+
+  begin(fault: Fault): Round {
+    const round: OpenRound = {
+      number: this.#rounds.length + 1,
+      fault,
+      allows: fault.allows,
+      startedMs: performance.now(),
+      endedMs: Number.POSITIVE_INFINITY,
+      recoveredMs: new Map(),
+      failures: new Map(),
+      unexplained: 0,
+    };
+    this.#rounds.push(round);
+    return round;
+  }
+
+  /** The fault is over; what it has left behind may not be. */
+  end(): void {
+    const round = this.#rounds.at(-1);
+    if (round !== undefined) round.endedMs = performance.now();
+  }
+
+  succeeded(order: Pick<Failure, "replica" | "site" | "sentMs">): void {
+    const round = this.#rounds.at(-1);
+    const key = replicaAndSite(order);
+    if (round === undefined || order.sentMs < round.endedMs || round.recoveredMs.has(key)) return;
+    round.recoveredMs.set(key, performance.now());
+  }
+
+  failed(failure: Failure): void {
+    const cause = explain(failure, this.#rounds.slice(-mostOpen));
+    const round = cause ?? this.#rounds.at(-1);
+    for (const counts of [this.failures, round?.failures]) {
+      counts?.set(failure.label, (counts.get(failure.label) ?? 0) + 1);
+    }
+    if (cause !== undefined) return;
+    this.#unexplained += 1;
+    if (round !== undefined) round.unexplained += 1;
+    if (this.kept.length < mostKept) this.kept.push({ ...failure, during: round?.fault.name ?? "warming up" });
+  }
+}

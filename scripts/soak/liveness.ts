@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { call } from "../../test/support/call.ts";
+
+/** What came of asking for /livez again and again. */
+export interface Liveness {
+  readonly asked: number;
+  readonly failed: number;
+  readonly slowestMs: number;
+}
+
+const askEveryMs = 250;
+
+/** Asks each replica, whatever goes on around it. One that is about to end is left alone first. */
+export class LivenessWatch {
+  readonly #watched = new Set<string>();
+  #asked = 0;
+  #failed = 0;
+  #slowestMs = 0;
+
+  get liveness(): Liveness {
+    return { asked: this.#asked, failed: this.#failed, slowestMs: this.#slowestMs };
+  }
+
+  watch(adminUrl: string): void {
+    this.#watched.add(adminUrl);
+    void this.#askOn(adminUrl);
+  }
+
+  leave(adminUrl: string): void {
+    this.#watched.delete(adminUrl);
+  }
+
+  close(): void {
+    this.#watched.clear();
+  }
+
+  async #askOn(adminUrl: string): Promise<void> {
+    while (this.#watched.has(adminUrl)) {
+      const sinceMs = performance.now();
+      const isLive = await call(adminUrl, "", { method: "GET", path: "/livez" }).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+      // It may have been told to end meanwhile.
+      if (!this.#watched.has(adminUrl)) return;
+      this.#asked += 1;
+      if (!isLive) this.#failed += 1;
+      this.#slowestMs = Math.max(this.#slowestMs, performance.now() - sinceMs);
+      await sleep(askEveryMs);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import { expect, it } from "vitest";
+import { explain, type Failure, replicaAndSite } from "../../scripts/soak/explain.ts";
+import { measureGrowth, type Snapshot, slope } from "../../scripts/soak/growth.ts";
+import { judgeOrder } from "../../scripts/soak/judge-order.ts";
+import { Ledger } from "../../scripts/soak/ledger.ts";
+import type { Logged, Order, Sighting, Told } from "../../scripts/soak/order.ts";
+
+// The soak's judges: what they take for a broken promise, and what not.
+
+const created: Told = { kind: "answered", status: 200, attempts: 1 };
+const retried: Told = { kind: "answered", status: 200, attempts: 2 };
+const passedOn: Told = { kind: "answered", status: 401, attempts: 1 };
+const failed = (outcome: string, attempts = 1): Told => {
+  return { kind: "failed", status: 502, code: "upstream_reset", outcome, attempts };
+};
+const ok: Logged = { status: 200, outcome: "answered" };
+const lost: Logged = { status: 502, outcome: "unknown" };
+const unsent: Logged = { status: 502, outcome: "not_sent" };
+
+type Row = [what: string, told: Told, seen: Sighting[], logged: Logged[], fault: string | undefined];
+
+it.each<Row>([
+  ["created", created, ["accepted"], [ok], undefined],
+  ["answered, but never seen", created, [], [ok], "it was answered, but the service never saw it"],
+  ["created twice", created, ["accepted", "accepted"], [ok], "it was sent again, though the service had accepted it"],
+  ["200 for a refusal", created, ["replaced"], [ok], "it was answered 200, but the service has replaced it"],
+  ["cured by a retry", retried, ["unauthorized", "accepted"], [ok], undefined],
+  ["said to be retried", retried, ["accepted"], [ok], "it was answered after 2 attempts, but seen 1 times"],
+  ["retried in silence", created, ["unauthorized", "accepted"], [ok], "it was sent 2 times, and its caller was told 1"],
+  ["sent three times", retried, ["unauthorized", "unauthorized", "accepted"], [ok], "it was sent 3 times"],
+  ["a 401 passed on", passedOn, ["unauthorized"], [{ ...ok, status: 401 }], undefined],
+  [
+    "a 401 from nowhere",
+    passedOn,
+    ["accepted"],
+    [{ ...ok, status: 401 }],
+    "it was answered 401, but the service has accepted it",
+  ],
+  ["unknown, arrived", failed("unknown"), ["accepted"], [lost], undefined],
+  ["unknown, not arrived", failed("unknown"), [], [lost], undefined],
+  ["unknown after a 401", failed("unknown", 2), ["unauthorized", "accepted"], [lost], undefined],
+  ["not sent", failed("not_sent"), [], [unsent], undefined],
+  [
+    "not sent, yet there",
+    failed("not_sent"),
+    ["accepted"],
+    [unsent],
+    "it was not_sent, but the service has accepted it",
+  ],
+  ["cut", { kind: "cut" }, ["accepted"], [{ status: 200, outcome: "unknown" }], undefined],
+  ["cut, logged as whole", { kind: "cut" }, ["accepted"], [ok], "its caller was told unknown, the log says answered"],
+  ["left before anything came", { kind: "left" }, [], [], undefined],
+  ["left, and the order exists", { kind: "left" }, ["accepted"], [{ status: 499, outcome: "answered" }], undefined],
+  [
+    "left, sent all the same",
+    { kind: "left" },
+    ["accepted"],
+    [{ ...unsent, status: 499 }],
+    "it was not_sent, but the service has accepted it",
+  ],
+  ["not logged", created, ["accepted"], [], "it was not logged"],
+  ["logged twice", created, ["accepted"], [ok, ok], "it was logged 2 times"],
+  ["logged otherwise", created, ["accepted"], [{ ...ok, status: 502 }], "its caller got status 200, the log says 502"],
+  ["no answer, never arrived", { kind: "broken", why: "ECONNREFUSED" }, [], [], undefined],
+  ["no answer, yet there", { kind: "broken", why: "ECONNRESET" }, ["accepted"], [], "it was not logged"],
+  ["left, yet there, not logged", { kind: "left" }, ["accepted"], [], "it was not logged"],
+])("an order: %s", (_, told, seen, logged, fault) => {
+  expect(judgeOrder({ told, seen, logged, isOrphan: false })).toBe(fault);
+});
+
+it("forgives a killed replica what it took with it, but not an order created twice", () => {
+  const orphan: Order = { told: { kind: "broken", why: "ECONNRESET" }, seen: ["accepted"], logged: [], isOrphan: true };
+  expect(judgeOrder(orphan)).toBeUndefined();
+  expect(judgeOrder({ ...orphan, seen: ["accepted", "accepted"] })).toMatch(/^it was sent again/);
+});
+
+it("keeps the book: columns of what was settled, and what comes after the end is told", () => {
+  const ledger = new Ledger();
+  const [one, other, third] = [ledger.open(), ledger.open(), ledger.open()];
+  for (const number of [one, other]) ledger.see(number, "accepted");
+  ledger.tell(one, created, "a", 10);
+  ledger.log(one, ok);
+  ledger.tell(other, failed("unknown"), "a", 20);
+  ledger.log(other, lost);
+  ledger.settle(10);
+  expect(ledger.columns.answered).toEqual({ orders: 1, arrived: 1 });
+  expect(ledger.columns.unknown).toEqual({ orders: 0, arrived: 0 });
+  ledger.settle(20);
+  expect(ledger.columns.unknown).toEqual({ orders: 1, arrived: 1 });
+  ledger.see(one, "accepted");
+  ledger.tell(third, created, "a", 30);
+  ledger.settle(30);
+  expect(ledger.disagreements).toEqual([
+    { number: 1, what: "the service saw it after its end" },
+    { number: 3, what: "it was not logged" },
+  ]);
+});
+
+const reset: Failure = {
+  label: "upstream_reset unknown",
+  replica: "a",
+  site: "S1",
+  number: 1,
+  requestId: "r1",
+  sentMs: 150,
+  endedMs: 160,
+};
+
+it.each<[what: string, failure: Partial<Failure>, isExplained: boolean]>([
+  ["while the fault was in force", {}, true],
+  ["on its way when the fault began", { sentMs: 90, endedMs: 100 }, true],
+  ["over before the fault began", { sentMs: 90, endedMs: 99 }, false],
+  ["another failure than the fault causes", { label: "internal unknown" }, false],
+  ["sent when its replica had just recovered", { sentMs: 300, endedMs: 310 }, true],
+  ["sent after its replica had recovered", { sentMs: 301, endedMs: 310 }, false],
+  ["sent to a site that has not recovered", { site: "S2", sentMs: 301, endedMs: 310 }, true],
+])("a failure: %s", (_, more, isExplained) => {
+  const failure = { ...reset, ...more };
+  const episode = { allows: [reset.label], startedMs: 100, recoveredMs: new Map([[replicaAndSite(reset), 300]]) };
+  expect(explain(failure, [episode])).toBe(isExplained ? episode : undefined);
+});
+
+const snapshot: Snapshot = { atMs: 0, heapBytes: 10_000, residentBytes: 50_000, descriptors: 20, loopDelayP99Ms: 11 };
+
+it("measures growth from the first snapshot to the last, and its slope over all of them", () => {
+  const snapshots = [0, 1, 2].map((minute) => ({
+    ...snapshot,
+    atMs: minute * 60_000,
+    heapBytes: 10_000 + 500 * minute,
+  }));
+  expect(measureGrowth("a", snapshots)).toMatchObject({ snapshots: 3, heapBytes: 1_000, heapBytesPerMinute: 500 });
+  expect(measureGrowth("b", [snapshot])).toBeUndefined();
+  expect(measureGrowth("c", [])).toBeUndefined();
+  expect(
+    slope([
+      [0, 1],
+      [1, 5],
+      [2, 3],
+    ]),
+  ).toBeCloseTo(1);
+  expect(slope([[3, 1]])).toBe(0);
+});
