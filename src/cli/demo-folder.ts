@@ -1,15 +1,18 @@
 import { rmSync } from "node:fs";
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { toYaml } from "../config/to-yaml.ts";
 import type { SimulatedCredentials, SimulatedKey, SimulatedSite } from "../simulator/sites.ts";
+import { usageFailure } from "./command.ts";
 import type { DemoPorts } from "./demo-ports.ts";
 
 /** A real configuration on disk, as a user would have it, for as long as the demo runs. */
 export interface DemoFolder {
   /** The configuration file. */
   readonly file: string;
+  /** Where the proxy's log goes. */
+  readonly logFile: string;
   remove(): void;
 }
 
@@ -20,9 +23,22 @@ export interface DemoAddresses {
   readonly authUrl: string;
 }
 
-/** Writes the configuration and its secret files into a new folder that only this user can enter. */
-export async function writeFolder(addresses: DemoAddresses, sites: readonly SimulatedSite[]): Promise<DemoFolder> {
-  const folder = await mkdtemp(join(tmpdir(), "countersign-demo-"));
+export interface DemoContents {
+  readonly addresses: DemoAddresses;
+  readonly sites: readonly SimulatedSite[];
+  /** Credential sets that the configuration does not name: as the portal showed them, in `portal/`. */
+  readonly generated: readonly SimulatedCredentials[];
+}
+
+/**
+ * Writes the configuration and its secret files into a folder that only this user can enter.
+ * @param wanted a folder that is not there yet or empty; a new one among the temporary files when undefined
+ */
+export async function writeFolder(
+  { addresses, sites, generated }: DemoContents,
+  wanted: string | undefined,
+): Promise<DemoFolder> {
+  const folder = wanted === undefined ? await mkdtemp(join(tmpdir(), "countersign-demo-")) : await claim(wanted);
   const remove = () => {
     process.off("exit", remove);
     rmSync(folder, { recursive: true, force: true });
@@ -32,11 +48,29 @@ export async function writeFolder(addresses: DemoAddresses, sites: readonly Simu
   try {
     const file = join(folder, "countersign.yaml");
     await writePrivately(file, toYaml(await describeConfig(folder, addresses, sites)));
-    return { file, remove };
+    const portal = join(folder, "portal");
+    await mkdir(portal, { mode: 0o700 });
+    for (const set of generated) await writeSet(portal, set);
+    return { file, logFile: join(folder, "countersign.log"), remove };
   } catch (error) {
     remove();
     throw error;
   }
+}
+
+/** What it holds is removed at the end, so it must hold nothing of anybody's. */
+async function claim(wanted: string): Promise<string> {
+  const folder = resolve(wanted);
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EEXIST") throw usageFailure(`${folder} cannot be made (${code}); name another folder.`);
+    const held = await readdir(folder).catch(() => undefined);
+    if (held?.length !== 0) throw usageFailure(`${folder} is there and not an empty folder; name a new one.`);
+    await chmod(folder, 0o700);
+  }
+  return folder;
 }
 
 async function describeConfig(

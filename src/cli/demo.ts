@@ -3,6 +3,7 @@ import { exitCodes, usageFailure } from "./command.ts";
 import { formatInvitation, formatOpening, formatScore, formatSum, sumUp } from "./demo-frame.ts";
 import { chooseWidth } from "./demo-layout.ts";
 import { createPlay, type Played } from "./demo-play.ts";
+import { usualPorts } from "./demo-ports.ts";
 import { formatScene } from "./demo-print.ts";
 import { scenes } from "./demo-scenes.ts";
 import { type Demo, openDemo } from "./demo-stage.ts";
@@ -10,6 +11,7 @@ import { print, printJson } from "./terminal.ts";
 import { untilStopped } from "./until-stopped.ts";
 
 interface Options {
+  readonly folder?: string;
   readonly once?: boolean;
   readonly json?: boolean;
 }
@@ -17,17 +19,19 @@ interface Options {
 export function createCommand(): Command {
   return new Command("demo")
     .description("Show Countersign at work: simulator and proxy on this machine, no account, Redis or Docker needed.")
+    .option("--folder <folder>", "put configuration, secrets and log into this new folder, removed at the end")
     .option("--once", "end after the scenes; exit code 0 only if all did what they should")
     .option("--json", "print the results as JSON; only with --once")
     .action(demonstrate);
 }
 
-async function demonstrate({ once = false, json = false }: Options): Promise<void> {
+async function demonstrate({ folder, once = false, json = false }: Options): Promise<void> {
   if (json && !once) throw usageFailure("--json is for programs, and they want an end: add --once.");
   const stopped = untilStopped();
-  const demo = await openDemo();
+  const demo = await openDemo(usualPorts, folder);
   let signal = "the end";
   try {
+    if (!json) process.on("SIGHUP", () => readAgain(demo));
     if (!json) printLines(formatOpening(demo));
     const width = chooseWidth(process.stdout.columns);
     const played = await playAll(demo, stopped, (each) => {
@@ -43,6 +47,12 @@ async function demonstrate({ once = false, json = false }: Options): Promise<voi
   } finally {
     await demo.close(signal);
   }
+}
+
+/** The line tells whoever sent the signal; where a closed terminal did, it cannot be written, and that ends the demo. */
+function readAgain(demo: Demo): void {
+  print("   SIGHUP: configuration and secrets are read again.");
+  demo.reload();
 }
 
 /** All scenes in order, or those before somebody ended it. */

@@ -21,6 +21,7 @@ export interface Controlled {
   setTokenLifetimeSeconds(lifetimeSeconds: number): void;
   deleteCredentials(clientId: string): void;
   restoreCredentials(clientId: string): void;
+  changeClientSecret(clientId: string, clientSecret: string): void;
   stopLogin(): Promise<void>;
   startLogin(): Promise<void>;
 }
@@ -46,6 +47,11 @@ const actions: Readonly<Record<string, Action>> = {
     simulator.deleteCredentials(read(input, "clientId", "string") as string),
   "POST /simulator/credentials/restore": (simulator, input) =>
     simulator.restoreCredentials(read(input, "clientId", "string") as string),
+  "POST /simulator/credentials/secret": (simulator, input) =>
+    simulator.changeClientSecret(
+      read(input, "clientId", "string") as string,
+      read(input, "clientSecret", "string") as string,
+    ),
 };
 
 /** Serves one request to the control endpoint; it is no part of the service and counted nowhere. */

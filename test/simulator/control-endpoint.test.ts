@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { send, sendJson } from "./client.ts";
-import { askForToken, obtainToken, orderWithToken, stage } from "./stage.ts";
+import { askForToken, obtainToken, orderWithToken, parentCredentials, stage } from "./stage.ts";
 
 test("shows the counts, and counts itself nowhere", async () => {
   const simulator = await stage();
@@ -63,6 +63,16 @@ test("deletes and restores credentials", async () => {
   expect((await ask()).status).toBe(200);
 });
 
+test("changes a client secret: the old one is refused from then on", async () => {
+  const simulator = await stage();
+  const changed = { ...parentCredentials, clientSecret: "another-secret" };
+  expect((await askForToken(simulator)).status).toBe(200);
+  const { clientId, clientSecret } = changed;
+  expect((await sendJson(`${simulator.controlUrl}/credentials/secret`, { clientId, clientSecret })).status).toBe(200);
+  expect((await askForToken(simulator)).status).toBe(401);
+  expect((await askForToken(simulator, changed)).status).toBe(200);
+});
+
 test.each<[string, unknown, string]>([
   ["/faults", {}, "kind must be one of answer, hang, delay, drip, reset, truncate, raw, close_after_answer"],
   ["/faults", { kind: "toString" }, "kind must be one of"],
@@ -82,6 +92,7 @@ test.each<[string, unknown, string]>([
   ["/token-lifetime", {}, 'the body must be {"seconds": <number>}'],
   ["/token-lifetime", { seconds: -1 }, "a whole number of seconds above 0"],
   ["/credentials/delete", { clientId: 5 }, 'the body must be {"clientId": <string>}'],
+  ["/credentials/secret", { clientId: "parent-client" }, 'the body must be {"clientSecret": <string>}'],
   ["/credentials/delete", { clientId: "nobody" }, 'no credential set has the client id "nobody"'],
 ])("answers 400 to %s %j and says what is accepted", async (path, input, message) => {
   const simulator = await stage();
