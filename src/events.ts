@@ -241,6 +241,16 @@ export type ProcessEvent =
       readonly isFirst: boolean;
     }
   | {
+      /** A connection could not be taken; `ENFILE` where the machine can open no more. */
+      readonly kind: "accept_failed";
+      /** Where it listens, as configured. */
+      readonly listener: string;
+      /** A code of the system. */
+      readonly reason: string;
+      /** The first of its kind for a minute. */
+      readonly isFirst: boolean;
+    }
+  | {
       /** Another configuration is in force from now on. */
       readonly kind: "config_applied";
       readonly hash: string;

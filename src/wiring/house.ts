@@ -27,7 +27,7 @@ export class House {
   readonly #upstreams: Upstreams;
   readonly #tokens: Tokens;
   readonly #rooms: readonly Room[];
-  readonly #servers = new Servers();
+  readonly #servers: Servers;
   #inForce: Config;
 
   constructor(first: Config, surroundings: Surroundings) {
@@ -41,6 +41,7 @@ export class House {
     const { tokensOf } = this.#tokens;
     this.doors = openDoors({ clock, report, send, tokensOf });
     this.#rooms = [this.#observers, this.#upstreams, this.#tokens, this.doors];
+    this.#servers = new Servers({ clock, report });
     this.report = report;
   }
 

@@ -1,6 +1,8 @@
 import type { Server } from "node:http";
-import { listen } from "../adapters/node-http/listen.ts";
+import { listen, reportRefusedConnections } from "../adapters/node-http/listen.ts";
 import { type Bind, describeBind } from "../bind.ts";
+import type { Clock } from "../clock.ts";
+import type { Report } from "../events.ts";
 
 /** Where a server is to listen. */
 export interface Place {
@@ -21,7 +23,12 @@ interface Listening {
 
 /** The servers that listen, by the keys of their places. */
 export class Servers {
+  readonly #parts: { readonly clock: Clock; readonly report: Report };
   #all: ReadonlyMap<string, Listening> = new Map();
+
+  constructor(parts: { readonly clock: Clock; readonly report: Report }) {
+    this.#parts = parts;
+  }
 
   bindOf({ key, bind }: Place): Bind {
     return this.#all.get(key)?.bind ?? bind;
@@ -37,14 +44,26 @@ export class Servers {
       for (const place of places) {
         if (this.#all.has(place.key)) continue;
         this.#refuseOwn(place);
-        const server = place.createServer();
-        opened.push({ place, server, bind: await listen(server, place.bind) });
+        opened.push(await this.#open(place));
       }
     } catch (error) {
       for (const { server } of opened) endServer(server);
       throw error;
     }
     this.#all = new Map([...this.#all, ...opened.map((each) => [each.place.key, each] as const)]);
+  }
+
+  async #open(place: Place): Promise<Listening> {
+    const { clock, report } = this.#parts;
+    const server = place.createServer();
+    try {
+      const bind = await listen(server, place.bind);
+      reportRefusedConnections(server, { name: describeBind(place.bind), report }, clock);
+      return { place, server, bind };
+    } catch (error) {
+      endServer(server);
+      throw error;
+    }
   }
 
   /** A place that this process has for something else cannot be given back before what comes next is sure of it. */

@@ -6,9 +6,9 @@ import type { SecureContextOptions, TLSSocket, TlsOptions } from "node:tls";
 import type { CallersTls } from "../../callers.ts";
 import type { Clock } from "../../clock.ts";
 import type { Report } from "../../events.ts";
+import { FirstOfItsKind } from "../../first-of-its-kind.ts";
 
 const handshakeTimeoutMs = 10_000;
-const tellAgainMs = 60_000;
 
 /** What a running listener can be given anew. */
 export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOptions {
@@ -64,13 +64,10 @@ export function reportHandshakes(
   { name, report }: { readonly name: string; readonly report: Report },
   clock: Clock,
 ): void {
-  const toldAtMs = new Map<string, number>();
+  const seldom = new FirstOfItsKind(clock);
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     const reason = explainHandshake(error, socket);
-    const nowMs = clock.nowMs();
-    const isFirst = nowMs >= (toldAtMs.get(reason) ?? Number.NEGATIVE_INFINITY) + tellAgainMs;
-    if (isFirst) toldAtMs.set(reason, nowMs);
-    report({ kind: "handshake_failed", listener: name, reason, isFirst });
+    report({ kind: "handshake_failed", listener: name, reason, isFirst: seldom.isFirst(reason) });
   });
 }
 

@@ -3,6 +3,9 @@ import { chmod, lstat, unlink } from "node:fs/promises";
 import type { Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import type { Bind } from "../../bind.ts";
+import type { Clock } from "../../clock.ts";
+import type { Report } from "../../events.ts";
+import { FirstOfItsKind } from "../../first-of-its-kind.ts";
 
 /** Owner and group: a pod's containers share a group, the rest of a machine does not belong here. */
 const socketMode = 0o660;
@@ -22,6 +25,18 @@ export async function listen(server: Server, bind: Bind): Promise<Bind> {
     return bind;
   }
   return { ...bind, port: (server.address() as AddressInfo).port };
+}
+
+/** A connection that cannot be taken, where there are no descriptors left, say, is lost; the server listens on. */
+export function reportRefusedConnections(
+  server: Server,
+  { name, report }: { readonly name: string; readonly report: Report },
+  clock: Clock,
+): void {
+  const seldom = new FirstOfItsKind(clock);
+  server.on("error", ({ code = "OTHER" }: NodeJS.ErrnoException) =>
+    report({ kind: "accept_failed", listener: name, reason: code, isFirst: seldom.isFirst(code) }),
+  );
 }
 
 /** Connecting to a file that is no socket is refused as well, and such a file is somebody's. */

@@ -97,6 +97,7 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
       case "character_warned":
       case "configuration_warned":
       case "handshake_failed":
+      case "accept_failed":
       case "draining":
       case "stopped":
       case "defect":

@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from "../../clock.ts";
 import type { RedisFailureKind, Report } from "../../events.ts";
+import { FirstOfItsKind } from "../../first-of-its-kind.ts";
 import type { RedisClient } from "./client.ts";
 import { isAnswer, isHopeless, kindOf, RedisFailure } from "./failure.ts";
 
@@ -18,8 +19,6 @@ const taskTimeoutMs = 100;
 /** The longest that the first task waits for the connection. */
 const firstConnectMs = 1_000;
 const probeEveryMs = 1_000;
-/** A failure that lasts is told of once in a while. */
-const tellAgainMs = 60_000;
 /** A connection that swallows so many probes in a row is replaced: the network may have lost it silently. */
 const lostAfterProbes = 3;
 /** A read-only server was a master once: another connection may find the new one. */
@@ -33,8 +32,7 @@ export class RedisConnection {
   readonly #parts: ConnectionParts;
   readonly #first: Promise<void>;
   readonly #returnListeners: (() => void)[] = [];
-  /** When each kind of failure was last told of. */
-  readonly #toldAtMs = new Map<RedisFailureKind, number>();
+  readonly #seldom: FirstOfItsKind;
   #state: "connecting" | "up" | "down" | "closed" = "connecting";
   /** Why the client could not connect; the event of its closing does not say. */
   #cause: RedisFailureKind = "connection";
@@ -47,6 +45,7 @@ export class RedisConnection {
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
+    this.#seldom = new FirstOfItsKind(parts.clock);
     const { client, node, report } = parts;
     client.on("ready", () => this.#welcome());
     client.on("error", (error) => {
@@ -89,11 +88,8 @@ export class RedisConnection {
 
   /** Counts a failure that came inside a reply. */
   count(kind: RedisFailureKind): void {
-    const { clock, node, report } = this.#parts;
-    const now = clock.nowMs();
-    const isFirst = now >= (this.#toldAtMs.get(kind) ?? Number.NEGATIVE_INFINITY) + tellAgainMs;
-    if (isFirst) this.#toldAtMs.set(kind, now);
-    report({ kind: "redis_failed", node, failure: kind, isFirst });
+    const { node, report } = this.#parts;
+    report({ kind: "redis_failed", node, failure: kind, isFirst: this.#seldom.isFirst(kind) });
   }
 
   #note(kind: RedisFailureKind): RedisFailure {
