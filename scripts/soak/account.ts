@@ -27,7 +27,7 @@ interface OpenRound extends Round {
 
 /** More are counted, but not kept. */
 const mostKept = 20;
-/** A fault further back explains nothing any more: each is recovered from before the next begins. */
+/** A fault further back, over before the order was sent, explains nothing: each is recovered from before the next begins. */
 const mostOpen = 3;
 
 /** The account of failures, and of the faults that explain them. */
@@ -74,7 +74,11 @@ export class Account {
   }
 
   failed(failure: Failure): void {
-    const cause = explain(failure, this.#rounds.slice(-mostOpen));
+    const latest = this.#rounds.slice(-mostOpen);
+    const cause = explain(
+      failure,
+      this.#rounds.filter((round) => round.endedMs >= failure.sentMs || latest.includes(round)),
+    );
     const round = cause ?? this.#rounds.at(-1);
     for (const counts of [this.failures, round?.failures]) {
       counts?.set(failure.label, (counts.get(failure.label) ?? 0) + 1);

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { Account } from "../../scripts/soak/account.ts";
 import { explain, type Failure, replicaAndSite } from "../../scripts/soak/explain.ts";
+import type { Fault } from "../../scripts/soak/fault.ts";
 import { measureGrowth, type Snapshot, slope } from "../../scripts/soak/growth.ts";
 import { judgeOrder } from "../../scripts/soak/judge-order.ts";
 import { Ledger } from "../../scripts/soak/ledger.ts";
@@ -139,4 +141,30 @@ it("measures growth from the first snapshot to the last, and its slope over all 
     ]),
   ).toBeCloseTo(1);
   expect(slope([[3, 1]])).toBe(0);
+});
+
+it("a fault explains what was on its way while it lasted, however many have come since, and nothing sent later", () => {
+  const account = new Account();
+  const faultOf = (allows: readonly string[]): Fault => ({
+    name: "slow",
+    allows,
+    tokens: 0,
+    begin: async () => async () => {},
+  });
+  const failureAt = (sentMs: number): Failure => {
+    const [label, replica, site] = ["upstream_timeout unknown", "a", "S1"];
+    return { label, replica, site, number: 1, requestId: undefined, sentMs, endedMs: performance.now() };
+  };
+  account.begin(faultOf(["upstream_timeout unknown"]));
+  const duringMs = performance.now();
+  account.end();
+  const afterMs = performance.now();
+  for (let n = 0; n < 5; n++) {
+    account.begin(faultOf([]));
+    account.end();
+  }
+  account.failed(failureAt(duringMs));
+  expect(account.unexplained).toBe(0);
+  account.failed(failureAt(afterMs + 1));
+  expect(account.unexplained).toBe(1);
 });
