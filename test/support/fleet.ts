@@ -21,6 +21,8 @@ export interface FleetOptions {
   readonly authUrl?: string;
   /** Further credential sets of the site, in YAML, one each. */
   readonly moreSets?: readonly string[];
+  /** Further sites, in YAML. */
+  readonly moreSites?: string;
   /** Further top-level keys, in YAML. */
   readonly more?: string;
 }
@@ -75,7 +77,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   };
 }
 
-const simulatedSites: SimulatorOptions["sites"] = [
+export const simulatedSites: SimulatorOptions["sites"] = [
   {
     identifier: site,
     credentials: [
@@ -96,7 +98,7 @@ async function startReplica(
   folder: ConfigFolder,
   index: number,
   simulator: Simulator,
-  { redis, authUrl, moreSets = [], more = "" }: FleetOptions,
+  { redis, authUrl, moreSets = [], moreSites = "", more = "" }: FleetOptions,
 ): Promise<Replica> {
   started += 1;
   const socketPath = join(folder.path, `app-${index}-${started}.sock`);
@@ -111,7 +113,7 @@ environments:
     allowPlaintext: true
     operations: [create_order]
     defaultSite: ${site}
-    sites: { ${site}: { credentials: [ ${sets.join(", ")} ], children: { ${otherSite}: {} } } }
+    sites: { ${site}: { credentials: [ ${sets.join(", ")} ], children: { ${otherSite}: {} } }, ${moreSites} }
 tokens: { cache: redis }
 redis: { username: ${aclUser.username}, password: { file: DIR/redis-password }, encryptionKeys: [ { file: DIR/token-key } ], ${redis.trim().replace(/^\{|\}$/g, "")} }
 ${more}
