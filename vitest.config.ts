@@ -35,6 +35,8 @@ export default defineConfig({
           name: "quick",
           include: ["test/**/*.test.ts"],
           exclude: [...fleets, ...loads, ...accounts],
+          // Vitest leaves one processor to itself, which of two is half; and these wait more than they compute.
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },

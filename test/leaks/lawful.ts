@@ -15,6 +15,11 @@ export const lawful: readonly Lawful[] = [
   },
   {
     outlet: "stdout",
+    file: "test/clients/curl-proves-itself.test.ts",
+    why: "curl prints what the service answered to its own order",
+  },
+  {
+    outlet: "stdout",
     canary: "a signature or a key",
     file: "test/cli/demo.test.ts",
     why: "the demo shows what left Countersign, the signature of its made-up key included",
