@@ -40,6 +40,7 @@ module.exports = {
       "^node_modules/(zod|yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",
     ]),
+    room("inject", "^src/inject/", ["^node_modules/yaml/"]),
     {
       name: "only-load-reads-files",
       severity: "error",
@@ -104,7 +105,8 @@ module.exports = {
     only("pino", "adapters/log"),
     only("(ioredis|redlock)", "adapters/redis"),
     only("commander", "cli"),
-    only("(zod|yaml)", "config"),
+    only("zod", "config"),
+    only("yaml", "(config|inject)"),
     {
       name: "no-shared-drawers",
       severity: "error",

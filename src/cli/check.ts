@@ -4,7 +4,8 @@ import { loadConfig } from "../config/load.ts";
 import { formatProblems } from "../config/print-problems.ts";
 import { toYaml } from "../config/to-yaml.ts";
 import { exitCodes } from "./command.ts";
-import { configOption, loadOrRefuse } from "./load.ts";
+import { configOption } from "./config-option.ts";
+import { loadOrRefuse } from "./load.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {

@@ -8,7 +8,8 @@ import type { HeaderLine, Inbound, Outgoing, Reply } from "../journey/messages.t
 import { Secret } from "../secret.ts";
 import type { TokenSource } from "../tokens/source.ts";
 import { exitCodes, usageFailure } from "./command.ts";
-import { configOption, loadOrRefuse } from "./load.ts";
+import { configOption } from "./config-option.ts";
+import { loadOrRefuse } from "./load.ts";
 import { print, printJson, readStandardInput } from "./terminal.ts";
 
 interface Options {

@@ -2,6 +2,8 @@ import { Command, CommanderError } from "commander";
 import { describeDefect } from "../defect.ts";
 import { version } from "../version.ts";
 import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
+import { orLeftOut } from "./left-out.ts";
+import { endOnSignalsAsPidOne } from "./pid-one.ts";
 import { printError } from "./terminal.ts";
 
 /** Loaded only when it is called, so that `serve` starts without the others' dependencies. */
@@ -9,14 +11,16 @@ const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   serve: () => import("./serve.ts"),
   check: () => import("./check.ts"),
   doctor: () => import("./doctor.ts"),
+  health: () => import("./health.ts"),
   sign: () => import("./sign.ts"),
   verify: () => import("./verify.ts"),
   preview: () => import("./preview.ts"),
   token: () => import("./token.ts"),
   keygen: () => import("./keygen.ts"),
   schema: () => import("./schema.ts"),
-  simulate: () => import("./simulate.ts"),
-  demo: () => import("./demo.ts"),
+  inject: () => import("./inject.ts"),
+  simulate: orLeftOut("simulate", () => import("./simulate.ts")),
+  demo: orLeftOut("demo", () => import("./demo.ts")),
 };
 
 /** Every command, for the README's reference. */
@@ -32,6 +36,7 @@ export async function createCommands(): Promise<Command[]> {
 export async function run(args: readonly string[]): Promise<number> {
   // Unheard, it opens Node's inspector, through which everybody in the pod could read every secret (before any await).
   process.on("SIGUSR1", () => {});
+  endOnSignalsAsPidOne();
   const program = new Command("countersign")
     .description("Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.")
     .version(version)

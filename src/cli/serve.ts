@@ -8,7 +8,8 @@ import { explainListenError } from "../wiring/explain-listen-error.ts";
 import { Reloader } from "../wiring/reloader.ts";
 import { start } from "../wiring/start.ts";
 import { exitCodes, usageFailure } from "./command.ts";
-import { configOption, loadOrRefuse } from "./load.ts";
+import { configOption } from "./config-option.ts";
+import { loadOrRefuse } from "./load.ts";
 import { untilStopped } from "./until-stopped.ts";
 
 interface Options {

@@ -5,7 +5,8 @@ import type { Environment } from "../environment.ts";
 import { requestToken, type TokenAnswer } from "../tokens/endpoint.ts";
 import { openUpstreams } from "../wiring/upstreams.ts";
 import { exitCodes, usageFailure } from "./command.ts";
-import { configOption, loadOrRefuse } from "./load.ts";
+import { configOption } from "./config-option.ts";
+import { loadOrRefuse } from "./load.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {

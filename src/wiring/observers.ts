@@ -3,6 +3,7 @@ import type { AdminViews } from "../adapters/node-http/admin.ts";
 import type { StatusViews } from "../adapters/node-http/status.ts";
 import { createCounting } from "../adapters/prometheus/count.ts";
 import { createMetrics } from "../adapters/prometheus/metrics.ts";
+import { showConfigured } from "../adapters/prometheus/show-configured.ts";
 import { createStartAtZero } from "../adapters/prometheus/start-at-zero.ts";
 import { StatusBoard } from "../adapters/status/board.ts";
 import { renderPage } from "../adapters/status/page/render-page.ts";
@@ -59,6 +60,7 @@ export function openObservers(inForce: () => Config, { clock, report: outside }:
     use(config) {
       const environments = [...config.environments.values()];
       follow(environments, redisNodes(config));
+      showConfigured(metrics, environments, config.limits.inFlightPerEnvironment);
       readiness.follow(config.readiness === "token" ? environments : []);
     },
     report(event) {

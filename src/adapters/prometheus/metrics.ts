@@ -20,6 +20,7 @@ export function createMetrics() {
   ) => new Histogram({ name, help, labelNames: [...labelNames], buckets, registers });
 
   collectDefaultMetrics({ register: registry });
+  for (const name of misnamed) registry.removeSingleMetric(name);
   return {
     registry,
     requests: counter("countersign_requests_total", "Requests by who answered them and with what status.", [
@@ -49,6 +50,9 @@ export function createMetrics() {
       overheadBuckets,
     ),
     inFlight: gauge("countersign_requests_in_flight", "Requests being served now.", ["environment"]),
+    inFlightLimit: gauge("countersign_requests_in_flight_limit", "Requests that may be served at once.", [
+      "environment",
+    ]),
     failures: counter("countersign_failures_total", "Requests that Countersign failed to serve, by code and outcome.", [
       "environment",
       "site",
@@ -93,6 +97,11 @@ export function createMetrics() {
       "environment",
       "credential",
     ]),
+    credentialInfo: gauge(
+      "countersign_credential_info",
+      "Always 1; a configured set by its position at its site: first or second.",
+      ["environment", "credential", "position"],
+    ),
     tokenCache: counter("countersign_token_cache_total", "Look-ups of a token by tier and result.", ["tier", "result"]),
     refreshLock: counter("countersign_refresh_lock_total", "Tries for the refresh lock by result.", ["result"]),
     refreshSuppressed: counter(
@@ -125,6 +134,9 @@ export function createMetrics() {
     buildInfo: gauge("countersign_build_info", "Always 1; version and Node.js version.", ["version", "node"]),
   };
 }
+
+/** Gauges of prom-client, though `_total` is for counters; each is the sum of one that stays. */
+const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

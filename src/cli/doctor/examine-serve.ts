@@ -1,26 +1,19 @@
-import { type ClientRequestArgs, request } from "node:http";
-import type { Bind } from "../../bind.ts";
-import { describeBind } from "../../bind.ts";
-import { codeOf, type Finding, fail, ok, printable, skip, warn } from "./check.ts";
-import { patiently, type Visit } from "./visit.ts";
+import { type Bind, describeBind } from "../../bind.ts";
+import { askAdmin } from "../ask-admin.ts";
+import { type Finding, fail, ok, printable, skip, warn } from "./check.ts";
+import { patienceMs, type Visit } from "./visit.ts";
 
 const answerMs = 3_000;
-/** Far more than any `/metrics` has. */
-const longestAnswerBytes = 8 * 1_048_576;
-
-interface Page {
-  readonly status: number;
-  readonly text: string;
-}
 
 /** The `serve` that runs beside: whether it is ready, and whether this configuration is the one in force there. */
 export async function examineServe(visit: Visit): Promise<Finding> {
   const { admin, hash } = visit.config;
   if (admin.kind === "tcp" && admin.port === 0)
     return skip("the admin port is any that is free, so nobody can ask there");
-  const ready = await ask(admin, "/readyz", visit);
+  const ask = (path: string) => askAdmin(admin, path, patienceMs(visit, answerMs), visit.clock);
+  const ready = await ask("/readyz");
   if (typeof ready === "string") return explainSilence(ready, admin);
-  const metrics = await ask(admin, "/metrics", visit);
+  const metrics = await ask("/metrics");
   const inForce =
     typeof metrics === "string"
       ? undefined
@@ -48,33 +41,4 @@ function explainSilence(code: string, admin: Bind): Finding {
     `no answer (${code})`,
     `see what listens at ${describeBind(admin)}: a serve that hangs, or something else`,
   );
-}
-
-/** A page, or the code of what went wrong. */
-async function ask(bind: Bind, path: string, visit: Visit): Promise<Page | string> {
-  const asking = request({ ...placeOf(bind), path, method: "GET", agent: false });
-  const page = new Promise<Page>((resolve, reject) => {
-    asking.on("error", reject).on("response", (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("error", reject);
-      response.on("data", (chunk: string) => {
-        text += chunk;
-        if (text.length > longestAnswerBytes) asking.destroy();
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    asking.end();
-  });
-  try {
-    return (await patiently(visit, page.catch(codeOf), answerMs)) ?? "ETIMEDOUT";
-  } finally {
-    asking.destroy();
-  }
-}
-
-/** What listens on every address listens on loopback too. */
-function placeOf(bind: Bind): ClientRequestArgs {
-  if (bind.kind === "unix") return { socketPath: bind.path };
-  const host = bind.host === "" || bind.host === "0.0.0.0" ? "127.0.0.1" : bind.host === "::" ? "::1" : bind.host;
-  return { host, port: bind.port };
 }

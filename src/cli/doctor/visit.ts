@@ -19,9 +19,14 @@ export interface Visit {
 /** A doctor who has not come back by then is no help; kubectl and whoever waits have their own deadlines. */
 export const visitMs = 28_000;
 
+/** The limit, or what is left of the visit. */
+export function patienceMs({ clock, endsAtMs }: Visit, limitMs: number): number {
+  return Math.min(limitMs, endsAtMs - clock.nowMs());
+}
+
 /** What the promise brings; undefined when it takes longer than the limit, or than the visit. The promise goes on. */
 export function patiently<Value>(visit: Visit, promise: Promise<Value>, limitMs: number): Promise<Value | undefined> {
-  return within(visit.clock, promise, Math.min(limitMs, visit.endsAtMs - visit.clock.nowMs()));
+  return within(visit.clock, promise, patienceMs(visit, limitMs));
 }
 
 /** Names what a finding is about, and adds what it took. */

@@ -1,0 +1,59 @@
+import { readFile } from "node:fs/promises";
+import { Command } from "commander";
+import { type Bind, describeBind } from "../bind.ts";
+import { systemClock } from "../clock.ts";
+import { readAdmin } from "../config/read-admin.ts";
+import { askAdmin } from "./ask-admin.ts";
+import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
+import { configOption } from "./config-option.ts";
+import { codeOf, printable } from "./doctor/check.ts";
+import { print } from "./terminal.ts";
+
+interface Options {
+  readonly config: string;
+  readonly ready?: boolean;
+}
+
+const answerMs = 3_000;
+
+export function createCommand(): Command {
+  return new Command("health")
+    .description("Ask the serve that runs beside whether it is alive; for health checks of containers.")
+    .addOption(configOption())
+    .option("--ready", "ask whether it is ready (/readyz), not only alive (/livez)")
+    .addHelpText("after", cheap)
+    .action(askHealth);
+}
+
+const cheap = `
+Of the configuration it reads admin.bind and nothing else, so a change that serve has refused leaves it as it was.
+Exit code 0: yes. 1: no, or no answer within 3 s. 2: the configuration does not say where to ask.
+`;
+
+async function askHealth({ config: file, ready = false }: Options): Promise<void> {
+  const admin = await readPlace(file);
+  const path = ready ? "/readyz" : "/livez";
+  const page = await askAdmin(admin, path, answerMs, systemClock);
+  const place = `${path} at ${describeBind(admin)}`;
+  if (typeof page === "string") throw no(`${place}: no answer (${page}). Does serve run with this configuration?`);
+  const said = `${place}: ${page.status} ${printable(page.text)}`;
+  if (page.status !== 200) throw no(said);
+  print(said);
+}
+
+function no(message: string): CommandFailure {
+  return new CommandFailure(message, exitCodes.no);
+}
+
+async function readPlace(file: string): Promise<Bind> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw usageFailure(`${file} cannot be read (${codeOf(error)}): give the path of serve's configuration.`);
+  });
+  const read = readAdmin(text);
+  if ("mend" in read) throw usageFailure(`${file}: admin.bind cannot be read: ${read.mend}.`);
+  const { value: bind } = read;
+  if (bind.kind === "tcp" && bind.port === 0) {
+    throw usageFailure(`${file}: admin.bind takes any port that is free, so nobody can ask there: name one.`);
+  }
+  return bind;
+}

@@ -1,0 +1,12 @@
+/** How the sidecar is to be. */
+export interface InjectWishes {
+  readonly image: string;
+  /** Its key countersign.yaml becomes /etc/countersign/countersign.yaml. */
+  readonly configMap: string;
+  /** Its keys become files below /run/secrets/countersign. */
+  readonly secret: string;
+  /** A container beside the application's, for clusters before Kubernetes 1.29. */
+  readonly isClassic: boolean;
+  /** The application's variable that takes the address to call. */
+  readonly urlVariable?: string | undefined;
+}

@@ -1,0 +1,90 @@
+/** `countersign health`: what a container's health check asks, every 30 s. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { readAdmin } from "../../src/config/read-admin.ts";
+import { startRawUpstream } from "../support/raw-upstream.ts";
+import { plainEnvironment, startProgram } from "../support/run-program.ts";
+import { environmentOf, openFolder, serve, startService } from "./doctor-stage.ts";
+
+async function health(file: string, ...args: readonly string[]) {
+  const env = plainEnvironment({ COUNTERSIGN_CONFIG: file });
+  const program = startProgram(process.execPath, ["dist/main.js", "health", ...args], env);
+  const exitCode = await program.ended;
+  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+async function startServe(more = "") {
+  const { write, folder, adminPort } = await openFolder();
+  const file = write({ environments: { sandbox: environmentOf(await startService()) }, more });
+  await serve(file, "started");
+  return { file, folder, place: `127.0.0.1:${adminPort}` };
+}
+
+it("says yes where serve is alive and ready, even when its configuration has become wrong since", async () => {
+  const { file, folder, place } = await startServe();
+  expect(await health(file)).toEqual({ exitCode: 0, stdout: `/livez at ${place}: 200 ok\n`, stderr: "" });
+  expect(await health(file, "--ready")).toEqual({ exitCode: 0, stdout: `/readyz at ${place}: 200 ok\n`, stderr: "" });
+  folder.write("countersign.yaml", readFileSync(file, "utf8").replace("operations", "operation"));
+  expect((await health(file)).exitCode).toBe(0);
+});
+
+it("says no where serve is not ready, and why", async () => {
+  const { write } = await openFolder();
+  const simulator = await startService();
+  await simulator.stopLogin();
+  const file = write({ environments: { sandbox: environmentOf(simulator) }, more: "readiness: token" });
+  await serve(file, "started");
+  expect((await health(file)).exitCode).toBe(0);
+  const { exitCode, stdout, stderr } = await health(file, "--ready");
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(/^\/readyz at 127\.0\.0\.1:\d+: 503 .*token.*\n$/);
+});
+
+it.each([
+  { what: "nobody listens", answer: undefined, says: "ECONNREFUSED" },
+  { what: "nobody answers", answer: "", says: "ETIMEDOUT" },
+])("says no where $what", async ({ answer, says }) => {
+  const { folder, adminPort } = await openFolder();
+  const upstream = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
+  const port = answer === undefined ? adminPort : upstream.port;
+  const file = folder.write("countersign.yaml", `admin: { bind: "127.0.0.1:${port}" }\n`);
+  const told = `/livez at 127.0.0.1:${port}: no answer (${says}). Does serve run with this configuration?\n`;
+  expect(await health(file)).toEqual({ exitCode: 1, stdout: "", stderr: told });
+});
+
+it.each([
+  { yaml: "admin: {", says: "admin.bind cannot be read: correct the YAML." },
+  { yaml: "listeners: []", says: 'admin.bind cannot be read: write admin: { bind: ":7412" }.' },
+  { yaml: "admin: { bind: here }", says: "admin.bind cannot be read: write an address and a port, like" },
+  { yaml: 'admin: { bind: ":0" }', says: "admin.bind takes any port that is free, so nobody can ask there: name one." },
+])("cannot ask by $yaml", async ({ yaml, says }) => {
+  const { folder } = await openFolder();
+  const file = folder.write("countersign.yaml", yaml);
+  const told = expect.stringContaining(`${file}: ${says}`);
+  expect(await health(file)).toEqual({ exitCode: 2, stdout: "", stderr: told });
+});
+
+it("cannot ask without a configuration", async () => {
+  const told = "/nowhere/countersign.yaml cannot be read (ENOENT): give the path of serve's configuration.\n";
+  expect(await health("/nowhere/countersign.yaml")).toEqual({ exitCode: 2, stdout: "", stderr: told });
+});
+
+it("finds a Unix socket too", () => {
+  expect(readAdmin('admin: { bind: "unix:/run/admin.sock" }')).toEqual({
+    value: { kind: "unix", path: "/run/admin.sock" },
+  });
+});
+
+it("loads only what it needs, since it starts anew each time", async () => {
+  const { file } = await startServe();
+  const coverage = mkdtempSync(join(tmpdir(), "health-loads-"));
+  onTestFinished(() => rmSync(coverage, { recursive: true, force: true }));
+  const env = plainEnvironment({ NODE_V8_COVERAGE: coverage, COUNTERSIGN_CONFIG: file });
+  expect(await startProgram(process.execPath, ["dist/main.js", "health"], env).ended).toBe(0);
+  const [report = ""] = readdirSync(coverage);
+  const { result } = JSON.parse(readFileSync(join(coverage, report), "utf8"));
+  const loaded = result.flatMap(({ url }: { url: string }) => /\/node_modules\/([^/]+)\//.exec(url)?.[1] ?? []);
+  expect([...new Set(loaded)].sort()).toEqual(["commander", "yaml"]);
+});

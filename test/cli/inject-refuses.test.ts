@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { application, deployment, run } from "./inject-run.ts";
+
+describe("refuses with exit code 2, and prints nothing to standard output", () => {
+  const job = "kind: Job\nmetadata: { name: import }\nspec: { template: { spec: { containers: [{ name: a }] } } }\n";
+
+  it.each([
+    {
+      what: "no workload",
+      manifest: "kind: Service\n",
+      says: "-: there is none of Deployment, StatefulSet, DaemonSet, Job, CronJob",
+    },
+    { what: "nothing", manifest: "", says: "-: there is none of Deployment" },
+    { what: "what is not YAML", manifest: "kind: Deployment\n  a: [", says: "-: Nested mappings are not allowed" },
+    {
+      what: "a workload without pods",
+      manifest: "kind: Job\nspec: {}\n",
+      says: "-: Job without a name has no spec.template.spec",
+    },
+    {
+      what: "a pod without an application",
+      manifest: deployment("containers: []"),
+      says: "Deployment orders has no container but countersign",
+    },
+    {
+      what: "the gateway itself",
+      manifest: deployment("containers: [{ name: countersign }]"),
+      says: "no application to serve",
+    },
+    {
+      what: "a pod on its node's network",
+      manifest: deployment(`hostNetwork: true\n${application}`),
+      says: "everything on its node could call",
+    },
+    {
+      what: "a grace period of nonsense",
+      manifest: deployment(`terminationGracePeriodSeconds: 5m\n${application}`),
+      says: "is no number",
+    },
+    {
+      what: "a Job with a classic sidecar",
+      args: ["--classic"],
+      manifest: job,
+      says: "Job import would never end with a classic sidecar",
+    },
+    { what: "a name that is none", args: ["--secret", "A b"], manifest: job, says: "argument 'A b' is invalid" },
+  ])("$what", ({ manifest, args = [], says }) => {
+    const { exitCode, stdout, stderr } = run(["-f", "-", ...args], manifest);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(says);
+  });
+
+  it("a file that is not there", () => {
+    const { exitCode, stdout, stderr } = run(["-f", "nothing.yaml"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("nothing.yaml cannot be read (ENOENT)");
+  });
+
+  it("everything at once", () => {
+    const { stderr } = run(["-f", "-", "--classic"], `${job}---\n${deployment("containers: []")}`);
+    expect(stderr.split("\n")).toEqual([
+      expect.stringMatching(/^-: Job import/),
+      expect.stringMatching(/^-: Deployment orders/),
+      "",
+      "Nothing was injected.",
+      "",
+    ]);
+  });
+});

@@ -1,0 +1,133 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parseAllDocuments, type YAMLMap } from "yaml";
+import { version } from "../../src/version.ts";
+import { application, deployment, run } from "./inject-run.ts";
+
+// `countersign inject` as people and pipelines meet it. test/kubernetes shows that a cluster takes what it makes.
+
+const workloads = "test/kubernetes/workloads/orders.yaml";
+const original = readFileSync(workloads, "utf8");
+
+function inject(manifest: string, ...args: string[]): string {
+  const { exitCode, stdout, stderr } = run(["-f", "-", ...args], manifest);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return stdout;
+}
+
+const template = ["spec", "template", "spec"];
+
+/** The pod's spec of each workload, by its name. */
+// biome-ignore lint/suspicious/noExplicitAny: a manifest is what it is
+function podSpecs(manifest: string): Record<string, any> {
+  const documents = parseAllDocuments(manifest, { version: "1.1" });
+  const workloadsOnly = documents.filter((document) => document.get("kind") !== "Service");
+  return Object.fromEntries(
+    workloadsOnly.map((document) => {
+      const path = document.get("kind") === "CronJob" ? ["spec", "jobTemplate", ...template] : template;
+      return [document.getIn(["metadata", "name"]), (document.getIn(path) as YAMLMap).toJSON()];
+    }),
+  );
+}
+
+const names = (list: readonly { name: string }[] = []) => list.map(({ name }) => name);
+
+/** The same as many people write it. */
+const flat = (podSpec: string) => {
+  const lists = `${podSpec.replaceAll("\n  ", "\n")}  args: ["--all", {a: b}]`;
+  return deployment(lists).replace("{ name: orders }", "{name: orders}");
+};
+
+describe("a native sidecar", () => {
+  const specs = podSpecs(inject(original));
+
+  it("comes before the init containers of every kind of workload", () => {
+    expect(Object.keys(specs)).toEqual(["orders", "ledger", "settle", "import", "tills"]);
+    expect(Object.values(specs).map(({ initContainers }) => names(initContainers))).toEqual([
+      ["countersign"],
+      ["countersign", "migrate"],
+      ["countersign"],
+      ["countersign"],
+      ["countersign"],
+    ]);
+    expect(specs["orders"].initContainers[0]).toMatchObject({
+      image: `countersign:${version}`,
+      restartPolicy: "Always",
+    });
+  });
+
+  it("has its time beside the application's", () => {
+    const seconds = Object.values(specs).map(({ terminationGracePeriodSeconds }) => terminationGracePeriodSeconds);
+    expect(seconds).toEqual([57, 47, 57, 57, 57]);
+  });
+
+  it("leaves the application as it is", () => {
+    const before = podSpecs(original);
+    for (const [name, spec] of Object.entries(specs)) {
+      expect(spec.containers).toEqual(before[name].containers);
+      const others = (each: { name: string }) => !each.name.startsWith("countersign");
+      expect(spec.volumes.filter(others)).toEqual(before[name].volumes ?? []);
+    }
+  });
+});
+
+it("takes no line away but the grace period's; inside of braces spaces may differ", () => {
+  const after = inject(original).split("\n");
+  const plain = (line: string) => line.replaceAll(" ", "");
+  const lost = original.split("\n").filter((line) => !after.map(plain).includes(plain(line)));
+  expect(lost).toEqual(["      terminationGracePeriodSeconds: 20 # less than the default"]);
+  expect(after).toContain("      terminationGracePeriodSeconds: 47 # less than the default");
+  expect(after).toContain("metadata: {name: orders}   # not a workload: stays to the byte");
+});
+
+it("keeps the style of a manifest", () => {
+  const manifest = flat(application);
+  const after = inject(manifest).split("\n");
+  expect(after.filter((line) => manifest.split("\n").includes(line)).join("\n")).toBe(manifest);
+});
+
+it.each([
+  { style: "lists that are not indented", manifest: flat(application) },
+  { style: "JSON", manifest: JSON.stringify(parseAllDocuments(deployment(application))[0]) },
+  { style: "no sidecar's list or an empty one", manifest: deployment(`initContainers: []\nvolumes:\n${application}`) },
+])("a second run changes nothing: $style", ({ manifest }) => {
+  for (const args of [[], ["--classic"], ["--env", "BASE_URL"]]) {
+    if (args[0] === "--classic" && manifest.includes("Job")) continue;
+    const once = inject(manifest, ...args);
+    expect(inject(once, ...args)).toBe(once);
+  }
+});
+
+it("a run with other options replaces what the first has added", () => {
+  const manifest = deployment(application);
+  const options = ["--image", "registry.example/countersign:2", "--config-map", "config", "--secret", "keys"];
+  expect(inject(inject(manifest), ...options)).toBe(inject(manifest, ...options));
+  const { orders } = podSpecs(inject(inject(manifest), "--classic"));
+  expect([names(orders.initContainers), names(orders.containers)]).toEqual([[], ["orders", "countersign"]]);
+  expect(orders.containers[1].restartPolicy).toBeUndefined();
+  expect(orders.terminationGracePeriodSeconds).toBe(57);
+});
+
+it("takes image, ConfigMap and Secret by name", () => {
+  const args = ["--image", "registry.example/countersign@sha256:00ff", "--config-map", "config", "--secret", "keys"];
+  const { orders } = podSpecs(inject(deployment(application), ...args));
+  expect(orders.initContainers[0].image).toBe("registry.example/countersign@sha256:00ff");
+  expect(orders.volumes).toEqual([
+    { name: "countersign-config", configMap: { name: "config" } },
+    { name: "countersign-secrets", secret: { secretName: "keys", defaultMode: 0o440 } },
+  ]);
+});
+
+it("sets the application's variable only where it is asked to", () => {
+  const { ledger } = podSpecs(inject(original, "--env", "BASE_URL"));
+  expect(ledger.containers[0].env).toEqual([{ name: "BASE_URL", value: "http://127.0.0.1:7411" }]);
+  expect(ledger.initContainers[1].env).toBeUndefined();
+});
+
+it("keeps numbers and words as Kubernetes reads them", () => {
+  const odd = `${application}    env: [{ name: A, value: "on" }, { name: B, value: '1.10' }]\nvolumes:\n  - { name: a, secret: { secretName: a, defaultMode: 0644 } }\nhostPID: off\n`;
+  const { orders } = podSpecs(inject(deployment(odd)));
+  expect(orders.volumes[0].secret.defaultMode).toBe(0o644);
+  expect(orders.containers[0].env.map(({ value }: { value: unknown }) => value)).toEqual(["on", "1.10"]);
+  expect(orders.hostPID).toBe(false);
+});
