@@ -1,0 +1,69 @@
+# Two images: the proxy (target proxy), bundled into a few files and without the simulator's code, and the simulated
+# service (target simulator).
+# Every builder takes it (BuildKit, buildah, Docker's classic one). Pin a base by its digest:
+#   docker build --target proxy --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:… --tag countersign:0.1.0 .
+ARG NODE_IMAGE=node:24-bookworm-slim
+ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts/build.mjs scripts/bundle.mjs scripts/
+COPY src src
+RUN npm run build && node scripts/bundle.mjs bundled
+
+# Each folder here becomes a layer. Modes and times are set, so that the same inputs make the same layers anywhere.
+FROM ${NODE_IMAGE} AS files
+WORKDIR /files
+COPY --from=dependencies /app/node_modules dependencies/app/node_modules
+COPY --from=build /app/bundled proxy/app/dist
+COPY --from=build /app/dist simulator/app/dist
+COPY package.json LICENSE simulator/app/
+COPY package.json LICENSE proxy/app/
+# Without a shell there is no env(1) either, which the usual first line of a script asks for.
+RUN mkdir -p node/usr/local/bin proxy/usr/local/bin simulator/usr/local/bin \
+ && cp /usr/local/bin/node node/usr/local/bin/ \
+ && sed -i '1s|.*|#!/usr/local/bin/node|' proxy/app/dist/main.js simulator/app/dist/main.js \
+ && ln -s /app/dist/main.js proxy/usr/local/bin/countersign \
+ && ln -s /app/dist/main.js simulator/usr/local/bin/countersign \
+ && chmod -R u=rwX,go=rX . \
+ && find . -exec touch -h -d @0 {} +
+
+FROM ${BASE_IMAGE} AS runtime
+COPY --from=files /files/node/ /
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/node", "/app/dist/main.js"]
+ARG BASE_IMAGE
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.vendor="Countersign" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.base.name="${BASE_IMAGE}"
+
+FROM runtime AS simulator
+LABEL org.opencontainers.image.title="countersign-simulator" \
+      org.opencontainers.image.description="The payment service, simulated: the JSON API and the login host."
+COPY --from=files /files/dependencies/ /
+COPY --from=files /files/simulator/ /
+EXPOSE 7421 7422
+HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:7421/simulator').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["simulate", "--host", "0.0.0.0"]
+
+FROM runtime AS proxy
+LABEL org.opencontainers.image.title="countersign" \
+      org.opencontainers.image.description="Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out."
+COPY --from=files /files/proxy/ /
+ENV COUNTERSIGN_CONFIG=/etc/countersign/countersign.yaml
+EXPOSE 7412
+HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["countersign", "health"]
+CMD ["serve"]

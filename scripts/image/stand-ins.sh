@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Makes Docker images that stand in for the Dockerfile's two base images, for Debian machines that reach no image
+# registry: libraries from Debian's packages, Node and npm from npm's registry. Prints their names: NODE_IMAGE, BASE_IMAGE.
+# What is there already stays. For tests only: nobody renews them.
+set -euo pipefail
+
+node_image=countersign-stand-in-node:24
+base_image=countersign-stand-in-base:nonroot
+printf '%s\n' "$node_image" "$base_image"
+docker image inspect "$node_image" "$base_image" >/dev/null 2>&1 && exit 0
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+mkdir packages base node
+(cd packages && apt-get download -qq libc6 libgcc-s1 libstdc++6 tzdata ca-certificates busybox-static) >&2
+unpack() { # folder, package…
+  local folder=$1 package
+  shift
+  for package; do dpkg-deb -x packages/"$package"_*.deb "$folder"; done
+}
+
+# As gcr.io/distroless/cc-debian12:nonroot: the C++ runtime, time zones, authorities and a user; no program at all.
+unpack base libc6 libgcc-s1 libstdc++6 tzdata ca-certificates
+rm -rf base/usr/bin base/usr/sbin base/sbin base/usr/share/{doc,lintian,man}
+mkdir -p base/etc/ssl/certs base/home/nonroot
+cat base/usr/share/ca-certificates/mozilla/*.crt >base/etc/ssl/certs/ca-certificates.crt
+echo 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin' >base/etc/passwd
+echo 'nonroot:x:65532:' >base/etc/group
+install -d -m 1777 base/tmp
+
+# As node:24-bookworm-slim, with what this machine needs to reach the npm registry.
+unpack node libc6 libgcc-s1 libstdc++6 busybox-static
+mkdir -p node/etc/ssl/certs node/usr/local/{bin,lib} node/root
+install -d -m 1777 node/tmp
+cp /etc/ssl/certs/ca-certificates.crt node/etc/ssl/certs/
+node/bin/busybox --list-full | grep -v '/busybox$' | while read -r program; do
+  mkdir -p "$(dirname "node/$program")" && ln -s /bin/busybox "node/$program"
+done
+npm install --silent --no-save --prefix npm "node-linux-$(node -p process.arch)@24" npm@11 >&2
+cp npm/node_modules/node-linux-*/bin/node node/usr/local/bin/
+cp -R npm/node_modules/npm node/usr/local/lib/
+ln -s ../lib/npm/bin/npm-cli.js node/usr/local/bin/npm
+
+path='ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+certificates=/etc/ssl/certs/ca-certificates.crt
+make_image() { # folder, name, change…
+  local folder=$1 name=$2 changes=() change
+  shift 2
+  for change; do changes+=(--change "$change"); done
+  tar -C "$folder" --owner=0 --group=0 -c . | docker import "${changes[@]}" - "$name" >/dev/null
+}
+make_image base "$base_image" "$path" "ENV SSL_CERT_FILE=$certificates" 'USER 65532' 'WORKDIR /home/nonroot'
+make_image node "$node_image" "$path" "ENV NODE_EXTRA_CA_CERTS=$certificates" \
+  "ENV NPM_CONFIG_REGISTRY=$(npm config get registry)"
