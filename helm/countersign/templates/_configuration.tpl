@@ -1,0 +1,47 @@
+{{/* The configuration of the values, completed by what the chart decides: where the ports are. */}}
+{{- define "countersign.configuration" -}}
+{{- include "countersign.refuse" . -}}
+{{- $config := deepCopy .Values.config -}}
+{{- $_ := set $config "admin" (dict "bind" ":7412") -}}
+{{- $_ := set $config "status" (dict "bind" "127.0.0.1:7413") -}}
+{{- if eq .Values.mode "gateway" -}}
+{{-   $_ := set $config "listeners" (include "countersign.gatewayListeners" . | fromYamlArray) -}}
+{{-   $_ := set $config "drain" (mergeOverwrite (dict "minSeconds" 5) ($config.drain | default dict)) -}}
+{{- else if not $config.listeners -}}
+{{-   $environment := keys ($config.environments | default dict) | first -}}
+{{-   $_ := set $config "listeners" (list (dict "bind" "127.0.0.1:7411" "environment" $environment)) -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* A listener answers to no name but those that it is told, so it is told the Service's. */}}
+{{- define "countersign.gatewayListeners" -}}
+{{- $name := include "countersign.fullname" . -}}
+{{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}
+{{- $domain := .Values.gateway.clusterDomain -}}
+{{- $hosts := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.%s" $inNamespace $domain) -}}
+{{- range .Values.gateway.listeners }}
+- bind: {{ printf ":%d" (int .port) | quote }}
+  environment: {{ .environment | quote }}
+  hosts: {{ concat $hosts (.hosts | default list) | toJson }}
+  callers: {{ toJson .callers }}
+{{- end }}
+{{- end -}}
+
+{{/* Seconds from SIGTERM to the end of Countersign, at the latest, and a reserve: docs/operations.md, "Roll out". */}}
+{{- define "countersign.drainSeconds" -}}
+{{- $config := include "countersign.configuration" . | fromYaml -}}
+{{- $minSeconds := ($config.drain | default dict).minSeconds | default 0 | ceil | int -}}
+{{- $request := include "countersign.seconds" (($config.timeouts | default dict).request | default "20s") -}}
+{{- add $minSeconds $request 2 .Values.graceReserveSeconds -}}
+{{- end -}}
+
+{{/* A duration of the configuration (500ms, 20s, 2m, 1h) in whole seconds, rounded up. */}}
+{{- define "countersign.seconds" -}}
+{{- $number := regexFind "^[0-9]+" . | atoi -}}
+{{- if hasSuffix "ms" . -}}
+{{-   div (add $number 999) 1000 -}}
+{{- else -}}
+{{-   mul $number (get (dict "s" 1 "m" 60 "h" 3600) (regexFind "[a-z]$" .)) -}}
+{{- end -}}
+{{- end -}}

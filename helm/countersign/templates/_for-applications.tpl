@@ -1,0 +1,35 @@
+{{/*
+What an application's chart includes, each with the context .Subcharts.countersign; also countersign.volumes and
+countersign.annotations of _pod.tpl. README.md, "As a sidecar", shows them in use.
+*/}}
+
+{{/* An item of initContainers: starts before the application's containers, ends after them (Kubernetes 1.29 or later). */}}
+{{- define "countersign.initContainer" -}}
+{{- include "countersign.refuse" . -}}
+{{- if not (semverCompare ">=1.29-0" .Capabilities.KubeVersion.Version) -}}
+{{-   fail (printf "countersign: Kubernetes %s has no native sidecars (1.29 has): include countersign.container below containers instead" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+- {{ include "countersign.containerBody" . | indent 2 | trim }}
+  restartPolicy: Always
+{{- end -}}
+
+{{/* An item of containers, for older clusters. Not for Jobs, which it would never let end. */}}
+{{- define "countersign.container" -}}
+{{- include "countersign.refuse" . -}}
+{{- if not (.Values.config.drain | default dict).minSeconds -}}
+{{-   fail "countersign: a sidecar below containers gets SIGTERM together with the application: set config.drain.minSeconds to the seconds for which the application still calls" -}}
+{{- end -}}
+- {{ include "countersign.containerBody" . | indent 2 | trim }}
+{{- end -}}
+
+{{/* The number for terminationGracePeriodSeconds: the application's own time, then Countersign's. */}}
+{{- define "countersign.gracePeriodSeconds" -}}
+{{- include "countersign.drainSeconds" . | add .Values.sidecar.applicationSeconds -}}
+{{- end -}}
+
+{{/* An item of the application's env: where it calls. */}}
+{{- define "countersign.env" -}}
+{{- $config := include "countersign.configuration" . | fromYaml -}}
+- name: {{ .Values.sidecar.urlVariable }}
+  value: http://{{ (first $config.listeners).bind }}
+{{- end -}}

@@ -1,0 +1,33 @@
+{{/* Ends the rendering with a sentence for each decision that the chart cannot make. */}}
+{{- define "countersign.refuse" -}}
+{{- if not (hasKey .Values "graceReserveSeconds") -}}
+{{-   fail "countersign: give its templates its own context: include \"countersign.…\" .Subcharts.countersign" -}}
+{{- end -}}
+{{- $config := .Values.config | default dict -}}
+{{- $environments := keys ($config.environments | default dict) | sortAlpha -}}
+{{- $missing := list -}}
+{{- if not $environments -}}
+{{-   $missing = append $missing "set config.environments: for each environment of the service its baseUrl, authUrl, operations and sites" -}}
+{{- end -}}
+{{- if not ($config.tokens | default dict).cache -}}
+{{-   $missing = append $missing "set config.tokens.cache: redis (all pods share one token for each credential set; needs config.redis) or memory (each pod fetches its own)" -}}
+{{- end -}}
+{{- if eq .Values.mode "gateway" -}}
+{{-   if not .Values.gateway.listeners -}}
+{{-     $missing = append $missing "set gateway.listeners: for each environment its port, and with callers who may call" -}}
+{{-   end -}}
+{{-   range .Values.gateway.listeners -}}
+{{-     if not .callers -}}
+{{-       $missing = append $missing (printf "set callers of gateway.listeners for %s: { tokens: [ … ] }, { mtls: … }, or anyone where a NetworkPolicy decides" .environment) -}}
+{{-     end -}}
+{{-   end -}}
+{{-   if $config.listeners -}}
+{{-     $missing = append $missing "set gateway.listeners instead of config.listeners, which are made from them" -}}
+{{-   end -}}
+{{- else if and (gt (len $environments) 1) (not $config.listeners) -}}
+{{-   $missing = append $missing (printf "set config.listeners: which of the environments (%s) is called where" (join ", " $environments)) -}}
+{{- end -}}
+{{- if $missing -}}
+{{-   fail (printf "countersign needs decisions that its chart cannot make:\n  %s\n" (join "\n  " $missing)) -}}
+{{- end -}}
+{{- end -}}

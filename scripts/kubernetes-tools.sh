@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds the tools that test/kubernetes needs into .tools: helm, kubectl and two checkers from the Go module proxy,
+# kubernetes-validate from PyPI. What is there already, of these versions, stays. Needs go and python3 with pip.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools=$PWD/.tools
+module=test/kubernetes/tools
+mkdir -p "$tools/bin" "$tools/crds"
+
+# As helm's own Makefile does: without it helm takes itself for one of Kubernetes 1.20.
+kubernetes=$(go -C "$module" list -m -f '{{.Version}}' k8s.io/api | cut -d. -f2)
+flags=-s
+for package in lint/rules chartutil; do
+  flags+=" -X helm.sh/helm/v3/pkg/$package.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$package.k8sVersionMinor=$kubernetes"
+done
+go -C "$module" build -p 2 -trimpath -ldflags="$flags" -o "$tools/bin/" \
+  helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources
+
+copy_definitions() { # module@version, folder, names…
+  local folder
+  folder=$(go mod download -json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["Dir"])')/$2
+  shift 2
+  for name in "$@"; do install -m 644 "$folder/$name.yaml" "$tools/crds/"; done
+}
+copy_definitions github.com/prometheus-operator/prometheus-operator@v0.93.1 example/prometheus-operator-crd \
+  monitoring.coreos.com_{podmonitors,servicemonitors,prometheusrules}
+copy_definitions github.com/external-secrets/external-secrets@v1.3.2 config/crds/bases external-secrets.io_externalsecrets
+
+python3 -m pip install --quiet --disable-pip-version-check --target "$tools/python" --upgrade kubernetes-validate==1.37.0

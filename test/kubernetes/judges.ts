@@ -1,0 +1,49 @@
+import { stringify } from "yaml";
+import { isBuiltIn, type Manifest, nameOf, podTemplateOf } from "./manifests.ts";
+import { definitions, run } from "./tools.ts";
+
+// What a cluster would say of manifests. Each gives the complaints; none where all is well.
+
+/** The oldest that has native sidecars, and the newest that kubernetes-validate knows. */
+export const kubernetesVersions = ["1.29", "1.37"] as const;
+
+function toStream(objects: readonly Manifest[]): string {
+  return objects.map((object) => stringify(object)).join("---\n");
+}
+
+/** Against the OpenAPI schemas of a Kubernetes version; unknown fields are errors. */
+export function complaintsOfOpenApi(objects: readonly Manifest[], version: string): string[] {
+  const wanted = objects.filter(isBuiltIn);
+  const args = ["-m", "kubernetes_validate", "--kubernetes-version", version, "--strict", "-"];
+  const { stdout, stderr } = run("python3", args, toStream(wanted));
+  const passed = stdout.split("\n").filter((line) => line.includes(` against version ${version}`));
+  const lost = wanted.length - passed.filter((line) => line.startsWith("INFO")).length;
+  return lost === 0 ? [] : [`${lost} of ${wanted.length} did not pass`, ...others(stdout, "INFO"), ...others(stderr)];
+}
+
+/** Against Pod Security `restricted`, with the cluster's own admission policy. */
+export function complaintsOfPodSecurity(objects: readonly Manifest[]): string[] {
+  return judge("pod-security", [], objects.filter(podTemplateOf));
+}
+
+/** Against the CustomResourceDefinitions of Prometheus Operator and External Secrets. */
+export function complaintsOfDefinitions(objects: readonly Manifest[]): string[] {
+  return judge(
+    "custom-resources",
+    [definitions],
+    objects.filter((object) => !isBuiltIn(object)),
+  );
+}
+
+/** These programs print a line for each object; one that they passed over would count as a complaint. */
+function judge(command: string, args: readonly string[], objects: readonly Manifest[]): string[] {
+  const { stdout, stderr } = run(command, args, toStream(objects));
+  const allowed = objects.filter((object) => stdout.includes(`${nameOf(object)} is allowed\n`));
+  if (allowed.length === objects.length && stderr === "") return [];
+  return [...others(stdout, / is allowed$/), ...others(stderr)];
+}
+
+function others(output: string, but: string | RegExp = /^$/): string[] {
+  const isMeant = (line: string) => (typeof but === "string" ? line.startsWith(but) : but.test(line));
+  return output.split("\n").filter((line) => line !== "" && !isMeant(line));
+}

@@ -1,0 +1,31 @@
+import { parseAllDocuments } from "yaml";
+
+// biome-ignore lint/suspicious/noExplicitAny: manifests are what they are; assertions say what they must be
+export type Manifest = any;
+
+/** The objects of a stream, read as Kubernetes reads them: YAML 1.1, in which 0440 is octal. */
+export function parse(stream: string): Manifest[] {
+  return parseAllDocuments(stream, { version: "1.1" })
+    .map((document) => document.toJS())
+    .filter((object) => object !== null);
+}
+
+/** The template of the pods that an object makes. */
+export function podTemplateOf({ kind, spec }: Manifest): Manifest | undefined {
+  const found = kind === "CronJob" ? spec.jobTemplate.spec.template : spec?.template;
+  return found?.spec === undefined ? undefined : found;
+}
+
+/** The sidecar of a pod, wherever it is. */
+export function sidecarOf({ spec }: Manifest): Manifest {
+  return [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === "countersign");
+}
+
+/** Whether it is of Kubernetes itself, not a custom resource. */
+export function isBuiltIn({ apiVersion }: Manifest): boolean {
+  return !/^(monitoring\.coreos\.com|external-secrets\.io)\//.test(apiVersion);
+}
+
+export function nameOf({ kind, metadata }: Manifest): string {
+  return `${kind}/${metadata.name}`;
+}

@@ -1,0 +1,62 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+
+// What scripts/kubernetes-tools.sh has made, or else what is on PATH.
+
+const folder = resolve(".tools");
+const path = [`${folder}/bin`, process.env["PATH"]].join(delimiter);
+const env = { ...process.env, PATH: path, PYTHONPATH: `${folder}/python`, HELM_CACHE_HOME: `${folder}/helm` };
+
+/** How a tool is asked whether it is there and works. */
+const trials = {
+  helm: ["helm", "version"],
+  kubectl: ["kubectl", "version", "--client"],
+  "pod-security": ["pod-security"],
+  "custom-resources": ["custom-resources", `${folder}/crds`],
+  "kubernetes-validate": ["python3", "-m", "kubernetes_validate", "--version"],
+} as const;
+
+export type Tool = keyof typeof trials;
+
+export interface Ran {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end, with our tools on its PATH. */
+export function run(command: string, args: readonly string[], input = ""): Ran {
+  const { status, stdout, stderr } = spawnSync(command, args, { env, input, encoding: "utf8", maxBuffer: 2 ** 26 });
+  return { exitCode: status, stdout, stderr };
+}
+
+/** What a program wrote that had to succeed. */
+export function succeed(command: string, args: readonly string[], input = ""): string {
+  const { exitCode, stdout, stderr } = run(command, args, input);
+  if (exitCode !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${exitCode}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+export const definitions = `${folder}/crds`;
+
+/** `it.runIf(…)` and the test's name, by whether all of the tools are there. */
+export function withTools(...wanted: readonly Tool[]) {
+  const missing = wanted.filter((tool) => !isThere(tool));
+  const isMissing = missing.length > 0;
+  return {
+    isThere: !isMissing,
+    named: (name: string) => (isMissing ? `NOT TRIED, ${missing.join(" and ")} is not installed: ${name}` : name),
+  };
+}
+
+const found = new Map<Tool, boolean>();
+
+function isThere(tool: Tool): boolean {
+  const known = found.get(tool);
+  if (known !== undefined) return known;
+  const [command, ...args] = trials[tool];
+  const works = run(command, args).exitCode === 0 && (tool !== "custom-resources" || existsSync(definitions));
+  found.set(tool, works);
+  return works;
+}
