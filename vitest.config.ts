@@ -2,7 +2,6 @@ import { defineConfig } from "vitest/config";
 
 /** Load, and figures in milliseconds: these files want the machine for themselves, one at a time. */
 const loads = [
-  "test/wire/verified-by-another-program.test.ts",
   "test/load/**/*.test.ts",
   "test/bench/**/*.test.ts",
   "test/redis/cures-a-thousand-401s-with-one-token.test.ts",
@@ -19,7 +18,10 @@ const accounts = [
   "test/redis/is-back-at-once-after-a-kill.test.ts",
   "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
   "test/soak/soak.test.ts",
+  "test/wire/verified-by-another-program.test.ts",
 ];
+/** Chart, images, alerts: with tools that are built or installed first. */
+const platform = ["test/kubernetes/**/*.test.ts", "test/image/**/*.test.ts", "test/prometheus/**/*.test.ts"];
 /** Many processes that wait most of the time: three files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
 
@@ -34,7 +36,7 @@ export default defineConfig({
         test: {
           name: "quick",
           include: ["test/**/*.test.ts"],
-          exclude: [...fleets, ...loads, ...accounts],
+          exclude: [...fleets, ...loads, ...accounts, ...platform],
           // Vitest leaves one processor to itself, which of two is half; and these wait more than they compute.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
@@ -57,6 +59,10 @@ export default defineConfig({
       {
         extends: true,
         test: { name: "loads", include: loads, fileParallelism: false, sequence: { groupOrder: 3 } },
+      },
+      {
+        extends: true,
+        test: { name: "platform", include: platform, maxWorkers: 2, sequence: { groupOrder: 4 } },
       },
     ],
   },

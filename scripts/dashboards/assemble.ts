@@ -1,0 +1,75 @@
+import {
+  type Dashboard,
+  DashboardBuilder,
+  DashboardCursorSync,
+  DashboardLinkBuilder,
+  DashboardLinkType,
+  type Panel,
+  type RowPanel,
+  type VariableModel,
+} from "@grafana/grafana-foundation-sdk/dashboard";
+
+/** Panels from left to right; they go on below where the 24 columns are full. */
+export interface Row {
+  readonly title: string;
+  readonly height: number;
+  readonly panels: readonly Panel[];
+}
+
+interface Builder<Thing> {
+  build(): Thing;
+}
+
+const columns = 24;
+const tag = "countersign";
+
+/** A dashboard of rows, with links to the others of the same tag. */
+export function assemble(
+  title: string,
+  uid: string,
+  description: string,
+  variables: readonly Builder<VariableModel>[],
+  rows: readonly Row[],
+): Dashboard {
+  const others = new DashboardLinkBuilder("Countersign").type(DashboardLinkType.Dashboards).tags([tag]);
+  const dashboard = new DashboardBuilder(title)
+    .uid(uid)
+    .description(description)
+    .tags([tag])
+    .timezone("browser")
+    .refresh("30s")
+    .time({ from: "now-6h", to: "now" })
+    .tooltip(DashboardCursorSync.Crosshair)
+    .variables([...variables])
+    .link(others.includeVars(true).keepTime(true))
+    .build();
+  return { ...dashboard, panels: placed(rows) };
+}
+
+function placed(rows: readonly Row[]): (Panel | RowPanel)[] {
+  const panels: (Panel | RowPanel)[] = [];
+  let y = 0;
+  for (const { title, height, panels: ofRow } of rows) {
+    panels.push({
+      type: "row",
+      id: panels.length + 1,
+      title,
+      collapsed: false,
+      panels: [],
+      gridPos: { x: 0, y, w: columns, h: 1 },
+    });
+    y += 1;
+    let x = 0;
+    for (const panel of ofRow) {
+      const w = panel.gridPos?.w ?? columns;
+      if (x + w > columns) {
+        x = 0;
+        y += height;
+      }
+      panels.push({ ...panel, id: panels.length + 1, gridPos: { x, y, w, h: height } });
+      x += w;
+    }
+    y += height;
+  }
+  return panels;
+}

@@ -1,0 +1,110 @@
+import { assemble, type Row } from "./assemble.ts";
+import { atAGlance } from "./at-a-glance.ts";
+import { curves } from "./panel.ts";
+import { aboveZero, inEnvironment, ofSite, quantile, rate } from "./promql.ts";
+import { credential, datasource, environment, job, logs, site } from "./variables.ts";
+
+const failures: Row = {
+  title: "Failures",
+  height: 8,
+  panels: [
+    curves({
+      title: "Failures by code and outcome",
+      description:
+        "Requests that Countersign failed to serve. Unknown: look before anybody repeats it. Not sent: it may be sent again. The codes are explained in README.md, Failures.",
+      unit: "reqps",
+      width: 12,
+      isStacked: true,
+      queries: [
+        [
+          aboveZero(`sum by (code, outcome) (${rate("countersign_failures_total", ofSite)})`, "code", "no failures"),
+          "{{code}} {{outcome}}",
+        ],
+      ],
+    }),
+    curves({
+      title: "Answers by status",
+      description: "What callers get, by status and by who answered: the service, or Countersign itself.",
+      unit: "reqps",
+      width: 12,
+      isStacked: true,
+      queries: [
+        [
+          aboveZero(`sum by (by, status) (${rate("countersign_requests_total", ofSite)})`, "status", "no requests"),
+          "{{status}} {{by}}",
+        ],
+      ],
+    }),
+  ],
+};
+
+const latency: Row = {
+  title: "Latency",
+  height: 8,
+  panels: [
+    durations(
+      "Requests",
+      "countersign_request_duration_seconds",
+      "From the complete request head to the end of the answer.",
+    ),
+    durations(
+      "The service's share",
+      "countersign_upstream_duration_seconds",
+      "All attempts, from connecting to the end of the answer. When this grows, tell the service's owner.",
+    ),
+    durations(
+      "Our overhead",
+      "countersign_overhead_seconds",
+      "What Countersign itself adds: without the service, the wait for a token and the caller's sending.",
+    ),
+  ],
+};
+
+function durations(title: string, metric: string, description: string) {
+  return curves({
+    title,
+    description: `${description} Of all sites of the environment, idle times left out.`,
+    unit: "s",
+    width: 8,
+    queries: [
+      [quantile(0.5, metric, inEnvironment, ["environment"]), "p50 {{environment}}"],
+      [quantile(0.99, metric, inEnvironment, ["environment"]), "p99 {{environment}}"],
+    ],
+  });
+}
+
+const unauthorized: Row = {
+  title: "401s",
+  height: 8,
+  panels: [
+    curves({
+      title: "401s by attempt",
+      description:
+        "Answers 401 of the service. Attempt 1 with OAuth is a token that was revoked before its time, and is answered with a new one; attempt 2 means that the new one was refused too. With HMAC there is one attempt: the signature was not taken. Runbook: 401s rise.",
+      unit: "reqps",
+      width: 12,
+      queries: [
+        [
+          `sum by (site, auth, attempt) (${rate("countersign_upstream_unauthorized_total", ofSite)})`,
+          "{{site}} {{auth}} attempt {{attempt}}",
+        ],
+      ],
+    }),
+    curves({
+      title: "What came of them",
+      description:
+        "With OAuth. Cured: the retry with a new token was no 401. Refused: it was. Not possible: no new token was to be had, and the first 401 was passed on. Failed: the retry got no answer.",
+      unit: "reqps",
+      width: 12,
+      queries: [[`sum by (result) (${rate("countersign_retries_total", ofSite)})`, "{{result}}"]],
+    }),
+  ],
+};
+
+export const overview = assemble(
+  "Countersign: overview",
+  "countersign-overview",
+  "Whether orders go through, at a glance, and where they fail.",
+  [datasource(), logs(), job(), environment(), site(), credential()],
+  [atAGlance, failures, latency, unauthorized],
+);

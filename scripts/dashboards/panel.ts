@@ -1,0 +1,127 @@
+import * as bargauge from "@grafana/grafana-foundation-sdk/bargauge";
+import * as common from "@grafana/grafana-foundation-sdk/common";
+import { type Panel, ThresholdsConfigBuilder, ThresholdsMode } from "@grafana/grafana-foundation-sdk/dashboard";
+import { DataqueryBuilder, PromQueryFormat } from "@grafana/grafana-foundation-sdk/prometheus";
+import * as stat from "@grafana/grafana-foundation-sdk/stat";
+import * as table from "@grafana/grafana-foundation-sdk/table";
+import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries";
+import { prometheus } from "./variables.ts";
+
+/** A query, and the name of each series that it brings; `{{label}}` stands for a label's value. */
+type Query = readonly [expr: string, legend: string];
+/** From each value on, a colour; the first is for all below. */
+type Steps = readonly [string, ...(readonly [from: number, color: string])[]];
+
+/** What every panel has. */
+export interface PanelText {
+  readonly title: string;
+  /** What it shows, and what to think of it. */
+  readonly description: string;
+  /** An id of Grafana's list of units. */
+  readonly unit: string;
+  /** Of 24. */
+  readonly width: number;
+  readonly queries: readonly Query[];
+  readonly decimals?: number;
+  readonly steps?: Steps;
+}
+
+type AnyPanel = stat.PanelBuilder | timeseries.PanelBuilder | bargauge.PanelBuilder | table.PanelBuilder;
+
+export interface BigNumber extends PanelText {
+  /** Shown where there is no value, because nothing happened. */
+  readonly noValue?: string;
+  /** The value of this moment, without a curve behind it. */
+  readonly isInstant?: boolean;
+  readonly link?: { readonly title: string; readonly url: string };
+}
+
+/** Numbers to be read across the room. */
+export function bigNumber(panel: BigNumber): Panel {
+  const { noValue, isInstant = false, link, steps } = panel;
+  const builder = new stat.PanelBuilder()
+    .colorMode(steps === undefined ? common.BigValueColorMode.None : common.BigValueColorMode.Background)
+    .graphMode(isInstant ? common.BigValueGraphMode.None : common.BigValueGraphMode.Area)
+    .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(["lastNotNull"]));
+  if (noValue !== undefined) builder.noValue(noValue);
+  const built = describe(builder, panel, isInstant ? "instant" : "range").build();
+  if (link === undefined || built.fieldConfig === undefined) return built;
+  // The builder's type is that of dashboard links; a data link has no more than this.
+  return {
+    ...built,
+    fieldConfig: { ...built.fieldConfig, defaults: { ...built.fieldConfig.defaults, links: [link as never] } },
+  };
+}
+
+/** The values of this moment side by side, longest first where the query sorts them. */
+export function bars(panel: PanelText & { readonly noValue?: string; readonly max?: number }): Panel {
+  const builder = new bargauge.PanelBuilder()
+    .min(0)
+    .orientation(common.VizOrientation.Horizontal)
+    .displayMode(common.BarGaugeDisplayMode.Basic)
+    .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(["lastNotNull"]));
+  if (panel.noValue !== undefined) builder.noValue(panel.noValue);
+  if (panel.max !== undefined) builder.max(panel.max);
+  return describe(builder, panel, "instant").build();
+}
+
+/** Curves over time. */
+export function curves(panel: PanelText & { readonly isStacked?: boolean; readonly mayBeNegative?: boolean }): Panel {
+  const builder = new timeseries.PanelBuilder()
+    .fillOpacity(panel.isStacked === true ? 30 : 0)
+    .showPoints(common.VisibilityMode.Never)
+    .legend(
+      new common.VizLegendOptionsBuilder()
+        .displayMode(common.LegendDisplayMode.List)
+        .placement(common.LegendPlacement.Bottom)
+        .showLegend(true),
+    )
+    .tooltip(
+      new common.VizTooltipOptionsBuilder().mode(common.TooltipDisplayMode.Multi).sort(common.SortOrder.Descending),
+    );
+  if (panel.mayBeNegative !== true) builder.min(0);
+  if (panel.isStacked === true) builder.stacking(new common.StackingConfigBuilder().mode(common.StackingMode.Normal));
+  if (panel.steps !== undefined) {
+    builder.thresholdsStyle(
+      new common.GraphThresholdsStyleConfigBuilder().mode(common.GraphThresholdsStyleMode.Dashed),
+    );
+  }
+  return describe(builder, panel, "range").build();
+}
+
+/** One row for each series, its labels as columns; the value has the panel's unit. */
+export function list(panel: PanelText & { readonly valueName: string; readonly hidden?: readonly string[] }): Panel {
+  const excludeByName = Object.fromEntries(["Time", ...(panel.hidden ?? [])].map((name) => [name, true]));
+  const builder = new table.PanelBuilder().withTransformation({
+    id: "organize",
+    options: { excludeByName, renameByName: { Value: panel.valueName } },
+  });
+  return describe(builder, panel, "table").build();
+}
+
+function describe<Builder extends AnyPanel>(
+  builder: Builder,
+  panel: PanelText,
+  ask: "instant" | "range" | "table",
+): Builder {
+  builder.title(panel.title).description(panel.description).unit(panel.unit).span(panel.width).datasource(prometheus);
+  if (panel.decimals !== undefined) builder.decimals(panel.decimals);
+  if (panel.steps !== undefined) builder.thresholds(thresholds(panel.steps));
+  builder.targets(panel.queries.map(([expr, legend], index) => query(expr, legend, index, ask)));
+  return builder;
+}
+
+function query(expr: string, legend: string, index: number, ask: "instant" | "range" | "table"): DataqueryBuilder {
+  const builder = new DataqueryBuilder()
+    .refId(String.fromCharCode(65 + index))
+    .datasource(prometheus)
+    .expr(expr)
+    .legendFormat(legend)
+    .format(ask === "table" ? PromQueryFormat.Table : PromQueryFormat.TimeSeries);
+  return ask === "range" ? builder.range() : builder.instant();
+}
+
+function thresholds([first, ...later]: Steps): ThresholdsConfigBuilder {
+  const steps = [{ value: null, color: first }, ...later.map(([value, color]) => ({ value, color }))];
+  return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps(steps);
+}

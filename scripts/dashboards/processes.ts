@@ -1,0 +1,126 @@
+import { assemble, type Row } from "./assemble.ts";
+import { bars, curves, list } from "./panel.ts";
+import { inEnvironment, inJob } from "./promql.ts";
+import { credential, datasource, environment, job, site } from "./variables.ts";
+
+/** Metrics of every Node.js process, of ours alone. */
+function ofOurs(expr: string): string {
+  return `${expr} and on (namespace, job, instance) countersign_build_info{${inJob}}`;
+}
+
+const load: Row = {
+  title: "Load",
+  height: 8,
+  panels: [
+    curves({
+      title: "Requests in flight, of the limit",
+      description:
+        "Of each environment's busiest pod, as a share of limits.inFlightPerEnvironment; above it, requests get 503. Runbook: Overloaded.",
+      unit: "percentunit",
+      width: 8,
+      steps: ["transparent", [0.8, "red"]],
+      queries: [
+        [
+          `max by (environment) (countersign_requests_in_flight{${inEnvironment}} / countersign_requests_in_flight_limit{${inEnvironment}})`,
+          "{{environment}}",
+        ],
+      ],
+    }),
+    curves({
+      title: "CPU",
+      description: "Cores that each pod uses. One process uses hardly more than one.",
+      unit: "short",
+      width: 8,
+      queries: [[ofOurs(`rate(process_cpu_seconds_total{${inJob}}[$__rate_interval])`), "{{instance}}"]],
+    }),
+    curves({
+      title: "Event loop delay, p99",
+      description: "How late the process comes to its work. It adds to every request.",
+      unit: "s",
+      width: 8,
+      queries: [[ofOurs(`nodejs_eventloop_lag_p99_seconds{${inJob}}`), "{{instance}}"]],
+    }),
+  ],
+};
+
+const memory: Row = {
+  title: "Memory and descriptors",
+  height: 8,
+  panels: [
+    curves({
+      title: "Memory",
+      description: "Resident memory of each pod, which the container's limit is about.",
+      unit: "bytes",
+      width: 8,
+      queries: [[ofOurs(`process_resident_memory_bytes{${inJob}}`), "{{instance}}"]],
+    }),
+    curves({
+      title: "Heap",
+      description: "JavaScript objects of each pod. It goes up and down; at equal load it does not grow.",
+      unit: "bytes",
+      width: 8,
+      queries: [[ofOurs(`nodejs_heap_size_used_bytes{${inJob}}`), "{{instance}}"]],
+    }),
+    curves({
+      title: "File descriptors",
+      description: "Open connections and files, as a share of the most that the process may have.",
+      unit: "percentunit",
+      width: 8,
+      queries: [[ofOurs(`process_open_fds{${inJob}} / process_max_fds{${inJob}}`), "{{instance}}"]],
+    }),
+  ],
+};
+
+const configuration: Row = {
+  title: "Version and configuration",
+  height: 8,
+  panels: [
+    bars({
+      title: "Pods by version",
+      description: "Version of Countersign and of Node.js. More than one while a roll-out is under way.",
+      unit: "short",
+      width: 6,
+      queries: [[`count by (version, node) (countersign_build_info{${inJob}})`, "{{version}} on Node.js {{node}}"]],
+    }),
+    bars({
+      title: "Pods by configuration",
+      description:
+        "Hash of the configuration in force. More than one for longer than a roll-out or a reload: some pods have not taken the change up.",
+      unit: "short",
+      width: 6,
+      queries: [[`count by (hash) (countersign_config_info{${inJob}})`, "{{hash}}"]],
+    }),
+    curves({
+      title: "Changes refused",
+      description:
+        "Pods whose files hold a configuration that was refused; the one before is in force. Runbook: Configuration refused.",
+      unit: "short",
+      width: 6,
+      steps: ["transparent", [1, "red"]],
+      queries: [[`sum(1 - countersign_config_last_reload_successful{${inJob}})`, "pods"]],
+    }),
+    list({
+      title: "Youngest processes",
+      description: "How long ago each pod's process started, the youngest first: restarts stand at the top.",
+      unit: "s",
+      decimals: 0,
+      width: 6,
+      valueName: "started, ago",
+      hidden: ["namespace"],
+      queries: [
+        [
+          `sort(bottomk(20, time() - max by (namespace, job, instance) (${ofOurs(`process_start_time_seconds{${inJob}}`)})))`,
+          "",
+        ],
+      ],
+    }),
+  ],
+};
+
+export const processes = assemble(
+  "Countersign: process",
+  "countersign-process",
+  "What the pods themselves need and run.",
+  [datasource(), job(), environment(), site(), credential()],
+  [load, memory, configuration],
+);

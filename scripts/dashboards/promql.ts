@@ -1,0 +1,44 @@
+// What the panels' queries are made of. `$job` and the like are the dashboards' variables (variables.ts).
+
+export const inJob = 'job=~"$job"';
+export const inEnvironment = `${inJob}, environment=~"$environment"`;
+export const ofSite = `${inEnvironment}, site=~"$site"`;
+export const ofCredential = `${inEnvironment}, credential=~"$credential"`;
+
+/** Tells pods apart. */
+const pod = "namespace, job, instance";
+
+/** Events a second, over as many scrapes as Grafana finds right for the width of the panel. */
+export function rate(metric: string, matchers: string): string {
+  return `rate(${metric}{${matchers}}[$__rate_interval])`;
+}
+
+/**
+ * How much a counter has grown within so many hours, in pods that are gone too. A pod's first scrape already holds what
+ * happened before it, such as its first token, which increase() cannot see: a process younger than the window has counted
+ * all of it within the window.
+ */
+export function counted(metric: string, matchers: string, hours: number): string {
+  const selector = `${metric}{${matchers}}[${hours}h]`;
+  const started = `last_over_time(process_start_time_seconds{${inJob}}[${hours}h])`;
+  const ofYoung = `last_over_time(${selector}) and on (${pod}) ${started} > time() - ${hours * 3_600}`;
+  return `((${ofYoung}) > increase(${selector}) or increase(${selector}) or (${ofYoung}))`;
+}
+
+/** A quantile of a histogram's rate; absent where nothing was observed. */
+export function quantile(share: number, metric: string, matchers: string, by: readonly string[] = []): string {
+  return `histogram_quantile(${share}, sum by (${["le", ...by].join(", ")}) (${rate(`${metric}_bucket`, matchers)})) >= 0`;
+}
+
+/** Series above 0; where there are none, one line at 0 that says so. Absent metrics stay absent. */
+export function aboveZero(expr: string, label: string, none: string): string {
+  return `${expr} > 0 or on () label_replace(0 * sum(${expr}), "${label}", "${none}", "", "")`;
+}
+
+/** Absent where nothing was asked, instead of 0 / 0. */
+export function share(part: string, whole: string): string {
+  return `${part} / ${whole} >= 0`;
+}
+
+/** Answers of Countersign itself that are no caller's mistake. */
+export const ownFailure = 'by="countersign", status=~"5.."';

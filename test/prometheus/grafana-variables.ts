@@ -1,0 +1,37 @@
+import type { Dashboard } from "@grafana/grafana-foundation-sdk/dashboard";
+import { type RunningPrometheus, scrapeSeconds } from "./running-prometheus.ts";
+
+/** Puts values in the place of a query's variables, as Grafana does. */
+export type Substitute = (expr: string) => string;
+
+/**
+ * Fills a dashboard's variables with all that Prometheus has, one after another, since later ones ask with the values of those
+ * before. "All" stands for the list of values, which Grafana writes as a regular expression.
+ * @throws Error for a variable without a value
+ */
+export async function fillVariables(dashboard: Dashboard, prometheus: RunningPrometheus): Promise<Substitute> {
+  const values = new Map(Object.entries(builtIn));
+  const substitute: Substitute = (expr) =>
+    expr.replace(/\$(\w+)/g, (_, name: string) => {
+      const value = values.get(name);
+      if (value === undefined) throw new Error(`no variable ${name} in ${expr}`);
+      return value;
+    });
+  for (const { type, name, definition = "" } of dashboard.templating.list ?? []) {
+    if (type !== "query") continue;
+    const [, selector = "", label = ""] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? [];
+    const series = await prometheus.query(`group by (${label}) (${substitute(selector)})`);
+    const found = series.map(({ metric }) => forRegExp(metric[label] ?? ""));
+    if (found.length === 0) throw new Error(`${definition} finds nothing`);
+    values.set(name, found.length === 1 ? found.join("") : `(${found.join("|")})`);
+  }
+  return substitute;
+}
+
+/** Grafana: at least four scrapes, and never less than the step and one scrape. */
+const builtIn = { __rate_interval: `${4 * scrapeSeconds}s` };
+
+/** What Grafana escapes, once for the regular expression and once for the string around it. */
+function forRegExp(value: string): string {
+  return value.replace(/[\\^$*+?.()|[\]{}]/g, "\\\\$&");
+}

@@ -1,0 +1,120 @@
+import { Agent } from "node:http";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts";
+import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
+import { aclUser } from "../support/acl.ts";
+import { type Called, call, order } from "../support/call.ts";
+import type { RealRedis } from "../support/real-redis.ts";
+import { plainEnvironment, startProgram } from "../support/run-program.ts";
+
+export const site = "S1000000001";
+const child = "S1000000002";
+export const signing = "S1000000003";
+const audience = "https://api.sandbox.example";
+
+/** One process of the built command. */
+export interface Serving {
+  /** Where Prometheus finds it: `127.0.0.1:port`. */
+  readonly admin: string;
+  order(site?: string): Promise<Called>;
+  /** Rewrites its configuration by one replacement; it takes that up, or refuses it, by itself. */
+  change(from: string, to: string): void;
+}
+
+export interface LivingService {
+  readonly simulator: Simulator;
+  readonly processes: readonly [Serving, Serving];
+  /** Orders for every site through both, one after another, until the test ends. */
+  keepOrdering(): void;
+}
+
+/**
+ * Two processes over the same three masters of Redis, with a site of two credential sets, its child, and a site that
+ * signs. Tokens live a few seconds, so that many of their lives fit into a test.
+ */
+export async function startService(masters: readonly RealRedis[]): Promise<LivingService> {
+  const simulator = await startSimulator({ sites: simulatedSites, tokenLifetimeSeconds: 8 });
+  onTestFinished(() => simulator.stop());
+  const processes = [await serve("one", simulator, masters), await serve("two", simulator, masters)] as const;
+  return {
+    simulator,
+    processes,
+    keepOrdering() {
+      let goesOn = true;
+      const loop = async ({ order }: Serving) => {
+        while (goesOn) for (const to of [site, child, signing]) await order(to);
+      };
+      const loops = processes.map(loop);
+      onTestFinished(async () => {
+        goesOn = false;
+        await Promise.allSettled(loops);
+      });
+    },
+  };
+}
+
+async function serve(name: string, simulator: Simulator, masters: readonly RealRedis[]): Promise<Serving> {
+  const folder = new ConfigFolder();
+  folder.write("token-key", tokenKey);
+  folder.write("redis-password", aclUser.password);
+  const socketPath = join(folder.path, `${name}.sock`);
+  let yaml = describe(simulator, socketPath, masters).replaceAll("DIR", folder.path);
+  const file = folder.write("countersign.yaml", yaml);
+  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
+  const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  return {
+    admin: adminBind,
+    order: (to = site) => call("http://localhost", order, { socketPath, agent, headers: { "Countersign-Site": to } }),
+    change(from, to) {
+      yaml = yaml.replace(from, to);
+      folder.write("countersign.yaml", yaml);
+    },
+  };
+}
+
+function describe(
+  { apiUrl, loginUrl }: Simulator,
+  socketPath: string,
+  [cache, ...others]: readonly RealRedis[],
+): string {
+  return `listeners: [ { bind: "unix:${socketPath}", environment: sandbox } ]
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+environments:
+  sandbox:
+    baseUrl: ${apiUrl}
+    authUrl: ${loginUrl}
+    allowPlaintext: true
+    operations: [create_order]
+    defaultSite: ${site}
+    sites:
+      ${site}:
+        credentials:
+          - { name: blue, dir: DIR/blue }
+          - { name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }
+        children: { ${child}: {} }
+      ${signing}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }
+tokens: { cache: redis }
+redis:
+  url: ${cache?.url}
+  lockNodes: [ ${others.map(({ url }) => `"${url}"`).join(", ")} ]
+  username: ${aclUser.username}
+  password: { file: DIR/redis-password }
+  encryptionKeys: [ { file: DIR/token-key } ]
+`;
+}
+
+const simulatedSites = [
+  {
+    identifier: site,
+    credentials: [
+      { clientId: "blue-id", clientSecret: canaries.blue, audience },
+      { clientId: "green-id", clientSecret: canaries.green, audience },
+    ],
+  },
+  { identifier: child, parent: site },
+  { identifier: signing, keys: [{ identifier: "K2000000001", secret: canaries.key }] },
+];
