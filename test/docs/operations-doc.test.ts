@@ -25,6 +25,12 @@ const headings = [
   "hmac-to-oauth",
   "configuration-refused",
   "overloaded",
+  "requests-fail",
+  "metrics-are-absent",
+  "signed-requests-are-refused",
+  "too-many-tokens",
+  "the-login-host-throttles",
+  "the-clock-is-wrong",
 ];
 
 const canFollow = isInstalled("curl", "--version");

@@ -43,7 +43,7 @@ export function secretsOf(configuration: string): { readonly path: string; reado
     if (typeof value === "object" && value !== null) {
       const isKey = key === "encryptionKeys";
       for (const [name, inner] of Object.entries(value)) walk(inner, Array.isArray(value) || isKey ? key : name);
-    } else if (typeof value === "string" && value.startsWith(`${mounted}/`)) {
+    } else if (typeof value === "string" && `${value}/`.startsWith(`${mounted}/`)) {
       if (key !== "dir") found.set(value, contentOf(key, value));
       else
         for (const name of ["client-id", "client-secret", "audience"])
