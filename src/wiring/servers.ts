@@ -56,10 +56,9 @@ export class Servers {
   async #open(place: Place): Promise<Listening> {
     const { clock, report } = this.#parts;
     const server = place.createServer();
+    reportRefusedConnections(server, { name: describeBind(place.bind), report }, clock);
     try {
-      const bind = await listen(server, place.bind);
-      reportRefusedConnections(server, { name: describeBind(place.bind), report }, clock);
-      return { place, server, bind };
+      return { place, server, bind: await listen(server, place.bind) };
     } catch (error) {
       endServer(server);
       throw error;

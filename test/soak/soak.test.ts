@@ -61,7 +61,8 @@ it.runIf(hasRedis)(
     );
     expect(report.sent).toBeGreaterThan(1_000);
     expect(report.columns.unknown.arrived).toBeGreaterThan(0);
-    expect(report.growths[0]).toMatchObject({ process: "a", snapshots: everyFault.length + 1 });
+    const snapshots = report.growths.map((growth: { snapshots: number }) => growth.snapshots);
+    expect(Math.max(...snapshots)).toBe(everyFault.length + 1);
     expect(soak.left()).toEqual([]);
   },
 );

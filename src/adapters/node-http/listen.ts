@@ -34,9 +34,11 @@ export function reportRefusedConnections(
   clock: Clock,
 ): void {
   const seldom = new FirstOfItsKind(clock);
-  server.on("error", ({ code = "OTHER" }: NodeJS.ErrnoException) =>
-    report({ kind: "accept_failed", listener: name, reason: code, isFirst: seldom.isFirst(code) }),
-  );
+  server.on("error", ({ code = "OTHER" }: NodeJS.ErrnoException) => {
+    // That it cannot listen at all is told to whoever asked for it.
+    if (!server.listening) return;
+    report({ kind: "accept_failed", listener: name, reason: code, isFirst: seldom.isFirst(code) });
+  });
 }
 
 /** Connecting to a file that is no socket is refused as well, and such a file is somebody's. */
