@@ -14,7 +14,9 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 
 mkdir packages base node
-(cd packages && apt-get download -qq libc6 libgcc-s1 libstdc++6 tzdata ca-certificates busybox-static) >&2
+download() { (cd packages && apt-get download -qq libc6 libgcc-s1 libstdc++6 tzdata ca-certificates busybox-static); }
+# The machine's list of packages may be missing, or name what has been replaced since.
+{ download || { apt-get update -qq && download; }; } >&2
 unpack() { # folder, package…
   local folder=$1 package
   shift

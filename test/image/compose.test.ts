@@ -3,28 +3,25 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { call } from "../support/call.ts";
 import { isInstalled } from "../support/run-program.ts";
-import { buildImage, docker, followLog, hasDocker, mustDocker } from "./docker.ts";
+import { buildImage, docker, followLog, hasDocker, images, mustDocker } from "./docker.ts";
 
 const compose = [["docker", "compose"], ["docker-compose"]].find(([command = "", ...args]) =>
   isInstalled(command, ...args, "version"),
 );
 const missing = hasDocker ? "Docker Compose" : "Docker";
 const name = hasDocker && compose ? "" : `NOT TRIED, ${missing} is not installed: `;
-const COUNTERSIGN_VERSION = `test-${process.pid}`;
-const images = [`countersign:${COUNTERSIGN_VERSION}`, `countersign-simulator:${COUNTERSIGN_VERSION}`] as const;
+const project = `countersign-test-${process.pid}`;
 const buildMs = 300_000;
-
-afterAll(() => void (hasDocker && docker("image", "rm", "--force", ...images)));
 
 it.runIf(hasDocker && compose)(
   `${name}two proxies share a token, and serve whoever is on this machine`,
   { timeout: buildMs },
   async () => {
-    buildImage("proxy", images[0]);
-    buildImage("simulator", images[1]);
+    buildImage("proxy", images.proxy);
+    buildImage("simulator", images.simulator);
     const stage = openCompose();
     stage.run("up", "--detach", "--no-build", "redis", "simulator");
     await followLog(stage.container("redis")).line((line) => line.includes("Ready to accept connections"));
@@ -50,14 +47,14 @@ function openCompose() {
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
   cpSync("deploy", copy, { recursive: true, filter: (path) => !/\/compose\/(secrets|\.env)$/.test(path) });
   const folder = join(copy, "compose");
-  const env = { ...process.env, COUNTERSIGN_VERSION, REDIS_IMAGE: findRedis() };
+  const env = { ...process.env, COUNTERSIGN_VERSION: "test", REDIS_IMAGE: findRedis() };
   execFileSync(join(folder, "secrets.sh"), { env });
   // Compose 1 knows no name in the file.
   const input = readFileSync(join(folder, "compose.yaml"), "utf8").replace(/^name: .*$/m, "");
   const [command = "", ...args] = compose ?? [];
-  const project = ["--file", "-", "--project-name", COUNTERSIGN_VERSION];
+  const options = ["--file", "-", "--project-name", project];
   const run = (...more: string[]) =>
-    execFileSync(command, [...args, ...project, ...more], {
+    execFileSync(command, [...args, ...options, ...more], {
       cwd: folder,
       input,
       env,

@@ -4,6 +4,9 @@ import { isInstalled, type Program, plainEnvironment, startProgram } from "../su
 
 export const hasDocker = isInstalled("docker", "version");
 
+/** They stay: whoever builds them next is done at once. */
+export const images = { proxy: "countersign:test", simulator: "countersign-simulator:test" } as const;
+
 export interface Done {
   readonly exitCode: number | null;
   readonly stdout: string;

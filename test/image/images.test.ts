@@ -1,18 +1,16 @@
 /** The Dockerfile, built for real, and what it makes, run as the strictest of platforms would run it. */
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { plainEnvironment, startProgram } from "../support/run-program.ts";
-import { buildImage, docker, hasDocker, listFiles, locked, mustDocker, untilHealthy } from "./docker.ts";
+import { buildImage, docker, hasDocker, images, listFiles, locked, mustDocker, untilHealthy } from "./docker.ts";
 import { hang, placeOrder, release, showRights, untilOneHangs, write } from "./programs.ts";
 import { openStage } from "./stage.ts";
 
 const name = hasDocker ? "the images" : "NOT TRIED, no Docker engine answers: the images";
 const buildMs = 300_000;
 const runMs = 60_000;
-const tag = `test-${process.pid}`;
-const proxy = `countersign:${tag}`;
-const again = `countersign:${tag}-again`;
-const simulator = `countersign-simulator:${tag}`;
+const { proxy, simulator } = images;
+const again = `${proxy}-again`;
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 describe.runIf(hasDocker)(name, () => {
@@ -20,7 +18,6 @@ describe.runIf(hasDocker)(name, () => {
     buildImage("proxy", proxy);
     buildImage("simulator", simulator);
   }, buildMs);
-  afterAll(() => void docker("image", "rm", "--force", proxy, again, simulator));
 
   it.each([proxy, simulator])("hold no shell, no package manager, and nothing that lends rights: %s", (image) => {
     const files = listFiles(image);
@@ -60,6 +57,7 @@ describe.runIf(hasDocker)(name, () => {
 
   it("are made of the same layers when they are built anew", { timeout: buildMs }, () => {
     buildImage("proxy", again, "--no-cache");
+    onTestFinished(() => void docker("image", "rm", again));
     const [first, second] = [proxy, again].map((image) => JSON.parse(mustDocker("image", "inspect", image))[0]);
     expect(second.RootFS.Layers).toEqual(first.RootFS.Layers);
     expect(second.Created).not.toBe(first.Created);
@@ -79,7 +77,7 @@ describe.runIf(hasDocker)(name, () => {
   it("serve, read-only and without rights, tell their health, and end with 0 on SIGTERM", {
     timeout: runMs,
   }, async () => {
-    const { serve, service, log } = await openStage({ proxy, simulator });
+    const { serve, service, log } = await openStage();
     const exec = (...args: string[]) => docker("exec", serve, ...args);
     // An application in the same pod: another container, the same loopback.
     const inPod = ["run", "--rm", ...locked, "--network", `container:${serve}`, "--entrypoint", "node", proxy];

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { exampleSites } from "../../src/cli/demo-sites.ts";
-import { docker, followLog, mustDocker, startContainer, untilHealthy } from "./docker.ts";
+import { docker, followLog, images, mustDocker, startContainer, untilHealthy } from "./docker.ts";
 
 /** A proxy and the simulated service in containers, both at work. */
-export async function openStage(images: { proxy: string; simulator: string }) {
+export async function openStage() {
   const folder = makeFolder();
   const network = mustDocker("network", "create", `countersign-test-${process.pid}`);
   onTestFinished(() => void docker("network", "rm", network));
