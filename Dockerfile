@@ -1,6 +1,6 @@
 # Two images: the proxy (target proxy), bundled into a few files and without the simulator's code, and the simulated
 # service (target simulator).
-# Every builder takes it (BuildKit, buildah, Docker's classic one). Pin a base by its digest:
+# Both of Docker's builders take it. Pin a base by its digest:
 #   docker build --target proxy --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:… --tag countersign:0.1.0 .
 ARG NODE_IMAGE=node:24-bookworm-slim
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot

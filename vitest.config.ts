@@ -64,7 +64,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "platform", include: platform, maxWorkers: 2, sequence: { groupOrder: 4 } },
+        test: { name: "platform", include: platform, fileParallelism: false, sequence: { groupOrder: 4 } },
       },
     ],
   },

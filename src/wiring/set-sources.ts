@@ -61,7 +61,9 @@ export class SetSources {
 
   async close(): Promise<void> {
     for (const { source } of this.#members.all()) source.close();
-    await Promise.all([...this.#caches.all(), ...this.#leaving].map((cache) => cache.close()));
+    const caches = [...this.#caches.all(), ...this.#leaving];
+    this.#leaving.clear();
+    await Promise.all(caches.map((cache) => cache.close()));
   }
 
   #open({ environment, set, tokenKey, sourceKey }: PlacedSet, config: Config) {
@@ -85,8 +87,8 @@ export class SetSources {
   #retire(cache: TokenCache): void {
     this.#leaving.add(cache);
     this.#parts.surroundings.clock.after(cacheLingerMs, () => {
-      this.#leaving.delete(cache);
-      void cache.close();
+      // Unless everything has ended meanwhile.
+      if (this.#leaving.delete(cache)) void cache.close();
     });
   }
 }

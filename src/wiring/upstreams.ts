@@ -43,7 +43,8 @@ export function openUpstreams(clock: Clock): Upstreams {
   const retire = (ways: Ways) => {
     leaving.add(ways);
     clock.after(ways.lingerMs, () => {
-      leaving.delete(ways);
+      // Unless everything has ended meanwhile.
+      if (!leaving.delete(ways)) return;
       void ways.service.close();
       void ways.login.close();
     });
@@ -65,6 +66,7 @@ export function openUpstreams(clock: Clock): Upstreams {
     },
     async close() {
       const pools = [...shelf.all(), ...leaving].flatMap(({ service, login }) => [service, login]);
+      leaving.clear();
       await Promise.all(pools.map((pool) => pool.destroy()));
     },
   };

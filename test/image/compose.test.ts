@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { call } from "../support/call.ts";
 import { isInstalled } from "../support/run-program.ts";
-import { buildImage, docker, followLog, hasDocker, images, mustDocker } from "./docker.ts";
+import { buildImage, docker, followLog, hasDocker, images, mustDocker, tag } from "./docker.ts";
 
 const compose = [["docker", "compose"], ["docker-compose"]].find(([command = "", ...args]) =>
   isInstalled(command, ...args, "version"),
@@ -47,7 +47,7 @@ function openCompose() {
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
   cpSync("deploy", copy, { recursive: true, filter: (path) => !/\/compose\/(secrets|\.env)$/.test(path) });
   const folder = join(copy, "compose");
-  const env = { ...process.env, COUNTERSIGN_VERSION: "test", REDIS_IMAGE: findRedis() };
+  const env = { ...process.env, COUNTERSIGN_VERSION: tag, REDIS_IMAGE: findRedis() };
   execFileSync(join(folder, "secrets.sh"), { env });
   // Compose 1 knows no name in the file.
   const input = readFileSync(join(folder, "compose.yaml"), "utf8").replace(/^name: .*$/m, "");

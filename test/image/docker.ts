@@ -1,11 +1,14 @@
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { isInstalled, type Program, plainEnvironment, startProgram } from "../support/run-program.ts";
 
 export const hasDocker = isInstalled("docker", "version");
 
-/** They stay: whoever builds them next is done at once. */
-export const images = { proxy: "countersign:test", simulator: "countersign-simulator:test" } as const;
+/** This checkout's own, since one engine may serve several. The images stay: whoever builds them next is done at once. */
+export const tag = `test-${createHash("sha256").update(process.cwd()).digest("hex").slice(0, 8)}`;
+
+export const images = { proxy: `countersign:${tag}`, simulator: `countersign-simulator:${tag}` } as const;
 
 export interface Done {
   readonly exitCode: number | null;
