@@ -7,34 +7,18 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { startSimulator } from "../../src/simulator/simulator.ts";
-import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
-import { audience, configuration, sites } from "../faults/configuration.ts";
-import { call, order } from "../support/call.ts";
-import { startRedis } from "../support/real-redis.ts";
+import { canaries, tokenKey } from "../config/config-folder.ts";
+import { audience, sites } from "../faults/configuration.ts";
+import { stageBothWays } from "../support/both-ways.ts";
 import { plainEnvironment, startProgram } from "../support/run-program.ts";
 import { formsOf } from "./canaries.ts";
 
 async function startServe(snapshots: string) {
-  const simulator = await startSimulator({
-    sites: [
-      { identifier: sites.oauth, credentials: [{ clientId: "blue-id", clientSecret: canaries.blue, audience }] },
-      { identifier: sites.hmac, keys: [{ identifier: "K2000000001", secret: canaries.key, isDefault: true }] },
-    ],
-  });
-  onTestFinished(() => simulator.stop());
-  const redis = await startRedis();
-  const folder = new ConfigFolder();
-  folder.write("token-key", tokenKey);
-  const socketPath = join(folder.path, "app.sock");
-  const yaml = configuration(simulator, socketPath, redis.url);
-  const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
+  const { redis, file, orderAt } = await stageBothWays();
   const node = `"${process.execPath}" --heapsnapshot-signal=SIGUSR2`;
   const command = `cd "${snapshots}" && exec ${node} "${resolve("dist/main.js")}" serve --config "${file}"`;
   const program = startProgram("/bin/sh", ["-c", command], plainEnvironment());
   await program.line((line) => line.includes('"event":"started"'));
-  const orderAt = (site: string) =>
-    call("http://localhost", order, { socketPath, headers: { "Countersign-Site": site } }).then(({ status }) => status);
   return { program, redis, orderAt };
 }
 
