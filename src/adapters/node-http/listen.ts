@@ -27,7 +27,7 @@ export async function listen(server: Server, bind: Bind): Promise<Bind> {
   return { ...bind, port: (server.address() as AddressInfo).port };
 }
 
-/** A connection that cannot be taken, where there are no descriptors left, say, is lost; the server listens on. */
+/** A connection that cannot be taken, where the machine can open no more, say, is lost; the server listens on. */
 export function reportRefusedConnections(
   server: Server,
   { name, report }: { readonly name: string; readonly report: Report },
