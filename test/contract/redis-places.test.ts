@@ -12,7 +12,7 @@ import { authority, clientCertificate, clientKey, serverCertificate, serverKey }
 import { freePort } from "../support/free-port.ts";
 import { openRedis, type RealRedis } from "../support/real-redis.ts";
 import { type Starter, startCluster, startMasters, startSentinels, watched } from "../support/redis-fleet.ts";
-import { accessTo, nodeAt, openReplica } from "../support/redis-replica.ts";
+import { accessTo, nodeAt, openReplica, patientClock } from "../support/redis-replica.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
 import { describeTokenStore } from "./token-store.ts";
 
@@ -95,7 +95,7 @@ for (const [place, open] of Object.entries(places)) {
   let access: Promise<RedisAccess> | undefined;
   const openTwo = async () => {
     access ??= open();
-    return [openReplica(await access), openReplica(await access)] as const;
+    return [openReplica(await access, patientClock), openReplica(await access, patientClock)] as const;
   };
   describeTokenStore(place, async () => {
     const [one, other] = await openTwo();

@@ -1,7 +1,7 @@
 /** The contract on the run's common Redis: a given address, a container, or a process. */
 import { randomBytes } from "node:crypto";
 import { sleep, systemClock } from "../../src/clock.ts";
-import { commonRedis, openReplica } from "../support/redis-replica.ts";
+import { commonRedis, openReplica, patientClock } from "../support/redis-replica.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
 import { describeTokenStore } from "./token-store.ts";
 
@@ -9,14 +9,14 @@ import { describeTokenStore } from "./token-store.ts";
 const ownKey = () => randomBytes(8).toString("hex");
 
 describeTokenStore("Redis", async () => ({
-  one: openReplica(commonRedis()).store,
-  other: openReplica(commonRedis()).store,
+  one: openReplica(commonRedis(), patientClock).store,
+  other: openReplica(commonRedis(), patientClock).store,
   key: ownKey(),
   pass: (ms) => sleep(systemClock, ms),
 }));
 
 describeRefreshLock("Redis", async () => ({
-  one: openReplica(commonRedis()).lock,
-  other: openReplica(commonRedis()).lock,
+  one: openReplica(commonRedis(), patientClock).lock,
+  other: openReplica(commonRedis(), patientClock).lock,
   key: ownKey(),
 }));

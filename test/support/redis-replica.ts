@@ -1,9 +1,10 @@
+import { Redis } from "ioredis";
 import { inject, onTestFinished } from "vitest";
 import { createCacheClient, createNodeClient } from "../../src/adapters/redis/client.ts";
 import { RedisConnection } from "../../src/adapters/redis/connection.ts";
 import { createRedisRefreshLock } from "../../src/adapters/redis/refresh-lock.ts";
 import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { RedisAccess, RedisNode } from "../../src/redis-access.ts";
 import { Secret } from "../../src/secret.ts";
 import { aclUser } from "./acl.ts";
@@ -41,13 +42,21 @@ export function commonRedis(): RedisAccess {
   });
 }
 
+/** For tests of what is kept, not of how fast: a machine that stands still for a moment turns no read into a miss. */
+export const patientClock: Clock = {
+  ...systemClock,
+  after: (delayMs, task) => systemClock.after(delayMs * 20, task),
+};
+
 /** One process's store and lock, with its own connections; ends with the test. */
-export function openReplica(at: { readonly port: number } | RedisAccess) {
+export function openReplica(at: { readonly port: number } | RedisAccess, clock: Clock = systemClock) {
   const access = "port" in at ? accessTo(nodeAt(at.port)) : at;
   const recorder = new EventRecorder();
   const { report } = recorder;
   const connect = (client: ReturnType<typeof createCacheClient>, node: string) => {
-    const connection = new RedisConnection({ client, node, clock: systemClock, random: Math.random, report });
+    const connection = new RedisConnection({ client, node, clock, random: Math.random, report });
+    // The client's own bound on every command, 500 ms, is for greetings that hang.
+    if (clock === patientClock && client instanceof Redis) delete client.options.commandTimeout;
     onTestFinished(() => connection.close());
     return connection;
   };
@@ -56,7 +65,7 @@ export function openReplica(at: { readonly port: number } | RedisAccess) {
   return {
     recorder,
     connection: cache,
-    store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock: systemClock, report }),
-    lock: createRedisRefreshLock([cache, ...others], systemClock),
+    store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
+    lock: createRedisRefreshLock([cache, ...others], clock),
   };
 }
