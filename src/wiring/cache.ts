@@ -12,7 +12,8 @@ export async function openCache({ tokens }: Config, report: Report, surroundings
     return openRedisCache(tokens.redis, report, surroundings);
   }
   const store = createMemoryTokenStore(surroundings.clock);
-  return { store, lock: createMemoryRefreshLock(), onReturn() {}, async close() {} };
+  const hasNoServers = { onReturn() {}, raiseVoice() {}, hushVoice() {}, async close() {} };
+  return { store, lock: createMemoryRefreshLock(), ...hasNoServers };
 }
 
 /** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */

@@ -60,7 +60,8 @@ export function openObservers(inForce: () => Config, { clock, report: outside }:
     use(config) {
       const environments = [...config.environments.values()];
       follow(environments, redisNodes(config));
-      showConfigured(metrics, environments, config.limits.inFlightPerEnvironment);
+      const inFlightLimit = config.limits.inFlightPerEnvironment;
+      showConfigured(metrics, { environments, inFlightLimit, redis: board.view().redis });
       readiness.follow(config.readiness === "token" ? environments : []);
     },
     report(event) {

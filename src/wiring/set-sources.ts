@@ -57,6 +57,7 @@ export class SetSources {
     for (const { source } of this.#members.keepOnly(sets.map(({ sourceKey }) => sourceKey))) source.close();
     this.#manners.keepOnly(sets.map(({ tokenKey }) => tokenKey));
     for (const cache of this.#caches.keepOnly([keyOf(config)])) this.#retire(cache);
+    for (const cache of this.#caches.all()) cache.raiseVoice();
   }
 
   async close(): Promise<void> {
@@ -85,6 +86,7 @@ export class SetSources {
   }
 
   #retire(cache: TokenCache): void {
+    cache.hushVoice();
     this.#leaving.add(cache);
     this.#parts.surroundings.clock.after(cacheLingerMs, () => {
       // Unless everything has ended meanwhile.
