@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import { fingerprint } from "../config/hash.ts";
 import type { CredentialSet, Environment } from "../environment.ts";
 import { cacheKey } from "../tokens/key.ts";
+import { loginKey } from "./upstreams.ts";
 
 /** A credential set as one configuration has it. */
 export interface PlacedSet {
@@ -38,8 +39,10 @@ export function ownerKey(environment: string, site: string): string {
   return `${environment} ${site}`;
 }
 
-function placeSet(environment: Environment, set: CredentialSet, { timeouts, tokens }: Config): PlacedSet {
-  const { authUrl, tls, name } = environment;
-  const tokenKey = cacheKey(`${authUrl.origin}${authUrl.path}`, set);
-  return { environment, set, tokenKey, sourceKey: fingerprint([tokenKey, name, set.label, tls, timeouts, tokens]) };
+function placeSet(environment: Environment, set: CredentialSet, config: Config): PlacedSet {
+  const { origin, path } = environment.authUrl;
+  const tokenKey = cacheKey(`${origin}${path}`, set);
+  // A source keeps to the pool that it began with, so it must not outlive it.
+  const sourceKey = fingerprint([tokenKey, set.label, loginKey(environment, config), config.tokens]);
+  return { environment, set, tokenKey, sourceKey };
 }
