@@ -51,7 +51,8 @@ function exchange(port: number, bytes: string): Promise<string> {
   });
 }
 
-function readAnswer(text: string): RawAnswer {
+/** @param text everything that came until the connection closed, latin1 */
+export function readAnswer(text: string): RawAnswer {
   const end = text.indexOf("\r\n\r\n");
   const [statusLine = "", ...lines] = (end === -1 ? text : text.slice(0, end)).split("\r\n");
   const values = (name: string) =>
