@@ -8,7 +8,7 @@ import type { Door } from "../journey/messages.ts";
 import { loopbackHosts } from "../journey/target.ts";
 import { OpenDoor, type ServingAtDoor } from "./open-door.ts";
 import type { Room } from "./room.ts";
-import type { Place } from "./servers.ts";
+import { endServer, type Place } from "./servers.ts";
 import { Shelf } from "./shelf.ts";
 
 /** The listeners for applications. */
@@ -18,11 +18,14 @@ export interface Doors extends Room {
   /** Requests being served now. */
   inFlight(): number;
   /**
-   * Lets open requests end. Every connection closes with its next answer; from `openMs` on requests are refused, for
-   * `lateMs` more. Resolves to whether all connections were gone in time.
+   * Lets open requests end, each by its own deadline, those of listeners that have been removed as well. Every connection
+   * closes with its next answer; latecomers are refused. Resolves to whether all connections were gone in time.
    */
-  drain(openMs: number, lateMs: number): Promise<boolean>;
+  drain(): Promise<boolean>;
 }
+
+/** Time for the last answers and for 503s to latecomers, after the last request could have ended. */
+const lastWordsMs = 2_000;
 
 type DoorParts = Pick<JourneyParts, "clock" | "report" | "send" | "tokensOf">;
 
@@ -30,15 +33,18 @@ export function openDoors(parts: DoorParts): Doors {
   const { clock, report } = parts;
   const admissions = new Shelf<Admission>();
   const doors = new Shelf<OpenDoor>();
+  /** Those that a reload has removed, until each has ended. */
+  const leaving = new Set<Promise<boolean>>();
 
   const serve = (listener: ListenerConfig, config: Config): ServingAtDoor => {
     const { limits, timeouts, log } = config;
     const admission = admissions.take(listener.environment, () => new Admission(limits.inFlightPerEnvironment));
-    const { requestMs: requestTimeoutMs } = timeouts;
+    const { requestMs } = timeouts;
     const { upstreamHeaders } = log;
-    const journeyParts = { ...parts, admission, requestTimeoutMs, upstreamHeaders, newRequestId: randomUUID };
+    const once = { admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
     return {
-      journey: openJourney(journeyParts, describeDoor(listener, config)),
+      journey: openJourney({ ...parts, ...once }, describeDoor(listener, config)),
+      requestMs,
       settings: { ...limits, clock },
       tls: listener.callers?.kind === "mtls" ? listener.callers.tls : undefined,
     };
@@ -49,9 +55,28 @@ export function openDoors(parts: DoorParts): Doors {
     return new OpenDoor(place, serve(listener, config), clock);
   };
 
-  const retire = async (door: OpenDoor, openMs: number) => {
-    await drain([door.connections], clock, { hold: () => door.hold(), openMs, onTimeUp() {}, lateMs: 0 });
-    door.listener.server.closeAllConnections();
+  const drainAll = (some: readonly OpenDoor[], onTimeUp: () => void) => {
+    const hold = () => {
+      const releases = some.map((door) => door.hold());
+      return () => {
+        for (const release of releases) release();
+      };
+    };
+    const openMs = Math.max(0, ...some.map(({ longestRequestMs }) => longestRequestMs));
+    const connections = some.map((door) => door.connections);
+    return drain(connections, clock, { hold, openMs, onTimeUp, lateMs: lastWordsMs });
+  };
+
+  const retire = async (door: OpenDoor) => {
+    const isDrained = await drainAll([door], () => {});
+    endServer(door.listener.server);
+    return isDrained;
+  };
+
+  const leave = (door: OpenDoor) => {
+    const left = retire(door);
+    leaving.add(left);
+    void left.finally(() => leaving.delete(left));
   };
 
   return {
@@ -72,25 +97,17 @@ export function openDoors(parts: DoorParts): Doors {
     placesOf: (config) =>
       keyed(config).map(([key, listener]) => {
         const door = doors.take(key, () => open(listener, config));
-        const { bind } = listener;
-        const { requestMs } = config.timeouts;
-        return { key, bind, createServer: () => door.listener.server, retire: () => void retire(door, requestMs) };
+        return { key, bind: listener.bind, createServer: () => door.listener.server, retire: () => leave(door) };
       }),
 
     inFlight: () => admissions.all().reduce((sum, { inFlight }) => sum + inFlight, 0),
 
-    drain(openMs, lateMs) {
-      const hold = () => {
-        const releases = doors.all().map((door) => door.hold());
-        return () => {
-          for (const release of releases) release();
-        };
-      };
-      const onTimeUp = () => {
+    async drain() {
+      const refuseAll = () => {
         for (const admission of admissions.all()) admission.close();
       };
-      const connections = doors.all().map((door) => door.connections);
-      return drain(connections, clock, { hold, openMs, onTimeUp, lateMs });
+      const drained = await Promise.all([drainAll(doors.all(), refuseAll), ...leaving]);
+      return drained.every((isDrained) => isDrained);
     },
   };
 }

@@ -11,6 +11,8 @@ import type { Clock } from "../clock.ts";
 /** What a listener serves with; whether it is closing, the door itself knows. */
 export type ServingAtDoor = Omit<Serving, "settings"> & {
   readonly settings: Omit<ListenerSettings, "isDraining" | "held">;
+  /** `timeouts.request`. */
+  readonly requestMs: number;
 };
 
 /** A listener that stays, with its connections, while configurations come and go. */
@@ -20,11 +22,17 @@ export class OpenDoor {
   #held: Promise<void> | undefined;
   #isClosing = false;
   #serving: Serving;
+  #longestRequestMs = 0;
 
   constructor(place: Place, serving: ServingAtDoor, clock: Clock) {
     this.#serving = this.#complete(serving);
     this.listener = createListener(() => this.#serving, place);
     this.connections = new Connections(this.listener.server, clock);
+  }
+
+  /** The longest that a request may take which came in here: each has the deadline of the configuration that accepted it. */
+  get longestRequestMs(): number {
+    return this.#longestRequestMs;
   }
 
   /** Serves so from the next request on, on open connections as well. */
@@ -46,7 +54,8 @@ export class OpenDoor {
     };
   }
 
-  #complete({ settings, ...serving }: ServingAtDoor): Serving {
+  #complete({ settings, requestMs, ...serving }: ServingAtDoor): Serving {
+    this.#longestRequestMs = Math.max(this.#longestRequestMs, requestMs);
     return { ...serving, settings: { ...settings, isDraining: () => this.#isClosing, held: () => this.#held } };
   }
 }

@@ -92,7 +92,8 @@ export function plainPlace(name: string, bind: Bind, createServer: () => Server)
   return { key: `${name} ${describeBind(bind)}`, bind, createServer, retire: endServer };
 }
 
-function endServer(server: Server): void {
+/** Ends it with every connection, and with the timer that looks after them, which holds all that it has served. */
+export function endServer(server: Server): void {
   server.close();
   server.closeAllConnections();
 }

@@ -20,15 +20,12 @@ export interface Running extends Binds {
    */
   follow(config: Config, trigger: ReloadTrigger): Promise<void>;
   /**
-   * Drains and ends: open requests get `timeouts.request` to finish, latecomers 503 for a moment. Asked again, it waits
-   * for the same end.
+   * Drains and ends: open requests get the `timeouts.request` that they were accepted with to finish, latecomers 503 for a
+   * moment. Asked again, it waits for the same end.
    * @returns whether every request had ended by itself
    */
   stop(signal: string): Promise<boolean>;
 }
-
-/** Time for the last answers and for 503s to latecomers, after the last request could have ended. */
-const lastWordsMs = 2_000;
 
 /** Puts the parts together and opens the doors; tokens are fetched in the background. */
 export async function start(first: Config, given: Partial<Surroundings> = {}): Promise<Running> {
@@ -73,11 +70,11 @@ export async function start(first: Config, given: Partial<Surroundings> = {}): P
 }
 
 async function end(house: House, { clock }: Surroundings, signal: string): Promise<boolean> {
-  const { drain, timeouts } = house.config;
+  const { drain } = house.config;
   const { report, doors } = house;
   report({ kind: "draining", signal, inFlight: doors.inFlight() });
   if (drain.minMs > 0) await sleep(clock, drain.minMs);
-  const drained = await doors.drain(timeouts.requestMs, lastWordsMs);
+  const drained = await doors.drain();
   await house.close();
   report({ kind: "stopped", drained });
   return drained;

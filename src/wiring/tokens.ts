@@ -31,6 +31,8 @@ export function openTokens(
   const setSources = new SetSources({ postFormOf, report, surroundings });
   const sources = new Map<string, CredentialsSource>();
   let owners: readonly TokenOwner[] = [];
+  /** A request has the deadline of the configuration that accepted it. */
+  let longestRequestMs = 0;
 
   const furnish = (owner: TokenOwner, config: Config) => {
     const { key, environment, site } = owner;
@@ -43,8 +45,8 @@ export function openTokens(
   };
 
   /** Requests that were accepted before may still want it. */
-  const dismiss = ({ key }: TokenOwner, config: Config) => {
-    clock.after(config.timeouts.requestMs, () => {
+  const dismiss = ({ key }: TokenOwner) => {
+    clock.after(longestRequestMs, () => {
       if (!owners.some((owner) => owner.key === key)) sources.delete(key);
     });
   };
@@ -61,8 +63,9 @@ export function openTokens(
     use(config) {
       const before = owners;
       owners = ownersOf(config);
+      longestRequestMs = Math.max(longestRequestMs, config.timeouts.requestMs);
       for (const owner of owners) furnish(owner, config);
-      for (const owner of before) if (!owners.some(({ key }) => key === owner.key)) dismiss(owner, config);
+      for (const owner of before) if (!owners.some(({ key }) => key === owner.key)) dismiss(owner);
       setSources.keepOnly(owners, config);
       for (const removed of labelsMissingIn(owners, before)) report({ kind: "credential_removed", ...removed });
     },

@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { type CallOptions, call, order } from "../support/call.ts";
 import { parseAnswer } from "../support/raw.ts";
+import { settlesSoon } from "../support/settles-soon.ts";
 import { ShiftedClock } from "../support/shifted-clock.ts";
 import { hmacSite, stageProxy } from "../support/stage.ts";
 
@@ -24,16 +25,6 @@ async function open(port: number, bytes = ""): Promise<Socket> {
   await once(socket, "connect");
   socket.write(bytes);
   return socket;
-}
-
-/** Whether the promise settles while a few exchanges with the admin port take place. */
-async function settlesSoon(promise: Promise<unknown>, adminUrl: string): Promise<boolean> {
-  let isSettled = false;
-  void promise.then(() => {
-    isSettled = true;
-  });
-  for (let n = 0; n < 5; n++) await call(adminUrl, "", { method: "GET", path: "/livez" });
-  return isSettled;
 }
 
 it("lets an open request finish, with its connection, and takes no new ones", async () => {

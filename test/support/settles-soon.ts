@@ -1,0 +1,12 @@
+import { call } from "./call.ts";
+
+/** Whether the promise settles, either way, while a few exchanges with the admin port take place. */
+export async function settlesSoon(promise: Promise<unknown>, adminUrl: string): Promise<boolean> {
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
+  promise.then(settle, settle);
+  for (let n = 0; n < 5; n++) await call(adminUrl, "", { method: "GET", path: "/livez" });
+  return isSettled;
+}
