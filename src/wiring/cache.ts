@@ -2,6 +2,7 @@ import { createMemoryRefreshLock } from "../adapters/memory/refresh-lock.ts";
 import { createMemoryTokenStore } from "../adapters/memory/token-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Report } from "../events.ts";
+import { Announcements } from "./announcements.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { TokenCache } from "./token-cache.ts";
 
@@ -12,8 +13,8 @@ export async function openCache({ tokens }: Config, report: Report, surroundings
     return openRedisCache(tokens.redis, report, surroundings);
   }
   const store = createMemoryTokenStore(surroundings.clock);
-  const hasNoServers = { onReturn() {}, raiseVoice() {}, hushVoice() {}, async close() {} };
-  return { store, lock: createMemoryRefreshLock(), ...hasNoServers };
+  const announcements = new Announcements(report, () => undefined);
+  return { store, lock: createMemoryRefreshLock(), announcements, onReturn() {}, async close() {} };
 }
 
 /** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */

@@ -3,7 +3,7 @@ import type { AdminViews } from "../adapters/node-http/admin.ts";
 import type { StatusViews } from "../adapters/node-http/status.ts";
 import { createCounting } from "../adapters/prometheus/count.ts";
 import { createMetrics } from "../adapters/prometheus/metrics.ts";
-import { showConfigured } from "../adapters/prometheus/show-configured.ts";
+import { createShowConfigured } from "../adapters/prometheus/show-configured.ts";
 import { createStartAtZero } from "../adapters/prometheus/start-at-zero.ts";
 import { StatusBoard } from "../adapters/status/board.ts";
 import { renderPage } from "../adapters/status/page/render-page.ts";
@@ -32,6 +32,7 @@ export interface Observers extends Room {
 export function openObservers(inForce: () => Config, { clock, report: outside }: Surroundings): Observers {
   const metrics = createMetrics();
   const startAtZero = createStartAtZero(metrics);
+  const showConfigured = createShowConfigured(metrics);
   const count = createCounting(metrics, clock);
   const board = new StatusBoard(clock);
   const readiness = new Readiness([]);
@@ -54,14 +55,14 @@ export function openObservers(inForce: () => Config, { clock, report: outside }:
 
   return {
     prepare(config) {
-      const environments = new Map([...inForce().environments, ...config.environments]);
-      follow([...environments.values()], [...new Set([...redisNodes(inForce()), ...redisNodes(config)])]);
+      const environments = [inForce(), config].flatMap(({ environments }) => [...environments.values()]);
+      follow(environments, [...new Set([inForce(), config].flatMap(redisNodes))]);
     },
     use(config) {
       const environments = [...config.environments.values()];
       follow(environments, redisNodes(config));
       const inFlightLimit = config.limits.inFlightPerEnvironment;
-      showConfigured(metrics, { environments, inFlightLimit, redis: board.view().redis });
+      showConfigured({ environments, inFlightLimit, redis: board.view().redis });
       readiness.follow(config.readiness === "token" ? environments : []);
     },
     report(event) {

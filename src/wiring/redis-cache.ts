@@ -2,17 +2,17 @@ import { createCacheClient, createNodeClient } from "../adapters/redis/client.ts
 import { RedisConnection } from "../adapters/redis/connection.ts";
 import { createRedisRefreshLock } from "../adapters/redis/refresh-lock.ts";
 import { createRedisTokenStore } from "../adapters/redis/token-store.ts";
-import type { Report } from "../events.ts";
+import type { Event, Report } from "../events.ts";
 import type { RedisAccess } from "../redis-access.ts";
-import { CacheVoice } from "./cache-voice.ts";
+import { Announcements } from "./announcements.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { TokenCache } from "./token-cache.ts";
 
 /** What replicas share in Redis. */
 export function openRedisCache(access: RedisAccess, report: Report, { clock, random }: Surroundings): TokenCache {
-  const voice = new CacheVoice(report);
+  const announcements = new Announcements(report, nodeOf);
   const connect = (client: ReturnType<typeof createCacheClient>, node: string) =>
-    new RedisConnection({ client, node, clock, random, report: voice.say });
+    new RedisConnection({ client, node, clock, random, report: announcements.report });
   const cache = connect(createCacheClient(access), "cache");
   const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), `lock-${index + 2}`));
   const lock = createRedisRefreshLock([cache, ...others], clock);
@@ -20,11 +20,15 @@ export function openRedisCache(access: RedisAccess, report: Report, { clock, ran
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     lock,
     onReturn: (listener) => cache.onReturn(listener),
-    raiseVoice: () => voice.raise(),
-    hushVoice: () => voice.hush(),
+    announcements,
     async close() {
       await lock.close();
       for (const connection of [cache, ...others]) connection.close();
     },
   };
+}
+
+/** The server of which a fact says whether it is there. */
+function nodeOf(event: Event): string | undefined {
+  return event.kind === "redis_up" || event.kind === "redis_down" ? event.node : undefined;
 }

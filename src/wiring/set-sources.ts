@@ -1,13 +1,14 @@
 import type { Config } from "../config/config.ts";
 import { fingerprint } from "../config/hash.ts";
 import type { Environment } from "../environment.ts";
-import type { Report } from "../events.ts";
+import type { Event, Report } from "../events.ts";
 import { CachedSource } from "../tokens/cached-source.ts";
 import { Conduct } from "../tokens/conduct.ts";
 import type { Member } from "../tokens/credentials.ts";
 import type { PostForm } from "../tokens/endpoint.ts";
 import { drawThresholds } from "../tokens/token.ts";
 import { Unauthorized } from "../tokens/unauthorized.ts";
+import { Announcements } from "./announcements.ts";
 import { openCache } from "./cache.ts";
 import { Shelf } from "./shelf.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -23,13 +24,20 @@ export interface SetSourceParts {
   readonly surroundings: Surroundings;
 }
 
+interface PlacedMember extends Member {
+  readonly environment: string;
+  readonly tokenKey: string;
+  /** How its token stands. */
+  readonly announcements: Announcements;
+}
+
 /** One source for each credential set, over the cache that the configuration wants. */
 export class SetSources {
   readonly #parts: SetSourceParts;
   readonly #thresholds;
   readonly #caches = new Shelf<TokenCache>();
   readonly #leaving = new Set<TokenCache>();
-  readonly #members = new Shelf<Member & { readonly tokenKey: string }>();
+  readonly #members = new Shelf<PlacedMember>();
   /** They outlive a change of the ways to the login host, or a reload would end every pause. */
   readonly #manners = new Shelf<{ readonly conduct: Conduct; readonly unauthorized: Unauthorized }>();
 
@@ -54,10 +62,11 @@ export class SetSources {
 
   keepOnly(owners: readonly TokenOwner[], config: Config): void {
     const sets = owners.flatMap((owner) => owner.sets);
-    for (const { source } of this.#members.keepOnly(sets.map(({ sourceKey }) => sourceKey))) source.close();
+    for (const gone of this.#members.keepOnly(sets.map(({ sourceKey }) => sourceKey))) this.#dismiss(gone);
+    for (const { announcements } of this.#members.all()) announcements.begin();
     this.#manners.keepOnly(sets.map(({ tokenKey }) => tokenKey));
     for (const cache of this.#caches.keepOnly([keyOf(config)])) this.#retire(cache);
-    for (const cache of this.#caches.all()) cache.raiseVoice();
+    for (const { announcements } of this.#caches.all()) announcements.begin();
   }
 
   async close(): Promise<void> {
@@ -67,9 +76,11 @@ export class SetSources {
     await Promise.all(caches.map((cache) => cache.close()));
   }
 
-  #open({ environment, set, tokenKey, sourceKey }: PlacedSet, config: Config) {
+  #open({ environment, set, tokenKey, sourceKey }: PlacedSet, config: Config): PlacedMember {
     return this.#members.take(sourceKey, () => {
-      const { postFormOf, report, surroundings } = this.#parts;
+      const { postFormOf, surroundings } = this.#parts;
+      const announcements = new Announcements(this.#parts.report, aspectOfToken);
+      const { report } = announcements;
       const { clock, random } = surroundings;
       const cache = this.#caches.find(keyOf(config));
       if (cache === undefined) throw new Error("the cache of a configuration is prepared before its sets");
@@ -81,18 +92,35 @@ export class SetSources {
       const source = new CachedSource({ ...place, ...towards, clock, random, report }, this.#thresholds);
       const predecessor = this.#members.all().find((other) => other.tokenKey === tokenKey);
       if (predecessor !== undefined) source.inherit(predecessor.source);
-      return { set, source, tokenKey };
+      return { environment: environment.name, set, source, tokenKey, announcements };
     });
   }
 
+  /** A token goes with its set's secret, unless the set that goes by its name now has one. */
+  #dismiss({ environment, set: { label }, source, announcements }: PlacedMember): void {
+    source.close();
+    const isItsName = (other: PlacedMember) => other.environment === environment && other.set.label === label;
+    const isFollowed = this.#members.all().some((other) => isItsName(other) && other.source.hasToken);
+    if (announcements.areHeard && source.hasToken && !isFollowed) {
+      this.#parts.report({ kind: "token_lapsed", environment, credential: label });
+    }
+    announcements.end();
+  }
+
   #retire(cache: TokenCache): void {
-    cache.hushVoice();
+    cache.announcements.end();
     this.#leaving.add(cache);
     this.#parts.surroundings.clock.after(cacheLingerMs, () => {
       // Unless everything has ended meanwhile.
       if (this.#leaving.delete(cache)) void cache.close();
     });
   }
+}
+
+/** What a fact says of a set's token, if anything: how it stands, or that it was used. */
+function aspectOfToken({ kind }: Event): string | undefined {
+  if (kind === "token_used") return "use";
+  return kind === "token_adopted" || kind === "token_lapsed" ? "standing" : undefined;
 }
 
 function keyOf({ tokens }: Config): string {

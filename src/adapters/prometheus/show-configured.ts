@@ -10,19 +10,35 @@ export interface Configured {
   readonly redis: readonly { readonly node: string; readonly isUp: boolean | undefined }[];
 }
 
-/** Shows what the configuration in force says and no request changes. What the one before had, and this one has not, goes. */
-export function showConfigured(metrics: Metrics, { environments, inFlightLimit, redis }: Configured): void {
-  metrics.inFlightLimit.reset();
-  metrics.credentialInfo.reset();
-  metrics.redisUp.reset();
-  for (const { node, isUp } of redis) metrics.redisUp.set({ node }, isUp === true ? 1 : 0);
-  for (const { name: environment, sites } of environments) {
-    metrics.inFlightLimit.set({ environment }, inFlightLimit);
-    for (const { identifier, credentials } of sites.values()) {
-      if (credentials?.owner !== identifier) continue;
-      for (const [index, { label: credential }] of credentials.sets.entries()) {
-        metrics.credentialInfo.set({ environment, credential, position: index === 0 ? "first" : "second" }, 1);
-      }
+/**
+ * Shows what the configuration in force says, and what no request can have changed yet. What the one before had, and this
+ * one has not, goes.
+ */
+export type ShowConfigured = (configured: Configured) => void;
+
+export function createShowConfigured(metrics: Metrics): ShowConfigured {
+  let known: ReadonlySet<string> = new Set();
+  return ({ environments, inFlightLimit, redis }) => {
+    metrics.inFlightLimit.reset();
+    metrics.credentialInfo.reset();
+    metrics.redisUp.reset();
+    for (const { name: environment } of environments) metrics.inFlightLimit.set({ environment }, inFlightLimit);
+    for (const { node, isUp } of redis) metrics.redisUp.set({ node }, isUp === true ? 1 : 0);
+    const present = new Set<string>();
+    for (const { environment, credential, isFirst } of environments.flatMap(credentialsOf)) {
+      metrics.credentialInfo.set({ environment, credential, position: isFirst ? "first" : "second" }, 1);
+      const key = `${environment} ${credential}`;
+      present.add(key);
+      // Of those that were there before, the site may have another in use by now.
+      if (!known.has(key)) metrics.active.set({ environment, credential }, isFirst ? 1 : 0);
     }
-  }
+    known = present;
+  };
+}
+
+function credentialsOf({ name: environment, sites }: Environment) {
+  return [...sites.values()].flatMap(({ identifier, credentials }) => {
+    if (credentials?.owner !== identifier) return [];
+    return credentials.sets.map(({ label: credential }, index) => ({ environment, credential, isFirst: index === 0 }));
+  });
 }

@@ -113,12 +113,11 @@ const lateStatuses = ["422", "499", "500", "502", "503", "504"];
 function startCredentials(metrics: Metrics, { name: environment, sites }: Environment, isNew: IsNew): void {
   for (const { credentials, identifier } of sites.values()) {
     if (credentials?.owner !== identifier) continue;
-    for (const [index, { label: credential }] of credentials.sets.entries()) {
+    for (const { label: credential } of credentials.sets) {
       for (const result of tokenResults) metrics.tokenRequests.inc({ environment, credential, result }, 0);
       for (const reason of suppressionReasons) metrics.refreshSuppressed.inc({ environment, credential, reason }, 0);
       if (!isNew("credential", environment, credential)) continue;
       metrics.tokenRequestDuration.zero({ environment, credential });
-      metrics.active.set({ environment, credential }, index === 0 ? 1 : 0);
     }
   }
 }

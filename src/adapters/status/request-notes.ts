@@ -23,9 +23,10 @@ export class RequestNotes {
     this.#clock = clock;
   }
 
-  follow(environments: Iterable<Environment>): void {
-    this.#environments = [...environments];
-    this.#tallies.follow(this.#environments);
+  /** @param environments while a configuration is prepared, an environment comes as it is and as it may be */
+  follow(environments: readonly Environment[]): void {
+    this.#environments = [...new Map(environments.map((environment) => [environment.name, environment])).values()];
+    this.#tallies.follow(environments);
   }
 
   note(event: RequestAccepted | RequestFinished): void {

@@ -1,0 +1,88 @@
+/** What is shown of a credential set is that of the configuration in force, with its secret; alarms and rotations go by it. */
+import { createServer } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import type { Config } from "../../src/config/config.ts";
+import type { CredentialSet } from "../../src/environment.ts";
+import { Secret } from "../../src/secret.ts";
+import { call } from "../support/call.ts";
+import { scrape } from "../support/exposition.ts";
+import { oauthSite, type Stage, stageProxy } from "../support/stage.ts";
+
+const blue = `${oauthSite}/blue`;
+
+/** The configuration with the OAuth site's sole set changed. */
+function withSet(config: Config, change: Partial<CredentialSet>): Config {
+  const environments = [...config.environments.values()].map((environment) => {
+    const sites = new Map(environment.sites);
+    for (const [identifier, site] of sites) {
+      if (site.credentials === undefined) continue;
+      const [set] = site.credentials.sets;
+      sites.set(identifier, { ...site, credentials: { owner: oauthSite, sets: [{ ...set, ...change }] } });
+    }
+    return [environment.name, { ...environment, sites }] as const;
+  });
+  return { ...config, environments: new Map(environments), hash: "ba9876543210" };
+}
+
+/** What is shown of each set: its gauges on `/metrics`, and its token on `/status`. */
+async function shown({ adminUrl, statusUrl }: Stage) {
+  const { families } = await scrape(adminUrl);
+  const of = (name: string) => families.get(name)?.samples.map(({ labels }) => labels["credential"]) ?? [];
+  const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+  return {
+    active: of("countersign_credential_active"),
+    expiry: of("countersign_token_expiry_timestamp_seconds"),
+    issued: of("countersign_token_issued_timestamp_seconds"),
+    lastUsed: of("countersign_credential_last_used_timestamp_seconds"),
+    status: json.credentials.map(({ credential, token }: { credential: string; token: object | "none" }) =>
+      token === "none" ? `${credential} none` : credential,
+    ),
+  };
+}
+
+const live = { active: [blue], expiry: [blue], issued: [blue], lastUsed: [blue], status: [blue] };
+
+it("a token goes with its secret, when the login host refuses the new one", async () => {
+  const stage = await stageProxy({ oneSet: true });
+  expect((await call(stage.url)).status).toBe(200);
+  expect(await shown(stage)).toEqual(live);
+  await stage.proxy.follow(withSet(stage.config, { clientSecret: new Secret("canary-wrong-secret") }), "sighup");
+  expect(await shown(stage)).toEqual({ ...live, expiry: [], issued: [], status: [`${blue} none`] });
+});
+
+it("a token that is new with its secret is shown at once", async () => {
+  const stage = await stageProxy({ oneSet: true });
+  expect((await call(stage.url)).status).toBe(200);
+  stage.simulator.changeClientSecret("blue-id", "canary-client-secret-next");
+  await stage.proxy.follow(withSet(stage.config, { clientSecret: new Secret("canary-client-secret-next") }), "sighup");
+  expect(await shown(stage)).toEqual(live);
+  expect(stage.recorder.of("token_lapsed")).toEqual([]);
+});
+
+it("nothing is shown of a set whose configuration was refused", async () => {
+  const stage = await stageProxy({ oneSet: true });
+  expect((await call(stage.url)).status).toBe(200);
+  const taken = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void taken.close());
+  await new Promise((resolve) => taken.once("listening", resolve));
+  const { port } = taken.address() as { port: number };
+  const renamed = withSet(stage.config, { name: "next", label: `${oauthSite}/next` });
+  const listeners = [{ bind: { kind: "tcp", host: "127.0.0.1", port }, environment: "sandbox", hosts: [] } as const];
+  await expect(stage.proxy.follow({ ...renamed, listeners }, "sighup")).rejects.toMatchObject({ code: "EADDRINUSE" });
+  expect(await shown(stage)).toEqual(live);
+});
+
+it("a fetch that ends after its set has gone shows nothing of it", async () => {
+  const stage = await stageProxy({ oneSet: true });
+  expect((await call(stage.url)).status).toBe(200);
+  stage.simulator.revokeAllTokens();
+  const hang = stage.simulator.faults.add({ host: "login", kind: "delay", delayMs: 200 });
+  const last = call(stage.url);
+  await hang.whenPlayed(1);
+  const next = { name: "next", label: `${oauthSite}/next`, clientId: "green-id" };
+  const secret = new Secret("canary-client-secret-green");
+  await stage.proxy.follow(withSet(stage.config, { ...next, clientSecret: secret }), "sighup");
+  expect((await last).status).toBe(200);
+  const { active, expiry, issued, lastUsed } = await shown(stage);
+  expect([...active, ...expiry, ...issued, ...lastUsed].filter((credential) => credential === blue)).toEqual([]);
+});
