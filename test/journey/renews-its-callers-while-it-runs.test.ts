@@ -100,6 +100,17 @@ it("believes the new authority and no longer the old one, and takes both while o
   ]);
 });
 
+it("lets who was let in by the old authority go with the next answer, and not in again", async () => {
+  const { port, change } = await openListener(listenerTls);
+  const kept = keptConnection();
+  await kept(port);
+  change({ tls: { ...listenerTls, ca: certificate.cert } });
+  const last = await kept(port);
+  expect(last).toMatchObject({ status: 200, isSameConnection: true });
+  expect(last.headers["connection"]).toBe("close");
+  await expect(kept(port)).rejects.toMatchObject({ code: "ECONNRESET" });
+});
+
 it.each(["TLSv1.2", "TLSv1.3"] as const)(
   "resumes no session of before: each %s connection shows its certificate",
   async (version) => {

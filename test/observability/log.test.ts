@@ -170,7 +170,7 @@ it("tells a start, a warning, a drain and a defect", () => {
         message: "listening",
       },
     ],
-    ["info", { event: "draining", signal: "SIGTERM", inFlight: 3, message: "draining: no new connections" }],
+    ["info", { event: "draining", signal: "SIGTERM", inFlight: 3, message: "draining" }],
     ["info", { event: "stopped", drained: false, message: "stopped" }],
     ["error", { event: "defect", where: "send", error: "TypeError at x", message: "a defect in Countersign" }],
   ]);

@@ -63,7 +63,7 @@ export function headline(event: Event): readonly [Level, message: string] {
     case "config_unchanged":
       return ["info", "configuration and secrets are as they were"];
     case "draining":
-      return ["info", "draining: no new connections"];
+      return ["info", "draining"];
     case "stopped":
       return ["info", "stopped"];
     case "defect":

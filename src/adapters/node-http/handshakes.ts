@@ -8,7 +8,8 @@ import type { Clock } from "../../clock.ts";
 import type { Report } from "../../events.ts";
 import { FirstOfItsKind } from "../../first-of-its-kind.ts";
 
-const handshakeTimeoutMs = 10_000;
+/** A handshake takes no longer. */
+export const handshakeTimeoutMs = 10_000;
 
 /** What a running listener can be given anew. */
 export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOptions {

@@ -5,7 +5,14 @@ import { ProxyError } from "../../errors.ts";
 import type { Report } from "../../events.ts";
 import type { Journey } from "../../journey/handle.ts";
 import { explainClientError } from "./client-error.ts";
-import { arrivalOf, HandshakingServer, isTls, reportHandshakes, secureContextOf } from "./handshakes.ts";
+import {
+  arrivalOf,
+  HandshakingServer,
+  handshakeTimeoutMs,
+  isTls,
+  reportHandshakes,
+  secureContextOf,
+} from "./handshakes.ts";
 import { type InboundSettings, type Line, NodeInbound, pairUp } from "./node-inbound.ts";
 import { callerOnSocket } from "./raw-reply.ts";
 
@@ -34,7 +41,8 @@ export interface Listener {
   readonly server: Server;
   /**
    * Takes over from the present serving what is not asked for at each request: the bound on connections, and for new
-   * handshakes the certificate, its key and the authorities.
+   * handshakes the certificate, its key and the authorities. With other authorities, open connections end with their
+   * next answer.
    * @throws when OpenSSL will not have them; then everything stays as it was
    */
   renew(): void;
@@ -66,8 +74,11 @@ export function createListener(current: () => Serving, place: Place): Listener {
   const lines = new WeakMap<Duplex, Line>();
   const refused = new WeakSet<Duplex>();
   const excess = new WeakSet<Duplex>();
-  /** With TLS, those whose handshake is done. */
-  const arrived = new WeakSet<Duplex>();
+  /** When a connection was there (monotonic); with TLS, when its handshake was done. */
+  const arrivedAtMs = new WeakMap<Duplex, number>();
+  let authorities = current().tls?.ca;
+  /** Who arrived earlier may have a certificate of an authority that counts no more: one answer, and it has to show another. */
+  let trustedFromMs = Number.NEGATIVE_INFINITY;
   let connections = 0;
 
   const receive = (wantsContinue: boolean) => async (request: IncomingMessage, response: ServerResponse) => {
@@ -83,7 +94,8 @@ export function createListener(current: () => Serving, place: Place): Listener {
     const inbound = new NodeInbound(request, response, settings, wantsContinue, line);
     line.unanswered.add(inbound);
     const refusal = excess.has(socket) ? tooManyConnections(settings) : explainVersion(request);
-    if (refusal !== undefined || wantsUpgrade(request)) inbound.endLine();
+    const isOutdated = (arrivedAtMs.get(socket) ?? 0) < trustedFromMs;
+    if (refusal !== undefined || wantsUpgrade(request) || isOutdated) inbound.endLine();
     const held = settings.held?.();
     if (held !== undefined) await held;
     await (refusal === undefined ? journey.handle(inbound) : journey.refuse(inbound, refusal));
@@ -94,7 +106,7 @@ export function createListener(current: () => Serving, place: Place): Listener {
   // Node would drop header lines beyond a count in silence; the journey counts them instead.
   server.maxHeadersCount = 0;
   server.on(arrivalOf(server), (socket: Duplex) => {
-    arrived.add(socket);
+    arrivedAtMs.set(socket, current().settings.clock.nowMs());
     connections += 1;
     if (connections > current().settings.connections) excess.add(socket);
     socket.once("close", () => {
@@ -115,7 +127,7 @@ export function createListener(current: () => Serving, place: Place): Listener {
     const { journey, settings } = current();
     const failure = explainClientError(error);
     const inbound = [...(lines.get(socket)?.unanswered ?? [])].at(-1);
-    if (failure === undefined || !arrived.has(socket)) socket.destroy();
+    if (failure === undefined || !arrivedAtMs.has(socket)) socket.destroy();
     else if (inbound !== undefined) inbound.breakOff(failure);
     else if (!refused.has(socket)) {
       refused.add(socket);
@@ -126,7 +138,12 @@ export function createListener(current: () => Serving, place: Place): Listener {
 
   const renew = () => {
     const { tls, settings } = current();
-    if (isTls(server) && tls !== undefined) server.setSecureContext(secureContextOf(tls));
+    if (isTls(server) && tls !== undefined) {
+      server.setSecureContext(secureContextOf(tls));
+      // A handshake under way may still end by the authorities of before.
+      if (tls.ca !== authorities) trustedFromMs = settings.clock.nowMs() + handshakeTimeoutMs;
+      authorities = tls.ca;
+    }
     server.maxConnections = settings.connections * 2;
   };
   renew();
