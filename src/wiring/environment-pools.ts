@@ -25,6 +25,7 @@ export class EnvironmentPools {
   readonly #shelf = new Shelf<Lease>();
   readonly #ofEnvironment = new WeakMap<Environment, Pool>();
   readonly #leaving = new Set<Pool>();
+  #isDestroyed = false;
 
   constructor(kind: KindOfPool, clock: Clock) {
     this.#kind = kind;
@@ -42,13 +43,7 @@ export class EnvironmentPools {
 
   keepOnly(config: Config): void {
     const keys = [...config.environments.values()].map((environment) => this.#kind.keyOf(environment, config));
-    for (const { pool, lingerMs } of this.#shelf.keepOnly(keys)) {
-      this.#leaving.add(pool);
-      this.#clock.after(lingerMs, () => {
-        // Unless everything has ended meanwhile.
-        if (this.#leaving.delete(pool)) void pool.close();
-      });
-    }
+    for (const lease of this.#shelf.keepOnly(keys)) this.#retire(lease);
   }
 
   of(environment: Environment): Pool {
@@ -59,8 +54,19 @@ export class EnvironmentPools {
 
   /** Ends all connections. */
   async destroy(): Promise<void> {
+    this.#isDestroyed = true;
     const pools = [...this.#shelf.all().map(({ pool }) => pool), ...this.#leaving];
     this.#leaving.clear();
     await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  #retire({ pool, lingerMs }: Lease): void {
+    // A reload was under way when everything ended.
+    if (this.#isDestroyed) return void pool.destroy();
+    this.#leaving.add(pool);
+    this.#clock.after(lingerMs, () => {
+      // Unless everything has ended meanwhile.
+      if (this.#leaving.delete(pool)) void pool.close();
+    });
   }
 }

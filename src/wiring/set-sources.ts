@@ -37,6 +37,7 @@ export class SetSources {
   readonly #thresholds;
   readonly #caches = new Shelf<TokenCache>();
   readonly #leaving = new Set<TokenCache>();
+  #isClosed = false;
   readonly #members = new Shelf<PlacedMember>();
   /** They outlive a change of the ways to the login host, or a reload would end every pause. */
   readonly #manners = new Shelf<{ readonly conduct: Conduct; readonly unauthorized: Unauthorized }>();
@@ -70,6 +71,7 @@ export class SetSources {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const { source } of this.#members.all()) source.close();
     const caches = [...this.#caches.all(), ...this.#leaving];
     this.#leaving.clear();
@@ -109,6 +111,8 @@ export class SetSources {
 
   #retire(cache: TokenCache): void {
     cache.announcements.end();
+    // A reload was under way when everything ended.
+    if (this.#isClosed) return void cache.close();
     this.#leaving.add(cache);
     this.#parts.surroundings.clock.after(cacheLingerMs, () => {
       // Unless everything has ended meanwhile.

@@ -56,8 +56,9 @@ export async function start(first: Config, given: Partial<Surroundings> = {}): P
       return house.binds.status;
     },
     async follow(config, trigger) {
-      const { hash: previousHash } = house.config;
       // Whoever is leaving takes up nothing new.
+      if (ended !== undefined) return;
+      const { hash: previousHash } = house.config;
       await house.enter(config, () => ended === undefined);
       if (house.config !== config) return;
       report({ kind: "config_applied", hash: config.hash, previousHash, trigger, routes: routes(config) });
