@@ -12,7 +12,7 @@ export function passOn(answer: Answer, trip: Trip): Reply {
   return {
     status: answer.status,
     headers: [...headersDownstream(answer.headers), ...own],
-    body: answer.body,
+    body: trip.timed(answer.body),
     isFramed: isFramed(answer),
   };
 }

@@ -33,6 +33,7 @@ export class Trip {
   attempts = 0;
   /** Over all attempts together, as far as known by now. */
   outcome: Outcome = "not_sent";
+  /** The service's share: from connecting to the last piece of the answer, without the caller's reading. */
   upstreamMs: number | undefined;
   /** Waiting for anyone else: the caller, the login host, the service. */
   #waitedMs = 0;
@@ -69,8 +70,33 @@ export class Trip {
     } finally {
       const tookMs = this.#clock.nowMs() - startedMs;
       this.#waitedMs += tookMs;
-      if (stage === "send" || stage === "stream_answer") this.upstreamMs = (this.upstreamMs ?? 0) + tookMs;
+      if (stage === "send") this.#addUpstream(tookMs);
     }
+  }
+
+  /** The service's answer piece by piece: the time until each is there is the service's, the time after that is not. */
+  async *timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+    const pieces = body[Symbol.asyncIterator]();
+    try {
+      for (let step = await this.#timedNext(pieces); step.done !== true; step = await this.#timedNext(pieces)) {
+        yield step.value;
+      }
+    } finally {
+      await pieces.return?.();
+    }
+  }
+
+  async #timedNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
+    const startedMs = this.#clock.nowMs();
+    try {
+      return await pieces.next();
+    } finally {
+      this.#addUpstream(this.#clock.nowMs() - startedMs);
+    }
+  }
+
+  #addUpstream(tookMs: number): void {
+    this.upstreamMs = (this.upstreamMs ?? 0) + tookMs;
   }
 
   durationMs(): number {

@@ -176,3 +176,12 @@ it("knows how many requests are in flight, and that they have ended", async () =
   await Promise.all(calls);
   expect((await metricsAfter(3)).value("countersign_requests_in_flight", { environment })).toBe(0);
 });
+
+it("the service's share lasts until the last piece of its answer", async () => {
+  const { url, recorder, simulator } = await stageProxy();
+  simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 10, intervalMs: 50 });
+  const { text } = await call(url);
+  const { upstreamMs, overheadMs, durationMs } = await recorder.nth("request_finished", 1);
+  expect(upstreamMs).toBeGreaterThan((text.length / 10 - 1) * 45);
+  expect(overheadMs).toBeLessThan(durationMs - (upstreamMs ?? 0) + 1);
+});
