@@ -114,7 +114,7 @@ export type TokenResult = (typeof tokenResults)[number];
 export const suppressionReasons = ["paused", "limited"] as const;
 /**
  * Why a refresh after a 401 was not made. `paused`: the site's last new token was refused too. `limited`: three
- * refreshes of the set cured nothing within a minute.
+ * refreshes of the set cured nothing within a minute; six, where sites ask whose last token had been accepted.
  */
 export type SuppressionReason = (typeof suppressionReasons)[number];
 

@@ -4,6 +4,7 @@ import type { Outcome } from "../errors.ts";
 
 /** Where a request is on its way: the names that logs and `/status` show. */
 export type Stage =
+  | "read_head"
   | "check_caller"
   | "admit"
   | "check_head"
@@ -20,7 +21,7 @@ export class Trip {
   readonly requestId: string;
   readonly startedMs: number;
   readonly #clock: Clock;
-  stage: Stage = "admit";
+  stage: Stage = "read_head";
   admitted = false;
   traceId: string | undefined;
   reference: string | undefined;

@@ -137,7 +137,7 @@ export class CachedSource {
     return undefined;
   }
 
-  /** The service answered anything but 401 to this token. */
+  /** The service took this token. */
   accepted(token: Token, site: string): void {
     this.#tell(this.#parts.unauthorized.accepted(site, token));
   }

@@ -8,7 +8,7 @@ export interface TokenSource {
    */
   get(deadlineMs: number): Promise<Token>;
 
-  /** The service answered anything but 401 to this token. */
+  /** The service took this token: it answered anything but 401 or a 5xx. */
   accepted(token: Token, site: string): void;
 
   /**

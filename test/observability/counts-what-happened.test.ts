@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { call, order } from "../support/call.ts";
 import { type Exposition, scrape } from "../support/exposition.ts";
+import { exchange } from "../support/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
 import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../support/stage.ts";
 
@@ -184,4 +185,12 @@ it("the service's share lasts until the last piece of its answer", async () => {
   const { upstreamMs, overheadMs, durationMs } = await recorder.nth("request_finished", 1);
   expect(upstreamMs).toBeGreaterThan((text.length / 10 - 1) * 45);
   expect(overheadMs).toBeLessThan(durationMs - (upstreamMs ?? 0) + 1);
+});
+
+it("what the listener itself refuses got no further than its head", async () => {
+  const { port, recorder } = await stageProxy();
+  const [answer] = await exchange(port, "BLAH blah\r\n\r\n");
+  expect(answer?.status).toBe(400);
+  const finished = await recorder.nth("request_finished", 1);
+  expect(finished).toMatchObject({ stage: "read_head", admitted: false, code: "malformed_request" });
 });
