@@ -1,7 +1,7 @@
 import type { Row } from "./assemble.ts";
 import { logsOfUnknownOutcomes } from "./logs-link.ts";
 import { bars, bigNumber } from "./panel.ts";
-import { counted, inEnvironment, ofCredential, ofSite, ownFailure, quantile, rate, share } from "./promql.ts";
+import { counted, inEnvironment, ofCredential, ofSite, ownFailure, share } from "./promql.ts";
 
 const width = 3;
 const requests = "countersign_requests_total";
@@ -13,7 +13,6 @@ const unknownOutcomes = bigNumber({
   unit: "short",
   decimals: 0,
   width,
-  isInstant: true,
   steps: ["green", [0.5, "red"]],
   queries: [[`sum(${counted("countersign_failures_total", `${ofSite}, outcome="unknown"`, 24)})`, "unknown"]],
   link: { title: "Log lines with outcome unknown", url: logsOfUnknownOutcomes() },
@@ -22,14 +21,17 @@ const unknownOutcomes = bigNumber({
 const ourFailures = bigNumber({
   title: "Our failures",
   description:
-    "Share of requests that Countersign itself answered with 5xx. Not the service's answers, and not callers' mistakes. A page goes out at 5 %. Runbook: Requests fail.",
+    "Share of requests in the last 5 minutes that Countersign itself answered with 5xx. Not the service's answers, and not callers' mistakes. A page goes out at 5 %. Runbook: Requests fail.",
   unit: "percentunit",
   decimals: 2,
   width,
   noValue: "no traffic",
   steps: ["green", [0.001, "yellow"], [0.05, "red"]],
   queries: [
-    [share(`sum(${rate(requests, `${ofSite}, ${ownFailure}`)})`, `sum(${rate(requests, ofSite)})`), "our failures"],
+    [
+      share(`sum(rate(${requests}{${ofSite}, ${ownFailure}}[5m]))`, `sum(rate(${requests}{${ofSite}}[5m]))`),
+      "our failures",
+    ],
   ],
 });
 
@@ -51,22 +53,28 @@ const serviceAnswers = bars({
 
 const traffic = bigNumber({
   title: "Requests",
-  description: "Requests a second by environment, whoever answered them.",
+  description: "Requests a second by environment in the last 5 minutes, whoever answered them.",
   unit: "reqps",
   width,
-  queries: [[`sum by (environment) (${rate(requests, ofSite)})`, "{{environment}}"]],
+  queries: [[`sum by (environment) (rate(${requests}{${ofSite}}[5m]))`, "{{environment}}"]],
 });
 
 const overhead = bigNumber({
   title: "Our overhead, p99",
   description:
-    "What Countersign itself adds to a request: without the service, the wait for a token and the caller's sending. Of all sites of the environment.",
+    "What Countersign itself added to requests in the last 5 minutes: without the service, the wait for a token and the caller's sending. Of all sites of the environment.",
   unit: "s",
   decimals: 1,
   width,
   noValue: "no traffic",
   steps: ["green", [0.01, "yellow"], [0.05, "red"]],
-  queries: [[quantile(0.99, "countersign_overhead_seconds", inEnvironment), "p99"]],
+  // Absent where nothing was observed, instead of 0 / 0.
+  queries: [
+    [
+      `histogram_quantile(0.99, sum by (le) (rate(countersign_overhead_seconds_bucket{${inEnvironment}}[5m]))) >= 0`,
+      "p99",
+    ],
+  ],
 });
 
 const left = `countersign_token_expiry_timestamp_seconds{${ofCredential}}`;
@@ -88,7 +96,6 @@ const shortestLife = bigNumber({
       "{{credential}}",
     ],
   ],
-  isInstant: true,
 });
 
 const issued = bigNumber({
@@ -98,7 +105,6 @@ const issued = bigNumber({
   unit: "short",
   decimals: 0,
   width,
-  isInstant: true,
   queries: [
     [`sum(${counted("countersign_token_requests_total", `${ofCredential}, result="issued"`, 24)})`, "issued"],
     [
@@ -114,7 +120,6 @@ const pods = bigNumber({
     "Pods that use each credential set, and pods by the hash of their configuration. More than one hash for longer than a roll-out or a reload: some pods have not taken the change up.",
   unit: "short",
   width,
-  isInstant: true,
   queries: [
     [`count by (credential) (countersign_credential_active{${ofCredential}} == 1)`, "{{credential}}"],
     [`count by (hash) (countersign_config_info{job=~"$job"})`, "configuration {{hash}}"],

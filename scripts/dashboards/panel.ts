@@ -31,20 +31,18 @@ type AnyPanel = stat.PanelBuilder | timeseries.PanelBuilder | bargauge.PanelBuil
 export interface BigNumber extends PanelText {
   /** Shown where there is no value, because nothing happened. */
   readonly noValue?: string;
-  /** The value of this moment, without a curve behind it. */
-  readonly isInstant?: boolean;
   readonly link?: { readonly title: string; readonly url: string };
 }
 
-/** Numbers to be read across the room. */
+/** Numbers of this moment, to be read across the room. Over a range Grafana would show the last point that there was, however old. */
 export function bigNumber(panel: BigNumber): Panel {
-  const { noValue, isInstant = false, link, steps } = panel;
+  const { noValue, link, steps } = panel;
   const builder = new stat.PanelBuilder()
     .colorMode(steps === undefined ? common.BigValueColorMode.None : common.BigValueColorMode.Background)
-    .graphMode(isInstant ? common.BigValueGraphMode.None : common.BigValueGraphMode.Area)
+    .graphMode(common.BigValueGraphMode.None)
     .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(["lastNotNull"]));
   if (noValue !== undefined) builder.noValue(noValue);
-  const built = describe(builder, panel, isInstant ? "instant" : "range").build();
+  const built = describe(builder, panel, "instant").build();
   if (link === undefined || built.fieldConfig === undefined) return built;
   // The builder's type is that of dashboard links; a data link has no more than this.
   return {

@@ -5,20 +5,13 @@ import { afterAll, expect, it } from "vitest";
 import { Charts } from "./charts.ts";
 import { check } from "./fake-secrets.ts";
 import { complaintsOfDefinitions, complaintsOfOpenApi, complaintsOfPodSecurity } from "./judges.ts";
-import { parse } from "./manifests.ts";
+import { type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { block, page } from "./page.ts";
 import { withTools } from "./tools.ts";
 
-const page = readFileSync("docs/kubernetes.md", "utf8");
 const tools = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
 const charts = tools.isThere ? new Charts() : undefined;
 afterAll(() => charts?.remove());
-
-/** A block of the page by the word behind its language. */
-function block(word: string): string {
-  const [, text] = new RegExp(`^\`\`\`yaml ${word}\n(.*?)^\`\`\``, "ms").exec(page) ?? [];
-  if (text === undefined) throw new Error(`the page has no block ${word}`);
-  return text;
-}
 
 it.runIf(charts)(
   tools.named("the values render with the example's chart, and all that comes of them is accepted"),
@@ -35,6 +28,35 @@ it.runIf(charts)(
   },
 );
 
+it.runIf(charts)(
+  tools.named("the template renders, with the label by which the chart's PodMonitor finds its pods"),
+  () => {
+    if (charts === undefined) return;
+    const head =
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: orders }\nspec:\n  selector: {}\n  template:\n";
+    const [deployment, monitor] = withTemplate(charts, `${head}${block("template")}`);
+    expect(sidecarOf(podTemplateOf(deployment)).image).toBe("countersign:0.1.0");
+    const { matchLabels } = monitor.spec.selector;
+    expect(podTemplateOf(deployment).metadata.labels).toMatchObject(matchLabels);
+  },
+);
+
+/** The Deployment and the PodMonitor of the example's chart with another Deployment in it. */
+function withTemplate(charts: Charts, text: string): [Manifest, Manifest] {
+  const file = join(charts.path("example-app"), "templates/deployment.yaml");
+  const own = readFileSync(file, "utf8");
+  writeFileSync(file, text);
+  try {
+    const objects = parse(charts.render("example-app"));
+    const [deployment, monitor] = ["Deployment", "PodMonitor"].map((wanted) =>
+      objects.find(({ kind }) => kind === wanted),
+    );
+    return [deployment, monitor];
+  } finally {
+    writeFileSync(file, own);
+  }
+}
+
 it("the configuration without a chart is accepted by check", () => {
   expect(check(block("countersign"))).toMatchObject({ valid: true, warnings: [] });
 });
@@ -49,4 +71,10 @@ it("includes no template but those that the example's chart includes, in the sam
 it("links to what is there", () => {
   const paths = [...page.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path = ""]) => join("docs", path));
   expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+});
+
+it("names no file of the repository that is not there, and none that only a build makes", () => {
+  const paths = [...page.matchAll(/\b(?:deploy|helm|docs|test|src|dist|scripts)\/[\w./-]*\w/g)].map(([path]) => path);
+  expect(paths.length).toBeGreaterThan(10);
+  expect(paths.filter((path) => !existsSync(path) || path.startsWith("dist/"))).toEqual([]);
 });

@@ -31,6 +31,15 @@ it("have titles and uids of their own, and link to each other", () => {
   }
 });
 
+it("show what is, not what was before a pause, wherever they show one number", () => {
+  const numbers = all.flatMap(({ panels }) => panels).filter(({ panel }) => ["stat", "bargauge"].includes(panel.type));
+  expect(numbers.length).toBeGreaterThanOrEqual(8);
+  for (const { queries } of numbers) {
+    for (const { instant, range = false } of queries)
+      expect({ instant, range }).toEqual({ instant: true, range: false });
+  }
+});
+
 it("show first what has to be known first", () => {
   const [first] = all;
   expect(first?.panels.slice(0, 8).map(({ panel }) => panel.title)).toEqual([

@@ -25,7 +25,8 @@ it.runIf(hasPrometheus)(
   async () => {
     const masters = await startMasters(3);
     const service = await startService(masters);
-    const prometheus = await startPrometheus(service.processes.map(({ admin }) => admin));
+    const targets = service.processes.map(({ admin }) => admin);
+    const prometheus = await startPrometheus([{ job_name: "countersign", static_configs: [{ targets }] }]);
     const sees = (expr: string) =>
       expect.poll(() => prometheus.query(expr).then(({ length }) => length), patience).toBeGreaterThan(0);
     await sees("sum(count_over_time(countersign_build_info[1m])) >= 4");

@@ -26,15 +26,15 @@ export interface RunningPrometheus {
 /** How often it scrapes and evaluates. */
 export const scrapeSeconds = 1;
 
-/** A real one with our rules, which scrapes these targets as the job `countersign`. Ends with the test. */
-export async function startPrometheus(targets: readonly string[]): Promise<RunningPrometheus> {
+/** A real one with our rules, which scrapes by these `scrape_configs`. Ends with the test. */
+export async function startPrometheus(scrapes: readonly object[]): Promise<RunningPrometheus> {
   const folder = mkdtempSync(join(tmpdir(), "countersign-prometheus-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "prometheus.json");
   const configuration = {
     global: { scrape_interval: `${scrapeSeconds}s`, evaluation_interval: `${scrapeSeconds}s` },
     rule_files: [resolve(rulesFile)],
-    scrape_configs: [{ job_name: "countersign", static_configs: [{ targets }] }],
+    scrape_configs: scrapes,
   };
   // JSON is YAML.
   writeFileSync(file, JSON.stringify(configuration));

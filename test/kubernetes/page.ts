@@ -1,0 +1,10 @@
+import { readFileSync } from "node:fs";
+
+export const page = readFileSync("docs/kubernetes.md", "utf8");
+
+/** A block of the page by the word behind its language. */
+export function block(word: string): string {
+  const [, text] = new RegExp(`^\`\`\`yaml ${word}\n(.*?)^\`\`\``, "ms").exec(page) ?? [];
+  if (text === undefined) throw new Error(`the page has no block ${word}`);
+  return text;
+}
