@@ -2,8 +2,10 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Command, InvalidArgumentError } from "commander";
 import { inject } from "../inject/inject.ts";
+import { drainSeconds } from "../inject/sidecar.ts";
 import { version } from "../version.ts";
 import { usageFailure } from "./command.ts";
+import { printError } from "./terminal.ts";
 
 interface Options {
   readonly file: string;
@@ -29,9 +31,19 @@ export function createCommand(): Command {
       matching(/^[A-Za-z_]\w*$/),
     )
     .option("--classic", "a container beside the application's instead of a native sidecar, before Kubernetes 1.29")
-    .addHelpText("after", "\nA second run changes nothing; one with other options replaces what the first has added.")
+    .addHelpText("after", afterwards)
     .action(print);
 }
+
+const classicNeeds = `With --classic both containers get SIGTERM at once: set drain.minSeconds in countersign.yaml
+to the seconds for which the application still calls. The pod's terminationGracePeriodSeconds
+must be at least ${drainSeconds} more.`;
+
+const afterwards = `
+A second run changes nothing; one with other options replaces what the first has added. A variable
+that another --env has set stays as it is.
+
+${classicNeeds}`;
 
 const resourceName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
 
@@ -50,6 +62,7 @@ async function print({ file, classic = false, env, ...rest }: Options): Promise<
     );
   }
   process.stdout.write(injected.manifest);
+  if (classic) printError(classicNeeds);
 }
 
 async function read(file: string): Promise<string> {

@@ -1,12 +1,13 @@
-import { isMap, isPair, isScalar, isSeq, parseDocument, type YAMLMap, YAMLSeq } from "yaml";
+import { type Document, isMap, isPair, isScalar, isSeq, parseDocument, type YAMLMap, YAMLSeq } from "yaml";
+import { comesFromElsewhere } from "./elsewhere.ts";
 
 // Lists whose items have names, as those of a pod: containers, volumes, env.
 
 /**
  * Every scalar is a string and is written as it was read: Kubernetes takes YAML 1.1, where 0440 is 288 and `on` is true,
- * so nobody here may read them as something else.
+ * so nobody here may read them as something else. The merge key `<<` is of YAML 1.1 too.
  */
-export const asWritten = { schema: "failsafe" } as const;
+export const asWritten = { schema: "failsafe", merge: true } as const;
 
 export function parseItem(text: string): YAMLMap {
   const { contents } = parseDocument(text, asWritten);
@@ -30,16 +31,14 @@ export function removeItem(map: YAMLMap, list: string, name: string): boolean {
   return isThere;
 }
 
-/** Puts an item into a list, which is made where there is none, before the key `before` if that is given. */
-export function putItem(map: YAMLMap, list: string, item: YAMLMap, place: "first" | "last", before?: string): void {
-  const seq = listOf(map, list, before);
-  if (place === "last") seq.items.push(item);
-  else seq.items.unshift(item);
-}
-
-function listOf(map: YAMLMap, list: string, before?: string): YAMLSeq {
+/**
+ * The list to put an item into, made where there is none, before the key `before` if that is given. None where it comes from
+ * elsewhere: it is put into there or nowhere, since a new list would hide that one.
+ */
+export function listIn(document: Document, map: YAMLMap, list: string, before?: string): YAMLSeq | undefined {
   const found = map.get(list);
   if (isSeq(found) && found.items.length > 0) return found;
+  if (comesFromElsewhere(document, map, list)) return undefined;
   const made = new YAMLSeq();
   map.delete(list);
   map.set(list, made);

@@ -1,16 +1,19 @@
-import type { YAMLMap } from "yaml";
-import { itemsOf, parseItem, putItem, removeItem } from "./named-items.ts";
+import type { Document, YAMLMap } from "yaml";
+import { itemsOf, listIn, parseItem, removeItem } from "./named-items.ts";
 import { describeContainer, describeVolumes, drainSeconds, sidecarName, sidecarUrl } from "./sidecar.ts";
 import type { InjectWishes } from "./wishes.ts";
 
 /** Kubernetes' own default. */
 const defaultGraceSeconds = 30;
 
+/** What Kubernetes reads as true. */
+const yaml11True = /^(y|yes|true|on)$/i;
+
 /** Why a pod cannot have the sidecar; undefined where it can. */
 export function refusePodSpec(podSpec: YAMLMap): string | undefined {
   const applications = itemsOf(podSpec, "containers").filter((container) => container.get("name") !== sidecarName);
   if (applications.length === 0) return `has no container but ${sidecarName}, so there is no application to serve`;
-  if (podSpec.get("hostNetwork") === "true") {
+  if (yaml11True.test(String(podSpec.get("hostNetwork")))) {
     return `has hostNetwork: everything on its node could call ${sidecarUrl} and spend money`;
   }
   if (!/^\d+$/.test(String(podSpec.get("terminationGracePeriodSeconds") ?? defaultGraceSeconds))) {
@@ -20,7 +23,7 @@ export function refusePodSpec(podSpec: YAMLMap): string | undefined {
 }
 
 /** Adds the sidecar with its volumes, and its time to the pod's grace period; or replaces the one that is there. */
-export function injectPodSpec(podSpec: YAMLMap, wishes: InjectWishes): void {
+export function injectPodSpec(document: Document, podSpec: YAMLMap, wishes: InjectWishes): void {
   const wasThere = ["initContainers", "containers"]
     .map((list) => removeItem(podSpec, list, sidecarName))
     .includes(true);
@@ -28,20 +31,26 @@ export function injectPodSpec(podSpec: YAMLMap, wishes: InjectWishes): void {
     const own = Number(podSpec.get("terminationGracePeriodSeconds") ?? defaultGraceSeconds);
     podSpec.set("terminationGracePeriodSeconds", String(own + drainSeconds));
   }
-  if (wishes.urlVariable !== undefined) setUrl(podSpec, wishes.urlVariable);
+  if (wishes.urlVariable !== undefined) setUrl(document, podSpec, wishes.urlVariable);
   const container = parseItem(describeContainer(wishes));
-  if (wishes.isClassic) putItem(podSpec, "containers", container, "last");
+  if (wishes.isClassic) listIn(document, podSpec, "containers")?.items.push(container);
   // First, so that the application's own init containers can call it.
-  else putItem(podSpec, "initContainers", container, "first", "containers");
+  else listIn(document, podSpec, "initContainers", "containers")?.items.unshift(container);
   for (const volume of describeVolumes(wishes).map(parseItem)) {
     removeItem(podSpec, "volumes", String(volume.get("name")));
-    putItem(podSpec, "volumes", volume, "last");
+    listIn(document, podSpec, "volumes")?.items.push(volume);
   }
 }
 
-function setUrl(podSpec: YAMLMap, name: string): void {
+/** A variable keeps its place, and a new one is the first: Kubernetes expands `$(NAME)` only in what comes after NAME. */
+function setUrl(document: Document, podSpec: YAMLMap, name: string): void {
   for (const container of itemsOf(podSpec, "containers")) {
-    removeItem(container, "env", name);
-    putItem(container, "env", parseItem(`name: ${name}\nvalue: ${sidecarUrl}\n`), "last");
+    const there = itemsOf(container, "env").filter((variable) => variable.get("name") === name);
+    for (const variable of there) {
+      variable.delete("valueFrom");
+      variable.set("value", sidecarUrl);
+    }
+    if (there.length > 0) continue;
+    listIn(document, container, "env")?.items.unshift(parseItem(`name: ${name}\nvalue: ${sidecarUrl}\n`));
   }
 }

@@ -27,10 +27,15 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
       manifest: deployment("containers: [{ name: countersign }]"),
       says: "no application to serve",
     },
-    {
-      what: "a pod on its node's network",
-      manifest: deployment(`hostNetwork: true\n${application}`),
+    ...["true", "True", "yes", "Y", "ON"].map((yes) => ({
+      what: `a pod on its node's network: ${yes}`,
+      manifest: deployment(`hostNetwork: ${yes}\n${application}`),
       says: "everything on its node could call",
+    })),
+    {
+      what: "what it would refuse alone, in a List",
+      manifest: JSON.stringify({ kind: "List", items: [{ kind: "Service" }, { kind: "Job" }] }),
+      says: "Job without a name has no spec.template.spec",
     },
     {
       what: "a grace period of nonsense",

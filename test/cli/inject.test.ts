@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { parseAllDocuments, type YAMLMap } from "yaml";
+import { parse, parseAllDocuments, stringify, type YAMLMap } from "yaml";
 import { version } from "../../src/version.ts";
 import { application, deployment, run } from "./inject-run.ts";
 
@@ -11,7 +11,8 @@ const original = readFileSync(workloads, "utf8");
 
 function inject(manifest: string, ...args: string[]): string {
   const { exitCode, stdout, stderr } = run(["-f", "-", ...args], manifest);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  const says = args.includes("--classic") ? expect.stringMatching(/^With --classic/) : "";
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: says });
   return stdout;
 }
 
@@ -118,10 +119,56 @@ it("takes image, ConfigMap and Secret by name", () => {
   ]);
 });
 
+it("says what a classic sidecar needs", () => {
+  const { stderr } = run(["-f", "-", "--classic"], deployment(application));
+  expect(stderr).toContain(
+    "set drain.minSeconds in countersign.yaml\nto the seconds for which the application still calls",
+  );
+  expect(stderr).toContain("terminationGracePeriodSeconds\nmust be at least 27 more.");
+  expect(run(["--help"]).stdout).toContain(stderr);
+});
+
+it("reaches the workloads of a List, as kubectl prints them, and leaves its other items", () => {
+  const items = parseAllDocuments(original).map((document) => document.toJS());
+  const list = stringify({ apiVersion: "v1", kind: "List", items });
+  const alone = inject(items.map((item) => stringify(item)).join("---\n"));
+  expect(parse(inject(list)).items).toEqual(parseAllDocuments(alone).map((document) => document.toJS()));
+});
+
 it("sets the application's variable only where it is asked to", () => {
   const { ledger } = podSpecs(inject(original, "--env", "BASE_URL"));
   expect(ledger.containers[0].env).toEqual([{ name: "BASE_URL", value: "http://127.0.0.1:7411" }]);
   expect(ledger.initContainers[1].env).toBeUndefined();
+});
+
+describe("the application's variable", () => {
+  const variables = (env: string, ...args: string[]) => {
+    const manifest = deployment(`${application}    env:\n      ${env}\n`);
+    return podSpecs(inject(manifest, "--env", "BASE_URL", ...args))["orders"].containers[0].env;
+  };
+  const set = { name: "BASE_URL", value: "http://127.0.0.1:7411" };
+  const user = { name: "ORDERS_URL", value: "$(BASE_URL)/create_order" };
+
+  it("comes first, before those that are made from it", () => {
+    expect(variables(`- ${JSON.stringify(user)}`)).toEqual([set, user]);
+  });
+
+  it("keeps its place, behind those that it may be made from and before those that are made from it", () => {
+    const own = [
+      { name: "A", value: "a" },
+      { name: "BASE_URL", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } },
+      user,
+    ];
+    expect(variables(own.map((each) => `- ${JSON.stringify(each)}`).join("\n      "))).toEqual([own[0], set, user]);
+  });
+
+  it("keeps its comment", () => {
+    const env = "# where orders go\n      - name: BASE_URL\n        value: http://old # for now";
+    const after = inject(deployment(`${application}    env:\n      ${env}\n`), "--env", "BASE_URL");
+    expect(after).toContain(
+      "# where orders go\n            - name: BASE_URL\n              value: http://127.0.0.1:7411 # for now\n",
+    );
+  });
 });
 
 it("keeps numbers and words as Kubernetes reads them", () => {

@@ -104,6 +104,23 @@ describe("an application's chart", () => {
     return text.replace(/\n {6}initContainers:\n.*/, "").replace("\n      volumes:", `\n${item}\n      volumes:`);
   };
 
+  const firstListener = (bind: string) => {
+    const listeners = [{ bind, environment: "sandbox", callers: "anyone" }];
+    return ["--set-json", `countersign.config.listeners=${JSON.stringify(listeners)}`];
+  };
+
+  test(named("cannot have the address of a Unix socket in a variable"), () => {
+    const { exitCode, stderr } = charts.refusal("example-app", firstListener("unix:/run/countersign/s.sock"));
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("config.listeners begins with unix:/run/countersign/s.sock, which no URL can name");
+  });
+
+  test.each([":7500", "0.0.0.0:7500", "[::]:7500", "127.0.0.1:7500"])(named("calls %s by loopback"), (bind) => {
+    const objects = parse(charts.render("example-app", firstListener(bind)));
+    const { spec } = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
+    expect(spec.containers[0].env).toEqual([{ name: "COUNTERSIGN_URL", value: "http://127.0.0.1:7500" }]);
+  });
+
   test(named("that gives its own context is told which to give"), () => {
     rewrite((text) => text.replaceAll(".Subcharts.countersign", "."));
     expect(charts.refusal("example-app").stderr).toContain("give its templates its own context");

@@ -30,6 +30,11 @@ countersign.annotations of _pod.tpl. README.md, "As a sidecar", shows them in us
 {{/* An item of the application's env: where it calls. */}}
 {{- define "countersign.env" -}}
 {{- $config := include "countersign.configuration" . | fromYaml -}}
+{{- $bind := (first $config.listeners).bind -}}
+{{- if hasPrefix "unix:" $bind -}}
+{{-   fail (printf "countersign: config.listeners begins with %s, which no URL can name: put a listener with a port first, or leave countersign.env out" $bind) -}}
+{{- end -}}
+{{- $everywhere := `^(0\.0\.0\.0|\[::\])?:` -}}
 - name: {{ .Values.sidecar.urlVariable }}
-  value: http://{{ (first $config.listeners).bind }}
+  value: http://{{ regexReplaceAll $everywhere $bind "127.0.0.1:" }}
 {{- end -}}

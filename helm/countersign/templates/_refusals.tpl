@@ -21,11 +21,33 @@
 {{-       $missing = append $missing (printf "set callers of gateway.listeners for %s: { tokens: [ … ] }, { mtls: … }, or anyone where a NetworkPolicy decides" .environment) -}}
 {{-     end -}}
 {{-   end -}}
+{{-   $ports := list -}}
+{{-   range .Values.gateway.listeners -}}
+{{-     $ports = append $ports (int .port) -}}
+{{-   end -}}
+{{-   if ne (len $ports) (len (uniq $ports)) -}}
+{{-     $missing = append $missing (printf "give each of gateway.listeners a port of its own, not %s" (join ", " $ports)) -}}
+{{-   end -}}
+{{-   with .Values.gateway.networkPolicy -}}
+{{-     if and .enabled (not (and .callers .metrics)) -}}
+{{-       $missing = append $missing "name peers in gateway.networkPolicy.callers and .metrics: a NetworkPolicy without any lets everybody in" -}}
+{{-     end -}}
+{{-   end -}}
+{{-   with .Values.gateway.autoscaling -}}
+{{-     if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
+{{-       $missing = append $missing (printf "set gateway.autoscaling.maxReplicas to no fewer pods than minReplicas, %d" (int .minReplicas)) -}}
+{{-     end -}}
+{{-   end -}}
 {{-   if $config.listeners -}}
 {{-     $missing = append $missing "set gateway.listeners instead of config.listeners, which are made from them" -}}
 {{-   end -}}
 {{- else if and (gt (len $environments) 1) (not $config.listeners) -}}
 {{-   $missing = append $missing (printf "set config.listeners: which of the environments (%s) is called where" (join ", " $environments)) -}}
+{{- end -}}
+{{- range ternary .Values.gateway.listeners $config.listeners (eq .Values.mode "gateway") -}}
+{{-   if and $environments (not (has .environment $environments)) -}}
+{{-     $missing = append $missing (printf "add %s, which a listener is for, to config.environments (%s)" .environment (join ", " $environments)) -}}
+{{-   end -}}
 {{- end -}}
 {{- if $missing -}}
 {{-   fail (printf "countersign needs decisions that its chart cannot make:\n  %s\n" (join "\n  " $missing)) -}}

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Charts } from "./charts.ts";
+import { complaintsOfOpenApi, kubernetesVersions } from "./judges.ts";
+import { parse } from "./manifests.ts";
+import { withTools } from "./tools.ts";
+
+// A gateway that could not run, or that more could reach than was meant, is refused before it is installed.
+
+const { isThere, named } = withTools("helm", "kubernetes-validate");
+const test = it.runIf(isThere);
+const gateway = ["--values", "test/kubernetes/values/gateway-plain.yaml"];
+let charts: Charts;
+
+beforeAll(() => {
+  if (isThere) charts = new Charts();
+});
+afterAll(() => charts?.remove());
+
+const listeners = (...changes: readonly object[]) => {
+  const all = changes.map((change) => ({ environment: "sandbox", port: 8080, callers: "anyone", ...change }));
+  return ["--set-json", `gateway.listeners=${JSON.stringify(all)}`];
+};
+const policy = (values: object) => {
+  return ["--set-json", `gateway.networkPolicy=${JSON.stringify({ enabled: true, ...values })}`];
+};
+
+describe("rendering fails", () => {
+  test.each([
+    {
+      why: "for a listener of an environment that is not there",
+      args: listeners({}, { port: 8081, environment: "production" }),
+      says: "add production, which a listener is for, to config.environments (sandbox)",
+    },
+    {
+      why: "for a sidecar's listener of such an environment",
+      args: ["--set", "mode=sidecar,config.listeners[0].bind=127.0.0.1:1,config.listeners[0].environment=production"],
+      says: "add production, which a listener is for, to config.environments (sandbox)",
+    },
+    {
+      why: "for two listeners on one port",
+      args: listeners({}, {}, { port: 8081 }),
+      says: "give each of gateway.listeners a port of its own, not 8080, 8080, 8081",
+    },
+    {
+      why: "for an autoscaler that wants more pods than it may have",
+      args: ["--set", "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=11"],
+      says: "set gateway.autoscaling.maxReplicas to no fewer pods than minReplicas, 11",
+    },
+    {
+      why: "for a NetworkPolicy whose callers are nobody, which means everybody",
+      args: policy({ callers: null }),
+      says: "name peers in gateway.networkPolicy.callers and .metrics",
+    },
+    {
+      why: "for a NetworkPolicy that lets nobody scrape, which means everybody",
+      args: policy({ metrics: null }),
+      says: "name peers in gateway.networkPolicy.callers and .metrics",
+    },
+  ])(named("$why"), ({ args, says }) => {
+    const { exitCode, stdout, stderr } = charts.refusal("countersign", [...gateway, ...args]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toContain(says);
+  });
+});
+
+test.each([
+  { why: "a NetworkPolicy that is off has no peers", args: ["--set", "gateway.networkPolicy.callers=null"] },
+  { why: "an autoscaler that is off has no pods", args: ["--set", "gateway.autoscaling.minReplicas=11"] },
+])(named("but $why"), ({ args }) => {
+  expect(charts.refusal("countersign", [...gateway, ...args])).toMatchObject({ exitCode: 0, stderr: "" });
+});
+
+test.each(["[]", "null"])(named("egress %s is DNS alone, and is accepted"), (egress) => {
+  const args = ["--set-json", `gateway.networkPolicy={"enabled":true,"egress":${egress}}`];
+  const objects = parse(charts.render("countersign", [...gateway, ...args]));
+  for (const version of kubernetesVersions) expect(complaintsOfOpenApi(objects, version)).toEqual([]);
+  const { spec } = objects.find(({ kind }) => kind === "NetworkPolicy");
+  expect(spec.egress).toEqual([{ ports: ["UDP", "TCP"].map((protocol) => ({ port: 53, protocol })) }]);
+});
