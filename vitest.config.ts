@@ -20,7 +20,7 @@ const accounts = [
   "test/soak/soak.test.ts",
   "test/wire/verified-by-another-program.test.ts",
 ];
-/** Chart, images, alerts: with tools that are built or installed first. */
+/** Chart, images, alerts: with tools that are built or installed first. Two files at once: images wait for the engine. */
 const platform = ["test/kubernetes/**/*.test.ts", "test/image/**/*.test.ts", "test/prometheus/**/*.test.ts"];
 /** Many processes that wait most of the time: three files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
@@ -64,7 +64,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "platform", include: platform, fileParallelism: false, sequence: { groupOrder: 4 } },
+        test: { name: "platform", include: platform, maxWorkers: 2, sequence: { groupOrder: 4 } },
       },
     ],
   },

@@ -40,7 +40,7 @@ export class SetSources {
   #isClosed = false;
   readonly #members = new Shelf<PlacedMember>();
   /** They outlive a change of the ways to the login host, or a reload would end every pause. */
-  readonly #manners = new Shelf<{ readonly conduct: Conduct; readonly unauthorized: Unauthorized }>();
+  readonly #conducts = new Shelf<{ readonly conduct: Conduct; readonly unauthorized: Unauthorized }>();
 
   constructor(parts: SetSourceParts) {
     this.#parts = parts;
@@ -65,7 +65,7 @@ export class SetSources {
     const sets = owners.flatMap((owner) => owner.sets);
     for (const gone of this.#members.keepOnly(sets.map(({ sourceKey }) => sourceKey))) this.#dismiss(gone);
     for (const { announcements } of this.#members.all()) announcements.begin();
-    this.#manners.keepOnly(sets.map(({ tokenKey }) => tokenKey));
+    this.#conducts.keepOnly(sets.map(({ tokenKey }) => tokenKey));
     for (const cache of this.#caches.keepOnly([keyOf(config)])) this.#retire(cache);
     for (const { announcements } of this.#caches.all()) announcements.begin();
   }
@@ -87,11 +87,11 @@ export class SetSources {
       const cache = this.#caches.find(keyOf(config));
       if (cache === undefined) throw new Error("the cache of a configuration is prepared before its sets");
       const { store, lock } = cache;
-      const towards = this.#manners.take(tokenKey, () => {
+      const conducts = this.#conducts.take(tokenKey, () => {
         return { conduct: new Conduct(clock, random), unauthorized: new Unauthorized(clock) };
       });
       const place = { environment: environment.name, set, key: tokenKey, store, lock, post: postFormOf(environment) };
-      const source = new CachedSource({ ...place, ...towards, clock, random, report }, this.#thresholds);
+      const source = new CachedSource({ ...place, ...conducts, clock, random, report }, this.#thresholds);
       const predecessor = this.#members.all().find((other) => other.tokenKey === tokenKey);
       if (predecessor !== undefined) source.inherit(predecessor.source);
       return { environment: environment.name, set, source, tokenKey, announcements };

@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { isInstalled, type Program, plainEnvironment, startProgram } from "../support/run-program.ts";
 
@@ -29,10 +31,10 @@ export function mustDocker(...args: readonly string[]): string {
   return stdout.trim();
 }
 
-/** Builds a target of the Dockerfile; tells how it went only where it did not. */
+/** Builds a target of the Dockerfile, one at a time; tells how it went only where it did not. */
 export function buildImage(target: string, name: string, ...options: readonly string[]): void {
-  const args = [target, name, ...options];
-  const { status, stdout, stderr } = spawnSync("scripts/image/build.sh", args, {
+  const args = [join(tmpdir(), `countersign-${tag}.lock`), "scripts/image/build.sh", target, name, ...options];
+  const { status, stdout, stderr } = spawnSync("flock", args, {
     encoding: "utf8",
     maxBuffer: 2 ** 26,
   });

@@ -13,7 +13,7 @@ import {
   reportHandshakes,
   secureContextOf,
 } from "./handshakes.ts";
-import { type InboundSettings, type Line, NodeInbound, pairUp } from "./node-inbound.ts";
+import { type Exchanges, type InboundSettings, NodeInbound, pairUp } from "./node-inbound.ts";
 import { callerOnSocket } from "./raw-reply.ts";
 
 export interface ListenerSettings extends InboundSettings {
@@ -71,7 +71,7 @@ const bounds: ServerOptions = {
  * @param current asked at each connection and at each request, so that a running listener can be given another serving
  */
 export function createListener(current: () => Serving, place: Place): Listener {
-  const lines = new WeakMap<Duplex, Line>();
+  const exchangesOn = new WeakMap<Duplex, Exchanges>();
   const refused = new WeakSet<Duplex>();
   const excess = new WeakSet<Duplex>();
   /** When a connection was there (monotonic); with TLS, when its handshake was done. */
@@ -83,23 +83,23 @@ export function createListener(current: () => Serving, place: Place): Listener {
 
   const receive = (wantsContinue: boolean) => async (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    const line = lines.get(socket) ?? { unanswered: new Set(), isClosing: false };
-    lines.set(socket, line);
+    const exchanges = exchangesOn.get(socket) ?? { unanswered: new Set(), isClosing: false };
+    exchangesOn.set(socket, exchanges);
     // After an answer that closes the connection nothing on it is served any more (RFC 9112 section 9.6).
-    if (line.isClosing) return;
-    // Behind one that waits for its invitation may come its body or not: what looks like a request is not served.
-    const unsure = [...line.unanswered].find(({ awaitsInvitation }) => awaitsInvitation);
-    if (unsure !== undefined) return unsure.endLine();
+    if (exchanges.isClosing) return;
+    // Behind a request that awaits 100 Continue may come its body or the next request (RFC 9110 section 10.1.1): not served.
+    const unsure = [...exchanges.unanswered].find(({ awaitsContinue }) => awaitsContinue);
+    if (unsure !== undefined) return unsure.closeAfterThis();
     const { journey, settings } = current();
-    const inbound = new NodeInbound(request, response, settings, wantsContinue, line);
-    line.unanswered.add(inbound);
+    const inbound = new NodeInbound(request, response, settings, wantsContinue, exchanges);
+    exchanges.unanswered.add(inbound);
     const refusal = excess.has(socket) ? tooManyConnections(settings) : explainVersion(request);
     const isOutdated = (arrivedAtMs.get(socket) ?? 0) < trustedFromMs;
-    if (refusal !== undefined || wantsUpgrade(request) || isOutdated) inbound.endLine();
+    if (refusal !== undefined || wantsUpgrade(request) || isOutdated) inbound.closeAfterThis();
     const held = settings.held?.();
     if (held !== undefined) await held;
     await (refusal === undefined ? journey.handle(inbound) : journey.refuse(inbound, refusal));
-    line.unanswered.delete(inbound);
+    exchanges.unanswered.delete(inbound);
   };
 
   const server = current().tls === undefined ? createServer(bounds) : new HandshakingServer(bounds);
@@ -126,7 +126,7 @@ export function createListener(current: () => Serving, place: Place): Listener {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const { journey, settings } = current();
     const failure = explainClientError(error);
-    const inbound = [...(lines.get(socket)?.unanswered ?? [])].at(-1);
+    const inbound = [...(exchangesOn.get(socket)?.unanswered ?? [])].at(-1);
     if (failure === undefined || !arrivedAtMs.has(socket)) socket.destroy();
     else if (inbound !== undefined) inbound.breakOff(failure);
     else if (!refused.has(socket)) {

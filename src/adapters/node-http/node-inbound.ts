@@ -14,7 +14,7 @@ export interface InboundSettings {
 }
 
 /** What the requests of one connection know of each other; there are several at once where the caller pipelines. */
-export interface Line {
+export interface Exchanges {
   /** In their order. */
   readonly unanswered: Set<NodeInbound>;
   /** An answer has announced the connection's end. */
@@ -33,9 +33,9 @@ export class NodeInbound implements Inbound {
   readonly #response: ServerResponse;
   readonly #settings: InboundSettings;
   readonly #broken: Promise<never>;
-  /** It expects to be told to continue, and has not been: its body may never come, and Node closes after its answer. */
-  #awaitsInvitation: boolean;
-  readonly #line: Line;
+  /** It expects 100 Continue and has not had it: its body may never come, and Node closes after its answer. */
+  #awaitsContinue: boolean;
+  readonly #exchanges: Exchanges;
   #breakOff: (error: Error) => void = () => {};
   #mustClose = false;
   #isAnswered = false;
@@ -45,7 +45,7 @@ export class NodeInbound implements Inbound {
     response: ServerResponse,
     settings: InboundSettings,
     wantsContinue: boolean,
-    line: Line,
+    exchanges: Exchanges,
   ) {
     this.method = request.method ?? "";
     this.target = request.url ?? "";
@@ -53,8 +53,8 @@ export class NodeInbound implements Inbound {
     this.#request = request;
     this.#response = response;
     this.#settings = settings;
-    this.#awaitsInvitation = wantsContinue;
-    this.#line = line;
+    this.#awaitsContinue = wantsContinue;
+    this.#exchanges = exchanges;
     this.#broken = new Promise((_, reject) => {
       this.#breakOff = reject;
     });
@@ -64,21 +64,21 @@ export class NodeInbound implements Inbound {
   async readBody(deadlineMs: number): Promise<Uint8Array> {
     const { bodyBytes, clock } = this.#settings;
     checkDeclaredLength(this.#request, bodyBytes);
-    if (this.#awaitsInvitation) this.#inviteInTurn();
+    if (this.#awaitsContinue) this.#continueInTurn();
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - clock.nowMs());
     return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, clock);
   }
 
-  /** While an earlier answer is under way an invitation would land in the middle of that one. */
-  #inviteInTurn(): void {
+  /** While an earlier answer is under way 100 Continue would land in the middle of that one. */
+  #continueInTurn(): void {
     const response = this.#response;
-    const invite = () => {
+    const writeContinue = () => {
       if (response.headersSent) return;
-      this.#awaitsInvitation = false;
+      this.#awaitsContinue = false;
       response.writeContinue();
     };
-    if (response.socket === null) response.once("socket", invite);
-    else invite();
+    if (response.socket === null) response.once("socket", writeContinue);
+    else writeContinue();
   }
 
   callerLeft(): boolean {
@@ -105,14 +105,14 @@ export class NodeInbound implements Inbound {
     return end;
   }
 
-  get awaitsInvitation(): boolean {
-    return this.#awaitsInvitation;
+  get awaitsContinue(): boolean {
+    return this.#awaitsContinue;
   }
 
   /** Nothing is served on this connection after this request, whatever is there already. */
-  endLine(): void {
+  closeAfterThis(): void {
     this.#mustClose = true;
-    this.#line.isClosing = true;
+    this.#exchanges.isClosing = true;
   }
 
   /**
@@ -126,11 +126,11 @@ export class NodeInbound implements Inbound {
 
   /** Whether this answer ends the connection. In a drain it is the newest request's, so that none goes unanswered. */
   #decideToClose(wantsToClose: boolean): boolean {
-    const isNewest = [...this.#line.unanswered].at(-1) === this;
+    const isNewest = [...this.#exchanges.unanswered].at(-1) === this;
     const wants = wantsToClose || this.#settings.isDraining();
-    const isUnsure = !this.#request.complete || this.#awaitsInvitation;
+    const isUnsure = !this.#request.complete || this.#awaitsContinue;
     const isLast = this.#mustClose || isUnsure || (isNewest && wants);
-    if (isLast) this.#line.isClosing = true;
+    if (isLast) this.#exchanges.isClosing = true;
     return isLast;
   }
 }
