@@ -14,7 +14,7 @@ flags=-s
 for package in lint/rules chartutil; do
   flags+=" -X helm.sh/helm/v3/pkg/$package.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$package.k8sVersionMinor=$kubernetes"
 done
-# Not optimised, they compile in half the time and are as good for tests.
+# Not optimised, they compile sooner and are as good for tests.
 go -C "$module" build -p 2 -trimpath -gcflags='all=-N -l' -ldflags="$flags" -o "$tools/bin/" \
   helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources
 
