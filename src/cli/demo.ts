@@ -1,12 +1,12 @@
 import { Command } from "commander";
 import { exitCodes, usageFailure } from "./command.ts";
-import { formatInvitation, formatOpening, formatScore, formatSum, sumUp } from "./demo-frame.ts";
-import { chooseWidth } from "./demo-layout.ts";
-import { createPlay, type Played } from "./demo-play.ts";
-import { usualPorts } from "./demo-ports.ts";
-import { formatScene } from "./demo-print.ts";
-import { scenes } from "./demo-scenes.ts";
-import { type Demo, openDemo } from "./demo-stage.ts";
+import { formatInvitation, formatOpening, formatScore, formatSum, sumUp } from "./demo/frame.ts";
+import { chooseWidth } from "./demo/layout.ts";
+import { createPlay, type Played } from "./demo/play.ts";
+import { usualPorts } from "./demo/ports.ts";
+import { formatScene } from "./demo/print.ts";
+import { scenes } from "./demo/scenes.ts";
+import { type Demo, openDemo } from "./demo/stage.ts";
 import { print, printJson } from "./terminal.ts";
 import { untilStopped } from "./until-stopped.ts";
 

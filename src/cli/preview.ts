@@ -1,7 +1,9 @@
 import { Command } from "commander";
+import { tooLarge } from "../adapters/node-http/read-body.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
+import type { Event } from "../events.ts";
 import { Admission } from "../journey/admission.ts";
 import { openJourney } from "../journey/handle.ts";
 import type { HeaderLine, Inbound, Outgoing, Reply } from "../journey/messages.ts";
@@ -10,7 +12,7 @@ import type { TokenSource } from "../tokens/source.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";
-import { print, printJson, readStandardInput } from "./terminal.ts";
+import { print, printError, printJson, readStandardInput } from "./terminal.ts";
 
 interface Options {
   readonly config: string;
@@ -36,13 +38,18 @@ export function createCommand(): Command {
 /** The real journey, with nobody at its end: what would be sent is printed instead. */
 async function preview(options: Options): Promise<void> {
   const { config } = await loadOrRefuse(options.config);
+  const { bodyBytes } = config.limits;
   const environment = pickEnvironment(config, options.environment);
   const body = await readStandardInput();
+  const readBody = async () => {
+    if (body.length > bodyBytes) throw tooLarge(bodyBytes);
+    return body;
+  };
   let outgoing: Outgoing | undefined;
   let refusal: Reply | undefined;
   const parts = {
     clock: systemClock,
-    report: () => {},
+    report: remark,
     tokensOf: () => maskedTokens,
     upstreamHeaders: [],
     newRequestId: () => "preview",
@@ -55,7 +62,7 @@ async function preview(options: Options): Promise<void> {
   };
   const door = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
   await openJourney(parts, door).handle(
-    describeInbound(options, body, (reply) => {
+    describeInbound(options, readBody, (reply) => {
       refusal = reply;
     }),
   );
@@ -72,7 +79,7 @@ function pickEnvironment({ environments }: Config, wanted: string | undefined): 
 
 function describeInbound(
   { operation, site, auth }: Options,
-  body: Uint8Array,
+  readBody: () => Promise<Uint8Array>,
   onReply: (reply: Reply) => void,
 ): Inbound {
   const headers: HeaderLine[] = [
@@ -85,11 +92,20 @@ function describeInbound(
     method: "POST",
     target: `/${operation}`,
     headers,
-    readBody: async () => body,
+    readBody,
     callerLeft: () => false,
     repliedStatus: () => undefined,
     reply: async (reply) => onReply(reply),
   };
+}
+
+/** What `serve` would log beside the request. */
+function remark(event: Event): void {
+  if (event.kind === "character_warned") {
+    const { parameter, position } = event;
+    printError(`The value of ${parameter} has a character at position ${position} that the service may refuse.`);
+  }
+  if (event.kind === "defect") printError(`A defect in countersign: ${event.error}`);
 }
 
 const token = { secret: new Secret("[token]"), id: "preview", credential: "preview", issuedAtMs: 0, lifetimeMs: 0 };

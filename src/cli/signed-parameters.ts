@@ -1,9 +1,11 @@
 import { readFile } from "node:fs/promises";
+import { Command } from "commander";
 import { dropNewline } from "../config/read-secrets.ts";
 import { ProxyError } from "../errors.ts";
 import { readParameters } from "../journey/parameters.ts";
 import { defaultExempt, exemptNames, isDecimal, requiredNames } from "../parameter-rules.ts";
 import { Secret } from "../secret.ts";
+import { stringToSign } from "../signing/canonical.ts";
 import { findForbiddenCharacter } from "../signing/characters.ts";
 import { usageFailure } from "./command.ts";
 import { readStandardInput } from "./terminal.ts";
@@ -12,20 +14,40 @@ const twoDigits = /^-?(0|[1-9]\d*)\.\d{2}$/;
 /** The command line knows no other names than those of the specification. */
 const noMore: ReadonlySet<string> = new Set();
 
-/** The options that `sign` and `verify` share. */
-export const keyFileOption = [
-  "--key-file <file>",
-  "file with the API secret key; one newline at its end is dropped",
-] as const;
-export const exemptOption = [
-  "--exempt <names>",
-  "names that are not signed, by commas",
-  defaultExempt.join(","),
-] as const;
-export const strictOption = ["--strict", "also check required parameters, characters and decimals (spec 5.2)"] as const;
+export interface SignedOptions {
+  readonly keyFile: string;
+  readonly exempt: string;
+  readonly strict?: boolean;
+}
+
+/** What `sign` and `verify` work on. */
+export interface Signed {
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly secret: Secret;
+  readonly stringToSign: string;
+  /** What spec 5.2 has against the parameters, where `--strict` asks for it. */
+  readonly fault: string | undefined;
+}
+
+/** A command on the string parameters of standard input, with the options that `sign` and `verify` share. */
+export function commandOnSigned(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .requiredOption("--key-file <file>", "file with the API secret key; one newline at its end is dropped")
+    .option("--exempt <names>", "names that are not signed, by commas", defaultExempt.join(","))
+    .option("--strict", "also check required parameters, characters and decimals (spec 5.2)");
+}
+
+export async function readSigned({ keyFile, exempt: names, strict }: SignedOptions): Promise<Signed> {
+  const secret = await readKeyFile(keyFile);
+  const parameters = await readStringParameters();
+  const exempt = exemptNames(names.split(",").map((name) => name.trim()));
+  const fault = strict ? findFault(parameters, exempt) : undefined;
+  return { parameters, secret, stringToSign: stringToSign(parameters, exempt), fault };
+}
 
 /** The string parameters on standard input, in their order. */
-export async function readStringParameters(): Promise<Map<string, string>> {
+async function readStringParameters(): Promise<Map<string, string>> {
   const parameters = new Map<string, string>();
   try {
     for (const [name, { kind, text }] of readParameters(await readStandardInput())) {
@@ -40,7 +62,7 @@ export async function readStringParameters(): Promise<Map<string, string>> {
 }
 
 /** The bytes as they are, as `serve` takes them: a key need not be text. */
-export async function readKeyFile(path: string): Promise<Secret> {
+async function readKeyFile(path: string): Promise<Secret> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw usageFailure(`--key-file ${path} cannot be read (${error.code}).`);
   });
@@ -49,12 +71,8 @@ export async function readKeyFile(path: string): Promise<Secret> {
   return new Secret(key);
 }
 
-export function readExempt(names: string): ReadonlySet<string> {
-  return exemptNames(names.split(",").map((name) => name.trim()));
-}
-
 /** What spec 5.2 has against these parameters; undefined when nothing. */
-export function findFault(parameters: ReadonlyMap<string, string>, exempt: ReadonlySet<string>): string | undefined {
+function findFault(parameters: ReadonlyMap<string, string>, exempt: ReadonlySet<string>): string | undefined {
   const missing = requiredNames.find((name) => !parameters.has(name));
   if (missing !== undefined) return `The required parameter ${missing} is missing.`;
   const character = findForbiddenCharacter(parameters, exempt);

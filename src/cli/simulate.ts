@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { startSimulator } from "../simulator/simulator.ts";
 import { usageFailure } from "./command.ts";
-import { exampleSites } from "./demo-sites.ts";
+import { exampleSites } from "./demo/sites.ts";
 import { print } from "./terminal.ts";
 import { untilStopped } from "./until-stopped.ts";
 

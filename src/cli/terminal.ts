@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { usageFailure } from "./command.ts";
 
 /** Writes a line for the person or program that called the command. */
 export function print(text: string): void {
@@ -21,14 +22,17 @@ export function paint(style: Style, text: string): string {
   return isWanted ? styleText(style, text) : text;
 }
 
-/** Everything on standard input, at most 1 MiB. */
+/** The most that `limits.bodyBytes` may be. */
+const longestInputBytes = 16_777_216;
+
+/** Everything on standard input, never a part of it. */
 export async function readStandardInput(): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of process.stdin) {
     const bytes = Buffer.from(chunk);
     length += bytes.length;
-    if (length > 1_048_576) break;
+    if (length > longestInputBytes) throw usageFailure("Standard input is longer than 16 MiB.");
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

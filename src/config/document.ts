@@ -15,8 +15,8 @@ const longestShown = 60;
 const mostAliases = 100;
 
 /**
- * YAML 1.2, one document. A key given twice is an error, and so are foreign tags, aliases that lead nowhere or into
- * themselves, and so many of them that the file would explode.
+ * YAML 1.2, one document. Another version is an error, and so are a key given twice, foreign tags, aliases that lead
+ * nowhere or into themselves, and so many of them that the file would explode.
  */
 export function readDocument(text: string): SourceDocument {
   const lineCounter = new LineCounter();
@@ -47,16 +47,18 @@ function readValue(document: Document.Parsed): { value: unknown; faults: readonl
   try {
     return { value: document.toJS({ maxAliasCount: mostAliases }), faults };
   } catch (error) {
-    if (!(error instanceof ReferenceError)) throw error;
-    return { value: undefined, faults: [{ message: "there are too many aliases (*name)", offset: 0 }] };
+    const isExplosion = error instanceof ReferenceError;
+    const message = isExplosion ? "there are too many aliases (*name)" : explain(error as Error);
+    return { value: undefined, faults: [{ message, offset: 0 }] };
   }
 }
 
 function faultsOf(document: Document.Parsed): Fault[] {
-  // Behind a colon the parser quotes the file, where a secret may stand.
-  const faults = [...document.errors, ...document.warnings].map(({ message, pos: [offset] }) => {
-    return { message: `this is not valid YAML: ${message.replace(/:.*$/s, "")}`, offset };
+  const faults = [...document.errors, ...document.warnings].map((error) => {
+    return { message: explain(error), offset: error.pos[0] };
   });
+  // YAML 1.1 reads other values from the same text: `no` is false, and `<<` merges.
+  if (document.directives.yaml.version !== "1.2") faults.push({ message: "only YAML 1.2 is read here", offset: 0 });
   visit(document, {
     Alias(_, alias, holders) {
       const target = alias.resolve(document);
@@ -71,6 +73,11 @@ function faultsOf(document: Document.Parsed): Fault[] {
     },
   });
   return faults;
+}
+
+/** Behind a colon the parser quotes the file, where a secret may stand. */
+function explain({ message }: Error): string {
+  return `this is not valid YAML: ${message.replace(/:.*$/s, "")}`;
 }
 
 /** Where the key or the list's item stands, or the nearest thing around it that exists. */

@@ -1,4 +1,5 @@
 import type { Environment, Site } from "../environment.ts";
+import { hopByHop } from "../hop-by-hop.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { Findings } from "./findings.ts";
 import type { Path } from "./problem.ts";
@@ -9,24 +10,16 @@ import { shareLabels } from "./share-labels.ts";
 
 /** Request headers that are ours or the login's to set, or that belong to one connection. */
 const neverForwarded: ReadonlySet<string> = new Set([
+  ...hopByHop,
   "accept",
   "accept-encoding",
   "authorization",
-  "connection",
   "content-encoding",
   "content-length",
   "content-type",
   "cookie",
   "expect",
   "host",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
   "via",
 ]);
 

@@ -8,6 +8,9 @@ import type { Reading } from "./reading.ts";
 import type { RawChild } from "./site-schema.ts";
 import { compareVersions } from "./values.ts";
 
+/** Where neither the site nor its parent names one. */
+const usualVersion = "3.0";
+/** OAuth is not available for 1.8 and 2.0 (spec 9). */
 const firstVersionWithOAuth = "3.0";
 const alwaysSigned: ReadonlySet<string> = new Set(requiredNames);
 
@@ -25,7 +28,7 @@ export async function readSite(source: SiteSource, reading: Reading): Promise<Si
   const { identifier, raw, path } = source;
   const parent = source.parent?.site;
   const version = {
-    text: raw.version ?? parent?.version ?? firstVersionWithOAuth,
+    text: raw.version ?? parent?.version ?? usualVersion,
     from: placesOf("version", source),
   };
   const { keys, defaultKey } = await readKeys(raw.keys ?? [], version, [...path, "keys"], reading);

@@ -96,7 +96,6 @@ export const siteSchema = z
   })
   .describe("A site: its identity, its credentials, its rules.");
 
-export type RawSite = z.output<typeof siteSchema>;
 export type RawChild = z.output<typeof childSchema>;
 export type RawCredentials = z.output<typeof credentials>;
 export type RawKey = z.output<typeof keySchema>;

@@ -16,7 +16,7 @@ const settleMs = 100;
 export class FileWatch {
   readonly #clock: Clock;
   readonly #onChange: () => void;
-  /** As they were when the configuration was read. */
+  /** As they were when the configuration was read, or when the last change was told of. */
   #known: FilePrints = new Map();
   /** As they were at the last look. */
   #seen: FilePrints = new Map();
@@ -24,7 +24,7 @@ export class FileWatch {
   #cancelLook: Cancel = () => {};
   #lookAtMs = 0;
 
-  /** @param onChange called once for a changed content; then nothing more until `follow` */
+  /** @param onChange called once for each change of content */
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
@@ -75,9 +75,12 @@ export class FileWatch {
     if (known !== this.#known) return;
     const isSettled = areEqual(seen, this.#seen);
     this.#seen = seen;
-    if (areEqual(seen, known)) this.#lookAfter(lookEveryMs);
-    else if (isSettled) this.#onChange();
-    else this.#lookAfter(settleMs);
+    if (areEqual(seen, known)) return this.#lookAfter(lookEveryMs);
+    if (!isSettled) return this.#lookAfter(settleMs);
+    // Whoever reads them now may fail to, and is to hear of the next change all the same.
+    this.#known = seen;
+    this.#lookAfter(lookEveryMs);
+    this.#onChange();
   }
 }
 

@@ -44,9 +44,8 @@ export async function forward(
   const forwarding = { enriched, inbound, trip, parts };
   const { route } = enriched;
   const { credentials } = route.site;
-  if (route.auth === "hmac" || credentials === undefined) {
-    return attempt(forwarding, { method: "hmac", key: keyOf(route) });
-  }
+  if (route.auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(route) });
+  if (credentials === undefined) throw new Error("a site with oauth has credentials");
   const source = parts.tokensOf(route.environment.name, credentials.owner);
   const token = await trip.wait("await_token", () => source.get(trip.deadlineMs));
   const first = await attempt(forwarding, { method: "oauth", token });

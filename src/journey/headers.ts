@@ -1,17 +1,5 @@
+import { hopByHop } from "../hop-by-hop.ts";
 import type { HeaderLine } from "./messages.ts";
-
-/** Meant for one connection only (RFC 9110 section 7.6.1 and the older ones that practice knows). */
-const hopByHop: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 /** The caller's request headers that go upstream when the caller sent them. */
 const passedUpstream: readonly string[] = [

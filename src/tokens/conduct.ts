@@ -28,11 +28,7 @@ const throttledSteps = 6;
 const retriesPerRefresh = 4;
 
 /** How long to leave the login host alone after an answer, in ms. */
-export function pauseAfter(
-  answer: TokenAnswer,
-  failures: number,
-  random: () => number,
-): Pick<Pause, "kind"> & { ms: number } {
+function pauseAfter(answer: TokenAnswer, failures: number, random: () => number): Pick<Pause, "kind"> & { ms: number } {
   switch (answer.kind) {
     case "issued":
       return { kind: "spacing", ms: spacingMs };

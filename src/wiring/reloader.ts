@@ -10,7 +10,7 @@ import { explainListenError } from "./explain-listen-error.ts";
 import type { Running } from "./start.ts";
 
 export interface ReloaderParts {
-  readonly running: Running;
+  readonly running: Pick<Running, "config" | "follow">;
   readonly load: () => Promise<Loaded>;
   readonly clock: Clock;
   readonly report: Report;
@@ -54,21 +54,25 @@ export class Reloader {
     return next;
   }
 
+  /** Not even a defect of ours may end a proxy that serves: it goes on with what it has. */
   async #readAgain(trigger: ReloadTrigger): Promise<void> {
-    const { load, report, running } = this.#parts;
-    const loaded = await load();
+    try {
+      await this.#takeUp(await this.#parts.load(), trigger);
+    } catch (error) {
+      this.#refuse(trigger, [this.#explain(error)]);
+    }
+  }
+
+  async #takeUp(loaded: Loaded, trigger: ReloadTrigger): Promise<void> {
+    const { onApplied, report, running } = this.#parts;
     this.#watch.follow(loaded.files);
     if (loaded.kind === "refused") return this.#refuse(trigger, loaded.problems.map(describeProblem));
     const { config, warnings } = loaded;
     const previousHash = running.config.hash;
     if (config.hash === previousHash) return report({ kind: "config_unchanged", hash: previousHash });
-    try {
-      await running.follow(config, trigger);
-    } catch (error) {
-      return this.#refuse(trigger, [this.#explain(error)]);
-    }
+    await running.follow(config, trigger);
     for (const { path, message } of warnings) report({ kind: "configuration_warned", path, message });
-    this.#parts.onApplied(config);
+    onApplied(config);
   }
 
   #refuse(trigger: ReloadTrigger, problems: readonly string[]): void {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { scenes } from "../../src/cli/demo-scenes.ts";
+import { scenes } from "../../src/cli/demo/scenes.ts";
 import { call } from "../support/call.ts";
 import { folderOf, isOpen, secrets, startDemo } from "../support/demo-run.ts";
 import { isInstalled, plainEnvironment, startProgram } from "../support/run-program.ts";

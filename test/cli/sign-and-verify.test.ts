@@ -15,6 +15,7 @@ function run(command: "sign" | "verify", keyFile: string, input: object) {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     input: JSON.stringify(input),
     encoding: "utf8",
+    maxBuffer: 1e8,
     env: plainEnvironment(),
   });
   return { status, stdout, stderr };
@@ -59,6 +60,24 @@ it("tells one key from another where only bytes beyond UTF-8 differ", () => {
   expect(run("verify", other, { ...parameters, signature })).toMatchObject({
     status: 1,
     stdout: expect.stringContaining("The signature does not match"),
+  });
+});
+
+it("signs and verifies long parameters to the last byte", () => {
+  const keyFile = new ConfigFolder().write("k1", "a-key-of-text-long-enough");
+  const long = { ...parameters, zz: "a".repeat(2 * 1_048_576) };
+  const { signature } = JSON.parse(run("sign", keyFile, long).stdout);
+  const expected = createHmac("sha256", "a-key-of-text-long-enough").update(`${text}zz${long.zz}`).digest("hex");
+  expect(signature).toBe(expected);
+  expect(run("verify", keyFile, { ...long, signature }).status).toBe(0);
+});
+
+it.each(["sign", "verify"] as const)("%s refuses what is longer than it reads, and judges no part of it", (command) => {
+  const keyFile = new ConfigFolder().write("k1", "a-key-of-text-long-enough");
+  expect(run(command, keyFile, { ...parameters, zz: "a".repeat(16 * 1_048_576) })).toEqual({
+    status: 2,
+    stdout: "",
+    stderr: "Standard input is longer than 16 MiB.\n",
   });
 });
 

@@ -1,4 +1,4 @@
-import { edited } from "./config-folder.ts";
+import { edited, sound } from "./config-folder.ts";
 import { after, atTheEnd, inSandbox, instead, itRefuses, key, type Refusal } from "./refusal.ts";
 
 /** Ten times ten times ten of one text. */
@@ -48,6 +48,20 @@ const yaml: readonly Refusal[] = [
     yaml: instead(key, "          - { identifier: K2000000001, secret: !canary x } # here"),
     path: "",
     message: /Unresolved tag$/,
+    mend: /YAML/,
+  },
+  {
+    what: "a file that says it is YAML 1.1",
+    yaml: `%YAML 1.1 # here\n---\n${sound}`,
+    path: "",
+    message: /only YAML 1.2/,
+    mend: /YAML/,
+  },
+  {
+    what: "a merge of YAML 1.1 that merges nothing",
+    yaml: `%YAML 1.1 # here\n---\n${sound}canary: { <<: 5 }\n`,
+    path: "",
+    message: /only YAML 1.2/,
     mend: /YAML/,
   },
   {

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { dirname } from "node:path";
-import { exampleSites } from "../../src/cli/demo-sites.ts";
+import { exampleSites } from "../../src/cli/demo/sites.ts";
 import { plainEnvironment, startProgram } from "./run-program.ts";
 
 /** The built command, as `npm run demo` starts it. */

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { allowedName } from "../../src/parameter-rules.ts";
 import { Secret } from "../../src/secret.ts";
 import { stringToSign } from "../../src/signing/canonical.ts";
 import { sign, verify } from "../../src/signing/hmac.ts";
@@ -139,15 +140,6 @@ describe("the string to sign", () => {
       ],
       "z1~2é3",
     ],
-    [
-      "U+FFFF before U+10000",
-      [
-        ["\u{10000}", "2"],
-        ["\uFFFF", "1"],
-        ["\uD7FF", "0"],
-      ],
-      "\uD7FF0\uFFFF1\u{10000}2",
-    ],
     ["values as they are", [["a", " ä&=\n"]], "a ä&=\n"],
   ] as const)("%s", (_, parameters, text) => {
     expect(stringToSign(parameters, none)).toBe(text);
@@ -174,9 +166,12 @@ describe("the string to sign", () => {
     ]);
   });
 
-  it("sorts any names by their UTF-8 bytes", () => {
-    const unit = fc.oneof(fc.constantFrom(..."aAbB_.-09"), fc.string({ unit: "binary", minLength: 1, maxLength: 1 }));
-    const names = fc.uniqueArray(fc.string({ unit, maxLength: 4 }), { maxLength: 20 });
+  it("sorts all names that are allowed by their bytes", () => {
+    const name = fc.oneof(
+      fc.stringMatching(allowedName),
+      fc.string({ unit: fc.constantFrom(..."aAb_.-09"), minLength: 1, maxLength: 4 }),
+    );
+    const names = fc.uniqueArray(name, { maxLength: 20 });
     fc.assert(
       fc.property(names, (unsorted) => {
         const sorted = unsorted.map((name) => Buffer.from(name)).sort(Buffer.compare);

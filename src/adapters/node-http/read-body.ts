@@ -50,7 +50,7 @@ export function readBody(
   });
 }
 
-function tooLarge(bodyBytes: number): ProxyError {
+export function tooLarge(bodyBytes: number): ProxyError {
   return new ProxyError("body_too_large", `The body is longer than ${bodyBytes} bytes (limits.bodyBytes).`);
 }
 

@@ -1,7 +1,7 @@
 import { longestTryList, tryMemoryMs } from "../../tokens/shared-conduct.ts";
 
 /** How long a site's pause is remembered after its end, so that the next one can be longer. */
-export const pauseMemoryMs = 900_000;
+const pauseMemoryMs = 900_000;
 
 /** What happened lies in the past, but for a clock's corrections. */
 export const aheadMs = 1_000;

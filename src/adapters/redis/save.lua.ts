@@ -8,9 +8,10 @@ import { conductInLua } from "./conduct.lua.ts";
  * ARGV  1 the sealed token, 2 its lifetime in ms, 3 its age in ms, less than the lifetime, 4 a value found here that
  *       nobody can open and that is to be overwritten, or "", 5 what TIME should say by the last reading, in ms, or ""
  * Returns { value, remaining ms }: what is in force now; nil when the command came too late to be true, because Redis or
- * the network stood still between its sending and now: the age is no longer the token's. The value is `1:<issued at, ms>:<sealed token>` and carries its
- * remaining life as its TTL. A value without a TTL, from the future, or not of this form is damaged, and overwritten.
- * A login host's pause that is older than the token ends.
+ * the network stood still between its sending and now: the age is no longer the token's.
+ *
+ * The value is `1:<issued at, ms>:<sealed token>` and carries its remaining life as its TTL. A value without a TTL, from
+ * the future, or not of this form is damaged, and overwritten. A login host's pause that is older than the token ends.
  */
 export const saveLua = `${conductInLua}
 local now = nowMs()

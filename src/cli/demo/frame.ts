@@ -1,7 +1,7 @@
-import { version } from "../version.ts";
-import { formatCount } from "./demo-layout.ts";
-import type { Demo } from "./demo-stage.ts";
-import { paint } from "./terminal.ts";
+import { version } from "../../version.ts";
+import { paint } from "../terminal.ts";
+import { formatCount } from "./layout.ts";
+import type { Demo } from "./stage.ts";
 
 /** What the service has counted since the start. */
 export interface Sum {

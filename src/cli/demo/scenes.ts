@@ -1,6 +1,6 @@
-import type { Fault } from "../simulator/fault.ts";
-import type { DemoRequest } from "./demo-call.ts";
-import type { Facts } from "./demo-judge.ts";
+import type { Fault } from "../../simulator/fault.ts";
+import type { DemoRequest } from "./call.ts";
+import type { Facts } from "./judge.ts";
 
 /** One thing to show: what is sent, what goes wrong meanwhile, and what must be true afterwards. */
 export interface Scene {

@@ -1,14 +1,14 @@
 import { createWriteStream } from "node:fs";
-import { createLogging } from "../adapters/log/logger.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config/config.ts";
-import { type Loaded, loadConfig } from "../config/load.ts";
-import { formatProblems } from "../config/print-problems.ts";
-import type { Event, RequestFinished } from "../events.ts";
-import { Reloader } from "../wiring/reloader.ts";
-import { start } from "../wiring/start.ts";
-import { usageFailure } from "./command.ts";
-import type { DemoFolder } from "./demo-folder.ts";
+import { createLogging } from "../../adapters/log/logger.ts";
+import { systemClock } from "../../clock.ts";
+import type { Config } from "../../config/config.ts";
+import { type Loaded, loadConfig } from "../../config/load.ts";
+import { formatProblems } from "../../config/print-problems.ts";
+import type { Event, RequestFinished } from "../../events.ts";
+import { Reloader } from "../../wiring/reloader.ts";
+import { start } from "../../wiring/start.ts";
+import { usageFailure } from "../command.ts";
+import type { DemoFolder } from "./folder.ts";
 
 /** The proxy of the demo: as `serve` runs it, but with its log in a file, and with an ear for how requests end. */
 export interface DemoProxy {

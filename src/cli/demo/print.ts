@@ -1,8 +1,8 @@
-import type { DemoAnswer } from "./demo-call.ts";
-import { formatCount, formatLabelled, formatLines, formatMs } from "./demo-layout.ts";
-import type { Left, Line } from "./demo-left.ts";
-import type { Played } from "./demo-play.ts";
-import { paint } from "./terminal.ts";
+import { paint } from "../terminal.ts";
+import type { DemoAnswer } from "./call.ts";
+import { formatCount, formatLabelled, formatLines, formatMs } from "./layout.ts";
+import type { Left, Line } from "./left.ts";
+import type { Played } from "./play.ts";
 
 /** Shown of the answer: what Countersign says in its headers. */
 const shownHeader = /^(countersign-(?!request-id)|retry-after)/;

@@ -1,5 +1,5 @@
-import type { Line, Mark } from "./demo-left.ts";
-import { paint } from "./terminal.ts";
+import { paint } from "../terminal.ts";
+import type { Line, Mark } from "./left.ts";
 
 /** Where things stand on a line: a label, a mark, and what there is to say. */
 const indent = 3;

@@ -1,9 +1,9 @@
-import type { RequestFinished } from "../events.ts";
-import { type Simulator, startSimulator } from "../simulator/simulator.ts";
-import { writeFolder } from "./demo-folder.ts";
-import { choosePorts, type DemoPorts, usualPorts } from "./demo-ports.ts";
-import { startProxy } from "./demo-proxy.ts";
-import { configuredSites, exampleSites, generatedSets } from "./demo-sites.ts";
+import type { RequestFinished } from "../../events.ts";
+import { type Simulator, startSimulator } from "../../simulator/simulator.ts";
+import { writeFolder } from "./folder.ts";
+import { choosePorts, type DemoPorts, usualPorts } from "./ports.ts";
+import { startProxy } from "./proxy.ts";
+import { configuredSites, exampleSites, generatedSets } from "./sites.ts";
 
 /** The real proxy, started from a real configuration file, with the simulated service behind it. */
 export interface Demo {

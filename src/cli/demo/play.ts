@@ -1,11 +1,11 @@
-import { sleep, systemClock } from "../clock.ts";
-import type { FailureCode, Outcome } from "../errors.ts";
-import type { Simulator } from "../simulator/simulator.ts";
-import { call, type DemoAnswer } from "./demo-call.ts";
-import { type Facts, judge } from "./demo-judge.ts";
-import { describeLeft, type Left, TokenNumbers } from "./demo-left.ts";
-import type { Scene } from "./demo-scenes.ts";
-import type { Demo } from "./demo-stage.ts";
+import { sleep, systemClock } from "../../clock.ts";
+import type { FailureCode, Outcome } from "../../errors.ts";
+import type { Simulator } from "../../simulator/simulator.ts";
+import { call, type DemoAnswer } from "./call.ts";
+import { type Facts, judge } from "./judge.ts";
+import { describeLeft, type Left, TokenNumbers } from "./left.ts";
+import type { Scene } from "./scenes.ts";
+import type { Demo } from "./stage.ts";
 
 /** A scene that is over. */
 export interface Played {

@@ -1,5 +1,5 @@
-import type { ApiRequest } from "../simulator/seen.ts";
-import type { DemoRequest } from "./demo-call.ts";
+import type { ApiRequest } from "../../simulator/seen.ts";
+import type { DemoRequest } from "./call.ts";
 
 /** `added`: the application did not send it. `rewritten`: it sent another value. */
 export type Mark = "kept" | "added" | "rewritten";

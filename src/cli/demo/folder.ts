@@ -2,10 +2,10 @@ import { rmSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { toYaml } from "../config/to-yaml.ts";
-import type { SimulatedCredentials, SimulatedKey, SimulatedSite } from "../simulator/sites.ts";
-import { usageFailure } from "./command.ts";
-import type { DemoPorts } from "./demo-ports.ts";
+import { toYaml } from "../../config/to-yaml.ts";
+import type { SimulatedCredentials, SimulatedKey, SimulatedSite } from "../../simulator/sites.ts";
+import { usageFailure } from "../command.ts";
+import type { DemoPorts } from "./ports.ts";
 
 /** A real configuration on disk, as a user would have it, for as long as the demo runs. */
 export interface DemoFolder {
