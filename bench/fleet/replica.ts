@@ -6,8 +6,8 @@ import type { Event } from "../../src/events.ts";
 import { CachedSource } from "../../src/tokens/cached-source.ts";
 import { Conduct } from "../../src/tokens/conduct.ts";
 import { CredentialsSource } from "../../src/tokens/credentials.ts";
+import { ForcedRefreshes } from "../../src/tokens/forced-refreshes.ts";
 import { drawThresholds } from "../../src/tokens/token.ts";
-import { Unauthorized } from "../../src/tokens/unauthorized.ts";
 import type { FleetRedis } from "./fleet-redis.ts";
 import type { LoginHost } from "./login-host.ts";
 import { ProcessClock } from "./simulated-clock.ts";
@@ -53,7 +53,7 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
       lock: createRedisRefreshLock([connection], clock),
       post: ground.login.openPost(name, clock),
       conduct: new Conduct(clock, random),
-      unauthorized: new Unauthorized(clock),
+      forcedRefreshes: new ForcedRefreshes(clock),
       clock,
       random,
       report,

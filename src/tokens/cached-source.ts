@@ -23,7 +23,7 @@ export class CachedSource {
   #token: Token | undefined;
   #flight: Promise<Refreshed> | undefined;
   /** The newest token that the service has answered 401 to. */
-  #refused: Token | undefined;
+  #refusedToken: Token | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** Until then another process is left to refresh the token that is due. */
   #restUntilMs = 0;
@@ -54,7 +54,7 @@ export class CachedSource {
 
   /** The service has refused its token, and the login host the set: it may still be good for other sites. */
   get isDoubtful(): boolean {
-    return this.isRefused && this.#token !== undefined && !isNewer(this.#token, this.#refused);
+    return this.isRefused && this.#token !== undefined && !isNewer(this.#token, this.#refusedToken);
   }
 
   get hasToken(): boolean {
@@ -81,7 +81,7 @@ export class CachedSource {
   /** Takes up the token of a source whose place it takes, and publishes it where it keeps tokens itself. */
   inherit(from: CachedSource): void {
     if (from.#token === undefined) return;
-    this.#refused = from.#refused;
+    this.#refusedToken = from.#refusedToken;
     this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
     this.#adopt(
       { kind: "token", token: { ...from.#token, credential: this.#parts.set.label }, issuedHere: false },
@@ -114,7 +114,7 @@ export class CachedSource {
    */
   async replace(refused: Token, site: string, untilMs: number): Promise<Token | undefined> {
     const { clock } = this.#parts;
-    if (isNewer(refused, this.#refused)) this.#refused = refused;
+    if (isNewer(refused, this.#refusedToken)) this.#refusedToken = refused;
     while (clock.nowMs() < untilMs) {
       const token = this.#token;
       if (token !== undefined && isNewer(token, refused)) return this.#attach(token);
@@ -131,7 +131,7 @@ export class CachedSource {
     if (refreshed?.kind === "token") return this.#attach(this.#adopt(refreshed, reason));
     if (refreshed?.kind === "suppressed") {
       // A site's own trouble, as far as anybody knows: the token may be good for the others.
-      if (this.#refused?.id === refused.id) this.#refused = undefined;
+      if (this.#refusedToken?.id === refused.id) this.#refusedToken = undefined;
       report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: refreshed.reason });
     }
     return undefined;
@@ -139,12 +139,12 @@ export class CachedSource {
 
   /** The service took this token. */
   accepted(token: Token, site: string): void {
-    this.#tell(this.#parts.unauthorized.accepted(site, token));
+    this.#tell(this.#parts.forcedRefreshes.accepted(site, token));
   }
 
   /** The service answered 401 to the retry as well. */
   refusedAgain(token: Token, site: string): void {
-    this.#tell(this.#parts.unauthorized.refusedAgain(site, token));
+    this.#tell(this.#parts.forcedRefreshes.refusedAgain(site, token));
   }
 
   /** Nobody waits for it. */
@@ -165,7 +165,7 @@ export class CachedSource {
   async #publish(): Promise<void> {
     const { clock, store, key } = this.#parts;
     const token = this.#token;
-    if (token === undefined || !isNewer(token, this.#refused)) return;
+    if (token === undefined || !isNewer(token, this.#refusedToken)) return;
     const askedAtMs = clock.nowMs();
     const { token: known } = await store.read(key);
     const theirs = known && toToken(this.#parts, known, askedAtMs);

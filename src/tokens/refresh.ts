@@ -3,10 +3,10 @@ import type { CredentialSet } from "../environment.ts";
 import type { RefreshReason, Report, SuppressionReason } from "../events.ts";
 import type { Conduct, Pause } from "./conduct.ts";
 import { type PostForm, requestToken, type TokenAnswer } from "./endpoint.ts";
+import type { ForcedRefreshes } from "./forced-refreshes.ts";
 import type { Lease, RefreshLock } from "./lock.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "./store.ts";
 import { isNewer, type Token, tokenId } from "./token.ts";
-import type { Unauthorized } from "./unauthorized.ts";
 
 /** Everything one credential set's refresh needs. */
 export interface RefreshParts {
@@ -18,7 +18,7 @@ export interface RefreshParts {
   readonly lock: RefreshLock;
   readonly post: PostForm;
   readonly conduct: Conduct;
-  readonly unauthorized: Unauthorized;
+  readonly forcedRefreshes: ForcedRefreshes;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -66,10 +66,10 @@ export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshe
 }
 
 /** Why the login host may not be asked now, as far as this process knows. */
-export function obstacleTo({ conduct, unauthorized }: RefreshParts, { site }: Need): Obstacle | undefined {
+export function obstacleTo({ conduct, forcedRefreshes }: RefreshParts, { site }: Need): Obstacle | undefined {
   const pause = conduct.ban();
   if (pause !== undefined) return { kind: "paused", pause };
-  const reason = site === undefined ? undefined : unauthorized.suppression(site);
+  const reason = site === undefined ? undefined : forcedRefreshes.suppression(site);
   return reason === undefined ? undefined : { kind: "suppressed", reason };
 }
 
@@ -78,7 +78,7 @@ async function look(
   parts: RefreshParts,
   need: Need,
 ): Promise<Exclude<Refreshed, { kind: "left_to_another" }> | undefined> {
-  const { clock, conduct, unauthorized } = parts;
+  const { clock, conduct, forcedRefreshes } = parts;
   const askedAtMs = clock.nowMs();
   const shared = await parts.store.read(parts.key);
   const token = shared.token && toToken(parts, shared.token, askedAtMs);
@@ -86,7 +86,7 @@ async function look(
   if (isWanted) conduct.hearOfToken(token.issuedAtMs);
   if (shared.conduct !== undefined) {
     conduct.hear(shared.conduct.login);
-    unauthorized.hear(shared.conduct);
+    forcedRefreshes.hear(shared.conduct);
   }
   return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
 }
@@ -178,7 +178,7 @@ async function requestAndReport(
 
 /** Shares a new token. Another process's may be newer still, after a pause of ours: then that one counts. */
 async function keep(parts: RefreshParts, need: Need, grant: IssuedToken, startedMs: number): Promise<Refreshed> {
-  const { clock, store, key, set, unauthorized } = parts;
+  const { clock, store, key, set, forcedRefreshes } = parts;
   const savedAtMs = clock.nowMs();
   const stored = await store.save(key, grant, savedAtMs - startedMs);
   const own = { ...grant, id: tokenId(grant.secret), credential: set.label, issuedAtMs: startedMs };
@@ -187,7 +187,7 @@ async function keep(parts: RefreshParts, need: Need, grant: IssuedToken, started
   const token = issuedHere ? own : theirs;
   if (need.site === undefined) return { kind: "token", token, issuedHere };
   const isNew = token.id !== need.atHand?.id;
-  const note = isNew ? unauthorized.tried(need.site, token) : unauthorized.triedInVain(need.site, token);
+  const note = isNew ? forcedRefreshes.tried(need.site, token) : forcedRefreshes.triedInVain(need.site, token);
   await store.note(key, note);
   return isNew ? { kind: "token", token, issuedHere } : { kind: "suppressed", reason: "paused" };
 }

@@ -6,8 +6,8 @@ import { CachedSource } from "../tokens/cached-source.ts";
 import { Conduct } from "../tokens/conduct.ts";
 import type { Member } from "../tokens/credentials.ts";
 import type { PostForm } from "../tokens/endpoint.ts";
+import { ForcedRefreshes } from "../tokens/forced-refreshes.ts";
 import { drawThresholds } from "../tokens/token.ts";
-import { Unauthorized } from "../tokens/unauthorized.ts";
 import { Announcements } from "./announcements.ts";
 import { openCache } from "./cache.ts";
 import { Shelf } from "./shelf.ts";
@@ -40,7 +40,7 @@ export class SetSources {
   #isClosed = false;
   readonly #members = new Shelf<PlacedMember>();
   /** They outlive a change of the ways to the login host, or a reload would end every pause. */
-  readonly #conducts = new Shelf<{ readonly conduct: Conduct; readonly unauthorized: Unauthorized }>();
+  readonly #conducts = new Shelf<{ readonly conduct: Conduct; readonly forcedRefreshes: ForcedRefreshes }>();
 
   constructor(parts: SetSourceParts) {
     this.#parts = parts;
@@ -88,7 +88,7 @@ export class SetSources {
       if (cache === undefined) throw new Error("the cache of a configuration is prepared before its sets");
       const { store, lock } = cache;
       const conducts = this.#conducts.take(tokenKey, () => {
-        return { conduct: new Conduct(clock, random), unauthorized: new Unauthorized(clock) };
+        return { conduct: new Conduct(clock, random), forcedRefreshes: new ForcedRefreshes(clock) };
       });
       const place = { environment: environment.name, set, key: tokenKey, store, lock, post: postFormOf(environment) };
       const source = new CachedSource({ ...place, ...conducts, clock, random, report }, this.#thresholds);

@@ -5,10 +5,10 @@ import { Secret } from "../../src/secret.ts";
 import { CachedSource } from "../../src/tokens/cached-source.ts";
 import { Conduct } from "../../src/tokens/conduct.ts";
 import { CredentialsSource, type Member } from "../../src/tokens/credentials.ts";
+import { ForcedRefreshes } from "../../src/tokens/forced-refreshes.ts";
 import { cacheKey } from "../../src/tokens/key.ts";
 import type { RefreshLock } from "../../src/tokens/lock.ts";
 import type { TokenStore } from "../../src/tokens/store.ts";
-import { Unauthorized } from "../../src/tokens/unauthorized.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { LoginScript } from "./login-script.ts";
@@ -50,7 +50,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       clientSecret: new Secret(`secret-${name}`),
       audience: "https://api",
     };
-    const towards = { conduct: new Conduct(clock, random), unauthorized: new Unauthorized(clock) };
+    const towards = { conduct: new Conduct(clock, random), forcedRefreshes: new ForcedRefreshes(clock) };
     const key = cacheKey("https://login", set);
     const parts = { environment: "test", set, key, ...shared, post: login.post, ...towards, clock, random, report };
     return { set, source: new CachedSource(parts, thresholds) };

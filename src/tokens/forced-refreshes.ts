@@ -38,7 +38,7 @@ interface Try {
  *
  * What happens here is told to the other replicas by the notes that the methods return; what they tell is heard.
  */
-export class Unauthorized {
+export class ForcedRefreshes {
   readonly #clock: Clock;
   /** Bounded by the configured sites. */
   readonly #verdicts = new Map<string, Verdict>();
