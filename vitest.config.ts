@@ -27,8 +27,9 @@ const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test
 
 export default defineConfig({
   test: {
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // For what hangs, on the slowest of machines.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     globalSetup: ["test/leaks/watch.ts", "test/support/build-once.ts", "test/support/redis-once.ts"],
     projects: [
       {

@@ -43,8 +43,8 @@ export const faultsOfProcesses: readonly Fault[] = [
     tokens: 0,
     async begin({ fleet }) {
       const [usual, other] = tokenTimeouts;
-      fleet.reconfigure(other);
-      return async () => fleet.reconfigure(usual);
+      await fleet.reconfigure(other);
+      return () => fleet.reconfigure(usual);
     },
   },
   {

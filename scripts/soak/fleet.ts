@@ -75,11 +75,11 @@ export class Fleet {
     await replica.process.end("SIGKILL");
   }
 
-  reconfigure(tokenTimeout: TokenTimeout): void {
-    for (const { process: child, configure } of this.#replicas) {
-      configure(tokenTimeout);
-      process.kill(child.pid, "SIGHUP");
-    }
+  async reconfigure(tokenTimeout: TokenTimeout): Promise<void> {
+    const taken = this.#replicas.map(async ({ name, reconfigure }) => {
+      if (!(await reconfigure(tokenTimeout))) this.accidents.push(`${name} did not take up another configuration`);
+    });
+    await Promise.all(taken);
   }
 
   /** @returns what was found, replica by replica */

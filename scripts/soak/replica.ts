@@ -1,5 +1,6 @@
 import { createWriteStream, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { RefreshReason } from "../../src/events.ts";
 import { scrape } from "../../test/support/exposition.ts";
 import type { Child, Children } from "../demo-fleet/children.ts";
@@ -15,6 +16,8 @@ export type LogLine =
   | { readonly event: "token_requested"; readonly reason: RefreshReason; readonly result: string }
   | { readonly event: "defect"; readonly error: string };
 
+const longestReloadMs = 10_000;
+
 const told = /"event":"(request_finished|token_requested|defect)"/;
 
 /** One proxy process: the built command, with Node's inspector open so that its garbage can be collected from here. */
@@ -23,8 +26,8 @@ export interface Replica {
   readonly url: string;
   readonly adminUrl: string;
   readonly process: Child;
-  /** Puts another configuration in its place. */
-  configure(tokenTimeout: TokenTimeout): void;
+  /** Gives it another configuration. Resolves to whether it has taken it up in time (row 54), or ended. */
+  reconfigure(tokenTimeout: TokenTimeout): Promise<boolean>;
   /** Open file descriptors, as the process counts them. */
   countDescriptors(): Promise<number>;
   takeSnapshot(): Promise<Snapshot>;
@@ -42,12 +45,14 @@ export interface ReplicaParts {
 export async function startReplica(name: string, { children, folder, logs, onLine }: ReplicaParts): Promise<Replica> {
   if (logs !== undefined) mkdirSync(logs, { recursive: true });
   const copy = logs === undefined ? undefined : createWriteStream(join(logs, `${name}.log`));
+  let onApplied = () => {};
   const serving = await startServing({
     children,
     writeConfig: (port) => folder.writeConfig(name, port, tokenTimeouts[0]),
     nodeArgs: ["--inspect=127.0.0.1:0"],
     onLine: (text) => {
       copy?.write(`${text}\n`);
+      if (text.includes('"event":"config_applied"')) onApplied();
       if (told.test(text)) onLine(name, JSON.parse(text));
     },
   });
@@ -58,7 +63,17 @@ export async function startReplica(name: string, { children, folder, logs, onLin
     url,
     adminUrl,
     process: child,
-    configure: (tokenTimeout) => void folder.writeConfig(name, port, tokenTimeout),
+    reconfigure(tokenTimeout) {
+      const applied = new Promise<void>((resolve) => {
+        onApplied = resolve;
+      });
+      folder.writeConfig(name, port, tokenTimeout);
+      process.kill(child.pid, "SIGHUP");
+      return Promise.race([
+        Promise.race([applied, child.ended]).then(() => true),
+        sleep(longestReloadMs, false, { ref: false }),
+      ]);
+    },
     countDescriptors: async () => (await scrape(adminUrl)).value("process_open_fds") ?? Number.NaN,
     takeSnapshot: () => takeSnapshot(adminUrl, inspectorUrl),
   };

@@ -33,8 +33,8 @@ export function openDoors(parts: DoorParts): Doors {
   const { clock, report } = parts;
   const admissions = new Shelf<Admission>();
   const doors = new Shelf<OpenDoor>();
-  /** Those that a reload has removed, until each has ended. */
-  const leaving = new Set<Promise<boolean>>();
+  /** Those that a reload has removed, until each has ended: whether that was in time. */
+  const leaving = new Map<OpenDoor, Promise<boolean>>();
 
   const serve = (listener: ListenerConfig, config: Config): ServingAtDoor => {
     const { limits, timeouts, log } = config;
@@ -70,13 +70,8 @@ export function openDoors(parts: DoorParts): Doors {
   const retire = async (door: OpenDoor) => {
     const isDrained = await drainAll([door], () => {});
     endServer(door.listener.server);
+    leaving.delete(door);
     return isDrained;
-  };
-
-  const leave = (door: OpenDoor) => {
-    const left = retire(door);
-    leaving.add(left);
-    void left.finally(() => leaving.delete(left));
   };
 
   return {
@@ -97,7 +92,12 @@ export function openDoors(parts: DoorParts): Doors {
     placesOf: (config) =>
       keyed(config).map(([key, listener]) => {
         const door = doors.take(key, () => open(listener, config));
-        return { key, bind: listener.bind, createServer: () => door.listener.server, retire: () => leave(door) };
+        return {
+          key,
+          bind: listener.bind,
+          createServer: () => door.listener.server,
+          retire: () => void leaving.set(door, retire(door)),
+        };
       }),
 
     inFlight: () => admissions.all().reduce((sum, { inFlight }) => sum + inFlight, 0),
@@ -106,7 +106,7 @@ export function openDoors(parts: DoorParts): Doors {
       const refuseAll = () => {
         for (const admission of admissions.all()) admission.close();
       };
-      const drained = await Promise.all([drainAll(doors.all(), refuseAll), ...leaving]);
+      const drained = await Promise.all([drainAll(doors.all(), refuseAll), ...leaving.values()]);
       return drained.every((isDrained) => isDrained);
     },
   };

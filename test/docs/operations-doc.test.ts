@@ -37,19 +37,37 @@ const canFollow = isInstalled("curl", "--version");
 it.runIf(canFollow)(
   `${canFollow ? "" : "NOT TRIED, curl is not installed: "}every step prints, on a running demo, what the page says`,
   async () => {
-    const show = ({ topic, command }: Step, output: string) => `${topic}: $ ${command}\n${normalise(output)}`;
-    const seen: string[] = [];
-    const said: string[] = [];
-    await rehearse(stepsOf(parts), (step, output) => {
-      seen.push(show(step, output));
-      said.push(show(step, step.output));
-      for (const secret of secrets) expect(output).not.toMatch(secret);
-    });
+    const steps = stepsOf(parts);
+    const said = steps.map((step) => show(step, step.output));
+    let seen = await follow(steps);
+    for (let round = 2; round <= 3 && seen.some(tellsOfStandstill); round++) {
+      process.stdout.write(`Redis stood still on this busy machine; round ${round}\n`);
+      seen = await follow(steps);
+    }
     expect(seen).toEqual(said);
     expect(seen.length).toBeGreaterThan(100);
   },
-  180_000,
+  300_000,
 );
+
+/** What each step prints. */
+async function follow(steps: readonly Step[]): Promise<readonly string[]> {
+  const seen: string[] = [];
+  await rehearse(steps, (step, output) => {
+    seen.push(show(step, output));
+    for (const secret of secrets) expect(output).not.toMatch(secret);
+  });
+  return seen;
+}
+
+function show({ topic, command }: Step, output: string): string {
+  return `${topic}: $ ${command}\n${normalise(output)}`;
+}
+
+/** The page lets Redis be killed, and never has it take longer than a command's 100 ms. */
+function tellsOfStandstill(output: string): boolean {
+  return output.includes('"event":"redis_down"') && output.includes('"failure":"timeout"');
+}
 
 it("keeps the headings that alarms link to, and its own links lead to some", () => {
   const anchors = [...text.matchAll(/^## (.+)$/gm)].map(([, heading = ""]) =>

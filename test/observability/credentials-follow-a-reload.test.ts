@@ -1,4 +1,4 @@
-/** What is shown of a credential set is that of the configuration in force, with its secret; alarms and rotations go by it. */
+/** Row 54: what is shown of a credential set is that of the configuration in force, with its secret; alarms and rotations go by it. */
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";

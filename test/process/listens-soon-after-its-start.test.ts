@@ -34,7 +34,8 @@ it("listens before anybody waits for it, and before any token is there", { timeo
     tookMs.push(await start(bundled));
     unbundledMs.push(await start("dist/main.js"));
   }
-  const ratio = median(tookMs) / median(unbundledMs);
+  // What else goes on only ever adds to a start.
+  const ratio = Math.min(...tookMs) / Math.min(...unbundledMs);
   const rounded = (figures: readonly number[]) => figures.map(Math.round).join(", ");
   process.stdout.write(
     `from process start to listening, in ms: ${rounded(tookMs)}; unbundled: ${rounded(unbundledMs)}; ratio ${ratio.toFixed(2)}\n`,

@@ -1,4 +1,4 @@
-/** A reload closes what it has left some time later; by then nothing that stays may depend on it. */
+/** Row 54: a reload closes what it has left some time later; by then nothing that stays may depend on it. */
 import { expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import type { Environment } from "../../src/environment.ts";

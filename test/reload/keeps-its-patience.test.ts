@@ -1,4 +1,4 @@
-/** Decision 6: a reload ends no pause, so that reloading cannot become a way to flood the login host. */
+/** Row 54, decision 6: a reload ends no pause, so that reloading cannot become a way to flood the login host. */
 import { expect, it } from "vitest";
 import { call } from "../support/call.ts";
 import { stageProxy } from "../support/stage.ts";
