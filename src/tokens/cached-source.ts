@@ -63,14 +63,19 @@ export class CachedSource {
 
   /** The token to attach now, without waiting. A due one starts a refresh that nobody waits for. */
   peek(): Token | undefined {
-    const now = this.#parts.clock.nowMs();
-    const token = this.#token;
-    const state = token === undefined ? "expired" : standing(token, this.#thresholds, now);
-    const { report } = this.#parts;
-    report({ kind: "token_cache_read", tier: "memory", result: state === "expired" ? "miss" : "hit" });
-    if (token === undefined || state === "expired") return undefined;
-    if (state === "due" && now >= this.#restUntilMs) void this.warm("due");
+    const { clock, report } = this.#parts;
+    const token = this.#live();
+    report({ kind: "token_cache_read", tier: "memory", result: token === undefined ? "miss" : "hit" });
+    if (token === undefined) return undefined;
+    const now = clock.nowMs();
+    if (standing(token, this.#thresholds, now) === "due" && now >= this.#restUntilMs) void this.warm("due");
     return this.#attach(token);
+  }
+
+  #live(): Token | undefined {
+    const token = this.#token;
+    if (token === undefined) return undefined;
+    return standing(token, this.#thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
   }
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. Resolves when it has ended. */
@@ -90,10 +95,13 @@ export class CachedSource {
     this.rejoin();
   }
 
-  /** Waits for a token, at most until the moment given (monotonic). */
+  /** A token that may be attached: the one at hand if it is good, else the next, at most until the moment given (monotonic). */
   async obtain(untilMs: number): Promise<Obtained> {
     const { clock } = this.#parts;
     for (;;) {
+      // Whoever waited for another set may find that this one has come to life meanwhile.
+      const atHand = this.#live();
+      if (atHand !== undefined && !this.isDoubtful) return { token: this.#attach(atHand) };
       const reason = this.#token === undefined ? "missing" : "expired";
       const flight = this.#refresh({ reason, atHand: this.#token });
       const refreshed = await within(clock, flight, untilMs - clock.nowMs());

@@ -5,7 +5,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { canaries } from "../config/config-folder.ts";
 import { expectFailure } from "../support/expect-failure.ts";
-import { type Fleet, greenSet } from "../support/fleet.ts";
+import { type Fleet, greenSet, site } from "../support/fleet.ts";
 import { burst } from "./burst.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { refuseNext } from "./held-lock.ts";
@@ -90,7 +90,8 @@ describe("a set that the login host refuses", () => {
       await underLoad(fleet, async () => {
         await whenRequested(fleet, "blue-id", 4);
         // Whoever still uses the other set looks once a second.
-        await new Promise((resolve) => setTimeout(resolve, 2_000));
+        const inUse = () => fleet.sum("countersign_credential_active", { credential: `${site}/blue` });
+        await vi.waitFor(async () => expect(await inUse()).toBe(replicas), { timeout: 20_000 });
       });
       expect(await clientsInUse(fleet)).toEqual(Array(replicas).fill("blue-id"));
 

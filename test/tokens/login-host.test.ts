@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Token } from "../../src/tokens/token.ts";
 import { answered } from "../support/login-script.ts";
 import { hourMs, stageTokens } from "../support/token-stage.ts";
 
@@ -174,6 +175,21 @@ describe("refused credentials", () => {
     await clock.advance(0);
     expect((await replacing)?.credential).toBe("S1/green");
     expect(await waiting).toBe("token_3");
+    expect(login.asked).toEqual(["client-blue", "client-blue", "client-green"]);
+  });
+
+  it("and by the service too, leave later 401s with the second set's token, at once and without another request", async () => {
+    const { clock, login, source } = stageTokens(["blue", "green"]);
+    const replace = (token: Token) => source.replace(token, "S1", clock.nowMs() + 20_000);
+    const refused = await source.get(clock.nowMs() + 20_000);
+    login.next(answered(401));
+    const first = replace(refused);
+    await clock.advance(2_000);
+    expect((await first)?.secret.reveal()).toBe("token_3");
+    const later = [replace(refused), replace(refused)];
+    await clock.advance(0);
+    for (const token of await Promise.all(later)) expect(token?.secret.reveal()).toBe("token_3");
+    await clock.advance(2_000);
     expect(login.asked).toEqual(["client-blue", "client-blue", "client-green"]);
   });
 });
