@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import { fetchDeadlineMs } from "../tokens/endpoint.ts";
+import { Leaving } from "./leaving.ts";
 import { Shelf } from "./shelf.ts";
 
 /** Pools of one kind: what each is made from, and how. */
@@ -21,15 +22,13 @@ interface Lease {
 /** One pool of a kind for each environment. One that a configuration wants no more stays until its last user has ended. */
 export class EnvironmentPools {
   readonly #kind: KindOfPool;
-  readonly #clock: Clock;
   readonly #shelf = new Shelf<Lease>();
   readonly #ofEnvironment = new WeakMap<Environment, Pool>();
-  readonly #leaving = new Set<Pool>();
-  #isDestroyed = false;
+  readonly #leaving: Leaving<Pool>;
 
   constructor(kind: KindOfPool, clock: Clock) {
     this.#kind = kind;
-    this.#clock = clock;
+    this.#leaving = new Leaving(clock, { inTime: (pool) => pool.close(), atOnce: (pool) => pool.destroy() });
   }
 
   prepare(config: Config): void {
@@ -43,7 +42,7 @@ export class EnvironmentPools {
 
   keepOnly(config: Config): void {
     const keys = [...config.environments.values()].map((environment) => this.#kind.keyOf(environment, config));
-    for (const lease of this.#shelf.keepOnly(keys)) this.#retire(lease);
+    for (const { pool, lingerMs } of this.#shelf.keepOnly(keys)) this.#leaving.add(pool, lingerMs);
   }
 
   of(environment: Environment): Pool {
@@ -54,19 +53,6 @@ export class EnvironmentPools {
 
   /** Ends all connections. */
   async destroy(): Promise<void> {
-    this.#isDestroyed = true;
-    const pools = [...this.#shelf.all().map(({ pool }) => pool), ...this.#leaving];
-    this.#leaving.clear();
-    await Promise.all(pools.map((pool) => pool.destroy()));
-  }
-
-  #retire({ pool, lingerMs }: Lease): void {
-    // A reload was under way when everything ended.
-    if (this.#isDestroyed) return void pool.destroy();
-    this.#leaving.add(pool);
-    this.#clock.after(lingerMs, () => {
-      // Unless everything has ended meanwhile.
-      if (this.#leaving.delete(pool)) void pool.close();
-    });
+    await Promise.all([...this.#shelf.all().map(({ pool }) => pool.destroy()), this.#leaving.end()]);
   }
 }

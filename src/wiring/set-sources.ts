@@ -10,6 +10,7 @@ import { ForcedRefreshes } from "../tokens/forced-refreshes.ts";
 import { drawThresholds } from "../tokens/token.ts";
 import { Announcements } from "./announcements.ts";
 import { openCache } from "./cache.ts";
+import { Leaving } from "./leaving.ts";
 import { Shelf } from "./shelf.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { TokenCache } from "./token-cache.ts";
@@ -36,8 +37,7 @@ export class SetSources {
   readonly #parts: SetSourceParts;
   readonly #thresholds;
   readonly #caches = new Shelf<TokenCache>();
-  readonly #leaving = new Set<TokenCache>();
-  #isClosed = false;
+  readonly #leaving: Leaving<TokenCache>;
   readonly #members = new Shelf<PlacedMember>();
   /** They outlive a change of the ways to the login host, or a reload would end every pause. */
   readonly #conducts = new Shelf<{ readonly conduct: Conduct; readonly forcedRefreshes: ForcedRefreshes }>();
@@ -45,6 +45,8 @@ export class SetSources {
   constructor(parts: SetSourceParts) {
     this.#parts = parts;
     this.#thresholds = drawThresholds(parts.surroundings.random);
+    const close = (cache: TokenCache) => cache.close();
+    this.#leaving = new Leaving(parts.surroundings.clock, { inTime: close, atOnce: close });
   }
 
   async prepareCache(config: Config): Promise<void> {
@@ -66,16 +68,16 @@ export class SetSources {
     for (const gone of this.#members.keepOnly(sets.map(({ sourceKey }) => sourceKey))) this.#dismiss(gone);
     for (const { announcements } of this.#members.all()) announcements.begin();
     this.#conducts.keepOnly(sets.map(({ tokenKey }) => tokenKey));
-    for (const cache of this.#caches.keepOnly([keyOf(config)])) this.#retire(cache);
+    for (const cache of this.#caches.keepOnly([keyOf(config)])) {
+      cache.announcements.end();
+      this.#leaving.add(cache, cacheLingerMs);
+    }
     for (const { announcements } of this.#caches.all()) announcements.begin();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     for (const { source } of this.#members.all()) source.close();
-    const caches = [...this.#caches.all(), ...this.#leaving];
-    this.#leaving.clear();
-    await Promise.all(caches.map((cache) => cache.close()));
+    await Promise.all([...this.#caches.all().map((cache) => cache.close()), this.#leaving.end()]);
   }
 
   #open({ environment, set, tokenKey, sourceKey }: PlacedSet, config: Config): PlacedMember {
@@ -107,17 +109,6 @@ export class SetSources {
       this.#parts.report({ kind: "token_lapsed", environment, credential: label });
     }
     announcements.end();
-  }
-
-  #retire(cache: TokenCache): void {
-    cache.announcements.end();
-    // A reload was under way when everything ended.
-    if (this.#isClosed) return void cache.close();
-    this.#leaving.add(cache);
-    this.#parts.surroundings.clock.after(cacheLingerMs, () => {
-      // Unless everything has ended meanwhile.
-      if (this.#leaving.delete(cache)) void cache.close();
-    });
   }
 }
 

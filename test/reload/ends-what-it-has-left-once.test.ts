@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
+import type { Config } from "../../src/config/config.ts";
 import { openUpstreams } from "../../src/wiring/upstreams.ts";
 import { ConfigFolder, edited, sound } from "../config/config-folder.ts";
 import { FakeClock } from "../support/fake-clock.ts";
@@ -10,11 +11,9 @@ it("connections that a reload has left are ended with all others, and not once m
   onTestFinished(() => void process.off("unhandledRejection", onRefused));
   const clock = new FakeClock();
   const upstreams = openUpstreams(clock);
-  for (const yaml of [sound, edited(["https://api.sandbox.example", "https://other.sandbox.example"])]) {
-    const loaded = await new ConfigFolder().load(yaml);
-    if (loaded.kind === "refused") throw new Error("a sound configuration was refused");
-    await upstreams.prepare(loaded.config);
-    upstreams.use(loaded.config);
+  for (const config of await bothConfigs()) {
+    await upstreams.prepare(config);
+    upstreams.use(config);
   }
   expect(clock.pending).toBe(1);
   await upstreams.close();
@@ -22,3 +21,27 @@ it("connections that a reload has left are ended with all others, and not once m
   await new Promise((resolve) => setImmediate(resolve));
   expect(refused).toEqual([]);
 });
+
+it("connections that a reload was preparing when everything ended are ended at once", async () => {
+  const clock = new FakeClock();
+  const upstreams = openUpstreams(clock);
+  const [first, next] = await bothConfigs();
+  await upstreams.prepare(first);
+  upstreams.use(first);
+  await upstreams.close();
+  await upstreams.prepare(next);
+  upstreams.use(first);
+  expect(clock.pending).toBe(0);
+});
+
+/** Two that differ in the service's address. */
+async function bothConfigs(): Promise<readonly [Config, Config]> {
+  const other = edited(["https://api.sandbox.example", "https://other.sandbox.example"]);
+  return [await loadSound(sound), await loadSound(other)];
+}
+
+async function loadSound(yaml: string): Promise<Config> {
+  const loaded = await new ConfigFolder().load(yaml);
+  if (loaded.kind === "refused") throw new Error("a sound configuration was refused");
+  return loaded.config;
+}
