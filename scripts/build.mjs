@@ -4,7 +4,7 @@ import { chmodSync, existsSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-const typescript = createRequire(import.meta.url).resolve("typescript/package.json");
+const typescript = locateCompiler();
 const tsc = join(dirname(typescript), "bin", "tsc");
 const fresh = `dist.${process.pid}`;
 const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", fresh], {
@@ -23,4 +23,13 @@ function replace(folder, by, aside) {
   if (existsSync(folder)) renameSync(folder, aside);
   renameSync(by, folder);
   rmSync(aside, { recursive: true, force: true });
+}
+
+function locateCompiler() {
+  try {
+    return createRequire(import.meta.url).resolve("typescript/package.json");
+  } catch {
+    process.stderr.write("The compiler is not installed. Run npm ci first.\n");
+    process.exit(1);
+  }
 }

@@ -8,6 +8,26 @@ import { failures } from "../dist/errors.js";
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 const table = (heads, rows) => [row(heads), `|${heads.map(() => "---").join("|")}|`, ...rows.map(row)].join("\n");
 const code = (text) => `\`${text}\``;
+const interfacePage = "docs/service-interface.md";
+
+/** The page's headings by their section numbers, as the anchors that forges make of them. */
+const anchors = new Map(
+  [...readFileSync(interfacePage, "utf8").matchAll(/^##+ ((\d+(?:\.\d+)?)\.? .*)$/gm)].map(([, heading, number]) => [
+    number,
+    heading
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 -]/g, "")
+      .replaceAll(" ", "-"),
+  ]),
+);
+
+/** "spec 5.2" leads to its section. */
+const linkCitations = (text) =>
+  text.replaceAll(/\bspec (\d+(?:\.\d+)?)/g, (citation, number) => {
+    const anchor = anchors.get(number);
+    if (anchor === undefined) throw new Error(`${interfacePage} has no section ${number}`);
+    return `[${citation}](${interfacePage}#${anchor})`;
+  });
 
 function describeFailures() {
   const rows = Object.entries(failures).map(([name, { status, outcomes, meaning }]) => [
@@ -90,7 +110,7 @@ let after = before;
 for (const [name, text] of Object.entries(sections)) {
   const section = new RegExp(`(<!-- begin ${name} -->\n)[\\s\\S]*?(<!-- end ${name} -->)`);
   if (!section.test(after)) throw new Error(`README.md has no section ${name}`);
-  after = after.replace(section, (_, begin, end) => `${begin}${text}\n${end}`);
+  after = after.replace(section, (_, begin, end) => `${begin}${linkCitations(text)}\n${end}`);
 }
 if (process.argv.includes("--check")) {
   if (after === before) process.exit(0);

@@ -8,8 +8,8 @@ import { failureCodes } from "../../src/errors.ts";
 
 const readme = readFileSync("README.md", "utf8");
 
-/** The documents whose links must lead somewhere. */
-const documents = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/security.md", "bench/README.md"];
+/** Every document of the project; its links must lead somewhere. */
+const documents = listFiles("*.md");
 
 it("has the references that the code says", () => {
   const { status, stderr } = spawnSync(process.execPath, ["scripts/references.mjs", "--check"], { encoding: "utf8" });
@@ -19,9 +19,37 @@ it("has the references that the code says", () => {
 
 it.each(documents)("has only links that lead somewhere: %s", (document) => {
   const text = readFileSync(document, "utf8");
-  const targets = [...text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(([, target = ""]) => target);
-  const lost = targets.filter((target) => !existsSync(join(dirname(document), target)));
+  const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
+  const lost = links.filter(([, path = "", anchor]) => {
+    const target = path === "" ? document : join(dirname(document), path);
+    if (!existsSync(target)) return true;
+    return anchor !== undefined && target.endsWith(".md") && !anchorsOf(target).has(anchor);
+  });
+  expect(lost.map(([link]) => link)).toEqual([]);
+});
+
+it("cites only sections that the page of the service's interface has", () => {
+  const headings = readFileSync("docs/service-interface.md", "utf8").matchAll(/^##+ (\d+(?:\.\d+)?)/gm);
+  const sections = new Set([...headings].map(([, number]) => number));
+  const citing = listFiles("src", "docs", "helm", "README.md", "CONTRIBUTING.md").filter((file) =>
+    /\.(ts|md|ya?ml|json)$/.test(file),
+  );
+  const lost = citing.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/\bspec (\d+(?:\.\d+)?)/g)]
+      .filter(([, number]) => !sections.has(number))
+      .map(([citation]) => `${file}: ${citation}`),
+  );
+  expect(sections.size).toBeGreaterThan(15);
   expect(lost).toEqual([]);
+});
+
+it("leads from every citation in a document to its section", () => {
+  const bare = documents
+    .filter((document) => document !== "docs/service-interface.md" && document !== "CONTRIBUTING.md")
+    .flatMap((document) =>
+      [...readFileSync(document, "utf8").matchAll(/(?<!\[)\bspec \d[\d.]*/g)].map(([text]) => `${document}: ${text}`),
+    );
+  expect(bare).toEqual([]);
 });
 
 describe("the journey's table", () => {
@@ -53,6 +81,24 @@ it("shows a configuration that the schema takes", () => {
   const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
   expect(configSchema.safeParse(readDocument(yaml).value).error?.issues ?? []).toEqual([]);
 });
+
+function listFiles(...patterns: string[]): string[] {
+  const { stdout } = spawnSync("git", ["ls-files", ...patterns], { encoding: "utf8" });
+  return stdout.split("\n").filter((file) => file !== "" && existsSync(file));
+}
+
+/** The anchors that forges make of a document's headings. */
+function anchorsOf(document: string): ReadonlySet<string> {
+  const headings = [...readFileSync(document, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
 
 /** The step's file, or a file beside it that it calls. */
 function mentions(file: string, code: string): boolean {
