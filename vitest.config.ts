@@ -1,16 +1,31 @@
 import { defineConfig } from "vitest/config";
+import { redisIsMissing, redisTests } from "./test/support/left-out.ts";
 
+/** Pure logic, on clocks that the tests own: for watching. */
+const unit = [
+  "test/unit/**/*.test.ts",
+  "test/tokens/**/*.test.ts",
+  "test/config/**/*.test.ts",
+  "test/contract/memory.test.ts",
+  "test/fuzz/judge.test.ts",
+  "test/soak/{judges,verdict}.test.ts",
+];
+/** What several replicas promise above all, one file at a time. */
+const claims = [
+  "test/redis/cures-a-thousand-401s-with-one-token.test.ts",
+  "test/redis/goes-on-when-the-lock-holder-dies.test.ts",
+  "test/redis/refreshes-once-for-all-replicas.test.ts",
+];
 /** Load, and figures in milliseconds: these files want the machine for themselves, one at a time. */
 const loads = [
   "test/load/**/*.test.ts",
   "test/bench/**/*.test.ts",
-  "test/redis/cures-a-thousand-401s-with-one-token.test.ts",
+  "test/process/listens-soon-after-its-start.test.ts",
   "test/redis/is-not-held-up-by-a-hung-redis.test.ts",
   "test/redis/keeps-serving-when-redis-dies.test.ts",
-  "test/redis/refreshes-once-for-all-replicas.test.ts",
   "test/reload/takes-up-changes-under-load.test.ts",
 ];
-/** Long accounts that wait most of the time: two files at once. */
+/** Long tests that wait most of the time: two files at once. */
 const accounts = [
   "test/demo/**/*.test.ts",
   "test/docs/operations-doc.test.ts",
@@ -20,53 +35,54 @@ const accounts = [
   "test/soak/soak.test.ts",
   "test/wire/verified-by-another-program.test.ts",
 ];
+/** Beside the main path: clients in other languages, the demo, manifests, pages in a browser. */
+const beside = [
+  "test/cli/{demo,inject}*.test.ts",
+  "test/clients/**/*.test.ts",
+  "test/observability/grows-no-series-by-what-callers-send.test.ts",
+  "test/observability/status-page.test.ts",
+];
 /** Chart, images, alerts: with tools that are built or installed first. Two files at once: images wait for the engine. */
 const platform = ["test/kubernetes/**/*.test.ts", "test/image/**/*.test.ts", "test/prometheus/**/*.test.ts"];
 /** Many processes that wait most of the time: three files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
+
+/** Without a redis-server its tests are left out, and the last line says so. */
+const unavailable = redisIsMissing() ? redisTests() : [];
+
+/** A group of test files. Groups run one after the other, in the order of this list; each file belongs to one. */
+function group(name: string, order: number, settings: object) {
+  return { extends: true as const, test: { name, sequence: { groupOrder: order }, ...settings } };
+}
 
 export default defineConfig({
   test: {
     // For what hangs, on the slowest of machines.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    globalSetup: ["test/leaks/watch.ts", "test/support/build-once.ts", "test/support/redis-once.ts"],
+    globalSetup: [
+      "test/support/left-out.ts",
+      "test/leaks/watch.ts",
+      "test/support/replays.ts",
+      "test/support/build-once.ts",
+      "test/support/redis-once.ts",
+    ],
     projects: [
-      {
-        extends: true,
-        test: {
-          name: "quick",
-          include: ["test/**/*.test.ts"],
-          exclude: [...fleets, ...loads, ...accounts, ...platform],
-          // Vitest leaves one processor to itself, which of two is half; and these wait more than they compute.
-          maxWorkers: 3,
-          // No module has state that a test could leave to the next one, and loading all of them anew takes half of the time.
-          isolate: false,
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "fleets",
-          include: fleets,
-          exclude: [...loads, ...accounts],
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        extends: true,
-        test: { name: "accounts", include: accounts, maxWorkers: 2, sequence: { groupOrder: 2 } },
-      },
-      {
-        extends: true,
-        test: { name: "loads", include: loads, fileParallelism: false, sequence: { groupOrder: 3 } },
-      },
-      {
-        extends: true,
-        test: { name: "platform", include: platform, maxWorkers: 2, sequence: { groupOrder: 4 } },
-      },
+      // No module has state that a test could leave to the next one, and loading all of them anew takes half of the time.
+      group("unit", 0, { include: unit, isolate: false }),
+      group("quick", 1, {
+        include: ["test/**/*.test.ts"],
+        exclude: [...unit, ...claims, ...fleets, ...loads, ...accounts, ...beside, ...platform, ...unavailable],
+        // Vitest leaves one processor to itself, which of two is half; and these wait more than they compute.
+        maxWorkers: 3,
+        isolate: false,
+      }),
+      group("claims", 2, { include: claims, exclude: unavailable, fileParallelism: false }),
+      group("beside", 3, { include: beside, exclude: unavailable, maxWorkers: 3, isolate: false }),
+      group("fleets", 4, { include: fleets, exclude: [...claims, ...loads, ...accounts], maxWorkers: 3 }),
+      group("accounts", 5, { include: accounts, maxWorkers: 2 }),
+      group("loads", 6, { include: loads, fileParallelism: false }),
+      group("platform", 7, { include: platform, maxWorkers: 2 }),
     ],
   },
 });

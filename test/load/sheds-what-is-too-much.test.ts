@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { print } from "../redis/steady-load.ts";
 import { call } from "../support/call.ts";
 import { RawConnection, rawPost, readAnswers } from "../support/raw-caller.ts";
+import { countRound } from "../support/replays.ts";
 import { type Served, startServed } from "./served.ts";
 
 const inFlight = 4;
@@ -76,6 +77,7 @@ async function watchLiveness({ adminUrl }: Served, work: Promise<unknown>): Prom
 /** A stretch in which this very process stood still says nothing about the other one: it is played again. */
 async function undisturbed<Result>(play: () => Promise<Result>): Promise<Result> {
   for (let round = 1; ; round++) {
+    countRound(round > 1);
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
     const result = await play();

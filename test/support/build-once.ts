@@ -1,6 +1,12 @@
 import { execFileSync } from "node:child_process";
+import type { TestProject } from "vitest/node";
 
-/** Tests that start the real command need it built, from the sources as they are. */
-export default function setup(): void {
+const built = "COUNTERSIGN_TEST_BUILT";
+
+/** Tests that start the real command need it built, from the sources as they are. The unit tests start nothing. */
+export default function setup({ name }: TestProject): void {
+  // Vitest calls it for each of its projects.
+  if (name === "unit" || process.env[built] !== undefined) return;
   execFileSync(process.execPath, ["scripts/build.mjs"], { stdio: "inherit" });
+  process.env[built] = "yes";
 }

@@ -11,15 +11,14 @@ export interface RedisHome {
 }
 
 /**
- * An address in COUNTERSIGN_TEST_REDIS_URL, else Docker, else a `redis-server`, else, as root on Debian or Ubuntu, the
- * distribution's package, which is installed. COUNTERSIGN_TEST_REDIS=docker or =binary leaves no choice.
+ * An address in COUNTERSIGN_TEST_REDIS_URL, else Docker, else a `redis-server`. COUNTERSIGN_TEST_REDIS=docker or =binary
+ * leaves no choice.
  * @throws Error with the one line to type
  */
-export async function findRedis(env: NodeJS.ProcessEnv, say: (line: string) => void): Promise<RedisHome> {
+export async function findRedis(env: NodeJS.ProcessEnv): Promise<RedisHome> {
   const wanted = env["COUNTERSIGN_TEST_REDIS"];
   const given = env["COUNTERSIGN_TEST_REDIS_URL"];
   if (given !== undefined) return await useGiven(given);
-  installServer(say);
   if (wanted !== "binary") {
     const why = await whyNoDocker();
     if (why === undefined) return { kind: "docker", ...(await startContainer()) };
@@ -41,13 +40,4 @@ async function useGiven(url: string): Promise<RedisHome> {
 
 function hasServer(): boolean {
   return spawnSync("redis-server", ["--version"]).status === 0;
-}
-
-/** The fault tests need a server's process, wherever the common Redis is. */
-function installServer(say: (line: string) => void): void {
-  if (hasServer() || process.getuid?.() !== 0 || spawnSync("apt-get", ["--version"]).status !== 0) return;
-  say("redis-server is missing: installing the distribution's package (apt-get install redis-server)");
-  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeout: 300_000 };
-  spawnSync("apt-get", ["update", "-qq"], options);
-  spawnSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "redis-server"], options);
 }

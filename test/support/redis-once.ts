@@ -1,4 +1,5 @@
 import type { TestProject } from "vitest/node";
+import { redisIsMissing } from "./left-out.ts";
 import { findRedis } from "./redis-home.ts";
 
 declare module "vitest" {
@@ -9,9 +10,10 @@ declare module "vitest" {
 }
 
 /** One Redis for a whole run; tests that need none do not fail for the lack of it. */
-export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+export default async function setup({ name, provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if (name === "unit" || redisIsMissing()) return undefined;
   try {
-    const { kind, url, end } = await findRedis(process.env, say);
+    const { kind, url, end } = await findRedis(process.env);
     provide("redis", { kind, url });
     return end;
   } catch (error) {

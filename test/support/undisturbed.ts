@@ -1,4 +1,5 @@
 import type { Fleet } from "./fleet.ts";
+import { countRound } from "./replays.ts";
 
 const rounds = 5;
 
@@ -9,6 +10,7 @@ const rounds = 5;
  */
 export async function undisturbed(stage: () => Promise<Fleet>, play: (fleet: Fleet) => Promise<void>): Promise<void> {
   for (let round = 1; ; round++) {
+    countRound(round > 1);
     const fleet = await stage();
     try {
       await play(fleet);
