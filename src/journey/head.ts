@@ -11,28 +11,38 @@ const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
  * @throws ProxyError headers_too_large, malformed_request, method_not_allowed, expectation_not_supported,
  * media_type_not_supported
  */
-export function checkHead({ method, headers }: Pick<Inbound, "method" | "headers">, door: Pick<Door, "url">): string {
+export function checkHead(
+  { method, target, headers }: Pick<Inbound, "method" | "target" | "headers">,
+  door: Pick<Door, "url">,
+): string {
   if (headers.length > mostHeaderLines) {
     throw refuse(
       "headers_too_large",
       `The request has ${headers.length} header lines; at most ${mostHeaderLines} are read`,
     );
   }
-  checkMethod(method, door.url);
+  checkMethod(method, target, door.url);
   const host = checkHost(headers);
   checkExpectation(headers);
   checkContent(headers);
   return host;
 }
 
-function checkMethod(method: string, url: string): void {
+function checkMethod(method: string, target: string, url: string): void {
   if (method === "POST") return;
   const detail =
     method === "CONNECT"
-      ? "An https:// URL came through the proxy setting, so Countersign sees only a tunnel and cannot sign. Set your " +
-        `base URL to ${url}.`
+      ? `${explainTunnel(target)} Set your base URL to ${url}.`
       : `${method} is not used by the service; operations are called with POST.`;
   throw new ProxyError("method_not_allowed", detail, { allow: "POST" });
+}
+
+/** The port of the tunnel's target tells whose URL it was (RFC 9110 section 9.3.6). */
+function explainTunnel(target: string): string {
+  return target.endsWith(":443")
+    ? "An https:// URL came through the proxy setting, so Countersign sees only a tunnel and cannot sign."
+    : "The client asks for a tunnel through the proxy setting, as some clients do for http:// URLs too. Countersign " +
+        "sees only the tunnel and cannot sign.";
 }
 
 /** Exactly one Host (RFC 9112 section 3.2). */

@@ -7,7 +7,8 @@ import { refusalOf } from "./refusal-of.ts";
 const url = "http://127.0.0.1:7411";
 const host: HeaderLine = ["Host", "localhost:7411"];
 const json: HeaderLine = ["Content-Type", "application/json"];
-const check = (headers: readonly HeaderLine[], method = "POST") => checkHead({ method, headers }, { url });
+const check = (headers: readonly HeaderLine[], method = "POST", target = "/create_order") =>
+  checkHead({ method, target, headers }, { url });
 const lines = (count: number): HeaderLine[] => Array.from({ length: count }, (_, n) => [`X-${n}`, "1"]);
 
 it("returns the only Host as it was given", () => {
@@ -39,10 +40,17 @@ describe("the method", () => {
   });
 
   it("CONNECT is told which base URL to use", () => {
-    expect(refusalOf(() => check([host], "CONNECT")).message).toBe(
+    expect(refusalOf(() => check([host], "CONNECT", "api.example:443")).message).toBe(
       "An https:// URL came through the proxy setting, so Countersign sees only a tunnel and cannot sign. Set your base " +
         "URL to http://127.0.0.1:7411.",
     );
+  });
+
+  it("a CONNECT that no https URL caused is not called one", () => {
+    const { message } = refusalOf(() => check([host], "CONNECT", "api.example:80"));
+    expect(message).toContain("as some clients do for http:// URLs too");
+    expect(message).toContain("Set your base URL to http://127.0.0.1:7411.");
+    expect(message).not.toContain("https:");
   });
 });
 
