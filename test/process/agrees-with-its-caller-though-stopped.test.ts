@@ -3,10 +3,12 @@
  * `not_sent` of a request that it forwards; answers, access lines and the service's count agree for every connection.
  */
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { hmacSite, type Pod, startPod } from "../reload/pod.ts";
 import { call } from "../support/call.ts";
 import { type RawAnswered, RawConnection, type RawPost, rawPost, readAnswers } from "../support/raw-caller.ts";
+import { drawSeed, seededRandom } from "../support/seeded-random.ts";
 
 /** Longer than the 10 s that a head may take. */
 const stoppedMs = 12_000;
@@ -186,13 +188,46 @@ it("says of no order that it was not sent and sends it all the same", { timeout:
   pod.program.child.kill("SIGSTOP");
   hanging.release();
   for (const [{ stopped }, caller] of callers) await stopped?.(caller);
-  await new Promise((resolve) => setTimeout(resolve, stoppedMs));
+  await sleep(stoppedMs);
   pod.program.child.kill("SIGCONT");
   await Promise.all(callers.map(([{ after }, caller]) => after?.(caller)));
   const settled = await Promise.all(callers.map(async ([, caller]) => [caller, await caller.settled()] as const));
   pod.program.child.kill("SIGTERM");
   expect(await pod.program.ended).toBe(0);
   expect(pod.program.stderr()).toBe("");
+  expect(disagreements(pod, settled)).toEqual([]);
+});
+
+it("says so neither when it runs for a moment now and then", { timeout: 120_000 }, async () => {
+  const pod = await startPod();
+  const callers = await Promise.all(
+    Array.from({ length: 60 }, async (_, n) => new CallerOnce(`starved-${n}`, await RawConnection.open(pod.port))),
+  );
+  const random = seededRandom(drawSeed("when it runs"));
+  let isOver = false;
+  const starve = async () => {
+    while (!isOver) {
+      pod.program.child.kill("SIGSTOP");
+      await sleep(200 + random() * 1_800);
+      pod.program.child.kill("SIGCONT");
+      await sleep(random() * 20);
+    }
+    pod.program.child.kill("SIGCONT");
+  };
+  // Heads that end before, about and after the moment when the 10 s are over.
+  const order = async (caller: CallerOnce) => {
+    caller.writeUpTo(inHead);
+    await sleep(8_000 + random() * 4_000);
+    caller.rest();
+    if (random() < 0.5) caller.write(caller.newOrder());
+  };
+  const starved = starve();
+  await Promise.all(callers.map(order));
+  isOver = true;
+  await starved;
+  const settled = await Promise.all(callers.map(async (caller) => [caller, await caller.settled()] as const));
+  pod.program.child.kill("SIGTERM");
+  expect(await pod.program.ended).toBe(0);
   expect(disagreements(pod, settled)).toEqual([]);
 });
 

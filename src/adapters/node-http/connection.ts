@@ -14,8 +14,8 @@ export interface QueuedRequest {
   drained(): void;
 }
 
-/** With more requests than this behind the one being served, the connection is not read. */
-const mostWaiting = 16;
+/** With more requests than this, the one being served among them, the connection is not read. */
+const mostQueued = 16;
 
 /**
  * The requests of one connection. They are served one at a time and in their order (RFC 9112 section 9.3.2), up to the last:
@@ -103,14 +103,14 @@ export class Connection {
     for (let [request] = this.#requests; request !== undefined; [request] = this.#requests) {
       await request.serve();
       this.#requests.shift();
-      if (this.#requests.length === mostWaiting) this.#socket.resume();
+      if (this.#requests.length === mostQueued) this.#socket.resume();
     }
   }
 
   /** Node reads on after each whole message, within the present tick; so this comes after it. */
   #boundReading(): void {
     queueMicrotask(() => {
-      if (this.#requests.length > mostWaiting) this.#socket.pause();
+      if (this.#requests.length > mostQueued) this.#socket.pause();
     });
   }
 
