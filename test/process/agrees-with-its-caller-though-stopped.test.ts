@@ -201,7 +201,7 @@ it("says of no order that it was not sent and sends it all the same", { timeout:
 it("says so neither when it runs for a moment now and then", { timeout: 120_000 }, async () => {
   const pod = await startPod();
   const callers = await Promise.all(
-    Array.from({ length: 60 }, async (_, n) => new CallerOnce(`starved-${n}`, await RawConnection.open(pod.port))),
+    Array.from({ length: 150 }, async (_, n) => new CallerOnce(`starved-${n}`, await RawConnection.open(pod.port))),
   );
   const random = seededRandom(drawSeed("when it runs"));
   let isOver = false;
@@ -217,7 +217,7 @@ it("says so neither when it runs for a moment now and then", { timeout: 120_000 
   // Heads that end before, about and after the moment when the 10 s are over.
   const order = async (caller: CallerOnce) => {
     caller.writeUpTo(inHead);
-    await sleep(8_000 + random() * 4_000);
+    await sleep(8_000 + random() * 5_000);
     caller.rest();
     if (random() < 0.5) caller.write(caller.newOrder());
   };
