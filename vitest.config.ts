@@ -30,6 +30,7 @@ const accounts = [
   "test/demo/**/*.test.ts",
   "test/docs/operations-doc.test.ts",
   "test/faults/**/*.test.ts",
+  "test/process/agrees-with-its-caller-though-stopped.test.ts",
   "test/redis/is-back-at-once-after-a-kill.test.ts",
   "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
   "test/soak/soak.test.ts",

@@ -4,10 +4,20 @@
  */
 export function describeDefect(error: unknown): string {
   if (!(error instanceof Error)) return `thrown ${typeof error}`;
-  const { stack = "", message } = error;
+  return [error.constructor.name, ...framesOf(error)].join(" ");
+}
+
+/** A warning of the process without its message: its name, its code and where it was given. Safe to log. */
+export function describeWarning(warning: NodeJS.ErrnoException): string {
+  const { name, code } = warning;
+  const isWord = (text = "") => /^\w{1,64}$/.test(text);
+  return [isWord(name) ? name : "Warning", ...(isWord(code) ? [code] : []), ...framesOf(warning)].join(" ");
+}
+
+function framesOf({ stack = "", message }: Error): string[] {
   const frames = stack
     .slice(stack.indexOf(message) + message.length)
     .split("\n")
     .filter((line) => /^\s+at /.test(line));
-  return [error.constructor.name, ...frames.slice(0, 8).map((line) => line.trim())].join(" ");
+  return frames.slice(0, 8).map((line) => line.trim());
 }

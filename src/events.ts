@@ -251,6 +251,12 @@ export type ProcessEvent =
       readonly isFirst: boolean;
     }
   | {
+      /** Node warned of something in this process. */
+      readonly kind: "process_warned";
+      /** Its name, its code if it has one, and its stack frames, without the message, which may quote foreign text. */
+      readonly warning: string;
+    }
+  | {
       /** Another configuration is in force from now on. */
       readonly kind: "config_applied";
       readonly hash: string;

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { createLogging } from "../adapters/log/logger.ts";
 import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config/load.ts";
-import { describeDefect } from "../defect.ts";
+import { describeDefect, describeWarning } from "../defect.ts";
 import type { Report } from "../events.ts";
 import { explainListenError } from "../wiring/explain-listen-error.ts";
 import { Reloader } from "../wiring/reloader.ts";
@@ -28,6 +28,7 @@ async function serve({ config: file }: Options): Promise<void> {
   const { config, warnings, files } = await loadOrRefuse(file);
   const { report, setLevel } = createLogging(config.log.level);
   exitOnDefects(report);
+  logWarnings(report);
   for (const { path, message } of warnings) report({ kind: "configuration_warned", path, message });
   const running = await start(config, { report }).catch((error: unknown) => {
     const reason = explainListenError(error);
@@ -66,4 +67,10 @@ function exitOnDefects(report: Report): void {
   };
   process.on("uncaughtException", exit("uncaughtException"));
   process.on("unhandledRejection", exit("unhandledRejection"));
+}
+
+/** Node would write its warnings to standard error, as text for people. */
+function logWarnings(report: Report): void {
+  process.removeAllListeners("warning");
+  process.on("warning", (warning) => report({ kind: "process_warned", warning: describeWarning(warning) }));
 }

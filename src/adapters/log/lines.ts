@@ -56,6 +56,8 @@ export function headline(event: Event): readonly [Level, message: string] {
       return [event.isFirst ? "warn" : "debug", `a caller's TLS handshake failed: ${event.reason}`];
     case "accept_failed":
       return [event.isFirst ? "error" : "debug", `a connection could not be taken: ${event.reason}`];
+    case "process_warned":
+      return ["warn", "a warning of Node's, without its text"];
     case "config_applied":
       return ["info", "another configuration is in force"];
     case "config_refused":

@@ -70,7 +70,7 @@ async function acceptPending(connections: readonly Connections[], untilMs: numbe
 }
 
 /** It takes two steps to be sure of a whole turn of the loop. */
-async function wholeTurn(): Promise<void> {
+export async function wholeTurn(): Promise<void> {
   await nextTurn();
   await nextTurn();
 }

@@ -8,16 +8,13 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly clock: Clock;
-  /**
-   * Whether the caller's connection is gone. Node tells only the response that has its turn of it, so one that is queued
-   * behind another asks the socket.
-   */
+  /** Whether the caller's connection is gone. */
   isGone(): boolean;
   /**
    * Asked once, when the head is written: whether the connection ends with this answer.
-   * @param wantsToClose whether it should, if no other request waits behind it
+   * @param mustClose whether nothing but the close ends this answer
    */
-  decideToClose(wantsToClose: boolean): boolean;
+  decideToClose(mustClose: boolean): boolean;
 }
 
 /** @throws ProxyError upstream_bad_response when Node will not write such a head */

@@ -5,6 +5,7 @@ import { ProxyError } from "../../errors.ts";
 import type { Report } from "../../events.ts";
 import type { Journey } from "../../journey/handle.ts";
 import { explainClientError } from "./client-error.ts";
+import { Connection, type QueuedRequest } from "./connection.ts";
 import {
   arrivalOf,
   HandshakingServer,
@@ -13,7 +14,7 @@ import {
   reportHandshakes,
   secureContextOf,
 } from "./handshakes.ts";
-import { type Exchanges, type InboundSettings, NodeInbound, pairUp } from "./node-inbound.ts";
+import { type InboundSettings, NodeInbound, pairUp } from "./node-inbound.ts";
 import { callerOnSocket } from "./raw-reply.ts";
 
 export interface ListenerSettings extends InboundSettings {
@@ -71,68 +72,65 @@ const bounds: ServerOptions = {
  * @param current asked at each connection and at each request, so that a running listener can be given another serving
  */
 export function createListener(current: () => Serving, place: Place): Listener {
-  const exchangesOn = new WeakMap<Duplex, Exchanges>();
-  const refused = new WeakSet<Duplex>();
-  const excess = new WeakSet<Duplex>();
-  /** When a connection was there (monotonic); with TLS, when its handshake was done. */
-  const arrivedAtMs = new WeakMap<Duplex, number>();
+  /** The open ones; with TLS, those whose handshake is done. */
+  const connections = new Map<Duplex, Connection>();
   let authorities = current().tls?.ca;
   /** Who arrived earlier may have a certificate of an authority that counts no more: one answer, and it has to show another. */
   let trustedFromMs = Number.NEGATIVE_INFINITY;
-  let connections = 0;
 
-  const receive = (wantsContinue: boolean) => async (request: IncomingMessage, response: ServerResponse) => {
-    const { socket } = request;
-    const exchanges = exchangesOn.get(socket) ?? { unanswered: new Set(), isClosing: false };
-    exchangesOn.set(socket, exchanges);
-    // After an answer that closes the connection nothing on it is served any more (RFC 9112 section 9.6).
-    if (exchanges.isClosing) return;
-    // Behind a request that awaits 100 Continue may come its body or the next request (RFC 9110 section 10.1.1): not served.
-    const unsure = [...exchanges.unanswered].find(({ awaitsContinue }) => awaitsContinue);
-    if (unsure !== undefined) return unsure.closeAfterThis();
-    const { journey, settings } = current();
-    const inbound = new NodeInbound(request, response, settings, wantsContinue, exchanges);
-    exchanges.unanswered.add(inbound);
-    const refusal = excess.has(socket) ? tooManyConnections(settings) : explainVersion(request);
-    const isOutdated = (arrivedAtMs.get(socket) ?? 0) < trustedFromMs;
-    if (refusal !== undefined || wantsUpgrade(request) || isOutdated) inbound.closeAfterThis();
-    const held = settings.held?.();
+  const serve = async (inbound: NodeInbound, refusal: ProxyError | undefined) => {
+    const held = current().settings.held?.();
     if (held !== undefined) await held;
+    const { journey } = current();
     await (refusal === undefined ? journey.handle(inbound) : journey.refuse(inbound, refusal));
-    exchanges.unanswered.delete(inbound);
+  };
+  const open = (socket: Duplex) => {
+    const { settings } = current();
+    const isExcess = connections.size >= settings.connections;
+    const refuse = (failure: ProxyError) =>
+      onSocket(() => current().journey.refuse(callerOnSocket(socket, [], settings.clock), failure));
+    connections.set(socket, new Connection(socket, { isExcess, arrivedAtMs: settings.clock.nowMs() }, refuse));
+    socket.once("close", () => connections.delete(socket));
+  };
+  const receive = (wantsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    const connection = connections.get(socket);
+    if (connection === undefined) return;
+    const { settings } = current();
+    const refusal = connection.isExcess ? tooManyConnections(settings) : explainVersion(request);
+    const node = { request, response, wantsContinue };
+    const inbound = new NodeInbound(node, settings, connection, () => serve(inbound, refusal));
+    const isOutdated = connection.arrivedAtMs < trustedFromMs;
+    connection.receive(inbound, refusal !== undefined || wantsUpgrade(request) || isOutdated);
   };
 
   const server = current().tls === undefined ? createServer(bounds) : new HandshakingServer(bounds);
   // Node would drop header lines beyond a count in silence; the journey counts them instead.
   server.maxHeadersCount = 0;
-  server.on(arrivalOf(server), (socket: Duplex) => {
-    arrivedAtMs.set(socket, current().settings.clock.nowMs());
-    connections += 1;
-    if (connections > current().settings.connections) excess.add(socket);
-    socket.once("close", () => {
-      connections -= 1;
-    });
-  });
+  server.on(arrivalOf(server), open);
   server.on("request", receive(false));
   server.on("checkContinue", receive(true));
   server.on("checkExpectation", receive(false));
   server.on("connect", (request: IncomingMessage, socket: Duplex) => {
-    const { journey, settings } = current();
-    socket.on("error", () => socket.destroy());
+    const { settings } = current();
+    const connection = connections.get(socket);
     const caller = callerOnSocket(socket, pairUp(request.rawHeaders), settings.clock);
     const readBody = () => Promise.resolve(new Uint8Array());
-    void journey.handle({ ...caller, method: "CONNECT", target: request.url ?? "", readBody });
+    const tunnel = { ...caller, method: "CONNECT", target: request.url ?? "", readBody };
+    // Node has let go of the socket.
+    socket.on("error", () => socket.destroy()).on("drain", () => connection?.drained());
+    connection?.receive(
+      onSocket(() => current().journey.handle(tunnel)),
+      true,
+    );
+    socket.resume();
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    const { journey, settings } = current();
     const failure = explainClientError(error);
-    const inbound = [...(exchangesOn.get(socket)?.unanswered ?? [])].at(-1);
-    if (failure === undefined || !arrivedAtMs.has(socket)) socket.destroy();
-    else if (inbound !== undefined) inbound.breakOff(failure);
-    else if (!refused.has(socket)) {
-      refused.add(socket);
-      void journey.refuse(callerOnSocket(socket, [], settings.clock), failure);
-    }
+    const connection = connections.get(socket);
+    if (failure === undefined || connection === undefined) socket.destroy();
+    else if (failure.code === "request_timeout") void connection.failUnlessReceived(failure);
+    else connection.fail(failure);
   });
   if (isTls(server)) reportHandshakes(server, place, current().settings.clock);
 
@@ -156,6 +154,11 @@ export function createListener(current: () => Serving, place: Place): Listener {
  */
 function wantsUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? "");
+}
+
+/** A request that is answered on the bare socket. */
+function onSocket(serve: () => Promise<void>): QueuedRequest {
+  return { awaitsContinue: false, serve, breakOff() {}, drained() {} };
 }
 
 /** The parser also reads versions that nobody speaks on such a connection (RFC 9112 section 2.3). */

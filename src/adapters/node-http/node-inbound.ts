@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
+import type { ProxyError } from "../../errors.ts";
 import type { HeaderLine, Inbound, OwnReply, Reply } from "../../journey/messages.ts";
+import type { Connection, QueuedRequest } from "./connection.ts";
 import type { Exchange } from "./exchange.ts";
-import { checkDeclaredLength, readBody } from "./read-body.ts";
+import { checkDeclaredLength, closedEarly, readBody } from "./read-body.ts";
 import { streamAnswer } from "./stream-answer.ts";
 import { writeOwnReply } from "./write-own-reply.ts";
 
@@ -13,39 +15,39 @@ export interface InboundSettings {
   readonly isDraining: () => boolean;
 }
 
-/** What the requests of one connection know of each other; there are several at once where the caller pipelines. */
-export interface Exchanges {
-  /** In their order. */
-  readonly unanswered: Set<NodeInbound>;
-  /** An answer has announced the connection's end. */
-  isClosing: boolean;
+/** A request as Node gives it. */
+export interface NodeRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** It expects 100 Continue. */
+  readonly wantsContinue: boolean;
 }
 
 /** A body must arrive within this time (row 7). */
 const bodyTimeoutMs = 15_000;
 
 /** A request of node:http as the journey sees it. */
-export class NodeInbound implements Inbound {
+export class NodeInbound implements Inbound, QueuedRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly HeaderLine[];
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #settings: InboundSettings;
+  readonly #connection: Connection;
+  readonly #serve: () => Promise<void>;
   readonly #broken: Promise<never>;
   /** It expects 100 Continue and has not had it: its body may never come, and Node closes after its answer. */
   #awaitsContinue: boolean;
-  readonly #exchanges: Exchanges;
   #breakOff: (error: Error) => void = () => {};
-  #mustClose = false;
   #isAnswered = false;
 
+  /** @param serve gives it its answer when its turn has come */
   constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
+    { request, response, wantsContinue }: NodeRequest,
     settings: InboundSettings,
-    wantsContinue: boolean,
-    exchanges: Exchanges,
+    connection: Connection,
+    serve: () => Promise<void>,
   ) {
     this.method = request.method ?? "";
     this.target = request.url ?? "";
@@ -54,7 +56,8 @@ export class NodeInbound implements Inbound {
     this.#response = response;
     this.#settings = settings;
     this.#awaitsContinue = wantsContinue;
-    this.#exchanges = exchanges;
+    this.#connection = connection;
+    this.#serve = serve;
     this.#broken = new Promise((_, reject) => {
       this.#breakOff = reject;
     });
@@ -64,21 +67,14 @@ export class NodeInbound implements Inbound {
   async readBody(deadlineMs: number): Promise<Uint8Array> {
     const { bodyBytes, clock } = this.#settings;
     checkDeclaredLength(this.#request, bodyBytes);
-    if (this.#awaitsContinue) this.#continueInTurn();
+    // One that waited for its turn may have left, and what it sent is gone with it.
+    if (this.#request.destroyed) throw closedEarly();
+    if (this.#awaitsContinue && !this.#request.complete) {
+      this.#awaitsContinue = false;
+      this.#response.writeContinue();
+    }
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - clock.nowMs());
     return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, clock);
-  }
-
-  /** While an earlier answer is under way 100 Continue would land in the middle of that one. */
-  #continueInTurn(): void {
-    const response = this.#response;
-    const writeContinue = () => {
-      if (response.headersSent) return;
-      this.#awaitsContinue = false;
-      response.writeContinue();
-    };
-    if (response.socket === null) response.once("socket", writeContinue);
-    else writeContinue();
   }
 
   callerLeft(): boolean {
@@ -95,7 +91,7 @@ export class NodeInbound implements Inbound {
       response: this.#response,
       clock: this.#settings.clock,
       isGone: () => this.#request.socket.destroyed,
-      decideToClose: (wantsToClose) => this.#decideToClose(wantsToClose),
+      decideToClose: (mustClose) => this.#decideToClose(mustClose),
     };
     if (!isOwn(reply)) return streamAnswer(exchange, reply, deadlineMs);
     const wasThere = !exchange.isGone();
@@ -109,29 +105,34 @@ export class NodeInbound implements Inbound {
     return this.#awaitsContinue;
   }
 
-  /** Nothing is served on this connection after this request, whatever is there already. */
-  closeAfterThis(): void {
-    this.#mustClose = true;
-    this.#exchanges.isClosing = true;
+  async serve(): Promise<void> {
+    await this.#serve();
+    const response = this.#response;
+    if (response.closed || this.#request.socket.destroyed) return;
+    await new Promise((resolve) => response.once("close", resolve));
   }
 
-  /**
-   * The connection's parser gave up: a body that is not complete yet fails, and the connection ends with this answer. A
-   * complete request is not disturbed by what follows it.
-   */
-  breakOff(error: Error): void {
-    this.#mustClose = true;
-    if (!this.#request.complete) this.#breakOff(error);
+  breakOff(failure: ProxyError): void {
+    if (!this.#request.complete) this.#breakOff(failure);
+  }
+
+  drained(): void {
+    this.#response.emit("drain");
   }
 
   /** Whether this answer ends the connection. In a drain it is the newest request's, so that none goes unanswered. */
-  #decideToClose(wantsToClose: boolean): boolean {
-    const isNewest = [...this.#exchanges.unanswered].at(-1) === this;
-    const wants = wantsToClose || this.#settings.isDraining();
-    const isUnsure = !this.#request.complete || this.#awaitsContinue;
-    const isLast = this.#mustClose || isUnsure || (isNewest && wants);
-    if (isLast) this.#exchanges.isClosing = true;
+  #decideToClose(mustClose: boolean): boolean {
+    const connection = this.#connection;
+    const isUnsure = this.#hasUnreadBody() || this.#awaitsContinue;
+    const mayClose = connection.isClosing || this.#settings.isDraining();
+    const isLast = mustClose || isUnsure || (mayClose && connection.isNewest(this));
+    if (isLast) connection.closeAfterThis();
     return isLast;
+  }
+
+  #hasUnreadBody(): boolean {
+    const { complete, readableEnded, readableLength } = this.#request;
+    return !readableEnded && !(complete && readableLength === 0);
   }
 }
 

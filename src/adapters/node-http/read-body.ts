@@ -42,12 +42,15 @@ export function readBody(
       else chunks.push(chunk);
     };
     const complete = () => finish(() => resolve(Buffer.concat(chunks, length)));
-    const cutShort = () =>
-      finish(() => reject(new ProxyError("malformed_request", "The connection closed before the body was complete.")));
+    const cutShort = () => finish(() => reject(closedEarly()));
     const cancelTimeout = clock.after(limits.timeoutMs, () => finish(() => reject(tooSlow(limits))));
     request.on("data", take).on("end", complete).on("close", cutShort);
     broken.catch((error) => finish(() => reject(error)));
   });
+}
+
+export function closedEarly(): ProxyError {
+  return new ProxyError("malformed_request", "The connection closed before the body was complete.");
 }
 
 export function tooLarge(bodyBytes: number): ProxyError {
