@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import type { HeaderLine, Inbound, OwnReply, Reply } from "../../journey/messages.ts";
+import { cutOff, wasCutOff } from "./cut-off.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkDeclaredLength, readBody } from "./read-body.ts";
 import { streamAnswer } from "./stream-answer.ts";
@@ -82,7 +83,8 @@ export class NodeInbound implements Inbound {
   }
 
   callerLeft(): boolean {
-    return this.#request.socket.destroyed && !this.#response.writableFinished && !this.#isAnswered;
+    const { socket } = this.#request;
+    return socket.destroyed && !wasCutOff(socket) && !this.#response.writableFinished && !this.#isAnswered;
   }
 
   repliedStatus(): number | undefined {
@@ -96,6 +98,10 @@ export class NodeInbound implements Inbound {
       clock: this.#settings.clock,
       isGone: () => this.#request.socket.destroyed,
       decideToClose: (wantsToClose) => this.#decideToClose(wantsToClose),
+      cutOff: () => {
+        this.closeAfterThis();
+        return cutOff(this.#request.socket, this.#settings.clock);
+      },
     };
     if (!isOwn(reply)) return streamAnswer(exchange, reply, deadlineMs);
     const wasThere = !exchange.isGone();

@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Cancel, Clock } from "../../clock.ts";
 import { ProxyError } from "../../errors.ts";
 import type { Answer, HeaderLine, Outgoing } from "../../journey/messages.ts";
+import { showHidden } from "./response-heads.ts";
 import { explainTransportError } from "./transport-error.ts";
 
 /** A stamp older than this when the connection is ready is made anew, so it is never more than 1 s old (row 20). */
@@ -59,7 +60,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     });
     // An answer that breaks before anyone reads it is told to its reader, not to the process.
     this.#body.on("error", () => {});
-    this.#resolve({ status, headers: readHeaderLines(controller.rawHeaders), body: this.#body });
+    this.#resolve({ status, headers: showHidden(status, readHeaderLines(controller.rawHeaders)), body: this.#body });
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
