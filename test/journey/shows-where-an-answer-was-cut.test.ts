@@ -2,12 +2,14 @@
  * Row 64: an answer that was cut looks cut, whatever ends its body, and the log and the metrics say `unknown`. Above all one
  * without a length, whose proper end is the close of the connection: its caller has to see a reset.
  */
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import type { NetConnectOpts, Socket } from "node:net";
+import type { AddressInfo, NetConnectOpts, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ConnectionOptions } from "node:tls";
+import { type ConnectionOptions, createServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { authority, serverCertificate, serverKey } from "../support/certificates.ts";
 import { orderToTheEnd } from "../support/ordering-caller.ts";
 import { startRawUpstream } from "../support/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../support/seeded-random.ts";
@@ -108,6 +110,34 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
     expect(end).toBe("fin");
     expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", code: undefined });
   });
+});
+
+it.each(["TLSv1.2", "TLSv1.3"] as const)("shows where a service over %s was reset", async (version) => {
+  const sockets = new Map<number | undefined, Socket>();
+  const service = createServer({ key: serverKey, cert: serverCertificate, maxVersion: version }, (socket) => {
+    socket
+      .on("error", () => {})
+      .once("data", () => {
+        socket.write(framings.close.slice(0, -10), () => sockets.get(socket.remotePort)?.resetAndDestroy());
+      });
+  });
+  service.on("connection", (socket: Socket) => sockets.set(socket.remotePort, socket));
+  service.listen(0, "127.0.0.1");
+  await once(service, "listening");
+  onTestFinished(() => void service.close());
+  const { recorder, port } = await stageProxy({
+    baseUrl: `https://localhost:${(service.address() as AddressInfo).port}`,
+    environment: { tls: { ca: authority, cert: undefined, key: undefined } },
+  });
+  for (let n = 1; n <= 20; n++) {
+    const { answer, end } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
+    const finished = await recorder.nth("request_finished", n);
+    expect({ end, code: finished.code }).toEqual({
+      end: answer.status === 200 ? "rst" : "fin",
+      code: "upstream_reset",
+    });
+    expect(finished.outcome).toBe("unknown");
+  }
 });
 
 it("shows it at 360 random points, of which the log names each one", async () => {

@@ -20,6 +20,7 @@ export function orderToTheEnd(to: NetConnectOpts | ConnectionOptions, given: Raw
       "ca" in to
         ? connectSecurely({ ...to, allowHalfOpen: true } as ConnectionOptions)
         : connect({ ...(to as NetConnectOpts), allowHalfOpen: true });
+    const isUnix = "path" in to && to.path !== undefined;
     let text = "";
     let end: End = "rst";
     socket.setEncoding("latin1").on("data", (piece: string) => {
@@ -30,12 +31,10 @@ export function orderToTheEnd(to: NetConnectOpts | ConnectionOptions, given: Raw
       searchAnswers(text);
       resolve({ answer: readAnswer(text), text, end });
     });
-    // A reset that comes together with bytes looks like an orderly end (libuv); a write of nothing tells them apart.
+    // A reset that comes together with bytes looks like an orderly end (libuv), but then there is no peer any more.
     socket.on("end", () => {
-      socket.write(Buffer.alloc(0), (error) => {
-        if ((error as NodeJS.ErrnoException | null | undefined)?.code !== "ECONNRESET") end = "fin";
-        socket.destroy();
-      });
+      if (isUnix || socket.remoteAddress !== undefined) end = "fin";
+      socket.destroy();
     });
     socket.write(rawPost(given), "latin1");
   });

@@ -3,8 +3,6 @@ import type { buildConnector } from "undici";
 import { ResponseHeads } from "./response-heads.ts";
 import { resetCode } from "./transport-error.ts";
 
-const nothing = Buffer.alloc(0);
-
 /** Puts these checks between each new connection and undici's parser. */
 export function watchConnections(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
@@ -39,11 +37,11 @@ function checkHeads(socket: Socket): void {
     return write(...given);
   }) as Socket["write"];
   socket.push = (chunk: Buffer | null) => {
-    if (chunk === null) {
-      confirmEnd(socket, write, push);
-      return false;
-    }
     try {
+      if (chunk === null) {
+        checkEnd(socket);
+        return push(null);
+      }
       const checked = heads.take(chunk);
       return checked.length === 0 || push(checked);
     } catch (error) {
@@ -55,13 +53,10 @@ function checkHeads(socket: Socket): void {
 
 /**
  * A reset that comes together with bytes is told to a Node program as an orderly end (libuv, uv__stream_io). The system
- * still knows: it fails the next write, even an empty one, of which nothing is sent. An orderly end does not fail it.
+ * knows better: a connection that was reset has no peer any more, one whose peer has ended still has it. Nothing may ask
+ * for the address before, since Node remembers it.
+ * @throws Error where it was a reset
  */
-function confirmEnd(socket: Socket, write: Socket["write"], push: Socket["push"]): void {
-  if (!socket.writable) push(null);
-  else {
-    write(nothing, (error) => {
-      if (error === null || error === undefined) push(null);
-    });
-  }
+function checkEnd(socket: Socket): void {
+  if (socket.remoteAddress === undefined) throw Object.assign(new Error("reset"), { code: resetCode });
 }
