@@ -83,6 +83,8 @@ export interface Environment {
   readonly sites: ReadonlyMap<string, Site>;
   /** Which site a K… belongs to. */
   readonly siteOfKey: ReadonlyMap<string, Site>;
+  /** Statuses from 500 to 599 that may come from an intermediary: answers with them pass, their outcome is `unknown`. */
+  readonly undecided: ReadonlySet<number>;
   /** Extra request headers to let through, in lower case. */
   readonly forwardHeaders: readonly string[];
   /** Whether requests upstream carry `Via` (RFC 9110 section 7.6.3). */

@@ -7,7 +7,8 @@
  * What is known about the request's effect on the service, over all attempts together.
  *
  * - `answered`: the service's own, complete answer was passed on.
- * - `unknown`: at least one byte of an attempt was written and no complete answer came. Look before repeating.
+ * - `unknown`: at least one byte of an attempt was written and no complete answer came, or one whose status the
+ *   environment calls `undecided`: it may be an intermediary's. Look before repeating.
  * - `not_sent`: nothing reached the service, or every attempt was answered before anything could happen.
  */
 export type Outcome = "answered" | "unknown" | "not_sent";

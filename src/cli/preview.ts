@@ -57,7 +57,7 @@ async function preview(options: Options): Promise<void> {
     admission: new Admission(1),
     async send(attempt: Outgoing) {
       outgoing = attempt;
-      return { status: 200, headers: [], body: nothing() };
+      return { status: 200, headers: [], body: nothing(), discard: () => {} };
     },
   };
   const door = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };

@@ -37,6 +37,11 @@ export const environmentSchema = z
       .default(false)
       .describe("Allow http:// for baseUrl and authUrl; for tests and the simulator."),
     tls,
+    undecided: listOf(z.int().min(500).max(599))
+      .default([])
+      .describe(
+        "Statuses that something in front of the service may answer with, like 502 and 504. Such answers pass, with `Countersign-Outcome: unknown`.",
+      ),
     forwardHeaders: listOf(headerName)
       .default([])
       .describe("Further request headers to let through. Credentials, framing and hop-by-hop headers never are."),

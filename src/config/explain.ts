@@ -52,7 +52,17 @@ function explainListener({ bind, environment, hosts, callers }: ListenerConfig, 
 }
 
 function explainEnvironment(environment: Environment, mask: Mask): object {
-  const { baseUrl, authUrl, defaultSite, sites, allowsPlaintext = false, forwardHeaders, via, tls } = environment;
+  const {
+    baseUrl,
+    authUrl,
+    defaultSite,
+    sites,
+    allowsPlaintext = false,
+    undecided,
+    forwardHeaders,
+    via,
+    tls,
+  } = environment;
   return {
     baseUrl: `${baseUrl.origin}${baseUrl.path}`,
     authUrl: `${authUrl.origin}${authUrl.path}`,
@@ -60,6 +70,7 @@ function explainEnvironment(environment: Environment, mask: Mask): object {
     defaultSite,
     sites: Object.fromEntries([...sites].map(([identifier, site]) => [identifier, explainSite(site, mask)])),
     allowPlaintext: allowsPlaintext,
+    undecided: [...undecided],
     forwardHeaders,
     via,
     tls: { privateCa: tls.ca !== undefined, clientCertificate: tls.cert !== undefined },

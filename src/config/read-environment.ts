@@ -40,6 +40,7 @@ export async function readEnvironment(name: string, raw: RawEnvironment, reading
     defaultSite: raw.defaultSite,
     sites,
     siteOfKey: new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site]))),
+    undecided: new Set(raw.undecided),
     forwardHeaders: raw.forwardHeaders.map((header) => header.toLowerCase()),
     via: raw.via,
     allowsPlaintext: raw.allowPlaintext,

@@ -30,6 +30,9 @@ interface Forwarding {
   readonly parts: ForwardParts;
 }
 
+/** A retry waits this long for the rest of the 401 before it; its status is known, and no more of it is needed. */
+const longestSettleMs = 1_000;
+
 /**
  * Sends the request once; with OAuth a second time after a 401, if a newer token is to be had (spec 5.4). A 401 with
  * HMAC and every other answer pass.
@@ -53,8 +56,7 @@ export async function forward(
     if (showsAcceptance(first)) source.accepted(token, route.site.identifier);
     return first;
   }
-  const held = await trip.wait("send", () => hold(first));
-  return retryOnce(forwarding, source, token, held);
+  return retryOnce(forwarding, source, token, hold(first, parts.clock));
 }
 
 async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: Token, first: Held): Promise<Answer> {
@@ -65,6 +67,8 @@ async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: T
     reportRetry(forwarding, "not_possible");
     return first.answer;
   }
+  const leftMs = trip.deadlineMs - forwarding.parts.clock.nowMs();
+  await trip.wait("send", () => first.settle(Math.min(longestSettleMs, leftMs / 2)));
   try {
     const second = await attempt(forwarding, { method: "oauth", token });
     first.discard();

@@ -1,4 +1,5 @@
 import { describeDefect } from "../defect.ts";
+import type { Environment } from "../environment.ts";
 import { ProxyError } from "../errors.ts";
 import type { Admission } from "./admission.ts";
 import { checkCaller } from "./caller.ts";
@@ -87,7 +88,7 @@ async function serve(
   trip.reference = peekReference(caller.headers);
   trip.traceId = peekTraceId(caller.headers);
   const ending = await journey(trip)
-    .then((answer) => deliver(answer, caller, trip))
+    .then((answer) => deliver(answer, caller, trip, door.environment))
     .catch((error) => fail(error, caller, trip, parts));
   if (trip.admitted) parts.admission.leave();
   parts.report(describeFinish(ending, trip, door, caller));
@@ -100,9 +101,10 @@ function admit(trip: Trip, door: Door, parts: JourneyParts): void {
   parts.report({ kind: "request_accepted", environment: door.environment.name, requestId: trip.requestId });
 }
 
-async function deliver(answer: Answer, caller: Caller, trip: Trip): Promise<Ending> {
-  await trip.wait("stream_answer", () => caller.reply(passOn(answer, trip), trip.deadlineMs));
-  return { status: answer.status, by: "service", outcome: "answered", code: undefined };
+async function deliver(answer: Answer, caller: Caller, trip: Trip, { undecided }: Environment): Promise<Ending> {
+  const outcome = undecided.has(answer.status) ? "unknown" : "answered";
+  await trip.wait("stream_answer", () => caller.reply(passOn(answer, outcome, trip), trip.deadlineMs));
+  return { status: answer.status, by: "service", outcome, code: undefined };
 }
 
 /** Answers a failure, unless the head of the service's answer is already out: then the cut connection is the answer. */

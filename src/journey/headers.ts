@@ -57,5 +57,7 @@ export function headersDownstream(headers: readonly HeaderLine[]): HeaderLine[] 
 /** Whether an answer told where its body ends, or had none (RFC 9112 section 6.3). */
 export function isFramed({ status, headers }: { readonly status: number; readonly headers: readonly HeaderLine[] }) {
   if (status === 204 || status === 304) return true;
-  return valuesOf(headers, "content-length").length > 0 || valuesOf(headers, "transfer-encoding").length > 0;
+  // Any other last coding is ended by the close.
+  const isChunked = /(?:^|,)[ \t]*chunked[ \t]*$/i.test(valuesOf(headers, "transfer-encoding").join(","));
+  return isChunked || valuesOf(headers, "content-length").length > 0;
 }

@@ -95,6 +95,8 @@ export interface Answer {
   readonly headers: readonly HeaderLine[];
   /** Throws ProxyError upstream_reset, upstream_bad_response or upstream_timeout when it is cut short. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** What is left of the body will not be read: ends its connection, unless it is there to the end. Harmless afterwards. */
+  discard(): void;
 }
 
 /**

@@ -1,12 +1,13 @@
+import type { Outcome } from "../errors.ts";
 import { headersDownstream, isFramed } from "./headers.ts";
 import type { Answer, HeaderLine, Reply } from "./messages.ts";
 import type { Trip } from "./trip.ts";
 
 /** The service's answer as the caller gets it: status and body untouched, our identification added. */
-export function passOn(answer: Answer, trip: Trip): Reply {
+export function passOn(answer: Answer, outcome: Outcome, trip: Trip): Reply {
   const own: HeaderLine[] = [
     ["Countersign-Request-Id", trip.requestId],
-    ["Countersign-Outcome", "answered"],
+    ["Countersign-Outcome", outcome],
   ];
   if (trip.attempts > 1) own.push(["Countersign-Attempts", String(trip.attempts)]);
   return {

@@ -41,6 +41,8 @@ const variants: readonly string[] = [
   edited(["[create_order]", '["*"]']),
   edited(["    defaultSite: S1000000001\n", ""]),
   edited([inSandbox, `${inSandbox}    forwardHeaders: [x-tenant]\n`]),
+  edited([inSandbox, `${inSandbox}    undecided: [502]\n`]),
+  edited([inSandbox, `${inSandbox}    undecided: [502, 504]\n`]),
   edited([inSandbox, `${inSandbox}    via: false\n`]),
   edited([inSandbox, `${inSandbox}    allowPlaintext: true\n`]),
   edited([inSandbox, `${inSandbox}    tls: { caFile: ca }\n`]),

@@ -123,7 +123,7 @@ describe("what is not written", () => {
     });
     const sandbox = config.environments.get("sandbox");
     const tls = { ca: undefined, cert: undefined, key: undefined };
-    expect(sandbox).toMatchObject({ forwardHeaders: [], via: true, tls });
+    expect(sandbox).toMatchObject({ undecided: new Set(), forwardHeaders: [], via: true, tls });
     expect(sandbox?.sites.get("S1000000003")).toMatchObject({
       version: "3.0",
       identifyBy: "site",

@@ -33,6 +33,11 @@ test("hosts and headers are kept in lower case", async () => {
   expect(config.log.upstreamHeaders).toEqual(["x-correlation-id"]);
 });
 
+test("statuses that leave the outcome undecided", async () => {
+  const { environments } = await load(edited(["    operations:", "    undecided: [504, 502, 504]\n    operations:"]));
+  expect(environments.get("sandbox")?.undecided).toEqual(new Set([502, 504]));
+});
+
 test("two environments that share nothing, each with its own", async () => {
   const { environments } = await load(`${sound}${production.replace("[create_order]", '["*"]')}`);
   expect([...environments.keys()]).toEqual(["sandbox", "production"]);

@@ -1,4 +1,4 @@
-import { atTheEnd, itRefuses, type Refusal } from "./refusal.ts";
+import { after, atTheEnd, inSandbox, itRefuses, type Refusal } from "./refusal.ts";
 
 const figures: readonly Refusal[] = [
   ["timeouts: { request: 20 }", "timeouts.request", /20s/],
@@ -22,3 +22,19 @@ const figures: readonly Refusal[] = [
 }));
 
 itRefuses("figures out of range", figures);
+
+const undecided: readonly Refusal[] = [
+  ["[404]", "[0]", /too small/, /^write a number from 500 to 599$/],
+  ["[502, 600]", "[1]", /too large/, /^write a number from 500 to 599$/],
+  ["[502.5]", "[0]", /must be a whole number/, /^write a whole number/],
+  ['["502"]', "[0]", /must be a number/, /^write a number/],
+  ["502", "", /must be a list/, /^write a list/],
+].map(([given, place, message, mend]) => ({
+  what: `undecided: ${given}`,
+  yaml: after(inSandbox, `    undecided: ${given} # here`),
+  path: `environments.sandbox.undecided${place}`,
+  message: message as RegExp,
+  mend: mend as RegExp,
+}));
+
+itRefuses("statuses that cannot be undecided", undecided);

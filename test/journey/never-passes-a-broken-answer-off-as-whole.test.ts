@@ -21,12 +21,18 @@ async function answerWith(bytes: string, how: "close" | "reset" | "stay" = "clos
 const ok = "HTTP/1.1 200 OK\r\n";
 
 describe("an answer that is not HTTP/1.1", () => {
-  it.each([
+  it.each<[string, string]>([
     ["junk", "\x00\x01\x02 nothing like it \xff\xfe\r\n\r\n"],
     ["a greeting of another protocol", "220 mail.example ESMTP\r\n"],
     ["HTML without a head", "<html><body>Bad gateway</body></html>"],
     ["a status that is no number", "HTTP/1.1 2OO OK\r\nContent-Length: 2\r\n\r\n{}"],
     ["a version that does not exist", "HTTP/9.7 200 OK\r\nContent-Length: 2\r\n\r\n{}"],
+    ...["HTTP/2.0", "HTTP/2", "HTTP/0.9", "HTTP/1.2", "HTTP/1", "http/1.1", "RTSP/1.0", "ICY"].map(
+      (version): [string, string] => [`the version ${version}`, `${version} 200 OK\r\nContent-Length: 2\r\n\r\n{}`],
+    ),
+    ["a status of two digits", "HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\n{}"],
+    ["a status below 100", "HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\n{}"],
+    ["a switch of protocols that nobody asked for", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"],
     ["a header line without a colon", `${ok}Content-Length 2\r\n\r\n{}`],
     ["a NUL in a header", `${ok}X-A: b\0c\r\nContent-Length: 2\r\n\r\n{}`],
     ["a space before the colon", `${ok}Content-Length : 2\r\n\r\n{}`],
@@ -58,7 +64,6 @@ describe("an answer that ends too early", () => {
     ["a head alone", `${ok}Content-Length: 2\r\n\r\n`],
     ["a head alone, in chunks", `${ok}Transfer-Encoding: chunked\r\n\r\n`],
     ["only an interim answer", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"],
-    ["a switch of protocols that nobody asked for", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"],
   ])("is 502 upstream_reset, unknown, where no byte of a body came: %s", async (_name, bytes) => {
     const { answer, upstream, end } = await answerWith(bytes);
     expect({ status: answer.status, code: answer.value("countersign-error") }).toEqual({

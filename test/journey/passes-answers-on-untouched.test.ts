@@ -51,6 +51,9 @@ describe("status and body", () => {
     [204, ""],
     [204, "X-Left: nothing\r\n"],
     [304, 'ETag: "1"\r\n'],
+    [304, 'ETag: "1"\r\nContent-LENGTH: 1234\r\n'],
+    [204, "Content-Length: 5\r\n"],
+    [204, "content-length: 0\r\nX-Left: nothing\r\n"],
   ])("of a %i, which has no body (%j)", async (status, headers) => {
     const answer = await answerWith(`HTTP/1.1 ${status} Whatever\r\n${headers}\r\n`);
     expect(answer).toMatchObject({ status, body: "", isComplete: true });

@@ -4,7 +4,9 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { call, order } from "../support/call.ts";
 import { type Exposition, scrape } from "../support/exposition.ts";
-import { exchange } from "../support/raw-caller.ts";
+import { logOf } from "../support/log-lines.ts";
+import { exchange, RawConnection, rawPost } from "../support/raw-caller.ts";
+import { orderRaw } from "../support/raw-order.ts";
 import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
 import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../support/stage.ts";
 
@@ -31,7 +33,15 @@ it("counts an order with OAuth: one request, one token, three durations", async 
   const { url, metricsAfter } = await stageWarm();
   await call(url);
   const { value, sum } = await metricsAfter(1);
-  const served = { environment, site: oauthSite, auth: "oauth", operation, status: "200", by: "service" };
+  const served = {
+    environment,
+    site: oauthSite,
+    auth: "oauth",
+    operation,
+    status: "200",
+    by: "service",
+    outcome: "answered",
+  };
   expect(value("countersign_requests_total", served)).toBe(1);
   for (const name of ["request_duration", "upstream_duration", "overhead"]) {
     expect(value(`countersign_${name}_seconds_count`, { environment, operation })).toBe(1);
@@ -51,7 +61,15 @@ it("counts an order with HMAC, which touches no token", async () => {
   const { url, metricsAfter } = await stageWarm();
   await call(url, order, { headers: { "Countersign-Site": hmacSite } });
   const { value, sum } = await metricsAfter(1);
-  const served = { environment, site: hmacSite, auth: "hmac", operation, status: "200", by: "service" };
+  const served = {
+    environment,
+    site: hmacSite,
+    auth: "hmac",
+    operation,
+    status: "200",
+    by: "service",
+    outcome: "answered",
+  };
   expect(value("countersign_requests_total", served)).toBe(1);
   expect(sum("countersign_token_cache_total")).toBe(0);
   expect(value("countersign_credential_last_used_timestamp_seconds", blue)).toBeUndefined();
@@ -77,7 +95,15 @@ it("counts a second 401, and the refresh that is then suppressed", async () => {
   expect((await call(url)).status).toBe(401);
   expect((await call(url)).status).toBe(401);
   const { value } = await metricsAfter(2);
-  const passedOn = { environment, site: oauthSite, auth: "oauth", operation, status: "401", by: "service" };
+  const passedOn = {
+    environment,
+    site: oauthSite,
+    auth: "oauth",
+    operation,
+    status: "401",
+    by: "service",
+    outcome: "answered",
+  };
   expect(value("countersign_requests_total", passedOn)).toBe(2);
   const unauthorized = { environment, site: oauthSite, auth: "oauth" };
   expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "1" })).toBe(2);
@@ -102,6 +128,7 @@ it("counts a refusal before the site is known under site none", async () => {
       operation,
       status,
       by: "countersign",
+      outcome: "not_sent",
     });
   expect([refused(operation, "400"), refused("none", "400"), refused("other", "403")]).toEqual([1, 1, 1]);
   for (const code of ["body_not_json", "target_not_allowed", "operation_not_allowed"]) {
@@ -160,7 +187,15 @@ it("counts a caller that left before anything was sent as 499, and as no failure
   for (let n = 0; n < 2; n++) await call(stage.adminUrl, "", { method: "GET", path: "/livez" });
   issue();
   const { sum, value } = await metricsAfter(stage, 1);
-  const left = { environment, site: oauthSite, auth: "oauth", operation, status: "499", by: "countersign" };
+  const left = {
+    environment,
+    site: oauthSite,
+    auth: "oauth",
+    operation,
+    status: "499",
+    by: "countersign",
+    outcome: "not_sent",
+  };
   expect(value("countersign_requests_total", left)).toBe(1);
   expect(sum("countersign_failures_total")).toBe(0);
   expect(stage.simulator.counts().apiRequests).toBe(0);
@@ -193,4 +228,42 @@ it("what the listener itself refuses got no further than its head", async () => 
   expect(answer?.status).toBe(400);
   const finished = await recorder.nth("request_finished", 1);
   expect(finished).toMatchObject({ stage: "read_head", admitted: false, code: "malformed_request" });
+});
+
+it.each([
+  ["a length", `HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"order_`],
+  ["only the close to end it", `HTTP/1.1 200 OK\r\n\r\n{"order_`],
+])("counts an answer with %s that was cut by its outcome, and not as a caller that left", async (_name, bytes) => {
+  const upstream = await startRawUpstream({
+    answer: ({ number }, socket) => {
+      if (number > 2) socket.write(rawAnswer(200, "{}"));
+      else socket.write(bytes, () => socket.resetAndDestroy());
+    },
+  });
+  const { port, recorder, metricsAfter } = await stageWarm({ baseUrl: upstream.url });
+  for (let n = 1; n <= 5; n++) await orderRaw(port, { "Countersign-Site": hmacSite });
+  const { value, sum } = await metricsAfter(5);
+  const served = { environment, site: hmacSite, auth: "hmac", operation, status: "200", by: "service" };
+  expect(value("countersign_requests_total", { ...served, outcome: "unknown" })).toBe(2);
+  expect(value("countersign_requests_total", { ...served, outcome: "answered" })).toBe(3);
+  expect(sum("countersign_requests_total", { outcome: "answered" })).toBe(3);
+  const lines = logOf(recorder.events, "info").of("request_finished");
+  expect(lines.map(({ callerLeft }) => callerLeft)).toEqual(lines.map(() => undefined));
+  expect(lines.filter(({ outcome, code }) => outcome === "unknown" && code === "upstream_reset")).toHaveLength(2);
+});
+
+it("says of a caller that was too slow for the deadline that it was cut off, not that it left", async () => {
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) => socket.write(rawAnswer(200, "x".repeat(20_000_000))),
+  });
+  const { port, recorder } = await stageWarm({ baseUrl: upstream.url });
+  const caller = await RawConnection.open(port);
+  caller.socket.pause();
+  caller.write(rawPost({ more: [`Countersign-Site: ${hmacSite}`, "Countersign-Timeout-Ms: 300"] }));
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    by: "service",
+    outcome: "unknown",
+    code: "upstream_timeout",
+    callerLeft: false,
+  });
 });

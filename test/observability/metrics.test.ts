@@ -19,7 +19,7 @@ const environment = "sandbox";
 const sets = [`${oauthSite}/blue`, `${oauthSite}/green`, `${bothSite}/both`];
 
 const labelsOf = {
-  countersign_requests_total: ["environment", "site", "auth", "operation", "status", "by"],
+  countersign_requests_total: ["environment", "site", "auth", "operation", "status", "by", "outcome"],
   countersign_request_duration_seconds: ["environment", "operation"],
   countersign_upstream_duration_seconds: ["environment", "operation"],
   countersign_overhead_seconds: ["environment", "operation"],
@@ -142,13 +142,16 @@ it("starts the requests at 0 too, as far as their status can be known", async ()
       [bothSite, "oauth"],
       [bothSite, "hmac"],
     ] as const) {
-      expect(requests({ site, auth, operation, status: "200", by: "service" })).toBe(0);
-      expect(requests({ site, auth, operation, status: "504", by: "countersign" })).toBe(0);
+      expect(requests({ site, auth, operation, status: "200", by: "service", outcome: "answered" })).toBe(0);
+      for (const outcome of ["not_sent", "unknown"]) {
+        expect(requests({ site, auth, operation, status: "504", by: "countersign", outcome })).toBe(0);
+      }
     }
   }
+  const refused = { by: "countersign", outcome: "not_sent" };
   for (const operation of ["create_order", "get_order", "other", "none"]) {
     for (const status of new Set(Object.values(failures).map(({ status }) => String(status)))) {
-      expect(requests({ site: "none", auth: "none", operation, status, by: "countersign" })).toBe(0);
+      expect(requests({ site: "none", auth: "none", operation, status, ...refused })).toBe(0);
     }
     for (const name of ["countersign_request_duration_seconds", "countersign_overhead_seconds"]) {
       expect(value(`${name}_count`, { environment, operation })).toBe(0);

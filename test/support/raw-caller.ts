@@ -117,7 +117,9 @@ export class RawConnection {
 
   /** Resolves with all that came when the other side has said its last word. */
   async ended(): Promise<string> {
-    if (!this.socket.readableEnded) await Promise.race([once(this.socket, "end"), once(this.socket, "close")]);
+    if (this.socket.readableEnded || this.socket.closed) return this.#text;
+    // `once` fails by an error, like the reset that ends a cut answer; `close` follows.
+    await Promise.race([once(this.socket, "end").catch(() => this.closed), this.closed]);
     return this.#text;
   }
 

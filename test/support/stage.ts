@@ -129,6 +129,7 @@ function describeEnvironment(options: StageOptions, simulator: Simulator): Envir
     defaultSite: oauthSite,
     sites,
     siteOfKey: new Map(keyed),
+    undecided: new Set(),
     forwardHeaders: [],
     via: true,
     tls: { ca: undefined, cert: undefined, key: undefined },

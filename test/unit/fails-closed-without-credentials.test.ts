@@ -22,7 +22,7 @@ it("sends nothing for an OAuth site that has a key and no credentials", async ()
     tokensOf: () => expect.unreachable("there is nothing to fetch a token with"),
     async send(outgoing: Outgoing) {
       sent.push(outgoing);
-      return { status: 200, headers: [], body: (async function* () {})() };
+      return { status: 200, headers: [], body: (async function* () {})(), discard: () => {} };
     },
   };
   const trip = new Trip("id", systemClock, 1_000);

@@ -40,6 +40,7 @@ function environment(name: string, ...sites: readonly Site[]): Environment {
     defaultSite: sites[0]?.identifier,
     sites: new Map(sites.map((each) => [each.identifier, each])),
     siteOfKey: new Map(),
+    undecided: new Set(),
     forwardHeaders: [],
     via: true,
     tls: { ca: undefined, cert: undefined, key: undefined },

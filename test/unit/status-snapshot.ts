@@ -138,6 +138,7 @@ function doubt(agoMs: number, change: Partial<UnknownOutcome>): UnknownOutcome {
     reference: undefined,
     requestId: requestIds[0],
     code: undefined,
+    status: undefined,
     stage: "send",
     ...change,
   };

@@ -183,8 +183,8 @@ describe("half a token answer is no token", () => {
 });
 
 /**
- * A body that only the close ends may be a part: even a reset right behind its last bytes looks like an orderly end to a
- * Node program (libuv). So it is given on as it came, ended by the close alone, and never with an end of our own making.
+ * A body that only the close ends may be a part. So it is given on as it came, ended by the close alone, or by a reset, and
+ * never with an end of our own making.
  */
 it.each([
   ["a reset", (socket: Socket) => socket.resetAndDestroy()],

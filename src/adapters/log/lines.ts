@@ -74,8 +74,8 @@ export function headline(event: Event): readonly [Level, message: string] {
 }
 
 /** A failure with an unknown outcome is the one that somebody has to act on. */
-function levelOf({ outcome, code }: RequestFinished): Level {
-  if (outcome === "unknown") return "error";
+function levelOf({ outcome, code, by }: RequestFinished): Level {
+  if (outcome === "unknown") return by === "service" && code === undefined ? "warn" : "error";
   return code === undefined ? "info" : "warn";
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { ProxyError } from "../../errors.ts";
 import type { Reply } from "../../journey/messages.ts";
+import { canBeReset } from "./cut-off.ts";
 
 /** One request and its answer on a connection. */
 export interface Exchange {
@@ -15,16 +16,18 @@ export interface Exchange {
    * @param mustClose whether nothing but the close ends this answer
    */
   decideToClose(mustClose: boolean): boolean;
+  /** Ends the connection in the middle of this answer. Resolves when it is gone. */
+  cutOff(): Promise<void>;
 }
 
 /** @throws ProxyError upstream_bad_response when Node will not write such a head */
-export function writeHead({ response, decideToClose }: Exchange, reply: Reply): void {
+export function writeHead({ request, response, decideToClose }: Exchange, reply: Reply): void {
   const { status, headers } = reply;
   const isFramed = !("isFramed" in reply) || reply.isFramed;
   const closes = decideToClose(!isFramed);
   const lines = closes ? [...headers, ["Connection", "close"] as const] : headers;
-  // What only a close ended may be a part. Chunks of our own would make it look whole.
-  if (closes && !isFramed) response.useChunkedEncodingByDefault = false;
+  // What only a close ended may be a part, so only a close ends it here. Where a cut would look the same, chunks must tell.
+  if (closes && !isFramed && canBeReset(request.socket)) response.useChunkedEncodingByDefault = false;
   // The service's answer keeps its own Date or none; ours gets one.
   response.sendDate = reply.body instanceof Uint8Array;
   try {

@@ -2,7 +2,7 @@ import { constants } from "node:crypto";
 import type { Server, ServerOptions } from "node:http";
 import { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
-import type { SecureContextOptions, TLSSocket, TlsOptions } from "node:tls";
+import { type SecureContextOptions, TLSSocket, type TlsOptions } from "node:tls";
 import type { CallersTls } from "../../callers.ts";
 import type { Clock } from "../../clock.ts";
 import type { Report } from "../../events.ts";
@@ -41,13 +41,27 @@ export class HandshakingServer extends TlsServer {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
+    this.on("secureConnection", (secure: TLSSocket) => serverOf.set(secure, this));
   }
 
   /** Those in the middle of their handshake as well. */
+  /** The TCP connection below TLS. Node has no public way from one to the other, so they are told by their addresses. */
+  transportOf(secure: TLSSocket): Socket | undefined {
+    const names = ["remoteAddress", "remotePort", "localAddress"] as const;
+    return [...this.#sockets].find((socket) => names.every((name) => socket[name] === secure[name]));
+  }
+
   override closeAllConnections(): void {
     super.closeAllConnections();
     for (const socket of this.#sockets) socket.destroy();
   }
+}
+
+const serverOf = new WeakMap<Socket, HandshakingServer>();
+
+/** The TCP connection, or Unix socket, that carries a caller's connection: itself without TLS. */
+export function transportOf(socket: Socket): Socket | undefined {
+  return socket instanceof TLSSocket ? serverOf.get(socket)?.transportOf(socket) : socket;
 }
 
 export function isTls(server: Server): server is TlsServer {

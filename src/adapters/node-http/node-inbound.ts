@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { ProxyError } from "../../errors.ts";
 import type { HeaderLine, Inbound, OwnReply, Reply } from "../../journey/messages.ts";
 import type { Connection, QueuedRequest } from "./connection.ts";
+import { cutOff, wasCutOff } from "./cut-off.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkDeclaredLength, closedEarly, readBody } from "./read-body.ts";
 import { streamAnswer } from "./stream-answer.ts";
@@ -78,7 +79,8 @@ export class NodeInbound implements Inbound, QueuedRequest {
   }
 
   callerLeft(): boolean {
-    return this.#request.socket.destroyed && !this.#response.writableFinished && !this.#isAnswered;
+    const { socket } = this.#request;
+    return socket.destroyed && !wasCutOff(socket) && !this.#response.writableFinished && !this.#isAnswered;
   }
 
   repliedStatus(): number | undefined {
@@ -92,6 +94,10 @@ export class NodeInbound implements Inbound, QueuedRequest {
       clock: this.#settings.clock,
       isGone: () => this.#request.socket.destroyed,
       decideToClose: (mustClose) => this.#decideToClose(mustClose),
+      cutOff: () => {
+        this.#connection.closeAfterThis();
+        return cutOff(this.#request.socket, this.#settings.clock);
+      },
     };
     if (!isOwn(reply)) return streamAnswer(exchange, reply, deadlineMs);
     const wasThere = !exchange.isGone();

@@ -26,7 +26,7 @@ export async function streamAnswer(exchange: Exchange, reply: StreamedReply, dea
     response.end();
     if (!response.writableFinished) await taken(exchange, "finish", deadlineMs);
   } catch (error) {
-    if (response.headersSent) exchange.request.socket.destroy();
+    if (response.headersSent) await exchange.cutOff();
     throw error;
   } finally {
     await pieces.return?.();

@@ -118,7 +118,7 @@ function countRequest(metrics: Metrics, event: RequestFinished): void {
   const site = event.site ?? "none";
   const auth = event.auth ?? "none";
   if (event.admitted) metrics.inFlight.dec({ environment });
-  metrics.requests.inc({ environment, site, auth, operation, status: String(event.status), by });
+  metrics.requests.inc({ environment, site, auth, operation, status: String(event.status), by, outcome });
   metrics.requestDuration.observe({ environment, operation }, event.durationMs / 1_000);
   metrics.overhead.observe({ environment, operation }, event.overheadMs / 1_000);
   if (event.upstreamMs !== undefined) {

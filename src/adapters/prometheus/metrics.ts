@@ -23,14 +23,11 @@ export function createMetrics() {
   for (const name of misnamed) registry.removeSingleMetric(name);
   return {
     registry,
-    requests: counter("countersign_requests_total", "Requests by who answered them and with what status.", [
-      "environment",
-      "site",
-      "auth",
-      "operation",
-      "status",
-      "by",
-    ]),
+    requests: counter(
+      "countersign_requests_total",
+      "Requests by who answered them, with what status, and what is known of their effect.",
+      ["environment", "site", "auth", "operation", "status", "by", "outcome"],
+    ),
     requestDuration: histogram(
       "countersign_request_duration_seconds",
       "From the complete request head to the end of the answer.",

@@ -1,5 +1,5 @@
 import type { Environment } from "../../environment.ts";
-import { failureCodes, failures } from "../../errors.ts";
+import { failureCodes, failures, type Outcome } from "../../errors.ts";
 import {
   cacheResults,
   cacheTiers,
@@ -89,15 +89,19 @@ function startFailures(metrics: Metrics, environment: string, site: string): voi
 function startRequests(metrics: Metrics, { name: environment, operations, sites }: Environment): void {
   for (const operation of allLabels(operations)) {
     for (const status of ownStatuses) {
-      metrics.requests.inc({ environment, site: "none", auth: "none", operation, status, by: "countersign" }, 0);
+      const refused = { by: "countersign", outcome: "not_sent" };
+      metrics.requests.inc({ environment, site: "none", auth: "none", operation, status, ...refused }, 0);
     }
   }
   for (const operation of sentLabels(operations)) {
     for (const { identifier: site, auth: methods } of sites.values()) {
       for (const auth of methods) {
-        metrics.requests.inc({ environment, site, auth, operation, status: "200", by: "service" }, 0);
-        for (const status of lateStatuses) {
-          metrics.requests.inc({ environment, site, auth, operation, status, by: "countersign" }, 0);
+        const served = { status: "200", by: "service", outcome: "answered" };
+        metrics.requests.inc({ environment, site, auth, operation, ...served }, 0);
+        for (const [status, outcomes] of lateEnds) {
+          for (const outcome of outcomes) {
+            metrics.requests.inc({ environment, site, auth, operation, status, by: "countersign", outcome }, 0);
+          }
         }
       }
     }
@@ -108,7 +112,14 @@ function startRequests(metrics: Metrics, { name: environment, operations, sites 
 const ownStatuses = new Set(Object.values(failures).map(({ status }) => String(status)));
 
 /** What a request can come to once its site is known; 499 is a caller that left before anything was sent. */
-const lateStatuses = ["422", "499", "500", "502", "503", "504"];
+const lateEnds: readonly (readonly [status: string, outcomes: readonly Outcome[]])[] = [
+  ["422", ["not_sent"]],
+  ["499", ["not_sent"]],
+  ["500", ["not_sent", "unknown"]],
+  ["502", ["not_sent", "unknown"]],
+  ["503", ["not_sent"]],
+  ["504", ["not_sent", "unknown"]],
+];
 
 function startCredentials(metrics: Metrics, { name: environment, sites }: Environment, isNew: IsNew): void {
   for (const { credentials, identifier } of sites.values()) {

@@ -54,10 +54,11 @@ export class RequestNotes {
     if (event.code !== undefined) this.#failures.set(event.code, (this.#failures.get(event.code) ?? 0) + 1);
     this.#tallies.add(event, wallMs);
     if (event.outcome !== "unknown") return;
-    const { environment, site, operation, reference, requestId, code, stage } = event;
+    const { environment, site, operation, reference, requestId, code, stage, by } = event;
+    const status = by === "service" && code === undefined ? event.status : undefined;
     this.#unknownCount += 1;
     const at = formatTime(wallMs);
-    this.#unknown.push({ at, environment, site, operation, reference, requestId, code, stage });
+    this.#unknown.push({ at, environment, site, operation, reference, requestId, code, status, stage });
     if (this.#unknown.length > keptUnknown) this.#unknown.shift();
   }
 

@@ -49,8 +49,10 @@ export interface UnknownOutcome {
   readonly operation: string | undefined;
   readonly reference: string | undefined;
   readonly requestId: string;
-  /** Undefined when the caller left before it could be told. */
+  /** Undefined when the caller left before it could be told, and with `status`. */
   readonly code: string | undefined;
+  /** Of an answer that was passed on whole, where the environment calls its status undecided. */
+  readonly status: number | undefined;
   readonly stage: string;
 }
 

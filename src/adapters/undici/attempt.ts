@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Cancel, Clock } from "../../clock.ts";
 import { ProxyError } from "../../errors.ts";
 import type { Answer, HeaderLine, Outgoing } from "../../journey/messages.ts";
+import { showHidden } from "./response-heads.ts";
 import { explainTransportError } from "./transport-error.ts";
 
 /** A stamp older than this when the connection is ready is made anew, so it is never more than 1 s old (row 20). */
@@ -50,16 +51,18 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Controller, status: number): void {
     if (status < 200) return;
-    this.#body = new Readable({
+    const body = new Readable({
       read: () => controller.resume(),
       destroy: (error, done) => {
         this.#abandon();
         done(error);
       },
     });
+    this.#body = body;
     // An answer that breaks before anyone reads it is told to its reader, not to the process.
-    this.#body.on("error", () => {});
-    this.#resolve({ status, headers: readHeaderLines(controller.rawHeaders), body: this.#body });
+    body.on("error", () => {});
+    const headers = showHidden(status, readHeaderLines(controller.rawHeaders));
+    this.#resolve({ status, headers, body, discard: () => void body.destroy() });
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {

@@ -1,6 +1,6 @@
 import { buildConnector, Pool } from "undici";
 import type { Address, Tls } from "../../environment.ts";
-import { resetCode } from "./transport-error.ts";
+import { watchConnections } from "./watch-connection.ts";
 
 export type { Pool } from "undici";
 
@@ -34,7 +34,7 @@ export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSe
     keepAliveMaxTimeout: longestKeepAliveMs,
     keepAliveTimeoutThreshold: keepAliveMarginMs,
     allowH2: false,
-    connect: tellResets(
+    connect: watchConnections(
       buildConnector({
         allowH2: false,
         timeout: connectTimeoutMs,
@@ -46,19 +46,4 @@ export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSe
       }),
     ),
   });
-}
-
-/**
- * Undici takes a reset for the orderly end of a body that only the close ends, and so a part for the whole (row 45). It
- * knows a reset by its code, so an established connection that is reset fails under another one.
- */
-function tellResets(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) =>
-    connect(options, (...result) => {
-      const [, socket] = result;
-      socket?.on("error", (error: NodeJS.ErrnoException) => {
-        if (error.code === "ECONNRESET") error.code = resetCode;
-      });
-      callback(...result);
-    });
 }

@@ -1,5 +1,6 @@
 import { errors } from "undici";
 import { ProxyError } from "../../errors.ts";
+import { NotAnAnswer } from "./response-heads.ts";
 
 /**
  * Turns undici's and Node's errors into ours. Their messages may quote what was sent or received, so only their codes
@@ -19,6 +20,7 @@ export function explainTransportError(error: unknown, wasWritten: boolean): Prox
 
 function isNotHttp(error: unknown): boolean {
   return (
+    error instanceof NotAnAnswer ||
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
     error instanceof errors.ResponseContentLengthMismatchError ||

@@ -34,7 +34,7 @@ function reassure({ requests: { answeredBy } }: StatusSnapshot): Html {
 
 function advise(count: number): Html {
   const them = count === 1 ? "It was" : "They were";
-  return html`${them} sent, and no complete answer came: <strong>an order may exist.</strong> Look for the reference at the service before
+  return html`${them} sent, and no complete answer of the service came: <strong>an order may exist.</strong> Look for the reference at the service before
 anything is sent again.`;
 }
 
@@ -54,7 +54,7 @@ function list({ at, requests, unknownOutcomes: shown }: StatusSnapshot): Html {
 }
 
 function showRow(
-  { at, environment, site, operation, reference, requestId, code, stage }: UnknownOutcome,
+  { at, environment, site, operation, reference, requestId, code, status, stage }: UnknownOutcome,
   now: string,
 ): Html[] {
   return [
@@ -62,7 +62,7 @@ function showRow(
     showName(operation ?? "none"),
     showTime(at, now),
     showPlace(environment, site),
-    html`<code>${code ?? "caller left"}</code> ${quiet(`at ${stage}`)}`,
+    html`<code>${code ?? (status === undefined ? "caller left" : `answered ${status}`)}</code> ${quiet(`at ${stage}`)}`,
     showName(requestId),
   ];
 }
