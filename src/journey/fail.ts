@@ -1,6 +1,9 @@
 import { failures, ProxyError } from "../errors.ts";
-import type { HeaderLine, Reply } from "./messages.ts";
+import { printable } from "../printable.ts";
+import type { HeaderLine, OwnReply } from "./messages.ts";
 import type { Trip } from "./trip.ts";
+
+const longestClassName = 64;
 
 /** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the trip knows it. */
 export function toProxyError(error: unknown, trip: Trip): ProxyError {
@@ -8,11 +11,12 @@ export function toProxyError(error: unknown, trip: Trip): ProxyError {
   const outcome = trip.outcome === "not_sent" ? "not_sent" : "unknown";
   return new ProxyError("internal", "Countersign failed in a way that it should not; its log has the place.", {
     outcome,
+    causedBy: error instanceof Error ? printable(error.constructor.name, longestClassName) : undefined,
   });
 }
 
 /** The only place where an error becomes an HTTP answer: problem details (RFC 9457), and headers that say the same. */
-export function failureReply(error: ProxyError, trip: Trip): Reply {
+export function failureReply(error: ProxyError, trip: Trip): OwnReply {
   const body = Buffer.from(
     JSON.stringify({
       type: `urn:countersign:failure:${error.code}`,

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
-import type { HeaderLine, Inbound, OwnReply, Reply } from "../../journey/messages.ts";
+import type { HeaderLine, Inbound, OwnReply, Peer, Reply } from "../../journey/messages.ts";
 import type { Exchange } from "./exchange.ts";
+import { peerOf } from "./peer.ts";
 import { checkDeclaredLength, readBody } from "./read-body.ts";
 import { streamAnswer } from "./stream-answer.ts";
 import { writeOwnReply } from "./write-own-reply.ts";
@@ -29,6 +30,7 @@ export class NodeInbound implements Inbound {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly HeaderLine[];
+  readonly peer: Peer;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #settings: InboundSettings;
@@ -50,6 +52,7 @@ export class NodeInbound implements Inbound {
     this.method = request.method ?? "";
     this.target = request.url ?? "";
     this.headers = pairUp(request.rawHeaders);
+    this.peer = peerOf(request.socket);
     this.#request = request;
     this.#response = response;
     this.#settings = settings;

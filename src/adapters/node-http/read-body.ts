@@ -43,7 +43,10 @@ export function readBody(
     };
     const complete = () => finish(() => resolve(Buffer.concat(chunks, length)));
     const cutShort = () =>
-      finish(() => reject(new ProxyError("malformed_request", "The connection closed before the body was complete.")));
+      finish(() => {
+        const what = "The connection closed before the body was complete.";
+        reject(new ProxyError("malformed_request", what, { causedBy: "incomplete body" }));
+      });
     const cancelTimeout = clock.after(limits.timeoutMs, () => finish(() => reject(tooSlow(limits))));
     request.on("data", take).on("end", complete).on("close", cutShort);
     broken.catch((error) => finish(() => reject(error)));
@@ -51,9 +54,13 @@ export function readBody(
 }
 
 export function tooLarge(bodyBytes: number): ProxyError {
-  return new ProxyError("body_too_large", `The body is longer than ${bodyBytes} bytes (limits.bodyBytes).`);
+  return new ProxyError("body_too_large", `The body is longer than ${bodyBytes} bytes (limits.bodyBytes).`, {
+    causedBy: "limits.bodyBytes",
+  });
 }
 
 function tooSlow({ timeoutMs }: BodyLimits): ProxyError {
-  return new ProxyError("request_timeout", `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`);
+  return new ProxyError("request_timeout", `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`, {
+    causedBy: "body",
+  });
 }
