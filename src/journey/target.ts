@@ -115,8 +115,13 @@ export function targetInLog(target: string): string {
   return /^https?$/i.test(scheme) && isHost(authority) ? `${scheme}://${authority}/…` : "…";
 }
 
-/** Foreign text, printable and short; a query may hold parameters, which are nobody's business. */
+/** Foreign text, printable and short, without a query, which may hold parameters, and without user information. */
 function show(text: string): string {
-  const printable = text.replace(/[?#].*$/s, "?…").replace(/[^\x21-\x7e…]/g, "?");
-  return printable.length <= longestShown ? printable : `${printable.slice(0, longestShown)}…`;
+  const shown = withoutUser(text.replace(/[?#].*$/s, "?…")).replace(/[^\x21-\x7e…]/g, "?");
+  return shown.length <= longestShown ? shown : `${shown.slice(0, longestShown)}…`;
+}
+
+function withoutUser(text: string): string {
+  const at = text.lastIndexOf("@");
+  return at === -1 ? text : `…${text.slice(at)}`;
 }
