@@ -17,6 +17,7 @@ export interface Ending {
 /** The one fact that sums up a request. */
 export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: Caller): RequestFinished {
   const { name, operations } = door.environment;
+  const { cause, ...details } = trip.details;
   return {
     kind: "request_finished",
     environment: name,
@@ -28,6 +29,7 @@ export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: C
     operation: trip.operation?.slice(0, longestOperation),
     operationLabel: labelOf(trip.operation, operations),
     ...ending,
+    cause,
     stage: trip.stage,
     attempts: trip.attempts,
     admitted: trip.admitted,
@@ -35,7 +37,7 @@ export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: C
     upstreamMs: trip.upstreamMs,
     overheadMs: trip.overheadMs(),
     callerLeft: caller.callerLeft(),
-    ...trip.details,
+    ...details,
   };
 }
 

@@ -40,6 +40,6 @@ export function describeTokenRequest({ credential, result, status, cause, pauseM
   if (result === "issued") return `token for ${credential}: issued`;
   const known = [status === undefined ? undefined : `HTTP ${status}`, cause].filter((part) => part !== undefined);
   const why = known.length === 0 ? "" : ` (${known.join(", ")})`;
-  const next = pauseMs === undefined ? "" : `, next try in ${Math.max(1, Math.ceil(pauseMs / 1_000))} s`;
+  const next = pauseMs === undefined ? "" : `, next try in ${Math.max(1, Math.round(pauseMs / 1_000))} s`;
   return `token for ${credential}: ${result}${why}${next}`;
 }
