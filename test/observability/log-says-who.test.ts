@@ -130,7 +130,7 @@ describe("the target", () => {
     [`http://${"hidden".repeat(1_700)}/x`, "…"],
     ["create_order", "…"],
     ["*", "…"],
-  ])("is shown without query, user information or a foreign path: %.60s", async (target, shown) => {
+  ])("is shown without query, user information or a foreign path: %#", async (target, shown) => {
     const stage = await stageProxy();
     const text = await sendRaw(stage.port, rawPost({ target, host: ["Host: localhost"] }));
     expect(text).toMatch(/^HTTP\/1\.1 4\d\d /);
