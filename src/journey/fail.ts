@@ -1,6 +1,6 @@
 import { failures, ProxyError } from "../errors.ts";
 import { printable } from "../printable.ts";
-import type { HeaderLine, OwnReply } from "./messages.ts";
+import type { HeaderLine, Reply } from "./messages.ts";
 import type { Trip } from "./trip.ts";
 
 const longestClassName = 64;
@@ -16,7 +16,7 @@ export function toProxyError(error: unknown, trip: Trip): ProxyError {
 }
 
 /** The only place where an error becomes an HTTP answer: problem details (RFC 9457), and headers that say the same. */
-export function failureReply(error: ProxyError, trip: Trip): OwnReply {
+export function failureReply(error: ProxyError, trip: Trip): Reply {
   const body = Buffer.from(
     JSON.stringify({
       type: `urn:countersign:failure:${error.code}`,
@@ -29,6 +29,7 @@ export function failureReply(error: ProxyError, trip: Trip): OwnReply {
       reference: trip.reference,
     }),
   );
+  trip.details.responseBytes = body.length;
   return { status: error.status, headers: failureHeaders(error, trip, body.length), body };
 }
 

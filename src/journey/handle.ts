@@ -121,8 +121,6 @@ async function fail(error: unknown, caller: Caller, trip: Trip, parts: JourneyPa
   trip.details.cause = failure.causedBy;
   const repliedStatus = caller.repliedStatus();
   if (repliedStatus !== undefined) return { status: repliedStatus, by: "service", outcome, code };
-  const reply = failureReply(failure, trip);
-  trip.details.responseBytes = reply.body.length;
-  await caller.reply(reply, trip.deadlineMs);
+  await caller.reply(failureReply(failure, trip), trip.deadlineMs);
   return { status, by: "countersign", outcome, code };
 }
