@@ -1,5 +1,7 @@
-// Writes the reference tables of README.md from the built code; with --check it only tells whether they are true.
+// Writes the reference tables of README.md and docs/reference from the built code; with --check it only tells whether they are true.
 import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, relative } from "node:path";
+import { everyLine, logReference } from "../dist/adapters/log/reference/reference.js";
 import { createMetrics } from "../dist/adapters/prometheus/metrics.js";
 import { createCommands } from "../dist/cli/program.js";
 import { jsonSchema } from "../dist/config/json-schema.js";
@@ -22,11 +24,11 @@ const anchors = new Map(
 );
 
 /** "spec 5.2" leads to its section. */
-const linkCitations = (text) =>
+const linkCitations = (text, page) =>
   text.replaceAll(/\bspec (\d+(?:\.\d+)?)/g, (citation, number) => {
     const anchor = anchors.get(number);
     if (anchor === undefined) throw new Error(`${interfacePage} has no section ${number}`);
-    return `[${citation}](${interfacePage}#${anchor})`;
+    return `[${citation}](${relative(dirname(page), interfacePage)}#${anchor})`;
   });
 
 function describeFailures() {
@@ -99,22 +101,39 @@ function describeConfiguration() {
   return table(["key", "default", "what it is"], [...rows.values()]);
 }
 
-const sections = {
-  commands: await describeCommands(),
-  failures: describeFailures(),
-  metrics: await describeMetrics(),
-  configuration: describeConfiguration(),
+/** What every line has, then each kind of line with its own fields. */
+function describeLog() {
+  const fields = (meanings) =>
+    table(
+      ["field", "what it is"],
+      Object.entries(meanings).map(([name, meaning]) => [code(name), meaning]),
+    );
+  const kinds = Object.entries(logReference).map(([event, { levels, when, fields: own }]) =>
+    [`### \`${event}\``, `${levels.map(code).join(", ")}. ${when}`, fields(own)].join("\n\n"),
+  );
+  return `\n${[`## Every line\n\n${fields(everyLine)}`, "## Events", ...kinds].join("\n\n")}\n`;
+}
+
+const pages = {
+  "README.md": {
+    commands: await describeCommands(),
+    failures: describeFailures(),
+    metrics: await describeMetrics(),
+    configuration: describeConfiguration(),
+  },
+  "docs/reference/log.md": { log: describeLog() },
 };
-const before = readFileSync("README.md", "utf8");
-let after = before;
-for (const [name, text] of Object.entries(sections)) {
-  const section = new RegExp(`(<!-- begin ${name} -->\n)[\\s\\S]*?(<!-- end ${name} -->)`);
-  if (!section.test(after)) throw new Error(`README.md has no section ${name}`);
-  after = after.replace(section, (_, begin, end) => `${begin}${linkCitations(text)}\n${end}`);
+for (const [page, sections] of Object.entries(pages)) {
+  const before = readFileSync(page, "utf8");
+  let after = before;
+  for (const [name, text] of Object.entries(sections)) {
+    const section = new RegExp(`(<!-- begin ${name} -->\n)[\\s\\S]*?(<!-- end ${name} -->)`);
+    if (!section.test(after)) throw new Error(`${page} has no section ${name}`);
+    after = after.replace(section, (_, begin, end) => `${begin}${linkCitations(text, page)}\n${end}`);
+  }
+  if (!process.argv.includes("--check")) writeFileSync(page, after);
+  else if (after !== before) {
+    process.stderr.write(`${page}'s references are not what the code says; run: npm run references\n`);
+    process.exitCode = 1;
+  }
 }
-if (process.argv.includes("--check")) {
-  if (after === before) process.exit(0);
-  process.stderr.write("README.md's references are not what the code says; run: npm run references\n");
-  process.exit(1);
-}
-writeFileSync("README.md", after);

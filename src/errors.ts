@@ -246,6 +246,11 @@ export interface FailureDetails {
   readonly allow?: string;
   /** Each is sent as a Proxy-Authenticate of its own. */
   readonly challenges?: readonly string[];
+  /**
+   * What it came from, for the log: a code (`ECONNREFUSED`), the name of a parameter, header or setting, or a foreign
+   * host. Short, printable, and never a value or a secret.
+   */
+  readonly causedBy?: string | undefined;
 }
 
 /**
@@ -260,6 +265,8 @@ export class ProxyError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
   readonly challenges: readonly string[];
+  /** The log's `cause`. Not `cause`: that is Error's own, for another error. */
+  readonly causedBy: string | undefined;
 
   constructor(code: FailureCode, detail: string, details: FailureDetails = {}) {
     super(detail);
@@ -270,5 +277,6 @@ export class ProxyError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.allow = details.allow;
     this.challenges = details.challenges ?? [];
+    this.causedBy = details.causedBy;
   }
 }

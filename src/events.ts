@@ -26,8 +26,43 @@ export interface RequestAccepted {
   readonly requestId: string;
 }
 
+/**
+ * What the log says of a request beyond what is counted. Foreign text in it is printable and bounded; no value of a
+ * parameter, no query and no secret is in it.
+ */
+export interface RequestDetails {
+  /** What a failure came from: a code, the name of a parameter, header or setting, or a foreign host. */
+  readonly cause?: string | undefined;
+  /** Absent where the head could not be read. */
+  readonly method?: string | undefined;
+  /** The request target up to its query; absent for CONNECT, whose target is a foreign host. */
+  readonly target?: string | undefined;
+  /** Where it came in, as configured. */
+  readonly listener?: string | undefined;
+  /** Who called: the name of its token, or the subject of its certificate. */
+  readonly caller?: string | undefined;
+  /** The caller's IP address; absent over a Unix socket. */
+  readonly callerAddress?: string | undefined;
+  /** `x-request-id` of the caller, where it is well-formed. */
+  readonly callerRequestId?: string | undefined;
+  /** `<site>/<name>` of the credential set whose token was attached last. */
+  readonly credential?: string | undefined;
+  /** K… of the key that signed. */
+  readonly key?: string | undefined;
+  /** All waits for a token together. */
+  readonly tokenWaitMs?: number | undefined;
+  /** Until a connection to the service was ready, all attempts together. */
+  readonly connectMs?: number | undefined;
+  /** Length of the body that the caller sent. */
+  readonly requestBytes?: number | undefined;
+  /** Length of the body that the caller was given, as far as it got. */
+  readonly responseBytes?: number | undefined;
+  /** The answer's headers named in `log.upstreamHeaders`. */
+  readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined;
+}
+
 /** What became of a request, whoever answered it. */
-export interface RequestFinished {
+export interface RequestFinished extends RequestDetails {
   readonly kind: "request_finished";
   readonly environment: string;
   readonly requestId: string;
@@ -84,6 +119,7 @@ export interface RetryFinished {
   readonly site: string;
   /** `cured`: no 401 any more. `refused`: 401 again. `failed`: no answer. `not_possible`: no other token was to be had. */
   readonly result: RetryResult;
+  readonly requestId: string;
 }
 
 export const retryResults = ["cured", "refused", "failed", "not_possible"] as const;
@@ -136,6 +172,11 @@ export type TokenEvent =
       readonly durationMs: number;
       /** The login host's status, when it answered. */
       readonly status: number | undefined;
+      /**
+       * Why it brought no token: a code of the connection (`ECONNREFUSED`), the OAuth error code (RFC 6749 section
+       * 5.2), or what is wrong with the answer.
+       */
+      readonly cause?: string | undefined;
       /** How long no further request is made, when one is in force now. */
       readonly pauseMs: number | undefined;
     }
@@ -281,6 +322,8 @@ export type ProcessEvent =
       /** A defect: something that is not a ProxyError reached the outermost catch. */
       readonly kind: "defect";
       readonly where: string;
+      /** Of the request that met it. */
+      readonly requestId?: string | undefined;
       /** The error's class and its stack frames without the message, which may quote foreign text. */
       readonly error: string;
     };

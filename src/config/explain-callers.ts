@@ -24,7 +24,7 @@ export function explainCallers(callers: Callers, mask: (secret: Secret) => strin
     case "anyone":
       return "anyone";
     case "tokens":
-      return { tokens: callers.tokens.map(mask) };
+      return { tokens: callers.tokens.map(({ name, token }) => ({ name, token: mask(token) })) };
     case "mtls":
       return { mtls: { key: mask(callers.tls.key) } };
   }

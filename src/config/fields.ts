@@ -61,14 +61,24 @@ export const parameterName = matching(allowedName, "write the name of a paramete
 export const siteIdentifier = matching(/^S[A-Za-z0-9_-]{1,63}$/, "write S and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
 export const keyIdentifier = matching(/^K[A-Za-z0-9_-]{1,63}$/, "write K and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
 
+const inFile = z.strictObject({
+  file: text.describe("Path of a file, relative to the configuration file; one newline at its end is dropped."),
+});
+const inVariable = z.strictObject({ env: text.describe("Name of an environment variable; second best.") });
+
 /** Where a secret is: never the secret itself. */
 export const secretSource = z
-  .union([
-    z.strictObject({
-      file: text.describe("Path of a file, relative to the configuration file; one newline at its end is dropped."),
-    }),
-    z.strictObject({ env: text.describe("Name of an environment variable; second best.") }),
-  ])
+  .union([inFile, inVariable])
   .describe("Where a secret is: `{ file: … }`, or second best `{ env: … }`.");
 
+const callerName = plainName
+  .optional()
+  .describe("What the log calls whoever gives it: by default the file's or the variable's name.");
+
+/** Where a caller's token is, and what the log calls that caller. */
+export const callerTokenSource = z
+  .union([inFile.extend({ name: callerName }), inVariable.extend({ name: callerName })])
+  .describe("Where a token is, as for every secret, and the `name` that the log gives to its caller.");
+
 export type SecretSource = z.output<typeof secretSource>;
+export type CallerTokenSource = z.output<typeof callerTokenSource>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listOf, matching, parsed, plainName, secretSource, text } from "./fields.ts";
+import { callerTokenSource, listOf, matching, parsed, plainName, text } from "./fields.ts";
 import { bindPattern, readBind } from "./values.ts";
 
 export const bind = (example: string) =>
@@ -14,8 +14,8 @@ const callers = z
     z.literal("anyone").describe("Everyone who can reach the listener; for a network policy that decides instead."),
     z
       .strictObject({
-        tokens: listOf(secretSource, 1).describe(
-          "Tokens that callers give in Proxy-Authorization (`Bearer`, or `Basic` with it as the password); several while one replaces another.",
+        tokens: listOf(callerTokenSource, 1).describe(
+          "Tokens that callers give in Proxy-Authorization (`Bearer`, or `Basic` with it as the password); several while one replaces another. A `name` beside `file` or `env` says in the log who called; without one it is the file's or the variable's own name.",
         ),
       })
       .describe("Callers prove themselves with a token."),

@@ -1,5 +1,7 @@
+import { basename } from "node:path";
 import type { Callers } from "../callers.ts";
 import type { Secret } from "../secret.ts";
+import type { CallerTokenSource } from "./fields.ts";
 import type { RawListener } from "./listener-schema.ts";
 import { formatPath, type Path } from "./problem.ts";
 import { readTlsFiles } from "./read-tls.ts";
@@ -9,8 +11,11 @@ import { isLocal } from "./values.ts";
 /** RFC 6750 section 2.1: what can follow `Bearer`, and fits into a proxy's URL with little escaping. */
 const bearerToken = /^[A-Za-z0-9._~+/-]+=*$/;
 
+const longestName = 64;
+
 /** A token that opens a listener. */
 interface Opener {
+  readonly name: string;
   readonly token: Secret;
   readonly path: Path;
   /** Where the listener leads. */
@@ -50,14 +55,24 @@ async function readEach(
     const token = await reading.secrets.secret(source, at);
     if (token === undefined) continue;
     checkForm(token, at, reading);
-    own.push({ token, path: at, environment });
+    const name = source.name ?? ownNameOf(source);
+    if (source.name === undefined && own.some((other) => other.name === name)) {
+      reading.findings.warn(at, `the log calls the callers of two tokens ${name}`, "give each token a name");
+    }
+    own.push({ name, token, path: at, environment });
   }
   if (!isLocal(bind)) {
     const mend = "use callers: { mtls: … }, or see to it that nobody listens between";
     reading.findings.warn([...path, "tokens"], "tokens and orders go over the network in plain text", mend);
   }
   openers.push(...own);
-  return { kind: "tokens", tokens: own.map(({ token }) => token) };
+  return { kind: "tokens", tokens: own.map(({ name, token }) => ({ name, token })) };
+}
+
+/** The name of the file or the variable, in characters that a label may have. */
+function ownNameOf(source: CallerTokenSource): string {
+  const name = "file" in source ? basename(source.file) : source.env;
+  return name.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, longestName);
 }
 
 function checkForm(token: Secret, path: Path, { findings, secrets }: Reading): void {

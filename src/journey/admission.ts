@@ -26,7 +26,7 @@ export class Admission {
       throw new ProxyError(
         "overloaded",
         `${this.#limit} requests are in flight, which is the limit (limits.inFlightPerEnvironment).`,
-        { retryAfterMs },
+        { retryAfterMs, causedBy: "limits.inFlightPerEnvironment" },
       );
     }
     this.#inFlight += 1;

@@ -1,5 +1,5 @@
+import type { CallerToken } from "../callers.ts";
 import { ProxyError } from "../errors.ts";
-import type { Secret } from "../secret.ts";
 import { valuesOf } from "./headers.ts";
 import type { Door, HeaderLine } from "./messages.ts";
 
@@ -16,16 +16,25 @@ const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 /**
  * Checks who calls, where the listener asks for that, before anything else about the request is looked at: nobody else
  * takes up a place or learns what is served here.
+ * @returns the name of the caller's token; undefined where none is asked for
  * @throws ProxyError caller_not_authenticated
  */
-export function checkCaller(headers: readonly HeaderLine[], { callerTokens }: Pick<Door, "callerTokens">): void {
-  if (callerTokens === undefined) return;
+export function checkCaller(
+  headers: readonly HeaderLine[],
+  { callerTokens }: Pick<Door, "callerTokens">,
+): string | undefined {
+  if (callerTokens === undefined) return undefined;
   const [value, ...more] = valuesOf(headers, "proxy-authorization");
-  if (value === undefined) throw refuse("The request has no Proxy-Authorization");
-  if (more.length > 0) throw refuse(`Proxy-Authorization was given ${more.length + 1} times; give it once`);
+  if (value === undefined) throw refuse("The request has no Proxy-Authorization", "no Proxy-Authorization");
+  if (more.length > 0) {
+    throw refuse(`Proxy-Authorization was given ${more.length + 1} times; give it once`, "several Proxy-Authorization");
+  }
   const token = readToken(value);
-  if (token === undefined) throw refuse("Proxy-Authorization holds no token that can be read");
-  if (!isKnown(token, callerTokens)) throw refuse("The token in Proxy-Authorization is not one of this listener's");
+  if (token === undefined) throw refuse("Proxy-Authorization holds no token that can be read", "malformed token");
+  const known = findKnown(token, callerTokens);
+  if (known === undefined)
+    throw refuse("The token in Proxy-Authorization is not one of this listener's", "unknown token");
+  return known.name;
 }
 
 /** A client that is given a proxy's URL with user and password sends Basic; whom it names as the user counts for nothing. */
@@ -36,10 +45,10 @@ function readToken(credentials: string): string | undefined {
 }
 
 /** Every token is compared, whichever it is: the time it takes does not tell which one came close. */
-function isKnown(token: string, known: readonly Secret[]): boolean {
-  return known.map((each) => each.matches(token)).includes(true);
+function findKnown(given: string, known: readonly CallerToken[]): CallerToken | undefined {
+  return known.filter(({ token }) => token.matches(given))[0];
 }
 
-function refuse(what: string): ProxyError {
-  return new ProxyError("caller_not_authenticated", `${what}. ${advice}`, { challenges });
+function refuse(what: string, causedBy: string): ProxyError {
+  return new ProxyError("caller_not_authenticated", `${what}. ${advice}`, { challenges, causedBy });
 }

@@ -2,7 +2,7 @@ import { ProxyError } from "../errors.ts";
 import type { Report } from "../events.ts";
 import { findForbiddenCharacter } from "../signing/characters.ts";
 import type { Enriched } from "./messages.ts";
-import { showName } from "./parameter-name.ts";
+import { nameInLog, showName } from "./parameter-name.ts";
 
 /**
  * Holds the values to be signed to spec 5.2 rule 3, as far as the site's `characters` wants it: HMAC only. Both the
@@ -30,5 +30,6 @@ function refuse(name: string, position: number): ProxyError {
     "character_not_allowed",
     `The value of parameter ${showName(name)} has a character at position ${position} that must not be signed: with ` +
       "HMAC only A-Z a-z 0-9 - _ and . are allowed, and no spaces.",
+    { causedBy: nameInLog(name) },
   );
 }

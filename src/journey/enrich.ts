@@ -2,7 +2,7 @@ import type { Site } from "../environment.ts";
 import { ProxyError } from "../errors.ts";
 import { isDecimal } from "../parameter-rules.ts";
 import { expandNumber, toTwoDigits } from "./decimal.ts";
-import { showName } from "./parameter-name.ts";
+import { nameInLog, showName } from "./parameter-name.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
 
 /** Set anew for every attempt; what the caller sent is dropped. */
@@ -40,7 +40,9 @@ function writeOut(name: string, { kind, text }: Parameter): string {
   const expanded = expandNumber(text);
   if (expanded !== undefined) return expanded;
   const what = `The number of parameter ${showName(name)} takes more than 64 digits when written without an exponent`;
-  throw new ProxyError("number_out_of_range", `${what}; send it as a string if it is meant.`);
+  throw new ProxyError("number_out_of_range", `${what}; send it as a string if it is meant.`, {
+    causedBy: nameInLog(name),
+  });
 }
 
 function writeAmount(name: string, text: string): string {
@@ -50,6 +52,7 @@ function writeAmount(name: string, text: string): string {
     "decimal_invalid",
     `The parameter ${showName(name)} is an amount: a number, or a string of digits like "10.50". No digit but 0 may ` +
       "follow the second one after the point, because nothing is rounded.",
+    { causedBy: nameInLog(name) },
   );
 }
 
@@ -59,5 +62,6 @@ function checkVersion(version: string | undefined, site: Pick<Site, "identifier"
     "version_mismatch",
     `The body's version is not ${site.version}, which is configured for site ${site.identifier}. Leave version out, or ` +
       `send "${site.version}".`,
+    { causedBy: "version" },
   );
 }

@@ -1,6 +1,9 @@
 import { failures, ProxyError } from "../errors.ts";
+import { printable } from "../printable.ts";
 import type { HeaderLine, Reply } from "./messages.ts";
 import type { Trip } from "./trip.ts";
+
+const longestClassName = 64;
 
 /** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the trip knows it. */
 export function toProxyError(error: unknown, trip: Trip): ProxyError {
@@ -8,6 +11,7 @@ export function toProxyError(error: unknown, trip: Trip): ProxyError {
   const outcome = trip.outcome === "not_sent" ? "not_sent" : "unknown";
   return new ProxyError("internal", "Countersign failed in a way that it should not; its log has the place.", {
     outcome,
+    causedBy: error instanceof Error ? printable(error.constructor.name, longestClassName) : undefined,
   });
 }
 
@@ -25,6 +29,7 @@ export function failureReply(error: ProxyError, trip: Trip): Reply {
       reference: trip.reference,
     }),
   );
+  trip.details.responseBytes = body.length;
   return { status: error.status, headers: failureHeaders(error, trip, body.length), body };
 }
 

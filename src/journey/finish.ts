@@ -3,6 +3,9 @@ import type { RequestFinished } from "../events.ts";
 import type { Caller, Door } from "./messages.ts";
 import type { Trip } from "./trip.ts";
 
+/** Where any operation may be called, a caller chooses its length. */
+const longestOperation = 128;
+
 /** How a request ended for its caller. */
 export interface Ending {
   readonly status: number;
@@ -14,6 +17,7 @@ export interface Ending {
 /** The one fact that sums up a request. */
 export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: Caller): RequestFinished {
   const { name, operations } = door.environment;
+  const { cause, ...details } = trip.details;
   return {
     kind: "request_finished",
     environment: name,
@@ -22,9 +26,10 @@ export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: C
     reference: trip.reference,
     site: trip.site,
     auth: trip.auth,
-    operation: trip.operation,
+    operation: trip.operation?.slice(0, longestOperation),
     operationLabel: labelOf(trip.operation, operations),
     ...ending,
+    cause,
     stage: trip.stage,
     attempts: trip.attempts,
     admitted: trip.admitted,
@@ -32,6 +37,7 @@ export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: C
     upstreamMs: trip.upstreamMs,
     overheadMs: trip.overheadMs(),
     callerLeft: caller.callerLeft(),
+    ...details,
   };
 }
 

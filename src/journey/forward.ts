@@ -6,6 +6,7 @@ import type { TokenSource } from "../tokens/source.ts";
 import type { Token } from "../tokens/token.ts";
 import { authenticate, type Proof } from "./authenticate.ts";
 import { CallerLeft } from "./caller-left.ts";
+import { pickHeaders } from "./details.ts";
 import { valuesOf } from "./headers.ts";
 import { type Held, hold } from "./hold.ts";
 import type { Answer, Enriched, Inbound, Send } from "./messages.ts";
@@ -97,6 +98,8 @@ async function attempt(forwarding: Forwarding, proof: Proof): Promise<Answer> {
   const { inbound, trip } = forwarding;
   if (inbound.callerLeft()) throw new CallerLeft();
   trip.attempts += 1;
+  if (proof.method === "oauth") trip.details.credential = proof.token.credential;
+  else trip.details.key = proof.key.identifier;
   const answer = await trip.wait("send", async () => {
     try {
       return await send(forwarding, proof);
@@ -112,12 +115,14 @@ async function attempt(forwarding: Forwarding, proof: Proof): Promise<Answer> {
 
 async function send({ enriched, trip, parts }: Forwarding, proof: Proof): Promise<Answer> {
   const outgoing = authenticate(enriched, proof, () => Math.floor(parts.clock.wallMs() / 1_000));
+  const onConnected = trip.connecting();
   trip.outcome = "unknown";
   try {
-    const answer = await parts.send(outgoing, trip.deadlineMs);
+    const answer = await parts.send(outgoing, trip.deadlineMs, onConnected);
     trip.outcome = "answered";
     return answer;
   } catch (error) {
+    onConnected();
     if (error instanceof ProxyError) trip.outcome = error.outcome;
     throw error;
   }
@@ -130,6 +135,7 @@ function takeNote({ enriched, trip, parts }: Forwarding, proof: Proof, answer: A
     const skewSeconds = (parts.clock.wallMs() - dateMs) / 1_000;
     parts.report({ kind: "clock_skew_measured", environment: environment.name, skewSeconds });
   }
+  trip.details.upstreamHeaders = pickHeaders(answer.headers, parts.upstreamHeaders);
   if (answer.status !== 401) return;
   parts.report({
     kind: "upstream_unauthorized",
@@ -140,16 +146,12 @@ function takeNote({ enriched, trip, parts }: Forwarding, proof: Proof, answer: A
     credential: proof.method === "oauth" ? proof.token.credential : undefined,
     requestId: trip.requestId,
     reference: trip.reference,
-    upstreamHeaders: pick(answer, parts.upstreamHeaders),
+    upstreamHeaders: trip.details.upstreamHeaders ?? {},
   });
 }
 
-function pick(answer: Answer, names: readonly string[]): Record<string, string> {
-  const found = names.map((name) => [name, valuesOf(answer.headers, name).join(", ")] as const);
-  return Object.fromEntries(found.filter(([, value]) => value !== ""));
-}
-
-function reportRetry({ enriched, parts }: Forwarding, result: RetryResult): void {
+function reportRetry({ enriched, trip, parts }: Forwarding, result: RetryResult): void {
   const { environment, site } = enriched.route;
-  parts.report({ kind: "retry_finished", environment: environment.name, site: site.identifier, result });
+  const { requestId } = trip;
+  parts.report({ kind: "retry_finished", environment: environment.name, site: site.identifier, result, requestId });
 }

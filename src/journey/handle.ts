@@ -5,6 +5,7 @@ import type { Admission } from "./admission.ts";
 import { checkCaller } from "./caller.ts";
 import { CallerLeft, callerLeftStatus } from "./caller-left.ts";
 import { checkCharacters } from "./check-characters.ts";
+import { detailsOnArrival } from "./details.ts";
 import { enrich } from "./enrich.ts";
 import { failureReply, toProxyError } from "./fail.ts";
 import { describeFinish, type Ending } from "./finish.ts";
@@ -47,6 +48,7 @@ async function travel(inbound: Inbound, door: Door, trip: Trip, parts: JourneyPa
   const wishes = readWishes(inbound.headers, parts.requestTimeoutMs);
   trip.shorten(wishes.timeoutMs);
   const body = await trip.wait("read_body", () => inbound.readBody(trip.deadlineMs));
+  trip.details.requestBytes = body.length;
   trip.enter("read_parameters");
   const parameters = readParameters(body);
   trip.enter("choose_site");
@@ -66,7 +68,7 @@ export function openJourney(parts: JourneyParts, door: Door): Journey {
     handle(inbound) {
       return serve(inbound, door, parts, async (trip) => {
         trip.enter("check_caller");
-        checkCaller(inbound.headers, door);
+        trip.details.caller = checkCaller(inbound.headers, door) ?? trip.details.caller;
         admit(trip, door, parts);
         return travel(inbound, door, trip, parts);
       });
@@ -87,6 +89,7 @@ async function serve(
   const trip = new Trip(parts.newRequestId(), parts.clock, parts.requestTimeoutMs);
   trip.reference = peekReference(caller.headers);
   trip.traceId = peekTraceId(caller.headers);
+  Object.assign(trip.details, detailsOnArrival(caller, door));
   const ending = await journey(trip)
     .then((answer) => deliver(answer, caller, trip, door.environment))
     .catch((error) => fail(error, caller, trip, parts));
@@ -113,10 +116,11 @@ async function fail(error: unknown, caller: Caller, trip: Trip, parts: JourneyPa
     return { status: callerLeftStatus, by: "countersign", outcome: trip.outcome, code: undefined };
   }
   if (!(error instanceof ProxyError)) {
-    parts.report({ kind: "defect", where: trip.stage, error: describeDefect(error) });
+    parts.report({ kind: "defect", where: trip.stage, requestId: trip.requestId, error: describeDefect(error) });
   }
   const failure = toProxyError(error, trip);
   const { code, outcome, status } = failure;
+  trip.details.cause = failure.causedBy;
   const repliedStatus = caller.repliedStatus();
   if (repliedStatus !== undefined) return { status: repliedStatus, by: "service", outcome, code };
   await caller.reply(failureReply(failure, trip), trip.deadlineMs);

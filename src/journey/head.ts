@@ -19,6 +19,7 @@ export function checkHead(
     throw refuse(
       "headers_too_large",
       `The request has ${headers.length} header lines; at most ${mostHeaderLines} are read`,
+      `${headers.length} lines`,
     );
   }
   checkMethod(method, target, door.url);
@@ -52,25 +53,27 @@ function checkHost(headers: readonly HeaderLine[]): string {
   throw refuse(
     "malformed_request",
     host === undefined ? "The Host header is missing" : "There are several Host headers",
+    "Host",
   );
 }
 
 function checkExpectation(headers: readonly HeaderLine[]): void {
   const unknown = valuesOf(headers, "expect").find((value) => value.toLowerCase() !== "100-continue");
   if (unknown !== undefined) {
-    throw refuse("expectation_not_supported", "The only expectation that can be met is 100-continue");
+    throw refuse("expectation_not_supported", "The only expectation that can be met is 100-continue", "Expect");
   }
 }
 
 function checkContent(headers: readonly HeaderLine[]): void {
   const coding = valuesOf(headers, "content-encoding").find((value) => value.toLowerCase() !== "identity");
   if (coding !== undefined) {
-    throw refuse("media_type_not_supported", "The body is compressed; send it as it is, without Content-Encoding");
+    const what = "The body is compressed; send it as it is, without Content-Encoding";
+    throw refuse("media_type_not_supported", what, "Content-Encoding");
   }
   checkTransferCodings(headers);
   const [type, ...more] = valuesOf(headers, "content-type");
   if (type !== undefined && more.length === 0 && isJson(type)) return;
-  throw refuse("media_type_not_supported", explainContentType(type, more.length > 0));
+  throw refuse("media_type_not_supported", explainContentType(type, more.length > 0), "Content-Type");
 }
 
 /** The parser reads chunks below any other coding, such as gzip, as if it were not there. */
@@ -79,9 +82,9 @@ function checkTransferCodings(headers: readonly HeaderLine[]): void {
   const codings = values.map((coding) => coding.trim());
   if (codings.length === 0) return;
   // RFC 9112 section 6.3: nobody can know where such a body ends.
-  if (codings.at(-1) !== "chunked") throw refuse("malformed_request", "Transfer-Encoding does not end with chunked");
-  if (codings.length > 1)
-    throw refuse("media_type_not_supported", "The only Transfer-Encoding that is taken is chunked");
+  const field = "Transfer-Encoding";
+  if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked`, field);
+  if (codings.length > 1) throw refuse("media_type_not_supported", `The only ${field} that is taken is chunked`, field);
 }
 
 /** application/json with charset utf-8, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
@@ -104,6 +107,7 @@ function explainContentType(type: string | undefined, isRepeated: boolean): stri
 function refuse(
   code: "headers_too_large" | "malformed_request" | "expectation_not_supported" | "media_type_not_supported",
   what: string,
+  causedBy: string,
 ): ProxyError {
-  return new ProxyError(code, `${what}.`);
+  return new ProxyError(code, `${what}.`, { causedBy });
 }

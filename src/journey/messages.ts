@@ -1,5 +1,5 @@
+import type { CallerToken } from "../callers.ts";
 import type { AuthMethod, Environment, Site } from "../environment.ts";
-import type { Secret } from "../secret.ts";
 
 /** One header line as received: the name in the sender's casing. */
 export type HeaderLine = readonly [name: string, value: string];
@@ -10,14 +10,28 @@ export interface Door {
   /** Host names accepted in origin-form, lower case, without port. */
   readonly hosts: ReadonlySet<string>;
   /** Whoever gives one of these may come in. Absent where nobody is asked for any: whoever gets here may. */
-  readonly callerTokens?: readonly Secret[] | undefined;
+  readonly callerTokens?: readonly CallerToken[] | undefined;
   /** How callers reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
   readonly url: string;
+  /** Where it listens as configured, for the log. */
+  readonly listener?: string;
+}
+
+/** Who is at the other end of a connection. Both are printable and bounded. */
+export interface Peer {
+  /** Its IP address; undefined over a Unix socket. */
+  readonly address: string | undefined;
+  /** The subject of its certificate, where the listener asks for one. */
+  readonly subject: string | undefined;
 }
 
 /** The caller's side of a request: what it said in its head, whether it is still there, and how to answer it. */
 export interface Caller {
+  /** Absent, like the target, where the head could not be read. */
+  readonly method?: string;
+  readonly target?: string;
   readonly headers: readonly HeaderLine[];
+  readonly peer?: Peer;
   /** Whether it closed its connection before it had its answer. */
   callerLeft(): boolean;
   /** The status whose head has gone out already, if any. */
@@ -102,10 +116,11 @@ export interface Answer {
 /**
  * Sends one request once. It never resends, and it knows whether a byte was written. The deadline, on the monotonic
  * clock, covers the connection, the head and the body of the answer.
+ * `onConnected` is called when a connection is ready, before the first byte is written.
  * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, each with its
  * outcome: `unknown` once a byte was written, else `not_sent`
  */
-export type Send = (outgoing: Outgoing, deadlineMs: number) => Promise<Answer>;
+export type Send = (outgoing: Outgoing, deadlineMs: number, onConnected: () => void) => Promise<Answer>;
 
 /** What the caller gets: the service's answer, streamed, or one of our own, whole. */
 export type Reply = StreamedReply | OwnReply;

@@ -13,6 +13,11 @@ export function showName(name: string): string {
   return name.length > longestShown ? `${shown}…` : shown;
 }
 
+/** A name for the log: as it is where it is allowed, else as `showName` writes it. */
+export function nameInLog(name: string): string {
+  return isAllowedName(name) ? name : showName(name);
+}
+
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -1,7 +1,7 @@
 import { ProxyError } from "../errors.ts";
 import { JsonCursor } from "./json-cursor.ts";
 import { type Kind, kindAhead, readName, readScalar } from "./json-value.ts";
-import { isAllowedName, showName } from "./parameter-name.ts";
+import { isAllowedName, nameInLog, showName } from "./parameter-name.ts";
 import { skipNested } from "./skip-nested.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
@@ -82,26 +82,27 @@ function isPlain(member: Member): member is Member & Parameter {
 function judgeName({ name, nameAt }: Member, earlier: Parameters, json: JsonCursor): ProxyError | undefined {
   if (!isAllowedName(name)) {
     const where = `The name ${showName(name)} at character ${json.characterAt(nameAt)}`;
-    return refuse("name_not_allowed", `${where} is not allowed: a name is 1 to 128 of A-Z a-z 0-9 _ . and -`);
+    return refuse("name_not_allowed", `${where} is not allowed: a name is 1 to 128 of A-Z a-z 0-9 _ . and -`, name);
   }
   if (earlier.has(name)) {
     const where = `${showName(name)} is given twice, again at character ${json.characterAt(nameAt)}`;
-    return refuse("duplicate_parameter", `The parameter ${where}; send it once`);
+    return refuse("duplicate_parameter", `The parameter ${where}; send it once`, name);
   }
   return undefined;
 }
 
 function judgeValue({ name, kind, valueAt }: Member, json: JsonCursor): ProxyError | undefined {
   const where = () => `The parameter ${showName(name)} at character ${json.characterAt(valueAt)}`;
-  if (kind === "null") return refuse("null_value", `${where()} is null; give it a value, or leave it out`);
+  if (kind === "null") return refuse("null_value", `${where()} is null; give it a value, or leave it out`, name);
   if (kind !== "object" && kind !== "array") return undefined;
   const mend = "parameters are flat, so send a string, a number or a boolean";
-  return refuse("nested_value", `${where()} is ${kindInWords[kind]}; ${mend}`);
+  return refuse("nested_value", `${where()} is ${kindInWords[kind]}; ${mend}`, name);
 }
 
 function refuse(
   code: "body_not_json" | "duplicate_parameter" | "name_not_allowed" | "null_value" | "nested_value",
   what: string,
+  name?: string,
 ): ProxyError {
-  return new ProxyError(code, `${what}.`);
+  return new ProxyError(code, `${what}.`, { causedBy: name === undefined ? undefined : nameInLog(name) });
 }

@@ -19,7 +19,8 @@ export function chooseSite(
   inBody: string | undefined,
 ): Pick<Route, "site" | "auth" | "key" | "identifier"> {
   const { site, key } =
-    reconcile(lookUp(environment, wishes.site), lookUp(environment, inBody)) ?? fallBack(environment);
+    reconcile(lookUp(environment, wishes.site, "Countersign-Site"), lookUp(environment, inBody, "site_identifier")) ??
+    fallBack(environment);
   const auth = wishes.auth ?? site.auth[0];
   if (!site.auth.includes(auth)) throw notConfigured(site, auth);
   return { site, auth, key, identifier: key ?? ownIdentifier(site, auth) };
@@ -41,7 +42,8 @@ function ownIdentifier(site: Site, auth: AuthMethod): string {
   return byKey ?? site.identifier;
 }
 
-function lookUp(environment: Environment, identifier: string | undefined): Named | undefined {
+/** @param givenIn the header or parameter that has the identifier, whose value is not repeated */
+function lookUp(environment: Environment, identifier: string | undefined, givenIn: string): Named | undefined {
   if (identifier === undefined) return undefined;
   const site = environment.sites.get(identifier);
   if (site !== undefined) return { site, key: undefined };
@@ -50,6 +52,7 @@ function lookUp(environment: Environment, identifier: string | undefined): Named
   throw new ProxyError(
     "site_not_configured",
     `The site or key named is not configured in environment ${environment.name}, which this listener serves.`,
+    { causedBy: givenIn },
   );
 }
 
@@ -60,6 +63,7 @@ function reconcile(a: Named | undefined, b: Named | undefined): Named | undefine
     throw new ProxyError(
       "site_conflict",
       "Countersign-Site and the body's site_identifier mean different sites or keys; name one.",
+      { causedBy: "site_identifier" },
     );
   }
   return { site: a.site, key: a.key ?? b.key };
@@ -80,5 +84,6 @@ function notConfigured(site: Site, auth: AuthMethod): ProxyError {
   return new ProxyError(
     "auth_not_configured",
     `Site ${site.identifier} is not set up for ${auth}, only for ${site.auth.join(" and ")}.`,
+    { causedBy: auth },
   );
 }

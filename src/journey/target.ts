@@ -8,6 +8,10 @@ const operationPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
 const absoluteForm = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)([?#].*)?$/;
 const hostAndPort = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/;
 const longestShown = 80;
+/** A name of 253 characters (RFC 1035 section 2.3.4) and a port. */
+const longestHost = 259;
+/** The plain beginning of a path; `//` would begin with a host. */
+const pathInLog = /^\/(?!\/)[A-Za-z0-9_.~/:-]{0,127}/;
 
 /** Names of this machine; a listener on loopback is always reachable by them. */
 export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
@@ -37,7 +41,7 @@ export function checkAuthority(target: string, baseUrl: Address): void {
   const [, scheme, authority] = absoluteForm.exec(target) ?? [];
   if (scheme === undefined || authority === undefined || authority.includes("@")) return;
   if (scheme.toLowerCase() === "http" && isAddressOf(authority.toLowerCase(), baseUrl)) return;
-  throw foreign(`${show(`${scheme}://${authority}`)} is not the service of this listener's environment`);
+  throw foreign(`${show(`${scheme}://${authority}`)} is not the service of this listener's environment`, authority);
 }
 
 /** @throws ProxyError operation_not_allowed */
@@ -54,6 +58,7 @@ function originPath(target: string, host: string, door: Door): string {
   if (name === undefined || !door.hosts.has(name)) {
     throw foreign(
       `The Host ${show(host)} is not one of this listener's; add it to the listener's hosts if it should be`,
+      host,
     );
   }
   return withoutQuery(target);
@@ -90,12 +95,33 @@ function withoutQuery(path: string): string {
   );
 }
 
-function foreign(what: string): ProxyError {
-  return new ProxyError("target_not_allowed", `${what}.`, { status: 403 });
+/** @param host the foreign host; the log repeats it where it is one */
+function foreign(what: string, host?: string): ProxyError {
+  return new ProxyError("target_not_allowed", `${what}.`, { status: 403, causedBy: isHost(host) ? host : undefined });
 }
 
-/** Foreign text, printable and short; a query may hold parameters, which are nobody's business. */
+function isHost(text: string | undefined): boolean {
+  return text !== undefined && text.length <= longestHost && hostAndPort.test(text.toLowerCase());
+}
+
+/**
+ * A request target for the log. A path is shown up to its query, or to whatever else is not plain, since that may hold
+ * what a query would. Of a URL only scheme and host are shown: it may be another service's, with a secret in its path.
+ */
+export function targetInLog(target: string): string {
+  const path = pathInLog.exec(target)?.[0];
+  if (path !== undefined) return path.length === target.length ? target : `${path}…`;
+  const [, scheme = "", authority] = absoluteForm.exec(target) ?? [];
+  return /^https?$/i.test(scheme) && isHost(authority) ? `${scheme}://${authority}/…` : "…";
+}
+
+/** Foreign text, printable and short, without a query, which may hold parameters, and without user information. */
 function show(text: string): string {
-  const printable = text.replace(/[?#].*$/s, "?…").replace(/[^\x21-\x7e…]/g, "?");
-  return printable.length <= longestShown ? printable : `${printable.slice(0, longestShown)}…`;
+  const shown = withoutUser(text.replace(/[?#].*$/s, "?…")).replace(/[^\x21-\x7e…]/g, "?");
+  return shown.length <= longestShown ? shown : `${shown.slice(0, longestShown)}…`;
+}
+
+function withoutUser(text: string): string {
+  const at = text.lastIndexOf("@");
+  return at === -1 ? text : `…${text.slice(at)}`;
 }

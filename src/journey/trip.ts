@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { AuthMethod } from "../environment.ts";
 import type { Outcome } from "../errors.ts";
+import type { Details } from "./details.ts";
 
 /** Where a request is on its way: the names that logs and `/status` show. */
 export type Stage =
@@ -36,6 +37,8 @@ export class Trip {
   outcome: Outcome = "not_sent";
   /** The service's share: from connecting to the last piece of the answer, without the caller's reading. */
   upstreamMs: number | undefined;
+  /** What only the log says. */
+  readonly details: Details = {};
   /** Waiting for anyone else: the caller, the login host, the service. */
   #waitedMs = 0;
 
@@ -72,14 +75,17 @@ export class Trip {
       const tookMs = this.#clock.nowMs() - startedMs;
       this.#waitedMs += tookMs;
       if (stage === "send") this.#addUpstream(tookMs);
+      if (stage === "await_token") this.details.tokenWaitMs = (this.details.tokenWaitMs ?? 0) + tookMs;
     }
   }
 
   /** The service's answer piece by piece: the time until each is there is the service's, the time after that is not. */
   async *timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+    this.details.responseBytes ??= 0;
     const pieces = body[Symbol.asyncIterator]();
     try {
       for (let step = await this.#timedNext(pieces); step.done !== true; step = await this.#timedNext(pieces)) {
+        this.details.responseBytes = (this.details.responseBytes ?? 0) + step.value.length;
         yield step.value;
       }
     } finally {
@@ -98,6 +104,17 @@ export class Trip {
 
   #addUpstream(tookMs: number): void {
     this.upstreamMs = (this.upstreamMs ?? 0) + tookMs;
+  }
+
+  /** Begins to measure how long a connection takes to be ready. What it returns ends that; only its first call counts. */
+  connecting(): () => void {
+    const startedMs = this.#clock.nowMs();
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.details.connectMs = (this.details.connectMs ?? 0) + this.#clock.nowMs() - startedMs;
+    };
   }
 
   durationMs(): number {

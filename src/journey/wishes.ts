@@ -3,6 +3,8 @@ import { valuesOf } from "./headers.ts";
 import type { HeaderLine, Wishes } from "./messages.ts";
 
 const shortestTimeoutMs = 100;
+/** UUIDs, ULIDs, and what gateways and trace systems make; no quotes, no spaces. */
+const requestId = /^[A-Za-z0-9._~:;,/+=|-]{1,128}$/;
 const reference = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
@@ -25,6 +27,12 @@ export function peekReference(headers: readonly HeaderLine[]): string | undefine
   return value !== undefined && more.length === 0 && reference.test(value) ? value : undefined;
 }
 
+/** The caller's own `x-request-id`, when it is one well-formed id; anything else is no text for a log. */
+export function peekRequestId(headers: readonly HeaderLine[]): string | undefined {
+  const [value, ...more] = valuesOf(headers, "x-request-id");
+  return value !== undefined && more.length === 0 && requestId.test(value) ? value : undefined;
+}
+
 /** The trace-id of `traceparent` (W3C Trace Context), for the log. */
 export function peekTraceId(headers: readonly HeaderLine[]): string | undefined {
   return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(valuesOf(headers, "traceparent")[0] ?? "")?.[1];
@@ -33,28 +41,29 @@ export function peekTraceId(headers: readonly HeaderLine[]): string | undefined 
 function readReference(headers: readonly HeaderLine[]): string | undefined {
   const value = readOnce(headers, "countersign-reference");
   if (value === undefined || reference.test(value)) return value;
-  throw malformed("Countersign-Reference must be 1 to 64 of A-Z a-z 0-9 . _ -");
+  throw malformed("Countersign-Reference must be 1 to 64 of A-Z a-z 0-9 . _ -", "Countersign-Reference");
 }
 
 function readAuth(value: string | undefined): Wishes["auth"] {
   if (value === undefined || value === "oauth" || value === "hmac") return value;
-  throw malformed("Countersign-Auth must be oauth or hmac");
+  throw malformed("Countersign-Auth must be oauth or hmac", "Countersign-Auth");
 }
 
 function readTimeoutMs(value: string | undefined, longestMs: number): number | undefined {
   if (value === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
   if (ms >= shortestTimeoutMs && ms <= longestMs) return ms;
-  throw malformed(`Countersign-Timeout-Ms must be a whole number from ${shortestTimeoutMs} to ${longestMs}`);
+  const what = `Countersign-Timeout-Ms must be a whole number from ${shortestTimeoutMs} to ${longestMs}`;
+  throw malformed(what, "Countersign-Timeout-Ms");
 }
 
 /** A header given twice is two wishes; which one counts cannot be known. */
 function readOnce(headers: readonly HeaderLine[], name: string): string | undefined {
   const [value, ...more] = valuesOf(headers, name);
-  if (more.length > 0) throw malformed(`The header ${name} was given ${more.length + 1} times; send it once`);
+  if (more.length > 0) throw malformed(`The header ${name} was given ${more.length + 1} times; send it once`, name);
   return value;
 }
 
-function malformed(what: string): ProxyError {
-  return new ProxyError("malformed_request", `${what}.`);
+function malformed(what: string, causedBy: string): ProxyError {
+  return new ProxyError("malformed_request", `${what}.`, { causedBy });
 }

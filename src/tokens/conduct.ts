@@ -13,6 +13,8 @@ export interface Pause {
   readonly untilMs: number;
   /** The login host's answer that caused it, where there was one. */
   readonly status: number | undefined;
+  /** Why that brought no token; unknown where another replica was told. */
+  readonly cause?: string | undefined;
 }
 
 /** A pause that other replicas keep too. */
@@ -84,7 +86,8 @@ export class Conduct {
     this.#failures = isPassing ? this.#failures + 1 : 0;
     if (!isPassing) this.#isRefused = kind === "refused";
     this.#pausedAtMs = this.#clock.nowMs();
-    this.#pause = { kind, untilMs: this.#pausedAtMs + ms, status };
+    const cause = "cause" in answer ? answer.cause : undefined;
+    this.#pause = { kind, untilMs: this.#pausedAtMs + ms, status, cause };
     return this.#pause;
   }
 

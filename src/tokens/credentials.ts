@@ -148,7 +148,7 @@ export class CredentialsSource implements TokenSource {
     return new ProxyError(
       "token_unavailable",
       `No token for ${this.#describe(set)}: the login host did not answer in time. The same request may be repeated.`,
-      { retryAfterMs },
+      { retryAfterMs, causedBy: causeOf(pause) ?? "no answer" },
     );
   }
 
@@ -159,7 +159,7 @@ export class CredentialsSource implements TokenSource {
       "token_unavailable",
       `No token for ${this.#describe(set)}: the login host ${said}. Next try in ${seconds(retryAfterMs)} s. ` +
         "The same request may be repeated.",
-      { retryAfterMs },
+      { retryAfterMs, causedBy: causeOf(pause) },
     );
   }
 
@@ -172,7 +172,7 @@ export class CredentialsSource implements TokenSource {
       "credentials_refused",
       `The login host refused ${names}${rest}. Wrong secret or audience, a deleted set, or another environment's. ` +
         `Next try in ${seconds(retryAfterMs)} s, or at once when the secret changes.`,
-      { retryAfterMs },
+      { retryAfterMs, causedBy: causeOf(pauses[0]) },
     );
   }
 
@@ -183,6 +183,11 @@ export class CredentialsSource implements TokenSource {
   #remainingMs(pause: Pause): number {
     return Math.max(0, pause.untilMs - this.#parts.clock.nowMs());
   }
+}
+
+/** Why the login host issues nothing, for the log. */
+function causeOf(pause: Pause | undefined): string | undefined {
+  return pause?.cause ?? (pause?.status === undefined ? undefined : `HTTP ${pause.status}`);
 }
 
 function seconds(ms: number): number {

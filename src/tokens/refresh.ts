@@ -171,6 +171,7 @@ async function requestAndReport(
     reason,
     durationMs: endedMs - startedMs,
     status: "status" in answer ? answer.status : undefined,
+    cause: "cause" in answer ? answer.cause : undefined,
     pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
   });
   return { answer, pause, startedMs };

@@ -6,6 +6,10 @@ export type TokenGrant = IssuedToken;
 const absentLifetimeSeconds = 300;
 const longestLifetimeSeconds = 7 * 86_400;
 const longestTokenChars = 16_384;
+/** `error` of RFC 6749 section 5.2; its longest registered code has 25 characters. */
+const errorCode = /^[\x20-\x21\x23-\x5b\x5d-\x7e]{1,64}$/;
+/** A text that has this much of a secret's beginning is taken for the secret. */
+const telltaleChars = 8;
 /** `b64token` of RFC 6750 section 2.1: nothing in it can end a header line. */
 const b64token = /^[A-Za-z0-9\-._~+/]+=*$/;
 
@@ -19,10 +23,35 @@ export function readTokenAnswer(body: string): TokenGrant | undefined {
   if (answer === undefined) return undefined;
   const token = readToken(answer["access_token"]);
   const lifetimeSeconds = readLifetimeSeconds(answer["expires_in"]);
-  const type = answer["token_type"];
-  if (token === undefined || lifetimeSeconds === undefined) return undefined;
-  if (typeof type !== "string" || type.toLowerCase() !== "bearer") return undefined;
+  if (token === undefined || lifetimeSeconds === undefined || !isBearer(answer["token_type"])) return undefined;
   return { secret: new Secret(token), lifetimeMs: lifetimeSeconds * 1_000 };
+}
+
+/** Why `readTokenAnswer` took no token from this body, for the log: the field that is not as it should be. */
+export function whatIsUnsound(body: string): string {
+  const answer = parseObject(body);
+  if (answer === undefined) return "not a JSON object";
+  if (readToken(answer["access_token"]) === undefined) return "access_token";
+  return isBearer(answer["token_type"]) ? "expires_in" : "token_type";
+}
+
+/**
+ * The error code of a failed token request (RFC 6749 section 5.2), such as `invalid_client`, for the log. It is foreign
+ * text: only the characters that the RFC allows, bounded, and never one that repeats the secret just sent.
+ */
+export function readErrorCode(body: string, sent: Secret): string | undefined {
+  const code = parseObject(body)?.["error"];
+  if (typeof code !== "string" || !errorCode.test(code) || repeats(code, sent.reveal())) return undefined;
+  return code;
+}
+
+/** Also cut off, or with something in front of it. */
+function repeats(text: string, secret: string): boolean {
+  return text.includes(secret.slice(0, telltaleChars)) || secret.includes(text);
+}
+
+function isBearer(type: unknown): boolean {
+  return typeof type === "string" && type.toLowerCase() === "bearer";
 }
 
 function parseObject(body: string): Record<string, unknown> | undefined {

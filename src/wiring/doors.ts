@@ -133,6 +133,7 @@ function describeDoor({ bind, environment: name, hosts, callers }: ListenerConfi
   return {
     environment,
     hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
+    listener: describeBind(bind),
     callerTokens: callers?.kind === "tokens" ? callers.tokens : undefined,
     url:
       bind.kind === "tcp"

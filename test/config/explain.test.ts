@@ -38,7 +38,14 @@ describe("the effective configuration says who may call a listener, and where th
     [", callers: anyone", { callers: "anyone" }, "; anyone may call"],
     [
       ", callers: { tokens: [ { file: DIR/main }, { env: OLD } ] }",
-      { callers: { tokens: ["[secret from file DIR/main]", "[secret from env OLD]"] } },
+      {
+        callers: {
+          tokens: [
+            { name: "main", token: "[secret from file DIR/main]" },
+            { name: "OLD", token: "[secret from env OLD]" },
+          ],
+        },
+      },
       "; callers by token",
     ],
     [

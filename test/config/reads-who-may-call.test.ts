@@ -14,7 +14,7 @@ const instead = (lines: string) => edited([listener, lines]);
 async function load(yaml: string, files: Readonly<Record<string, string>> = {}) {
   const folder = new ConfigFolder();
   for (const [name, content] of Object.entries({ ...pem, ...files })) folder.write(name, content);
-  const loaded = await folder.load(yaml, { env: { OLD: "canary-old-token" } });
+  const loaded = await folder.load(yaml, { env: { OLD: "canary-old-token", NEW: "canary-new-token-0" } });
   if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
   expect(JSON.stringify(loaded)).not.toContain("canary");
   const warnings = loaded.warnings.map(({ path, message }) => `${path}: ${message}`);
@@ -28,7 +28,7 @@ describe("the tokens of callers", () => {
     });
     const callers = config.listeners[0]?.callers;
     const tokens = callers?.kind === "tokens" ? callers.tokens : [];
-    expect(tokens.map((token) => token.reveal())).toEqual(["canary-new-token", "canary-old-token"]);
+    expect(tokens.map(({ token }) => token.reveal())).toEqual(["canary-new-token", "canary-old-token"]);
   });
 
   test("may be asked for on loopback too, and are warned about where they cross a network", async () => {
@@ -53,6 +53,30 @@ describe("the tokens of callers", () => {
     expect(warnings).toEqual([
       "listeners[0].callers.tokens[2]: this is the same token as listeners[0].callers.tokens[0]",
     ]);
+  });
+
+  test("are named in the log by their own name, else by that of the file or the variable", async () => {
+    const tokens = `{ tokens: [ { file: DIR/main, name: orders }, { file: "DIR/my token" }, { env: OLD },
+      { env: NEW, name: orders } ] }`;
+    const folder = { "my token": "canary-my-token-0000", [`${"n".repeat(80)}`]: "canary-long-token-00" };
+    const long = `{ tokens: [ { file: DIR/${"n".repeat(80)} } ] }`;
+    const namesOf = async (callers: string) => {
+      const { config, warnings } = await load(instead(calledBy(callers, '"127.0.0.1:7411"')), folder);
+      const found = config.listeners[0]?.callers;
+      expect(warnings).toEqual([]);
+      return found?.kind === "tokens" ? found.tokens.map(({ name }) => name) : [];
+    };
+    expect(await namesOf(tokens)).toEqual(["orders", "my_token", "OLD", "orders"]);
+    expect(await namesOf(long)).toEqual(["n".repeat(64)]);
+  });
+
+  test("are warned about where two have the same name and nobody wrote it", async () => {
+    const tokens = "{ tokens: [ { file: DIR/a/token }, { file: DIR/b/token } ] }";
+    const { warnings } = await load(instead(calledBy(tokens, '"127.0.0.1:7411"')), {
+      "a/token": "canary-token-of-a-0",
+      "b/token": "canary-token-of-b-0",
+    });
+    expect(warnings).toEqual(["listeners[0].callers.tokens[1]: the log calls the callers of two tokens token"]);
   });
 
   test("may open two listeners of one environment", async () => {
@@ -104,6 +128,13 @@ const refusals: readonly Refusal[] = [
       mend: /keygen/,
     }),
   ),
+  ...["", "two words", "a".repeat(65), '"a\\nb"'].map((name) => ({
+    what: `a name that cannot stand in a log: ${name}`,
+    yaml: here(calledBy(`{ tokens: [ { file: DIR/main, name: ${name === "" ? '""' : name} } ] }`)),
+    path: `${token}.name`,
+    message: /./,
+    mend: /write 1 to 64 of A-Z a-z 0-9 \. _ -/,
+  })),
   {
     what: "a token that opens another environment too",
     yaml: `${instead(`${byToken}${byToken.replace("7411", "7414").replace("sandbox", "production").trimEnd()} # here\n`)}${own}`,

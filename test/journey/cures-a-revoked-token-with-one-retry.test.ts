@@ -36,7 +36,7 @@ it("fetches one new token, sends once more, and answers 200", async () => {
   expect(simulator.counts()).toMatchObject({ apiRequests: 3, accepted: 2, unauthorized: 1, tokensIssued: 2 });
   expect(simulator.seen.apiRequests.map(({ token }) => token)).toEqual(["token_1", "token_1", "token_2"]);
   expect(recorder.of("retry_finished")).toEqual([
-    { kind: "retry_finished", environment: "sandbox", site: oauthSite, result: "cured" },
+    { kind: "retry_finished", environment: "sandbox", site: oauthSite, result: "cured", requestId: expect.any(String) },
   ]);
   expect(recorder.of("request_finished")[1]).toMatchObject({ attempts: 2, status: 200, outcome: "answered" });
 });

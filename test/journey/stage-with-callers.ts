@@ -15,5 +15,9 @@ export function stageWithCallers(callers: Callers, { config, ...options }: Stage
 }
 
 export function stageWithTokens(options: StageOptions = {}) {
-  return stageWithCallers({ kind: "tokens", tokens: [new Secret(token), new Secret(older)] }, options);
+  const tokens = [
+    { name: "orders", token: new Secret(token) },
+    { name: "orders-before", token: new Secret(older) },
+  ];
+  return stageWithCallers({ kind: "tokens", tokens }, options);
 }

@@ -105,6 +105,8 @@ const refusals: [FailureCode, unknown, Record<string, string>?, string?][] = [
   ["malformed_request", values, { "Countersign-Timeout-Ms": amount }],
   ["query_not_allowed", values, {}, `/create_order?email=${person}&amount=${amount}`],
   ["target_not_allowed", values, {}, `http://127.0.0.1/other?email=${person}`],
+  ["target_not_allowed", values, {}, `http://127.0.0.1/${person}/secret`],
+  ["target_not_allowed", values, { Host: `user:${person}@evil.example` }],
   ["operation_not_allowed", values, {}, "/other"],
   ["media_type_not_supported", values, { "Content-Type": `text/${person}` }],
   ["expectation_not_supported", values, { Expect: person }],
@@ -117,6 +119,7 @@ it("nothing comes out when a request is refused, whatever it held", async () => 
     Authorization: "Bearer canary_header",
     Cookie: "a=canary_header",
     "Proxy-Authorization": "canary_header",
+    "X-Request-Id": "canary_header one\ttwo",
   };
   for (const [code, body, headers = {}, path] of refusals) {
     expect(await failing(url, body, { ...own, ...headers }, path), `${JSON.stringify(body).slice(0, 80)}`).toBe(code);
@@ -191,6 +194,19 @@ it.each([
     expect(simulator.counts().apiRequests).toBe(0);
   },
 );
+
+it.each([
+  ["client_secret", canaries.blue],
+  ["client_secret, cut off", canaries.blue.slice(0, 20)],
+  ["client_secret among words", `no client with ${canaries.blue}`],
+])("nothing comes out of an error code that repeats the %s", async (_, error) => {
+  const body = JSON.stringify({ error, error_description: `${canaries.blue} ${person}` });
+  const login = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(401, body)) });
+  const { url, recorder } = await stage({ authUrl: login.url, oneSet: true });
+  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe("credentials_refused");
+  await recorder.nth("request_finished", 1);
+  expect(logOf(recorder.events, "trace").text).not.toContain(error);
+});
 
 it("nothing comes out when the connection to the login host breaks", async () => {
   const login = await startRawUpstream({ answer: (_request, socket) => void socket.resetAndDestroy() });

@@ -9,8 +9,16 @@ const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const blue = `${oauthSite}/blue`;
 
 it("writes an access line that says who asked for what, what came of it, and where the time went", async () => {
-  const { url, recorder } = await stageProxy();
-  const headers = { "Countersign-Reference": "A-1042", traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+  const { url, recorder, simulator } = await stageProxy();
+  simulator.faults.add({
+    host: "api",
+    kind: "answer",
+    status: 200,
+    headers: { "x-request-id": "theirs-7" },
+    body: '{"id":7}',
+  });
+  const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+  const headers = { "Countersign-Reference": "A-1042", traceparent, "X-Request-Id": "gateway-7" };
   const answer = await call(url, order, { headers });
   await recorder.nth("request_finished", 1);
   const [line, ...more] = logOf(recorder.events, "info").of("request_finished");
@@ -19,7 +27,7 @@ it("writes an access line that says who asked for what, what came of it, and whe
     level: "info",
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     event: "request_finished",
-    message: "request",
+    message: `create_order for ${oauthSite}: 200, answered`,
     environment: "sandbox",
     requestId: answer.headers["countersign-request-id"],
     traceId,
@@ -35,9 +43,21 @@ it("writes an access line that says who asked for what, what came of it, and whe
     durationMs: expect.any(Number),
     upstreamMs: expect.any(Number),
     overheadMs: expect.any(Number),
+    method: "POST",
+    target: "/create_order",
+    listener: "127.0.0.1:0",
+    callerAddress: "127.0.0.1",
+    callerRequestId: "gateway-7",
+    credential: blue,
+    tokenWaitMs: expect.any(Number),
+    connectMs: expect.any(Number),
+    requestBytes: JSON.stringify(order).length,
+    responseBytes: answer.text.length,
+    upstreamHeaders: { "x-request-id": "theirs-7" },
   });
   expect(line.durationMs).toBeGreaterThanOrEqual(line.upstreamMs);
-  for (const ms of [line.durationMs, line.upstreamMs, line.overheadMs]) expect(`${ms}`).toMatch(/^\d+(\.\d{1,3})?$/);
+  for (const ms of [line.durationMs, line.upstreamMs, line.overheadMs, line.tokenWaitMs, line.connectMs])
+    expect(`${ms}`).toMatch(/^\d+(\.\d{1,3})?$/);
 });
 
 it("writes the operation as it was called, where metrics say other", async () => {
@@ -63,6 +83,54 @@ it("grades access lines by what somebody has to do: nothing, mend the call, look
     ["info", "answered", undefined],
     ["warn", "not_sent", "body_not_json"],
     ["error", "unknown", "upstream_reset"],
+  ]);
+});
+
+it.each([
+  [200, "info"],
+  [302, "info"],
+  [400, "info"],
+  [403, "info"],
+  [404, "info"],
+  [422, "info"],
+  [429, "warn"],
+  [500, "warn"],
+  [502, "warn"],
+  [503, "warn"],
+  [504, "warn"],
+])("grades the service's own %i as %s: whether it is in trouble is no caller's business", async (status, level) => {
+  const { url, recorder, simulator } = await stageProxy();
+  simulator.faults.add({ host: "api", kind: "answer", status });
+  expect((await call(url)).status).toBe(status);
+  await recorder.nth("request_finished", 1);
+  const [line] = logOf(recorder.events, "trace").of("request_finished");
+  expect(line).toMatchObject({ level, status, by: "service", outcome: "answered" });
+  // What docs/operations.md greps for.
+  const shown = logOf(recorder.events, "info")
+    .text.split("\n")
+    .filter((text) => !text.includes('"level":"info"'));
+  expect(shown.some((text) => text.includes("request_finished"))).toBe(level !== "info");
+});
+
+it("grades a 401 that stays as a warning, with both methods, and a retry by what it came to", async () => {
+  const { url, recorder, simulator } = await stageProxy();
+  simulator.faults.add({ host: "api", kind: "answer", status: 401 });
+  await call(url);
+  simulator.faults.add({ host: "api", kind: "answer", status: 401, times: 2 });
+  const refused = await call(url);
+  simulator.faults.add({ host: "api", kind: "answer", status: 401 });
+  await call(url, order, { headers: { "Countersign-Site": hmacSite } });
+  await recorder.nth("request_finished", 3);
+  const log = logOf(recorder.events, "trace");
+  expect(log.of("request_finished").map(({ level, message }) => [level, message])).toEqual([
+    ["info", `create_order for ${oauthSite}: 200, answered, 2 attempts`],
+    ["warn", `create_order for ${oauthSite}: 401 from the service, answered, 2 attempts`],
+    ["warn", `create_order for ${hmacSite}: 401 from the service, answered`],
+  ]);
+  const requestId = refused.headers["countersign-request-id"];
+  expect(log.of("retry_finished")).toMatchObject([
+    { level: "info", result: "cured" },
+    { level: "warn", result: "refused", requestId, message: `retry for ${oauthSite} after a 401: refused` },
   ]);
 });
 
@@ -197,7 +265,10 @@ it("keeps to one line whatever headers say, and repeats none that it was not ask
   const log = logOf(recorder.events, "trace");
   expect(log.of("request_finished")).toHaveLength(8);
   expect(log.text).not.toContain("nasty");
-  expect(log.of("upstream_unauthorized")[0].upstreamHeaders).toEqual({ "x-request-id": theirs });
+  const bounded = `${theirs.slice(0, 256)}…`;
+  for (const line of [log.of("upstream_unauthorized")[0], log.of("request_finished")[7]]) {
+    expect(line.upstreamHeaders).toEqual({ "x-request-id": bounded });
+  }
 });
 
 it("keeps to one line with text that no header can carry", () => {

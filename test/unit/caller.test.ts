@@ -1,5 +1,6 @@
 /** Row 60: which Proxy-Authorization lets a caller in, line by line. */
 import { describe, expect, it } from "vitest";
+import type { CallerToken } from "../../src/callers.ts";
 import { ProxyError } from "../../src/errors.ts";
 import { checkCaller } from "../../src/journey/caller.ts";
 import type { HeaderLine } from "../../src/journey/messages.ts";
@@ -7,11 +8,14 @@ import { Secret } from "../../src/secret.ts";
 
 const token = "canary-caller.token_1~+/==";
 const older = "canary-caller-token-0";
-const callerTokens = [new Secret(token), new Secret(older)];
+const callerTokens = [
+  { name: "new", token: new Secret(token) },
+  { name: "old", token: new Secret(older) },
+];
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
 /** What is said against these header lines; undefined where nothing is. */
-function refusalOf(lines: readonly HeaderLine[], tokens: readonly Secret[] | undefined = callerTokens) {
+function refusalOf(lines: readonly HeaderLine[], tokens: readonly CallerToken[] | undefined = callerTokens) {
   try {
     checkCaller(lines, { callerTokens: tokens });
     return undefined;

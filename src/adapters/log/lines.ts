@@ -1,8 +1,10 @@
-import type { Event, RequestFinished } from "../../events.ts";
+import type { Event } from "../../events.ts";
+import { describeRequest, describeTokenRequest, levelOf } from "./messages.ts";
+
+/** How severe a line is. */
+export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
 type Fields = Readonly<Record<string, unknown>>;
-
-export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
 /**
  * Every log line is here, one for each fact. `trace` and `debug` are for what happens with every request, which the
@@ -13,19 +15,19 @@ export function headline(event: Event): readonly [Level, message: string] {
     case "request_accepted":
       return ["trace", "request accepted"];
     case "request_finished":
-      return [levelOf(event), "request"];
+      return [levelOf(event), describeRequest(event)];
     case "upstream_unauthorized":
       return event.attempt === 1
-        ? ["warn", "the service answered 401"]
-        : ["warn", "the service answered 401 again; passed on to the caller"];
+        ? ["warn", `the service answered 401 for ${event.site}`]
+        : ["warn", `the service answered 401 for ${event.site} again; passed on to the caller`];
     case "retry_finished":
-      return ["info", `after a 401: ${event.result}`];
+      return [event.result === "cured" ? "info" : "warn", `retry for ${event.site} after a 401: ${event.result}`];
     case "clock_skew_measured":
       return ["trace", "clock compared with the service's"];
     case "character_warned":
-      return ["warn", "a signed value has a character that the service may refuse"];
+      return ["warn", `a signed value has a character that the service may refuse: ${event.parameter}`];
     case "token_requested":
-      return [event.result === "issued" ? "info" : "warn", `token request: ${event.result}`];
+      return [event.result === "issued" ? "info" : "warn", describeTokenRequest(event)];
     case "token_adopted":
       return ["debug", "token in use"];
     case "token_lapsed":
@@ -33,11 +35,11 @@ export function headline(event: Event): readonly [Level, message: string] {
     case "token_used":
       return ["trace", "token attached"];
     case "credential_switched":
-      return ["warn", "another credential set is in use"];
+      return ["warn", `another credential set is in use: ${event.to}, no longer ${event.from}`];
     case "credential_removed":
-      return ["info", "a credential set is not configured any more"];
+      return ["info", `a credential set is not configured any more: ${event.credential}`];
     case "refresh_suppressed":
-      return ["warn", `no refresh after a 401: ${event.reason}`];
+      return ["warn", `no refresh of ${event.credential} after a 401 for ${event.site}: ${event.reason}`];
     case "token_cache_read":
       return ["trace", `token looked up: ${event.result}`];
     case "refresh_lock_tried":
@@ -71,12 +73,6 @@ export function headline(event: Event): readonly [Level, message: string] {
     case "defect":
       return ["error", "a defect in Countersign"];
   }
-}
-
-/** A failure with an unknown outcome is the one that somebody has to act on. */
-function levelOf({ outcome, code, by }: RequestFinished): Level {
-  if (outcome === "unknown") return by === "service" && code === undefined ? "warn" : "error";
-  return code === undefined ? "info" : "warn";
 }
 
 /** The fact's own fields; those that are undefined are left out of the line. */

@@ -33,6 +33,8 @@ export function writeHead({ request, response, decideToClose }: Exchange, reply:
   try {
     response.writeHead(status, lines.flat());
   } catch {
-    throw new ProxyError("upstream_bad_response", "The head of the service's answer cannot be passed on.");
+    throw new ProxyError("upstream_bad_response", "The head of the service's answer cannot be passed on.", {
+      causedBy: "head",
+    });
   }
 }

@@ -164,11 +164,14 @@ function onSocket(serve: () => Promise<void>): QueuedRequest {
 /** The parser also reads versions that nobody speaks on such a connection (RFC 9112 section 2.3). */
 function explainVersion({ httpVersion }: IncomingMessage): ProxyError | undefined {
   if (httpVersion === "1.1" || httpVersion === "1.0") return undefined;
-  return new ProxyError("malformed_request", `HTTP/${httpVersion} is not spoken here; send HTTP/1.1.`);
+  return new ProxyError("malformed_request", `HTTP/${httpVersion} is not spoken here; send HTTP/1.1.`, {
+    causedBy: `HTTP/${httpVersion}`,
+  });
 }
 
 function tooManyConnections({ connections }: ListenerSettings): ProxyError {
   return new ProxyError("overloaded", `${connections} connections are open, which is the limit (limits.connections).`, {
     retryAfterMs,
+    causedBy: "limits.connections",
   });
 }

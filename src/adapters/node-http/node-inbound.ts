@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import type { ProxyError } from "../../errors.ts";
-import type { HeaderLine, Inbound, OwnReply, Reply } from "../../journey/messages.ts";
+import type { HeaderLine, Inbound, OwnReply, Peer, Reply } from "../../journey/messages.ts";
 import type { Connection, QueuedRequest } from "./connection.ts";
 import { cutOff, wasCutOff } from "./cut-off.ts";
 import type { Exchange } from "./exchange.ts";
+import { peerOf } from "./peer.ts";
 import { checkDeclaredLength, closedEarly, readBody } from "./read-body.ts";
 import { streamAnswer } from "./stream-answer.ts";
 import { writeOwnReply } from "./write-own-reply.ts";
@@ -32,6 +33,7 @@ export class NodeInbound implements Inbound, QueuedRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly HeaderLine[];
+  readonly peer: Peer;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #settings: InboundSettings;
@@ -53,6 +55,7 @@ export class NodeInbound implements Inbound, QueuedRequest {
     this.method = request.method ?? "";
     this.target = request.url ?? "";
     this.headers = pairUp(request.rawHeaders);
+    this.peer = peerOf(request.socket);
     this.#request = request;
     this.#response = response;
     this.#settings = settings;

@@ -2,6 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import type { Caller, HeaderLine, Reply } from "../../journey/messages.ts";
+import { peerOf } from "./peer.ts";
 
 /** How long the other side may take to read our answer and close, before we do. */
 const lingerMs = 1_000;
@@ -15,6 +16,7 @@ export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[], c
   let repliedStatus: number | undefined;
   return {
     headers,
+    peer: peerOf(socket),
     callerLeft: () => socket.destroyed && repliedStatus === undefined,
     repliedStatus: () => repliedStatus,
     async reply(reply) {

@@ -50,13 +50,19 @@ export function readBody(
 }
 
 export function closedEarly(): ProxyError {
-  return new ProxyError("malformed_request", "The connection closed before the body was complete.");
+  return new ProxyError("malformed_request", "The connection closed before the body was complete.", {
+    causedBy: "incomplete body",
+  });
 }
 
 export function tooLarge(bodyBytes: number): ProxyError {
-  return new ProxyError("body_too_large", `The body is longer than ${bodyBytes} bytes (limits.bodyBytes).`);
+  return new ProxyError("body_too_large", `The body is longer than ${bodyBytes} bytes (limits.bodyBytes).`, {
+    causedBy: "limits.bodyBytes",
+  });
 }
 
 function tooSlow({ timeoutMs }: BodyLimits): ProxyError {
-  return new ProxyError("request_timeout", `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`);
+  return new ProxyError("request_timeout", `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`, {
+    causedBy: "body",
+  });
 }

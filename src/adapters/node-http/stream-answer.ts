@@ -48,7 +48,9 @@ function taken(
       how();
     };
     const done = settle(resolve);
-    const late = new ProxyError("upstream_timeout", "The caller did not take the whole answer in time.");
+    const late = new ProxyError("upstream_timeout", "The caller did not take the whole answer in time.", {
+      causedBy: "slow caller",
+    });
     const cancel = clock.after(
       deadlineMs - clock.nowMs(),
       settle(() => reject(late)),

@@ -23,14 +23,16 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #clock: Clock;
   readonly #renderedAtMs: number;
   readonly #cancelDeadline: Cancel;
+  readonly #onConnected: () => void;
   #resolve: (answer: Answer) => void = () => {};
   #reject: (error: ProxyError) => void = () => {};
   #controller: Controller | undefined;
   #body: Readable | undefined;
   #ended: ProxyError | "complete" | undefined;
 
-  constructor(outgoing: Outgoing, deadlineMs: number, clock: Clock) {
+  constructor(outgoing: Outgoing, deadlineMs: number, clock: Clock, onConnected: () => void) {
     this.#outgoing = outgoing;
+    this.#onConnected = onConnected;
     this.#clock = clock;
     this.#renderedAtMs = clock.nowMs();
     this.bytes = Buffer.from(outgoing.render());
@@ -47,6 +49,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.#controller !== undefined) throw new Error("an attempt is written once");
     if (this.#clock.nowMs() - this.#renderedAtMs >= staleStampMs) this.#restamp();
     this.#controller = controller;
+    this.#onConnected();
   }
 
   onResponseStart(controller: Controller, status: number): void {
@@ -82,14 +85,15 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const wasWritten = this.#controller !== undefined;
     const where = this.#body === undefined ? "No answer came" : "The answer was not complete";
     const detail = wasWritten ? `${where} in time.` : "No connection to the service was ready in time.";
-    this.#fail(new ProxyError("upstream_timeout", detail, { outcome: wasWritten ? "unknown" : "not_sent" }));
+    const causedBy = !wasWritten ? "no connection" : this.#body === undefined ? "no answer" : "incomplete answer";
+    this.#fail(new ProxyError("upstream_timeout", detail, { outcome: wasWritten ? "unknown" : "not_sent", causedBy }));
     this.#controller?.abort(new Error("deadline"));
   }
 
   /** The reader of the answer went away. */
   #abandon(): void {
     if (this.#ended !== undefined) return;
-    this.#end(new ProxyError("upstream_reset", "The answer was not read to its end."));
+    this.#end(new ProxyError("upstream_reset", "The answer was not read to its end.", { causedBy: "not read" }));
     this.#controller?.abort(new Error("abandoned"));
   }
 

@@ -1,6 +1,7 @@
 import type { Pool } from "undici";
 import type { Clock } from "../../clock.ts";
 import type { PostForm, PostResult } from "../../tokens/endpoint.ts";
+import { codeOf } from "./transport-error.ts";
 
 /** A token answer is a few hundred bytes. */
 const longestAnswerBytes = 65_536;
@@ -27,8 +28,8 @@ export function createPostForm(pool: Pool, path: string, clock: Clock): PostForm
         date: single(answer.headers["date"]),
         body: text,
       } satisfies PostResult;
-    } catch {
-      return ending.signal.aborted ? { kind: "timed_out" } : { kind: "failed" };
+    } catch (error) {
+      return ending.signal.aborted ? { kind: "timed_out" } : { kind: "failed", cause: codeOf(error) };
     } finally {
       cancel();
     }

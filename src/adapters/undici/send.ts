@@ -9,8 +9,8 @@ import { Attempt } from "./attempt.ts";
  * @param poolOf the pool of an environment's baseUrl
  */
 export function createSend(poolOf: (environment: Environment) => Pool, clock: Clock): Send {
-  return (outgoing, deadlineMs) => {
-    const attempt = new Attempt(outgoing, deadlineMs, clock);
+  return (outgoing, deadlineMs, onConnected) => {
+    const attempt = new Attempt(outgoing, deadlineMs, clock, onConnected);
     const options: Dispatcher.DispatchOptions = {
       method: "POST",
       path: outgoing.path,

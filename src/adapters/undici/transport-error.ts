@@ -8,13 +8,15 @@ import { NotAnAnswer } from "./response-heads.ts";
  * @param wasWritten whether a byte of the request was written
  */
 export function explainTransportError(error: unknown, wasWritten: boolean): ProxyError {
-  if (!wasWritten) return new ProxyError("upstream_unreachable", describeUnreachable(codeOf(error)));
+  const causedBy = codeOf(error);
+  if (!wasWritten) return new ProxyError("upstream_unreachable", describeUnreachable(causedBy), { causedBy });
   if (isNotHttp(error)) {
-    return new ProxyError("upstream_bad_response", `The service's answer is not HTTP/1.1 (${codeOf(error)}).`);
+    return new ProxyError("upstream_bad_response", `The service's answer is not HTTP/1.1 (${causedBy}).`, { causedBy });
   }
   return new ProxyError(
     "upstream_reset",
-    `The connection to the service broke before the answer was complete (${codeOf(error)}).`,
+    `The connection to the service broke before the answer was complete (${causedBy}).`,
+    { causedBy },
   );
 }
 
@@ -32,7 +34,7 @@ function isNotHttp(error: unknown): boolean {
 export const resetCode = "ECONNABORTED";
 
 /** A code such as ECONNREFUSED or CERT_HAS_EXPIRED; `UNKNOWN` for anything that does not look like one. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   if (code === resetCode) return "ECONNRESET";
   return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : "UNKNOWN";

@@ -1,0 +1,151 @@
+/** Every field that a log line can have is in docs/reference/log.md, and every one that stands there can be had. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { everyLine, logReference } from "../../src/adapters/log/reference/reference.ts";
+import type { Event } from "../../src/events.ts";
+import { logOf } from "../support/log-lines.ts";
+
+type Kind = Event["kind"];
+/** One event of each kind with every field that it can have, as often as it takes to see every level. */
+type Samples = { readonly [K in Kind]: readonly Required<Extract<Event, { kind: K }>>[] };
+
+const environment = "sandbox";
+const site = "S1";
+const credential = "S1/blue";
+const requestId = "r";
+const ofSet = { environment, credential };
+
+const finished = {
+  kind: "request_finished",
+  environment,
+  requestId,
+  traceId: "t",
+  reference: "A-1",
+  site,
+  auth: "oauth",
+  operation: "create_order",
+  operationLabel: "create_order",
+  status: 200,
+  by: "service",
+  outcome: "answered",
+  code: "upstream_reset",
+  stage: "send",
+  attempts: 1,
+  admitted: true,
+  durationMs: 1,
+  upstreamMs: 1,
+  overheadMs: 1,
+  callerLeft: true,
+  cause: "ECONNRESET",
+  method: "POST",
+  target: "/create_order",
+  listener: ":7411",
+  caller: "orders",
+  callerAddress: "127.0.0.1",
+  callerRequestId: "c",
+  credential,
+  key: "K1",
+  tokenWaitMs: 1,
+  connectMs: 1,
+  requestBytes: 1,
+  responseBytes: 1,
+  upstreamHeaders: { "x-request-id": "u" },
+} as const;
+const retried = { kind: "retry_finished", environment, site, requestId } as const;
+const requested = {
+  kind: "token_requested",
+  ...ofSet,
+  reason: "due",
+  durationMs: 1,
+  status: 401,
+  cause: "invalid_client",
+  pauseMs: 1,
+} as const;
+const failedCommand = { kind: "redis_failed", node: "cache", failure: "timeout" } as const;
+const handshake = { kind: "handshake_failed", listener: ":7411", reason: "CERT_HAS_EXPIRED" } as const;
+const accept = { kind: "accept_failed", listener: ":7411", reason: "EMFILE" } as const;
+
+const samples: Samples = {
+  request_accepted: [{ kind: "request_accepted", environment, requestId }],
+  request_finished: [{ ...finished, code: undefined }, finished, { ...finished, outcome: "unknown" }],
+  upstream_unauthorized: [
+    {
+      kind: "upstream_unauthorized",
+      environment,
+      site,
+      auth: "oauth",
+      attempt: 1,
+      credential,
+      requestId,
+      reference: "A-1",
+      upstreamHeaders: {},
+    },
+  ],
+  retry_finished: [
+    { ...retried, result: "cured" },
+    { ...retried, result: "refused" },
+  ],
+  clock_skew_measured: [{ kind: "clock_skew_measured", environment, skewSeconds: 1 }],
+  character_warned: [{ kind: "character_warned", environment, site, parameter: "a", position: 1 }],
+  token_requested: [
+    { ...requested, result: "issued" },
+    { ...requested, result: "refused" },
+  ],
+  token_adopted: [{ kind: "token_adopted", ...ofSet, issuedHere: true, reason: "due", lifetimeMs: 1, remainingMs: 1 }],
+  token_lapsed: [{ kind: "token_lapsed", ...ofSet }],
+  token_used: [{ kind: "token_used", ...ofSet }],
+  credential_switched: [{ kind: "credential_switched", environment, site, from: "S1/blue", to: "S1/green" }],
+  credential_removed: [{ kind: "credential_removed", ...ofSet }],
+  refresh_suppressed: [{ kind: "refresh_suppressed", ...ofSet, site, reason: "paused" }],
+  token_cache_read: [{ kind: "token_cache_read", tier: "redis", result: "hit" }],
+  refresh_lock_tried: [{ kind: "refresh_lock_tried", result: "held" }],
+  redis_failed: [
+    { ...failedCommand, isFirst: true },
+    { ...failedCommand, isFirst: false },
+  ],
+  redis_down: [{ kind: "redis_down", node: "cache", failure: "timeout" }],
+  redis_up: [{ kind: "redis_up", node: "cache", awayMs: 1 }],
+  started: [{ kind: "started", version: "1", configHash: "h", routes: [], admin: ":1", status: ":2" }],
+  configuration_warned: [{ kind: "configuration_warned", path: "a.b", message: "short" }],
+  handshake_failed: [
+    { ...handshake, isFirst: true },
+    { ...handshake, isFirst: false },
+  ],
+  accept_failed: [
+    { ...accept, isFirst: true },
+    { ...accept, isFirst: false },
+  ],
+  config_applied: [{ kind: "config_applied", hash: "h", previousHash: "g", trigger: "sighup", routes: [] }],
+  config_refused: [{ kind: "config_refused", hash: "h", trigger: "sighup", problems: [] }],
+  config_unchanged: [{ kind: "config_unchanged", hash: "h" }],
+  draining: [{ kind: "draining", signal: "SIGTERM", inFlight: 1 }],
+  stopped: [{ kind: "stopped", drained: true }],
+  process_warned: [{ kind: "process_warned", warning: "DeprecationWarning [DEP0001]" }],
+  defect: [{ kind: "defect", where: "send", requestId, error: "TypeError" }],
+};
+
+const page = readFileSync("docs/reference/log.md", "utf8");
+
+describe.each(Object.keys(logReference) as Kind[])("a line of %s", (kind) => {
+  const lines = logOf(samples[kind] as readonly Event[], "trace").of(kind);
+  const { levels, fields } = logReference[kind];
+  const section = page.split(/^### /m).find((text) => text.startsWith(`\`${kind}\``)) ?? "";
+
+  it("has the documented fields, and no others", () => {
+    const names = new Set(lines.flatMap((line) => Object.keys(line)));
+    expect([...names].sort()).toEqual([...Object.keys(everyLine), ...Object.keys(fields)].sort());
+  });
+
+  it("has the documented levels, and no others", () => {
+    expect([...new Set(lines.map(({ level }) => level))].sort()).toEqual([...levels].sort());
+  });
+
+  it("has a message that is more than its event's name", () => {
+    for (const { message } of lines) expect(message).toMatch(/^[^\n]{5,}$/);
+  });
+
+  it("stands on the page with each of its fields", () => {
+    const documented = [...section.matchAll(/^\| `(\w+)` \| \S/gm)].map(([, name]) => name);
+    expect(documented).toEqual(Object.keys(fields));
+  });
+});
