@@ -32,7 +32,9 @@ async function serve({ config: file }: Options): Promise<void> {
   const running = await start(config, { report }).catch((error: unknown) => {
     const reason = explainListenError(error);
     if (reason === undefined) throw error;
-    throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.`);
+    const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+    const mend = isTaken ? " End the process that listens there, or give `bind` another port." : "";
+    throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.${mend}`);
   });
   const load = () => loadConfig(file);
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
