@@ -55,7 +55,7 @@ function explainEnvironment(environment: Environment, mask: Mask): object {
   const { baseUrl, authUrl, defaultSite, sites, allowsPlaintext = false, forwardHeaders, via, tls } = environment;
   return {
     baseUrl: `${baseUrl.origin}${baseUrl.path}`,
-    authUrl: `${authUrl.origin}${authUrl.path}`,
+    ...(authUrl === undefined ? {} : { authUrl: `${authUrl.origin}${authUrl.path}` }),
     operations: listOperations(environment),
     defaultSite,
     sites: Object.fromEntries([...sites].map(([identifier, site]) => [identifier, explainSite(site, mask)])),
