@@ -7,6 +7,7 @@ import type { Report } from "../events.ts";
 import { explainListenError } from "../wiring/explain-listen-error.ts";
 import { Reloader } from "../wiring/reloader.ts";
 import { start } from "../wiring/start.ts";
+import { createWarner } from "../wiring/warnings.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";
@@ -28,7 +29,8 @@ async function serve({ config: file }: Options): Promise<void> {
   const { config, warnings, files } = await loadOrRefuse(file);
   const { report, setLevel } = createLogging(config.log.level);
   exitOnDefects(report);
-  for (const { path, message } of warnings) report({ kind: "configuration_warned", path, message });
+  const warn = createWarner(report);
+  warn(warnings);
   const running = await start(config, { report }).catch((error: unknown) => {
     const reason = explainListenError(error);
     if (reason === undefined) throw error;
@@ -38,7 +40,7 @@ async function serve({ config: file }: Options): Promise<void> {
   });
   const load = () => loadConfig(file);
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
-  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied }, files);
+  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
   hangUps.heed(() => void reloader.reload("sighup"));
   const signal = await untilStopped();
   reloader.close();

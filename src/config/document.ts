@@ -28,10 +28,10 @@ export function readDocument(text: string): SourceDocument {
       const { line, col: column } = lineCounter.linePos(offset);
       return { path: "", line, column, message, found: undefined, mend: "correct the YAML" };
     }),
-    locate({ path, message, mend, found }) {
+    locate({ path, message, mend, found, code }) {
       const { line, column } = placeOf(document, lineCounter, path);
       const shown = found === "hidden" ? undefined : (found ?? show(document.getIn(path, true)));
-      return { path: formatPath(path), line, column, message, found: shown, mend };
+      return { path: formatPath(path), line, column, message, found: shown, mend, ...(code && { code }) };
     },
   };
 }

@@ -43,6 +43,7 @@ export function explain(config: Config): object {
     log: rest.log,
     readiness: rest.readiness,
     drain: { minSeconds: rest.drain.minMs / 1_000 },
+    ...(rest.acknowledge?.length ? { acknowledge: rest.acknowledge } : {}),
   };
 }
 

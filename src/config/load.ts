@@ -16,7 +16,13 @@ import type { ConfigSurroundings } from "./surroundings.ts";
 export type Loaded = Verdict & { readonly files: FilePrints };
 
 type Verdict =
-  | { readonly kind: "loaded"; readonly config: Config; readonly warnings: readonly Problem[] }
+  | {
+      readonly kind: "loaded";
+      readonly config: Config;
+      readonly warnings: readonly Problem[];
+      /** Warnings whose codes are in `acknowledge`. */
+      readonly acknowledged: readonly Problem[];
+    }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
 /**
@@ -44,7 +50,14 @@ async function judge(file: string, surroundings: ConfigSurroundings): Promise<Ve
   const config = raw && (await buildConfig(raw, { secrets, findings, claims: [] }));
   const problems = findings.problems.map(document.locate);
   if (config === undefined || problems.length > 0) return refused(problems);
-  return { kind: "loaded", config, warnings: findings.warnings.map(document.locate).sort(byPlace) };
+  const warnings = findings.warnings.map(document.locate).sort(byPlace);
+  const isAcknowledged = ({ code }: Problem) => code !== undefined && config.acknowledge?.includes(code) === true;
+  return {
+    kind: "loaded",
+    config,
+    warnings: warnings.filter((warning) => !isAcknowledged(warning)),
+    acknowledged: warnings.filter(isAcknowledged),
+  };
 }
 
 function refused(problems: readonly Problem[]): Verdict {
@@ -75,7 +88,8 @@ function checkSurroundings(file: string, { env, mountPoints }: ConfigSurrounding
     findings.refuse([], `${setting} turns TLS verification off`, "unset it; for a private CA use tls.caFile", setting);
   }
   if (mountPoints.has(file)) {
-    findings.warn([], "this file is mounted by subPath and is never updated", "mount its whole folder");
+    const message = "this file is mounted by subPath and is never updated";
+    findings.warn("mounted_by_subpath", [], message, "mount its whole folder");
   }
 }
 

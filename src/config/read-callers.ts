@@ -54,7 +54,8 @@ async function readEach(
   }
   if (!isLocal(bind)) {
     const mend = "use callers: { mtls: … }, or see to it that nobody listens between";
-    reading.findings.warn([...path, "tokens"], "tokens and orders go over the network in plain text", mend);
+    const message = "tokens and orders go over the network in plain text";
+    reading.findings.warn("callers_in_plain_text", [...path, "tokens"], message, mend);
   }
   openers.push(...own);
   return { kind: "tokens", tokens: own.map(({ token }) => token) };
@@ -77,11 +78,8 @@ function checkOpeners(openers: readonly Opener[], { findings }: Reading): void {
       const mend = `give the callers of environment ${environment} their own`;
       findings.conclude(from, path, `the token also opens environment ${foreign.environment}`, mend, "hidden");
     } else if (twin !== undefined) {
-      findings.warn(
-        path,
-        `this is the same token as ${formatPath(twin.path)}`,
-        "put another one there, or leave it out",
-      );
+      const message = `this is the same token as ${formatPath(twin.path)}`;
+      findings.warn("caller_token_twice", path, message, "put another one there, or leave it out");
     }
   }
 }

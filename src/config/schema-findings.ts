@@ -35,7 +35,7 @@ function describeAt(issue: Issue, path: Path): Finding[] {
     case "invalid_key":
       return [{ path, message: "nothing can be called so here", mend: mendOf(issue.issues[0]), found: keyOf(path) }];
     case "invalid_value":
-      return [{ path, message: "this value is not known", mend: `write ${issue.values.map(String).join(" or ")}` }];
+      return [{ path, message: "this value is not known", mend: mendValue(issue) }];
     case "invalid_format":
       return [
         { path, message: issue.input === "" ? "this is empty" : "this has not the right form", mend: mendOf(issue) },
@@ -48,6 +48,14 @@ function describeAt(issue: Issue, path: Path): Finding[] {
     default:
       return [{ path, message: issue.message, mend: "see `countersign schema`" }];
   }
+}
+
+function mendValue({ input, values }: IssueOf<"invalid_value">): string {
+  const names = values.map(String);
+  const nearest = typeof input === "string" && names.length > 2 ? nearestName(input, names) : undefined;
+  return nearest === undefined
+    ? `write ${names.join(" or ")}`
+    : `did you mean ${nearest}? It can be ${names.join(", ")}`;
 }
 
 /** The form's own words, as the schema gives them. */
