@@ -5,6 +5,7 @@ import type { Config } from "./config.ts";
 import { readDocument } from "./document.ts";
 import { type FilePrints, notePrints } from "./file-prints.ts";
 import { Findings } from "./findings.ts";
+import { findPlaceholders, isAbout } from "./placeholders.ts";
 import type { Problem } from "./problem.ts";
 import { SecretReader } from "./read-secrets.ts";
 import { asItIs, salvage } from "./salvage.ts";
@@ -44,11 +45,17 @@ async function judge(file: string, surroundings: ConfigSurroundings): Promise<Ve
 
   const parsed = configSchema.safeParse(document.value, { reportInput: true });
   const { raw, placeInFile } = parsed.success ? asItIs(parsed.data) : salvage(document.value);
-  const findings = new Findings(parsed.success ? [] : describeIssues(parsed.error.issues), placeInFile);
+  const placeholders = findPlaceholders(document.value);
+  const isConsequence = ({ path }: Problem) => placeholders.some((placeholder) => isAbout(path, placeholder));
+  const findings = new Findings(
+    [...placeholders, ...(parsed.success ? [] : describeIssues(parsed.error.issues))],
+    placeInFile,
+  );
   checkSurroundings(resolve(file), surroundings, findings);
   const secrets = new SecretReader(surroundings, dirname(resolve(file)), findings);
   const config = raw && (await buildConfig(raw, { secrets, findings, claims: [] }));
-  const problems = findings.problems.map(document.locate);
+  const others = findings.problems.slice(placeholders.length).map(document.locate);
+  const problems = [...placeholders.map(document.locate), ...others.filter((problem) => !isConsequence(problem))];
   if (config === undefined || problems.length > 0) return refused(problems);
   const warnings = findings.warnings.map(document.locate).sort(byPlace);
   const isAcknowledged = ({ code }: Problem) => code !== undefined && config.acknowledge?.includes(code) === true;

@@ -23,12 +23,15 @@ const neverForwarded: ReadonlySet<string> = new Set([
   "via",
 ]);
 
+const tokenPath = "/oauth/token";
+
 /** Reads one environment of the file. */
 export async function readEnvironment(name: string, raw: RawEnvironment, reading: Reading): Promise<Environment> {
   const path: Path = ["environments", name];
   const { findings } = reading;
   checkAddresses(raw, path, reading);
   checkNeedOfAuthUrl(raw, path, findings);
+  checkPaths(raw, path, findings);
   checkOperations(raw.operations, [...path, "operations"], findings);
   checkForwardHeaders(raw.forwardHeaders, [...path, "forwardHeaders"], findings);
   const sites = shareLabels(await readSites(raw, [...path, "sites"], reading));
@@ -112,6 +115,21 @@ function checkAddresses(raw: RawEnvironment, path: Path, { findings, claims }: R
     const message = "http:// would send credentials in plain text";
     findings.conclude([[...path, "allowPlaintext"]], [...path, name], message, mend);
   }
+}
+
+/** Both are added behind these addresses: there twice, they lead nowhere. */
+function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, path: Path, findings: Findings): void {
+  if (authUrl?.path.endsWith(tokenPath)) {
+    const mend = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
+    const message = `authUrl ends with ${tokenPath}, which Countersign adds itself (spec 4.2)`;
+    findings.refuse([...path, "authUrl"], message, mend);
+  }
+  const operation = operations.find((name) => baseUrl.path.endsWith(`/${name}`));
+  if (operation === undefined) return;
+  const mend = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}`;
+  const message = `baseUrl ends with the operation ${operation}, which is called below it`;
+  const at: Path = [...path, "baseUrl"];
+  findings.conclude([at, [...path, "operations"]], at, message, mend);
 }
 
 function checkOperations(operations: readonly string[], path: Path, findings: Findings): void {
