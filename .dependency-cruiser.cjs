@@ -79,7 +79,7 @@ module.exports = {
     {
       name: "only-simulate-and-demo-know-the-simulator",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(simulator/|cli/(simulate|demo|demo/.*)\\.ts$)" },
+      from: { path: "^src/", pathNot: "^src/(simulator/|cli/(simulate|demo|(simulate|demo)/.*)\\.ts$)" },
       to: { path: "^src/simulator/" },
     },
     {
