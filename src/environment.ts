@@ -75,8 +75,8 @@ export interface Environment {
   readonly name: string;
   /** Where operations go. */
   readonly baseUrl: Address;
-  /** Where token requests go: `{authUrl}/oauth/token`. */
-  readonly authUrl: Address;
+  /** Where token requests go: `{authUrl}/oauth/token`. Undefined only where no site has credentials. */
+  readonly authUrl: Address | undefined;
   readonly operations: ReadonlySet<string> | "any";
   readonly defaultSite: string | undefined;
   /** By S… identifier, children included. */

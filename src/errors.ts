@@ -30,7 +30,7 @@ export const failures = {
     status: 400,
     title: "Malformed request",
     outcomes: notSent,
-    meaning: "The request is not well-formed HTTP/1.1, or a Countersign header has an impossible value.",
+    meaning: "The request is not well-formed HTTP/1.1, or a Countersign header is misspelt or has an impossible value.",
   },
   body_not_json: {
     status: 400,
@@ -152,7 +152,7 @@ export const failures = {
     status: 422,
     title: "Parameter name not allowed",
     outcomes: notSent,
-    meaning: "A name is empty, longer than 128 characters, or has a character outside A-Z a-z 0-9 _ . and -.",
+    meaning: "A name is empty, longer than 256 characters, or has a character outside A-Z a-z 0-9 _ . and -.",
   },
   version_mismatch: {
     status: 422,

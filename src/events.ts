@@ -270,7 +270,15 @@ export type ProcessEvent =
       readonly admin: string;
       readonly status: string;
     }
-  | { readonly kind: "configuration_warned"; readonly path: string; readonly message: string }
+  | {
+      /** A warning that was not there before: at the start each, at a reload what is new. */
+      readonly kind: "configuration_warned";
+      /** Stable; `acknowledge` takes it. */
+      readonly code: string;
+      readonly path: string;
+      /** What is so, and what to do. */
+      readonly message: string;
+    }
   | {
       /** A caller of a listener with mTLS did not come in: its certificate was refused, or it spoke no such TLS. */
       readonly kind: "handshake_failed";

@@ -21,6 +21,6 @@ export function isDecimal(name: string, more: ReadonlySet<string>): boolean {
 
 /**
  * What a parameter may be called. The string to sign is not injective (`{foo:"bar1"}` and `{foobar:"1"}` sign alike,
- * spec 5.2 step 4), so odd names are not let near it.
+ * spec 5.2 step 4), so odd names are not let near it. The specification limits no length (spec 8).
  */
-export const allowedName = /^[A-Za-z0-9_.-]{1,128}$/;
+export const allowedName = /^[A-Za-z0-9_.-]{1,256}$/;

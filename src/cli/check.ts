@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { explain, routes } from "../config/explain.ts";
 import { loadConfig } from "../config/load.ts";
 import { formatProblems } from "../config/print-problems.ts";
+import type { Problem } from "../config/problem.ts";
 import { toYaml } from "../config/to-yaml.ts";
 import { exitCodes } from "./command.ts";
 import { configOption } from "./config-option.ts";
@@ -22,12 +23,19 @@ export function createCommand(): Command {
 }
 
 async function checkForPeople(file: string): Promise<void> {
-  const { config, warnings } = await loadOrRefuse(file);
+  const { config, warnings, acknowledged } = await loadOrRefuse(file);
   print(toYaml(explain(config)));
   for (const route of routes(config)) print(`${paint("green", "ok")}  ${route}`);
-  if (warnings.length === 0) return;
-  print(`\n${paint("yellow", `${warnings.length} warning${warnings.length === 1 ? "" : "s"}`)}`);
-  print(formatProblems(file, warnings));
+  if (warnings.length > 0) {
+    print(`\n${paint("yellow", `${warnings.length} warning${warnings.length === 1 ? "" : "s"}`)}`);
+    print(formatProblems(file, warnings));
+    print("\nA warning that is known can be silenced: acknowledge: [ code ]");
+  }
+  if (acknowledged.length > 0) print(`\nacknowledged: ${acknowledged.map(describeAcknowledged).join(", ")}`);
+}
+
+function describeAcknowledged({ code, path }: Problem): string {
+  return path === "" ? `${code}` : `${code} (${path})`;
 }
 
 async function checkAsJson(file: string): Promise<void> {
@@ -37,6 +45,7 @@ async function checkAsJson(file: string): Promise<void> {
     process.exitCode = exitCodes.usage;
     return;
   }
-  const { config, warnings } = loaded;
-  printJson({ valid: true, hash: config.hash, routes: routes(config), warnings, configuration: explain(config) });
+  const { config, warnings, acknowledged } = loaded;
+  const found = { hash: config.hash, routes: routes(config), warnings, acknowledged };
+  printJson({ valid: true, ...found, configuration: explain(config) });
 }

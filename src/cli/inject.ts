@@ -5,7 +5,7 @@ import { inject } from "../inject/inject.ts";
 import { drainSeconds } from "../inject/sidecar.ts";
 import { version } from "../version.ts";
 import { usageFailure } from "./command.ts";
-import { printError } from "./terminal.ts";
+import { printError, sayWhatIsAwaited } from "./terminal.ts";
 
 interface Options {
   readonly file: string;
@@ -66,7 +66,10 @@ async function print({ file, classic = false, env, ...rest }: Options): Promise<
 }
 
 async function read(file: string): Promise<string> {
-  if (file === "-") return text(process.stdin);
+  if (file === "-") {
+    sayWhatIsAwaited("a manifest");
+    return text(process.stdin);
+  }
   try {
     return await readFile(file, "utf8");
   } catch (error) {

@@ -7,7 +7,9 @@ import type { Event } from "../events.ts";
 import { Admission } from "../journey/admission.ts";
 import { openJourney } from "../journey/handle.ts";
 import type { HeaderLine, Inbound, Outgoing, Reply } from "../journey/messages.ts";
+import { readParameters } from "../journey/parameters.ts";
 import { Secret } from "../secret.ts";
+import { stringToSign } from "../signing/canonical.ts";
 import type { TokenSource } from "../tokens/source.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
@@ -25,7 +27,9 @@ interface Options {
 
 export function createCommand(): Command {
   return new Command("preview")
-    .description("Print the exact request that a body on standard input would become; nothing is sent.")
+    .description(
+      "Print the exact request that a body on standard input would become, and the string that is signed; nothing is sent.",
+    )
     .addOption(configOption())
     .option("--environment <name>", "environment; not needed where there is only one")
     .option("--operation <name>", "operation to call", "create_order")
@@ -35,12 +39,18 @@ export function createCommand(): Command {
     .action(preview);
 }
 
+interface SignedText {
+  /** K… of the key pair that signed. */
+  readonly key: string | undefined;
+  readonly stringToSign: string;
+}
+
 /** The real journey, with nobody at its end: what would be sent is printed instead. */
 async function preview(options: Options): Promise<void> {
   const { config } = await loadOrRefuse(options.config);
   const { bodyBytes } = config.limits;
   const environment = pickEnvironment(config, options.environment);
-  const body = await readStandardInput();
+  const body = await readStandardInput("the body of a request, a JSON object,");
   const readBody = async () => {
     if (body.length > bodyBytes) throw tooLarge(bodyBytes);
     return body;
@@ -118,16 +128,29 @@ const maskedTokens: TokenSource = {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
+/** What was signed, out of the very body that is sent: none with OAuth. */
+function explainSignature(body: Uint8Array, { sites, siteOfKey }: Environment): SignedText | undefined {
+  const parameters = new Map([...readParameters(body)].map(([name, { text }]) => [name, text]));
+  const identifier = parameters.get("site_identifier") ?? "";
+  const site = sites.get(identifier) ?? siteOfKey.get(identifier);
+  if (site === undefined || !parameters.has("signature")) return undefined;
+  const key = siteOfKey.has(identifier) ? identifier : site.defaultKey?.identifier;
+  return { key, stringToSign: stringToSign(parameters, site.exempt) };
+}
+
 function printOutgoing({ environment, path, headers, render }: Outgoing, asJson: boolean): void {
-  const body = Buffer.from(render()).toString("utf8");
+  const bytes = render();
+  const body = Buffer.from(bytes).toString("utf8");
+  const signed = explainSignature(bytes, environment);
   const url = `${environment.baseUrl.origin}${path}`;
   if (asJson) {
-    printJson({ method: "POST", url, headers: Object.fromEntries(headers), body });
+    printJson({ method: "POST", url, headers: Object.fromEntries(headers), body, ...signed });
     return;
   }
   print(`POST ${url}`);
   for (const [name, value] of headers) print(`${name}: ${value}`);
   print(`content-length: ${Buffer.byteLength(body)}\n\n${body}`);
+  if (signed !== undefined) print(`\nstring to sign (HMAC-SHA256, key ${signed.key}):\n${signed.stringToSign}`);
 }
 
 function printRefusal({ body }: Reply, asJson: boolean): void {

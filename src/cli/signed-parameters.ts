@@ -50,7 +50,9 @@ export async function readSigned({ keyFile, exempt: names, strict }: SignedOptio
 async function readStringParameters(): Promise<Map<string, string>> {
   const parameters = new Map<string, string>();
   try {
-    for (const [name, { kind, text }] of readParameters(await readStandardInput())) {
+    for (const [name, { kind, text }] of readParameters(
+      await readStandardInput("the string parameters, a JSON object,"),
+    )) {
       if (kind !== "string")
         throw usageFailure(`The parameter ${name} is a ${kind}; every value is a string, in quotes.`);
       parameters.set(name, text);

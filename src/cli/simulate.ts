@@ -1,14 +1,17 @@
 import { Command, InvalidArgumentError } from "commander";
-import { startSimulator } from "../simulator/simulator.ts";
+import type { Config } from "../config/config.ts";
+import { type Simulator, startSimulator } from "../simulator/simulator.ts";
+import type { SimulatedSite } from "../simulator/sites.ts";
 import { usageFailure } from "./command.ts";
 import { exampleSites } from "./demo/sites.ts";
+import { loadOrRefuse } from "./load.ts";
+import { type OwnPorts, type Played, playEnvironment } from "./simulate/from-config.ts";
 import { print } from "./terminal.ts";
 import { untilStopped } from "./until-stopped.ts";
 
-interface Options {
-  readonly host: string;
-  readonly apiPort: number;
-  readonly loginPort: number;
+interface Options extends OwnPorts {
+  readonly config?: string;
+  readonly environment?: string;
   readonly tokenLifetime: number;
   readonly json?: boolean;
 }
@@ -16,6 +19,11 @@ interface Options {
 export function createCommand(): Command {
   return new Command("simulate")
     .description("Play the payment service: the JSON API and the login host, strictly by the specification.")
+    .option(
+      "--config <file>",
+      "play the sites, keys and credential sets of this configuration, at its addresses on loopback",
+    )
+    .option("--environment <name>", "with --config: only this environment")
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--api-port <port>", "port of the JSON API", readPort, 7421)
     .option("--login-port <port>", "port of the login host", readPort, 7422)
@@ -24,36 +32,88 @@ export function createCommand(): Command {
     .action(simulate);
 }
 
-async function simulate({ host, apiPort, loginPort, tokenLifetime, json }: Options): Promise<void> {
-  const simulator = await startSimulator({
-    host,
-    apiPort,
-    loginPort,
-    tokenLifetimeSeconds: tokenLifetime,
-    sites: exampleSites,
-    ...(json ? {} : { log: print }),
-  }).catch((error: NodeJS.ErrnoException & { port?: number }) => {
+interface Running {
+  readonly played: Played;
+  readonly simulator: Simulator;
+}
+
+async function simulate(options: Options): Promise<void> {
+  const { config: file, json = false } = options;
+  if (file === undefined && options.environment !== undefined) throw usageFailure("--environment goes with --config.");
+  const plays = file === undefined ? [playExample(options)] : playConfig((await loadOrRefuse(file)).config, options);
+  const running: Running[] = [];
+  try {
+    for (const played of plays) running.push({ played, simulator: await start(played, options, plays.length > 1) });
+    for (const each of running) json ? printAsJson(each) : describe(each, file);
+    if (!json) print("Ctrl-C ends it.");
+    await untilStopped();
+    for (const each of running) printCounts(each, json);
+  } finally {
+    for (const { simulator } of running) await simulator.stop();
+  }
+}
+
+function playExample({ host, apiPort, loginPort }: Options): Played {
+  const options = { host, apiPort, loginPort, sites: exampleSites };
+  return { environment: "sandbox", options, elsewhere: [], notes: [] };
+}
+
+/** The first environment has the given ports where it needs any, the others whatever is free. */
+function playConfig({ environments }: Config, { environment: only, host, apiPort, loginPort }: Options): Played[] {
+  const wanted = [...environments.values()].filter(({ name }) => only === undefined || name === only);
+  if (wanted.length === 0) throw usageFailure(`--environment is one of: ${[...environments.keys()].join(", ")}.`);
+  return wanted.map((environment, index) =>
+    playEnvironment(environment, index === 0 ? { host, apiPort, loginPort } : { host, apiPort: 0, loginPort: 0 }),
+  );
+}
+
+function start({ environment, options }: Played, { tokenLifetime, json }: Options, isOneOfMany: boolean) {
+  const log = (line: string) => print(isOneOfMany ? `${environment} ${line}` : line);
+  const more = { tokenLifetimeSeconds: tokenLifetime, ...(json ? {} : { log }) };
+  return startSimulator({ ...options, ...more }).catch((error: NodeJS.ErrnoException & { port?: number }) => {
     const what = error.code === "EADDRINUSE" ? `port ${error.port} is taken` : error.message;
     throw usageFailure(`The simulator cannot start: ${what}.`);
   });
+}
+
+function describe({ played, simulator }: Running, file: string | undefined): void {
+  const { environment, elsewhere, notes, options } = played;
+  if (file !== undefined) print(`environment ${environment} of ${file}`);
+  print(`JSON API    ${simulator.apiUrl}`);
+  print(`login host  ${simulator.loginUrl}`);
+  print(`control     ${simulator.controlUrl}   (GET: counts; POST …/faults, …/revoke-tokens, …/login/stop)`);
+  for (const site of options.sites) for (const line of describeSite(site, file === undefined)) print(line);
+  print("made up     tokens, order ids and the bodies of answers: the specification shows none");
+  for (const note of notes) print(`note        ${note}`);
+  if (elsewhere.length === 0) return;
+  print(`\nThe configuration leads elsewhere. To use this, put into environments.${environment}:`);
+  for (const key of elsewhere) print(`    ${key}: ${key === "baseUrl" ? simulator.apiUrl : simulator.loginUrl}`);
+  print("    allowPlaintext: true\n");
+}
+
+/** @param isMadeUp the example's secrets are public; a configuration's are never shown */
+function* describeSite({ identifier, parent, keys = [], credentials = [] }: SimulatedSite, isMadeUp: boolean) {
+  const secret = (text: string) => (isMadeUp ? ` secret ${text}` : "");
+  yield `site        ${identifier}${parent === undefined ? "" : `, child of ${parent}`}`;
+  for (const key of keys) yield `            key ${key.identifier}${secret(key.secret)}`;
+  for (const set of credentials) {
+    yield `            client ${set.clientId}${secret(set.clientSecret)} audience ${set.audience}`;
+  }
+}
+
+function printAsJson({ played, simulator }: Running): void {
   const addresses = { baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl, control: simulator.controlUrl };
-  if (json) print(JSON.stringify(addresses));
-  else {
-    print(`JSON API    ${addresses.baseUrl}`);
-    print(`login host  ${addresses.authUrl}`);
-    print(`control     ${addresses.control}   (GET: counts; POST …/faults, …/revoke-tokens, …/login/stop)`);
-    print(`sites       ${exampleSites.map(({ identifier }) => identifier).join(" ")}   Ctrl-C ends it.`);
-  }
-  await untilStopped();
+  const { environment, options, elsewhere, notes } = played;
+  const sites = options.sites.map(({ identifier }) => identifier);
+  print(JSON.stringify({ ...addresses, environment, sites, elsewhere, notes }));
+}
+
+function printCounts({ simulator }: Running, json: boolean): void {
   const counts = simulator.counts();
-  await simulator.stop();
-  if (json) print(JSON.stringify(counts));
-  else {
-    print(
-      `\nseen: ${counts.apiRequests} calls (${counts.accepted} accepted, ${counts.unauthorized} 401, ` +
-        `${counts.refused} refused), ${counts.tokenRequests} token requests (${counts.tokensIssued} issued)`,
-    );
-  }
+  const sum =
+    `\nseen: ${counts.apiRequests} calls (${counts.accepted} accepted, ${counts.unauthorized} 401, ` +
+    `${counts.refused} refused), ${counts.tokenRequests} token requests (${counts.tokensIssued} issued)`;
+  print(json ? JSON.stringify(counts) : sum);
 }
 
 function readPort(text: string): number {

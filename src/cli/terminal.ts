@@ -25,8 +25,17 @@ export function paint(style: Style, text: string): string {
 /** The most that `limits.bodyBytes` may be. */
 const longestInputBytes = 16_777_216;
 
-/** Everything on standard input, never a part of it. */
-export async function readStandardInput(): Promise<Uint8Array> {
+/** A person who typed the command and nothing else sees why nothing happens. */
+export function sayWhatIsAwaited(what: string): void {
+  if (process.stdin.isTTY) printError(`Waiting for ${what} on standard input. Ctrl-D on a new line ends it.`);
+}
+
+/**
+ * Everything on standard input, never a part of it.
+ * @param what is awaited, for a person at a terminal
+ */
+export async function readStandardInput(what: string): Promise<Uint8Array> {
+  sayWhatIsAwaited(what);
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of process.stdin) {

@@ -19,6 +19,7 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
   }
   checkClaims(reading.claims, reading.findings);
   checkListeners(raw, reading);
+  checkTimeouts(raw, reading);
   const callers = await readCallers(raw.listeners, reading);
   const tokens = await readTokens(raw, reading);
 
@@ -36,6 +37,7 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
     log: { level: raw.log.level, upstreamHeaders: raw.log.upstreamHeaders.map(lowerCase) },
     readiness: raw.readiness,
     drain: { minMs: raw.drain.minSeconds * 1_000 },
+    acknowledge: raw.acknowledge,
   } as const;
   return { ...config, hash: hashConfig(config), secretOrigins: reading.secrets.origins };
 }
@@ -44,6 +46,13 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
 async function readTokens(raw: RawConfig, reading: Reading): Promise<TokensConfig> {
   const redis = await readRedis(raw, reading);
   return raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
+}
+
+function checkTimeouts({ timeouts: { connect, request } }: RawConfig, { findings }: Reading): void {
+  if (connect <= request) return;
+  const message = `timeouts.connect (${connect} ms) is longer than timeouts.request (${request} ms) and never reached`;
+  const mend = "write a shorter one: then a service that takes no connection is told from one that does not answer";
+  findings.warn("connect_longer_than_request", ["timeouts", "connect"], message, mend);
 }
 
 function lowerCase(text: string): string {

@@ -3,6 +3,7 @@ import type { Callers } from "../callers.ts";
 import type { Environment } from "../environment.ts";
 import type { RedisAccess } from "../redis-access.ts";
 import type { Secret } from "../secret.ts";
+import type { WarningCode } from "./warning-codes.ts";
 
 /** A listener for applications; everything that arrives on it belongs to one environment. */
 export interface ListenerConfig {
@@ -34,6 +35,8 @@ export interface Config {
   /** What `/readyz` waits for. */
   readonly readiness: "listening" | "token";
   readonly drain: { readonly minMs: number };
+  /** Warnings that are known and not told again. Absent where none are. */
+  readonly acknowledge?: readonly WarningCode[];
   /** SHA-256 over the effective configuration, secrets by fingerprint; the first 12 hex digits. */
   readonly hash: string;
   /** Where secrets came from, for people: `file /run/…` or `env NAME`. Absent where no file was read. */

@@ -21,17 +21,17 @@ const mostAliases = 100;
 export function readDocument(text: string): SourceDocument {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, uniqueKeys: true, prettyErrors: false, logLevel: "error" });
-  const { value, faults } = readValue(document);
+  const { value, faults } = readValue(document, text);
   return {
     value,
-    yamlProblems: faults.map(({ message, offset }) => {
+    yamlProblems: faults.map(({ message, offset, mend = "correct the YAML" }) => {
       const { line, col: column } = lineCounter.linePos(offset);
-      return { path: "", line, column, message, found: undefined, mend: "correct the YAML" };
+      return { path: "", line, column, message, found: undefined, mend };
     }),
-    locate({ path, message, mend, found }) {
+    locate({ path, message, mend, found, code }) {
       const { line, column } = placeOf(document, lineCounter, path);
       const shown = found === "hidden" ? undefined : (found ?? show(document.getIn(path, true)));
-      return { path: formatPath(path), line, column, message, found: shown, mend };
+      return { path: formatPath(path), line, column, message, found: shown, mend, ...(code && { code }) };
     },
   };
 }
@@ -39,10 +39,11 @@ export function readDocument(text: string): SourceDocument {
 interface Fault {
   readonly message: string;
   readonly offset: number;
+  readonly mend?: string;
 }
 
-function readValue(document: Document.Parsed): { value: unknown; faults: readonly Fault[] } {
-  const faults = faultsOf(document);
+function readValue(document: Document.Parsed, text: string): { value: unknown; faults: readonly Fault[] } {
+  const faults = faultsOf(document, text);
   if (faults.length > 0) return { value: undefined, faults };
   try {
     return { value: document.toJS({ maxAliasCount: mostAliases }), faults };
@@ -53,18 +54,25 @@ function readValue(document: Document.Parsed): { value: unknown; faults: readonl
   }
 }
 
-function faultsOf(document: Document.Parsed): Fault[] {
-  const faults = [...document.errors, ...document.warnings].map((error) => {
-    return { message: explain(error), offset: error.pos[0] };
+function faultsOf(document: Document.Parsed, text: string): Fault[] {
+  const told = [...document.errors, ...document.warnings].map((error): Fault => {
+    const [offset] = error.pos;
+    return explainMarks(text, offset) ?? { message: explain(error), offset };
   });
+  // What follows `${` on its line is not understood either.
+  const first = told.findIndex(({ mend }) => mend !== undefined);
+  const lineEnd = text.indexOf("\n", told[first]?.offset);
+  const faults = told.filter((fault, index) => first === -1 || index <= first || fault.offset > lineEnd);
   // YAML 1.1 reads other values from the same text: `no` is false, and `<<` merges.
   if (document.directives.yaml.version !== "1.2") faults.push({ message: "only YAML 1.2 is read here", offset: 0 });
   visit(document, {
     Alias(_, alias, holders) {
       const target = alias.resolve(document);
       if (target !== undefined && !holders.includes(target)) return;
+      if (alias.source === "") return;
       const message = "this alias (*name) leads nowhere, or into itself";
-      faults.push({ message, offset: alias.range?.[0] ?? 0 });
+      const mend = "correct the YAML; a text that begins with * stands in quotes";
+      faults.push({ message, mend, offset: alias.range?.[0] ?? 0 });
     },
     Pair(_, { key }) {
       // Node assigns a prototype under this name; nothing sound is called so.
@@ -73,6 +81,20 @@ function faultsOf(document: Document.Parsed): Fault[] {
     },
   });
   return faults;
+}
+
+/** Marks that mean something else in YAML than the person who wrote them thought. */
+function explainMarks(text: string, offset: number): Fault | undefined {
+  if (text[offset] === "*" && !/[^\s,\]}]/.test(text[offset + 1] ?? " ")) {
+    return { message: "a * without quotes begins an alias in YAML", mend: 'write it in quotes: ["*"]', offset };
+  }
+  if (text[offset - 1] !== "$" || text[offset] !== "{") return undefined;
+  const mend = "write the value itself, or for a secret { file: /path } or { env: NAME }";
+  return {
+    message: "a variable in braces cannot stand here, and nothing is expanded in this file",
+    mend,
+    offset: offset - 1,
+  };
 }
 
 /** Behind a colon the parser quotes the file, where a secret may stand. */

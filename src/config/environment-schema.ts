@@ -24,9 +24,12 @@ export const environmentSchema = z
     baseUrl: url("https://api.example/json-api").describe(
       "Address of the JSON API (spec 4.1); operations are called below it.",
     ),
-    authUrl: url("https://login.example").describe(
-      "Address of the login host; tokens come from `{authUrl}/oauth/token` (spec 4.2). Never the baseUrl's origin.",
-    ),
+    authUrl: url("https://login.example")
+      .optional()
+      .describe(
+        "Address of the login host; tokens come from `{authUrl}/oauth/token` (spec 4.2). Never the baseUrl's origin. " +
+          "Needed where a site has credentials.",
+      ),
     operations: listOf(operation, 1).describe('Operations that may be called; `["*"]` alone allows any.'),
     defaultSite: siteIdentifier
       .optional()

@@ -43,6 +43,7 @@ export function explain(config: Config): object {
     log: rest.log,
     readiness: rest.readiness,
     drain: { minSeconds: rest.drain.minMs / 1_000 },
+    ...(rest.acknowledge?.length ? { acknowledge: rest.acknowledge } : {}),
   };
 }
 
@@ -65,7 +66,7 @@ function explainEnvironment(environment: Environment, mask: Mask): object {
   } = environment;
   return {
     baseUrl: `${baseUrl.origin}${baseUrl.path}`,
-    authUrl: `${authUrl.origin}${authUrl.path}`,
+    ...(authUrl === undefined ? {} : { authUrl: `${authUrl.origin}${authUrl.path}` }),
     operations: listOperations(environment),
     defaultSite,
     sites: Object.fromEntries([...sites].map(([identifier, site]) => [identifier, explainSite(site, mask)])),

@@ -22,7 +22,11 @@ export function parsed<Value>(read: (text: string) => Read<Value>, { pattern, ex
   return written.transform((given, context): Value => {
     const result = read(given);
     if ("value" in result) return result.value;
-    context.addIssue({ code: "custom", message: "this cannot be read", params: { mend: result.mend } });
+    context.addIssue({
+      code: "custom",
+      message: result.message ?? "this cannot be read",
+      params: { mend: result.mend },
+    });
     return z.NEVER;
   });
 }
@@ -31,8 +35,11 @@ export function parsed<Value>(read: (text: string) => Read<Value>, { pattern, ex
 export function duration(fallback: string, leastMs: number, mostMs: number) {
   const read = (given: string): Read<number> => {
     const result = readDurationMs(given);
-    const isOutside = "value" in result && (result.value < leastMs || result.value > mostMs);
-    return isOutside ? { mend: `write a duration from ${leastMs}ms to ${mostMs / 1_000}s` } : result;
+    if (!("value" in result) || (result.value >= leastMs && result.value <= mostMs)) return result;
+    const [side, bound] = result.value < leastMs ? ["less", "least"] : ["more", "most"];
+    const limit = bound === "least" ? `${leastMs}ms` : `${mostMs / 1_000}s`;
+    const message = `${given} is ${side} than ${limit}, the ${bound} that is allowed`;
+    return { message, mend: `write a duration from ${leastMs}ms to ${mostMs / 1_000}s` };
   };
   return parsed(read, { pattern: durationPattern, example: fallback }).prefault(fallback);
 }

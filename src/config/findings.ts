@@ -1,4 +1,5 @@
 import { doOverlap, type Finding, type Path } from "./problem.ts";
+import type { WarningCode } from "./warning-codes.ts";
 
 /** Collects what is wrong and what is worth a warning, so that all of it is reported at once. */
 export class Findings {
@@ -34,7 +35,7 @@ export class Findings {
     return places.some(isFaulty) ? undefined : this.refuse(path, message, mend, found);
   }
 
-  warn(path: Path, message: string, mend: string): void {
-    this.warnings.push({ path, message, mend, found: "hidden" });
+  warn(code: WarningCode, path: Path, message: string, mend: string): void {
+    this.warnings.push({ code, path, message, mend, found: "hidden" });
   }
 }

@@ -5,6 +5,7 @@ import type { Config } from "./config.ts";
 import { readDocument } from "./document.ts";
 import { type FilePrints, notePrints } from "./file-prints.ts";
 import { Findings } from "./findings.ts";
+import { findPlaceholders, isAbout } from "./placeholders.ts";
 import type { Problem } from "./problem.ts";
 import { SecretReader } from "./read-secrets.ts";
 import { asItIs, salvage } from "./salvage.ts";
@@ -16,7 +17,13 @@ import type { ConfigSurroundings } from "./surroundings.ts";
 export type Loaded = Verdict & { readonly files: FilePrints };
 
 type Verdict =
-  | { readonly kind: "loaded"; readonly config: Config; readonly warnings: readonly Problem[] }
+  | {
+      readonly kind: "loaded";
+      readonly config: Config;
+      readonly warnings: readonly Problem[];
+      /** Warnings whose codes are in `acknowledge`. */
+      readonly acknowledged: readonly Problem[];
+    }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
 /**
@@ -38,13 +45,26 @@ async function judge(file: string, surroundings: ConfigSurroundings): Promise<Ve
 
   const parsed = configSchema.safeParse(document.value, { reportInput: true });
   const { raw, placeInFile } = parsed.success ? asItIs(parsed.data) : salvage(document.value);
-  const findings = new Findings(parsed.success ? [] : describeIssues(parsed.error.issues), placeInFile);
+  const placeholders = findPlaceholders(document.value);
+  const isConsequence = ({ path }: Problem) => placeholders.some((placeholder) => isAbout(path, placeholder));
+  const findings = new Findings(
+    [...placeholders, ...(parsed.success ? [] : describeIssues(parsed.error.issues))],
+    placeInFile,
+  );
   checkSurroundings(resolve(file), surroundings, findings);
   const secrets = new SecretReader(surroundings, dirname(resolve(file)), findings);
   const config = raw && (await buildConfig(raw, { secrets, findings, claims: [] }));
-  const problems = findings.problems.map(document.locate);
+  const others = findings.problems.slice(placeholders.length).map(document.locate);
+  const problems = [...placeholders.map(document.locate), ...others.filter((problem) => !isConsequence(problem))];
   if (config === undefined || problems.length > 0) return refused(problems);
-  return { kind: "loaded", config, warnings: findings.warnings.map(document.locate).sort(byPlace) };
+  const warnings = findings.warnings.map(document.locate).sort(byPlace);
+  const isAcknowledged = ({ code }: Problem) => code !== undefined && config.acknowledge?.includes(code) === true;
+  return {
+    kind: "loaded",
+    config,
+    warnings: warnings.filter((warning) => !isAcknowledged(warning)),
+    acknowledged: warnings.filter(isAcknowledged),
+  };
 }
 
 function refused(problems: readonly Problem[]): Verdict {
@@ -75,7 +95,8 @@ function checkSurroundings(file: string, { env, mountPoints }: ConfigSurrounding
     findings.refuse([], `${setting} turns TLS verification off`, "unset it; for a private CA use tls.caFile", setting);
   }
   if (mountPoints.has(file)) {
-    findings.warn([], "this file is mounted by subPath and is never updated", "mount its whole folder");
+    const message = "this file is mounted by subPath and is never updated";
+    findings.warn("mounted_by_subpath", [], message, "mount its whole folder");
   }
 }
 

@@ -39,6 +39,7 @@ const door = orEmpty(z.strictObject({ bind: listenerSchema.shape.bind.catch(anyP
 
 const environment = environmentSchema.extend({
   baseUrl: environmentSchema.shape.baseUrl.catch(addressOf("api.invalid")),
+  // What is written there and cannot be read is refused already; where nothing is written, nothing stands in for it.
   authUrl: environmentSchema.shape.authUrl.catch(addressOf("login.invalid")),
   operations: environmentSchema.shape.operations.catch(["*"]),
   sites: mappingOf(siteSchema.extend({ ...means, children: mappingOf(childSchema.extend(means)) })),

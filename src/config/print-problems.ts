@@ -4,11 +4,12 @@ import type { Problem } from "./problem.ts";
 export function formatProblems(file: string, problems: readonly Problem[]): string {
   return problems
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
-    .map(({ path, line, column, message, found, mend }) => {
+    .map(({ path, line, column, message, found, mend, code }) => {
       const where = `${file}:${line}:${column}`;
       const lines = [`${where}  ${path === "" ? message : `${path}: ${message}`}`];
       if (found !== undefined && found !== "") lines.push(`    found  ${found}`);
       lines.push(`    mend   ${mend}`);
+      if (code !== undefined) lines.push(`    code   ${code}`);
       return lines.join("\n");
     })
     .join("\n");

@@ -1,3 +1,5 @@
+import type { WarningCode } from "./warning-codes.ts";
+
 /** Where in the configuration: keys and list positions. */
 export type Path = readonly (string | number)[];
 
@@ -14,6 +16,8 @@ export interface Problem {
   readonly found: string | undefined;
   /** What to do about it. */
   readonly mend: string;
+  /** Of a warning: its stable code, by which `acknowledge` silences it. */
+  readonly code?: WarningCode;
 }
 
 /** A problem before its place in the file is looked up. */
@@ -25,6 +29,8 @@ export interface Finding {
   readonly found?: string | "hidden";
   /** The place that was probably meant, where a key is misspelt. */
   readonly meant?: Path;
+  /** Of a warning. */
+  readonly code?: WarningCode;
 }
 
 /** `["sites", "S1", "keys", 0]` as `sites.S1.keys[0]`. */

@@ -57,13 +57,15 @@ async function readEach(
     checkForm(token, at, reading);
     const name = source.name ?? ownNameOf(source);
     if (source.name === undefined && own.some((other) => other.name === name)) {
-      reading.findings.warn(at, `the log calls the callers of two tokens ${name}`, "give each token a name");
+      const message = `the log calls the callers of two tokens ${name}`;
+      reading.findings.warn("caller_name_twice", at, message, "give each token a name");
     }
     own.push({ name, token, path: at, environment });
   }
   if (!isLocal(bind)) {
     const mend = "use callers: { mtls: … }, or see to it that nobody listens between";
-    reading.findings.warn([...path, "tokens"], "tokens and orders go over the network in plain text", mend);
+    const message = "tokens and orders go over the network in plain text";
+    reading.findings.warn("callers_in_plain_text", [...path, "tokens"], message, mend);
   }
   openers.push(...own);
   return { kind: "tokens", tokens: own.map(({ name, token }) => ({ name, token })) };
@@ -92,11 +94,8 @@ function checkOpeners(openers: readonly Opener[], { findings }: Reading): void {
       const mend = `give the callers of environment ${environment} their own`;
       findings.conclude(from, path, `the token also opens environment ${foreign.environment}`, mend, "hidden");
     } else if (twin !== undefined) {
-      findings.warn(
-        path,
-        `this is the same token as ${formatPath(twin.path)}`,
-        "put another one there, or leave it out",
-      );
+      const message = `this is the same token as ${formatPath(twin.path)}`;
+      findings.warn("caller_token_twice", path, message, "put another one there, or leave it out");
     }
   }
 }

@@ -27,6 +27,15 @@ export async function readCredentials(
       reading.findings.conclude(from, [...at, "name"], message, "give each its own name");
     }
     const set = await readSet(given, owner, at, reading);
+    if (set !== undefined && sets.some(({ clientId }) => clientId === set.clientId)) {
+      const message = `both sets are of client ${set.clientId}: when the login host refuses it, the second cannot take over`;
+      reading.findings.warn(
+        "client_twice",
+        at,
+        message,
+        "generate a second set and put it here, or leave this one out",
+      );
+    }
     if (set !== undefined) sets.push(set);
   }
   const [first, ...rest] = sets;

@@ -23,11 +23,15 @@ const neverForwarded: ReadonlySet<string> = new Set([
   "via",
 ]);
 
+const tokenPath = "/oauth/token";
+
 /** Reads one environment of the file. */
 export async function readEnvironment(name: string, raw: RawEnvironment, reading: Reading): Promise<Environment> {
   const path: Path = ["environments", name];
   const { findings } = reading;
   checkAddresses(raw, path, reading);
+  checkNeedOfAuthUrl(raw, path, findings);
+  checkPaths(raw, path, findings);
   checkOperations(raw.operations, [...path, "operations"], findings);
   checkForwardHeaders(raw.forwardHeaders, [...path, "forwardHeaders"], findings);
   const sites = shareLabels(await readSites(raw, [...path, "sites"], reading));
@@ -83,20 +87,50 @@ function checkDefaultSite(
   findings.conclude(from, [...path, "defaultSite"], "there is no such site", mend);
 }
 
+function checkNeedOfAuthUrl({ authUrl, sites }: RawEnvironment, path: Path, findings: Findings): void {
+  if (authUrl !== undefined) return;
+  const all = Object.entries(sites).flatMap(([identifier, site]) => [
+    { identifier, credentials: site.credentials },
+    ...Object.entries(site.children).map(([child, { credentials }]) => ({ identifier: child, credentials })),
+  ]);
+  const [owner] = all.filter(({ credentials }) => credentials !== undefined);
+  if (owner === undefined) return;
+  const at: Path = [...path, "authUrl"];
+  const mend = 'add the address of the login host, like "https://login.example"; HMAC alone needs none';
+  findings.conclude([at], at, `authUrl is missing: site ${owner.identifier} has credentials`, mend);
+}
+
 function checkAddresses(raw: RawEnvironment, path: Path, { findings, claims }: Reading): void {
-  if (raw.baseUrl.origin === raw.authUrl.origin) {
+  if (raw.baseUrl.origin === raw.authUrl?.origin) {
     const mend = "give the login host; it is another host than the JSON API (spec 4.2)";
     const message = "baseUrl and authUrl have the same origin";
     findings.conclude([[...path, "baseUrl"]], [...path, "authUrl"], message, mend);
   }
   for (const name of ["baseUrl", "authUrl"] as const) {
-    const { origin, scheme } = raw[name];
+    const address = raw[name];
+    if (address === undefined) continue;
+    const { origin, scheme } = address;
     claims.push({ kind: "origin", value: origin, path: [...path, name] });
     if (scheme === "https" || raw.allowPlaintext) continue;
     const mend = "use https://, or allowPlaintext: true for tests";
     const message = "http:// would send credentials in plain text";
     findings.conclude([[...path, "allowPlaintext"]], [...path, name], message, mend);
   }
+}
+
+/** Both are added behind these addresses: there twice, they lead nowhere. */
+function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, path: Path, findings: Findings): void {
+  if (authUrl?.path.endsWith(tokenPath)) {
+    const mend = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
+    const message = `authUrl ends with ${tokenPath}, which Countersign adds itself (spec 4.2)`;
+    findings.refuse([...path, "authUrl"], message, mend);
+  }
+  const operation = operations.find((name) => baseUrl.path.endsWith(`/${name}`));
+  if (operation === undefined) return;
+  const mend = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}`;
+  const message = `baseUrl ends with the operation ${operation}, which is called below it`;
+  const at: Path = [...path, "baseUrl"];
+  findings.conclude([at, [...path, "operations"]], at, message, mend);
 }
 
 function checkOperations(operations: readonly string[], path: Path, findings: Findings): void {

@@ -18,7 +18,7 @@ export async function readRedis({ redis, tokens }: RawConfig, reading: Reading):
   if (redis !== undefined) {
     if (tokens.cache === "memory") {
       const mend = "write tokens: { cache: redis }, or remove it";
-      findings.warn(section, "redis is not used while tokens.cache is memory", mend);
+      findings.warn("redis_unused", section, "redis is not used while tokens.cache is memory", mend);
     }
     return readSection(redis, reading);
   }
@@ -64,12 +64,13 @@ function warnOfPlaintext(raw: RawRedis, { findings }: Reading): void {
   if (raw.password !== undefined) {
     for (const { node, path } of nodesByUrl(raw)) {
       if (isLocal(node) || (node.kind === "tcp" && node.tls)) continue;
-      findings.warn(path, message, "use rediss:// (TLS)");
+      findings.warn("redis_password_in_plain_text", path, message, "use rediss:// (TLS)");
     }
   }
   for (const name of ["sentinel", "cluster"] as const) {
     const isSecretSent = raw.password !== undefined || (name === "sentinel" && raw.sentinel?.password !== undefined);
     const isFar = raw[name]?.nodes.some((node) => !isLocal({ kind: "tcp", ...node }));
-    if (isFar && isSecretSent && raw.tls === undefined) findings.warn(at(name), message, "use TLS and add tls: {}");
+    if (!isFar || !isSecretSent || raw.tls !== undefined) continue;
+    findings.warn("redis_password_in_plain_text", at(name), message, "use TLS and add tls: {}");
   }
 }

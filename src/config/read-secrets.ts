@@ -9,6 +9,7 @@ const shortestGoodBytes = 16;
 const readableByAll = 0o004;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Where loaded secrets came from, for people: `file /run/…` or `env NAME`. */
 export type Origins = Map<Secret, string>;
@@ -42,7 +43,11 @@ export class SecretReader {
     if (bytes.length === 0) return this.#findings.refuse(path, "the secret is empty", `put it into ${origin}`, origin);
     if (bytes.length < shortestGoodBytes) {
       const message = `the secret from ${origin} is shorter than ${shortestGoodBytes} bytes`;
-      this.#findings.warn(path, message, "use a longer one");
+      this.#findings.warn("secret_short", path, message, "use a longer one");
+    }
+    if (hasBlankEdge(bytes)) {
+      const message = `the secret from ${origin} begins or ends with a blank, a line break or a byte order mark`;
+      this.#findings.warn("secret_blank_at_edge", path, message, "write it again without, as with printf %s");
     }
     return this.keep({ bytes, origin });
   }
@@ -76,7 +81,7 @@ export class SecretReader {
     const found = await this.file(file, path);
     if (found !== undefined && (found.mode & readableByAll) !== 0) {
       const message = `everyone may read the secret in ${this.#locate(file)}`;
-      this.#findings.warn(path, message, "take that away from others (chmod o-r)");
+      this.#findings.warn("secret_readable_by_all", path, message, "take that away from others (chmod o-r)");
     }
     return found;
   }
@@ -88,7 +93,8 @@ export class SecretReader {
     try {
       const { bytes, mode } = await this.#surroundings.readFile(place);
       if (this.#surroundings.mountPoints.has(place)) {
-        this.#findings.warn(path, `${place} is mounted by subPath and is never updated`, "mount its whole folder");
+        const message = `${place} is mounted by subPath and is never updated`;
+        this.#findings.warn("mounted_by_subpath", path, message, "mount its whole folder");
       }
       return { bytes, mode, origin };
     } catch (error) {
@@ -112,6 +118,12 @@ export class SecretReader {
   #locate(file: string): string {
     return resolve(this.#folder, file);
   }
+}
+
+/** Seldom meant, and sent all the same: a second newline, a blank that was copied along, what an editor puts first. */
+function hasBlankEdge(bytes: Buffer): boolean {
+  const isBlank = (byte = 0) => byte === 0x20 || (byte >= 0x09 && byte <= carriageReturn);
+  return isBlank(bytes.at(0)) || isBlank(bytes.at(-1)) || bytes.subarray(0, 3).equals(byteOrderMark);
 }
 
 /** One newline at the end, as editors and `echo` leave it. */

@@ -41,7 +41,7 @@ export async function readSite(source: SiteSource, reading: Reading): Promise<Si
   checkExempt(raw.exempt ?? [], [...path, "exempt"], reading.findings);
   if (auth.includes("hmac")) {
     const message = "new clients must use OAuth from 2026-08-01; existing ones may stay with HMAC (spec 5.1)";
-    reading.findings.warn(path, message, "move the site to OAuth");
+    reading.findings.warn("hmac_for_existing_clients", path, message, "move the site to OAuth");
   }
   return {
     identifier,

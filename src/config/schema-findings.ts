@@ -1,7 +1,8 @@
 import type { z } from "zod";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../nearest-name.ts";
 import { type Finding, formatPath, type Path } from "./problem.ts";
 import { nodesAt } from "./schema-places.ts";
+import { durationPattern } from "./values.ts";
 
 type Issue = z.core.$ZodIssue;
 type IssueOf<Code extends Issue["code"]> = Extract<Issue, { code: Code }>;
@@ -35,7 +36,7 @@ function describeAt(issue: Issue, path: Path): Finding[] {
     case "invalid_key":
       return [{ path, message: "nothing can be called so here", mend: mendOf(issue.issues[0]), found: keyOf(path) }];
     case "invalid_value":
-      return [{ path, message: "this value is not known", mend: `write ${issue.values.map(String).join(" or ")}` }];
+      return [{ path, message: "this value is not known", mend: mendValue(issue) }];
     case "invalid_format":
       return [
         { path, message: issue.input === "" ? "this is empty" : "this has not the right form", mend: mendOf(issue) },
@@ -48,6 +49,14 @@ function describeAt(issue: Issue, path: Path): Finding[] {
     default:
       return [{ path, message: issue.message, mend: "see `countersign schema`" }];
   }
+}
+
+function mendValue({ input, values }: IssueOf<"invalid_value">): string {
+  const names = values.map(String);
+  const nearest = typeof input === "string" && names.length > 2 ? nearestName(input, names) : undefined;
+  return nearest === undefined
+    ? `write ${names.join(" or ")}`
+    : `did you mean ${nearest}? It can be ${names.join(", ")}`;
 }
 
 /** The form's own words, as the schema gives them. */
@@ -82,7 +91,12 @@ function isSecretSource(path: Path): boolean {
   return secretKeys.has(String(key));
 }
 
-function describeSecret({ errors }: IssueOf<"invalid_union">, path: Path): Finding {
+function describeSecret({ errors, input }: IssueOf<"invalid_union">, path: Path): Finding {
+  if (input === undefined) {
+    const key = path.findLast((part) => typeof part === "string");
+    const mend = `say where it is: ${key}: { file: /path }, or second best { env: NAME }`;
+    return { path, message: `${key} is missing`, mend };
+  }
   const isWrittenOut = errors.every(([first]) => first?.code === "invalid_type" && first.path.length === 0);
   const message = isWrittenOut
     ? "a secret is never written into the configuration"
@@ -90,9 +104,14 @@ function describeSecret({ errors }: IssueOf<"invalid_union">, path: Path): Findi
   return { path, message, mend: "put it into a file and write { file: /path }, or second best { env: NAME }" };
 }
 
-/** Of several alternatives, the one that comes nearest is explained. */
-function describeNearest({ errors }: IssueOf<"invalid_union">, path: Path): Finding[] {
+/** Of several alternatives, the one that comes nearest is explained; where none does, the schema's own words say what can be. */
+function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_union">, path: Path): Finding[] {
   const [nearest = []] = errors.toSorted((a, b) => distanceOf(a) - distanceOf(b));
+  const isOther = nearest.some(({ path, code }) => path.length === 0 && code !== "unrecognized_keys");
+  if (isOther && ways.startsWith("write ")) {
+    const message = Array.isArray(input) ? "this cannot be a list" : "this value is not known";
+    return [{ path, message, mend: ways }];
+  }
   return nearest.flatMap((issue) => describeIssue(issue, path));
 }
 
@@ -127,14 +146,30 @@ function describeType({ expected, input, message }: IssueOf<"invalid_type">, pat
   if (input === undefined) {
     return { path, message: `${String(path.at(-1) ?? "the configuration")} is missing`, mend: `add ${kind}${like}` };
   }
+  if (expected === "string" && typeof input === "number" && durationPattern.test(String(example))) {
+    return { path, message: `${input} has no unit`, mend: `write it with ms, s, m or h${like}` };
+  }
+  if (expected === "number" || expected === "int") {
+    const [{ minimum, maximum } = {}] = nodesAt(path);
+    return {
+      path,
+      message: `this must be ${kind}, without quotes or unit`,
+      mend: `write ${kind} from ${minimum} to ${maximum}`,
+    };
+  }
+  if (expected === "array" && typeof input === "string") {
+    const item = path.at(-1) === "operations" ? `, in brackets: [${input === "*" ? '"*"' : input}]` : "";
+    return { path, message: "this must be a list", mend: `write a list${item}`, found: "a text" };
+  }
   // A text in place of a mapping may be a secret.
   const found = typeof input === "string" ? "a text" : undefined;
   return { path, message: `this must be ${kind}`, mend: `write ${kind}${like}`, ...(found && { found }) };
 }
 
-function describeSize({ code, origin }: IssueOf<"too_small" | "too_big">, path: Path): Finding {
+function describeSize({ code, origin, input }: IssueOf<"too_small" | "too_big">, path: Path): Finding {
   if (origin === "string" || origin === "array") return { path, message: "this is empty", mend: "write at least one" };
   const [{ minimum, maximum } = {}] = nodesAt(path);
-  const message = code === "too_small" ? "this is too small" : "this is too large";
+  const [side, bound, limit] = code === "too_small" ? ["less", "least", minimum] : ["more", "most", maximum];
+  const message = `${String(input)} is ${side} than ${limit}, the ${bound} that is allowed`;
   return { path, message, mend: `write a number from ${minimum} to ${maximum}` };
 }

@@ -3,6 +3,7 @@ import { environmentSchema } from "./environment-schema.ts";
 import { count, duration, headerName, listOf, plainName } from "./fields.ts";
 import { bind, listenerSchema } from "./listener-schema.ts";
 import { redisSchema } from "./redis-schema.ts";
+import { warningCodes } from "./warning-codes.ts";
 
 const tokens = z
   .strictObject({
@@ -84,6 +85,12 @@ export const configSchema = z
       .default("listening")
       .describe("What /readyz waits for: listening, or a first token of every default site."),
     drain,
+    acknowledge: listOf(z.enum(warningCodes))
+      .default([])
+      .describe(
+        "Codes of warnings that are known: `check` lists them in one line, and the log leaves them out. They are: " +
+          `${warningCodes.map((code) => `\`${code}\``).join(", ")}.`,
+      ),
   })
   .describe("Configuration of Countersign.");
 

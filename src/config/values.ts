@@ -3,7 +3,7 @@ import type { Bind } from "../bind.ts";
 import type { Address } from "../environment.ts";
 
 /** A value read from its text, or why it cannot be. */
-export type Read<Value> = { readonly value: Value } | { readonly mend: string };
+export type Read<Value> = { readonly value: Value } | { readonly mend: string; readonly message?: string };
 
 export const durationPattern = /^(\d{1,9})(ms|s|m|h)$/;
 /** For editors; the functions below decide. */
@@ -31,8 +31,9 @@ export function readBind(text: string): Read<Bind> {
   const [, ipv6, name = "", digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   const isAddress = ipv6 === undefined || isIPv6(ipv6);
-  if (digits === undefined || port > 65_535 || !isAddress)
-    return { mend: "write an address and a port, like 127.0.0.1:7411 or :7412" };
+  if (port > 65_535)
+    return { message: `${port} is more than 65535, the highest port`, mend: "name a port up to 65535" };
+  if (digits === undefined || !isAddress) return { mend: "write an address and a port, like 127.0.0.1:7411 or :7412" };
   return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
 }
 

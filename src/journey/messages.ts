@@ -7,8 +7,11 @@ export type HeaderLine = readonly [name: string, value: string];
 /** What a request arrived on. */
 export interface Door {
   readonly environment: Environment;
-  /** Host names accepted in origin-form, lower case, without port. */
-  readonly hosts: ReadonlySet<string>;
+  /**
+   * Host names accepted in origin-form, lower case, without port. `any` on a Unix socket: it has no name, clients make one
+   * up, and no web page can reach it by rebinding one.
+   */
+  readonly hosts: ReadonlySet<string> | "any";
   /** Whoever gives one of these may come in. Absent where nobody is asked for any: whoever gets here may. */
   readonly callerTokens?: readonly CallerToken[] | undefined;
   /** How callers reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */

@@ -82,7 +82,7 @@ function isPlain(member: Member): member is Member & Parameter {
 function judgeName({ name, nameAt }: Member, earlier: Parameters, json: JsonCursor): ProxyError | undefined {
   if (!isAllowedName(name)) {
     const where = `The name ${showName(name)} at character ${json.characterAt(nameAt)}`;
-    return refuse("name_not_allowed", `${where} is not allowed: a name is 1 to 128 of A-Z a-z 0-9 _ . and -`, name);
+    return refuse("name_not_allowed", `${where} is not allowed: a name is 1 to 256 of A-Z a-z 0-9 _ . and -`, name);
   }
   if (earlier.has(name)) {
     const where = `${showName(name)} is given twice, again at character ${json.characterAt(nameAt)}`;

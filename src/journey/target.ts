@@ -1,5 +1,6 @@
 import type { Address, Environment } from "../environment.ts";
 import { ProxyError } from "../errors.ts";
+import { nearestName } from "../nearest-name.ts";
 import type { Door } from "./messages.ts";
 
 /** One or more segments of plain characters: nothing that a server could decode, collapse or climb. */
@@ -25,12 +26,38 @@ export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1
 export function resolveTarget(target: string, host: string, door: Door): string {
   const path = target.startsWith("/") ? originPath(target, host, door) : absolutePath(target, door.environment.baseUrl);
   if (!operationPath.test(path)) {
-    throw new ProxyError(
-      "target_not_allowed",
-      `The path ${show(target)} is not an operation: it may only have segments of A-Z a-z 0-9 _ and -.`,
-    );
+    const what = `The path ${show(target)} is not an operation: ${explainForm(path)}.`;
+    throw new ProxyError("target_not_allowed", `${what}${suggest(path, door.environment)}`);
   }
   return path.slice(1);
+}
+
+function explainForm(path: string): string {
+  if (path === "/") return "it is empty";
+  if (!/\/(\/|$)/.test(path)) return "it may only have segments of A-Z a-z 0-9 _ and -";
+  return "it has an empty segment (two slashes in a row, or one at the end)";
+}
+
+/** What to call instead: behind the base path, which is not the caller's to give, or of nearly the same name. */
+function suggest(path: string, { baseUrl, operations }: Environment): string {
+  const operation = withoutBasePath(path, baseUrl);
+  const given = operation ?? segmentsOf(path).join("/");
+  const known = operations === "any" ? [given].filter((name) => operationPath.test(`/${name}`)) : operations;
+  const meant = nearestName(given, known);
+  const added = operation === undefined ? "" : ` Countersign adds the base path ${baseUrl.path} itself: leave it out.`;
+  return `${added}${meant === undefined ? "" : ` Call /${meant}.`}`;
+}
+
+/** What follows the baseUrl's path, in any case of letters; undefined where the path does not begin with it. */
+function withoutBasePath(path: string, baseUrl: Address): string | undefined {
+  const base = segmentsOf(baseUrl.path.toLowerCase());
+  const segments = segmentsOf(path);
+  const isBelow = base.length > 0 && base.every((segment, index) => segment === segments[index]?.toLowerCase());
+  return isBelow ? segments.slice(base.length).join("/") : undefined;
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split("/").filter((segment) => segment !== "");
 }
 
 /**
@@ -44,18 +71,24 @@ export function checkAuthority(target: string, baseUrl: Address): void {
   throw foreign(`${show(`${scheme}://${authority}`)} is not the service of this listener's environment`, authority);
 }
 
-/** @throws ProxyError operation_not_allowed */
-export function checkOperation(operation: string, { name, operations }: Environment): void {
-  if (operations === "any" || operations.has(operation)) return;
+/**
+ * With `["*"]` too, what begins with the base path is refused: it would be sent with the base path twice.
+ * @throws ProxyError operation_not_allowed
+ */
+export function checkOperation(operation: string, environment: Environment): void {
+  const { name, operations, baseUrl } = environment;
+  const isAllowed =
+    operations === "any" ? withoutBasePath(operation, baseUrl) === undefined : operations.has(operation);
+  if (isAllowed) return;
   throw new ProxyError(
     "operation_not_allowed",
-    `The operation ${show(operation)} is not in the operations of environment ${name}.`,
+    `The operation ${show(operation)} is not in the operations of environment ${name}.${suggest(operation, environment)}`,
   );
 }
 
 function originPath(target: string, host: string, door: Door): string {
   const name = hostAndPort.exec(host.toLowerCase())?.[1];
-  if (name === undefined || !door.hosts.has(name)) {
+  if (door.hosts !== "any" && (name === undefined || !door.hosts.has(name))) {
     throw foreign(
       `The Host ${show(host)} is not one of this listener's; add it to the listener's hosts if it should be`,
       host,

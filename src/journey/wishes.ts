@@ -1,4 +1,5 @@
 import { ProxyError } from "../errors.ts";
+import { nearestName, nearestWithin } from "../nearest-name.ts";
 import { valuesOf } from "./headers.ts";
 import type { HeaderLine, Wishes } from "./messages.ts";
 
@@ -7,12 +8,27 @@ const shortestTimeoutMs = 100;
 const requestId = /^[A-Za-z0-9._~:;,/+=|-]{1,128}$/;
 const reference = /^[A-Za-z0-9._-]{1,64}$/;
 
+const prefix = "countersign-";
+const requestHeaders = ["Countersign-Site", "Countersign-Auth", "Countersign-Timeout-Ms", "Countersign-Reference"];
+const answerHeaders = [
+  "Countersign-Request-Id",
+  "Countersign-Outcome",
+  "Countersign-Error",
+  "Countersign-Attempts",
+] as const;
+const isKnown = new Set(requestHeaders.map((name) => name.toLowerCase()));
+/** A misspelling of our own prefix differs by this much: `X-Countersign-Site`, `Countersing-Site`. */
+const mostEditsOfPrefix = 2;
+const longestShown = 64;
+
 /**
- * Reads the caller's Countersign-* headers.
+ * Reads the caller's Countersign-* headers. A misspelt one is refused: a reference that is passed over in silence is missed
+ * when the outcome of an order has to be looked for.
  * @param longestTimeoutMs `timeouts.request`
  * @throws ProxyError malformed_request
  */
 export function readWishes(headers: readonly HeaderLine[], longestTimeoutMs: number): Wishes {
+  checkNames(headers);
   return {
     site: readOnce(headers, "countersign-site"),
     auth: readAuth(readOnce(headers, "countersign-auth")),
@@ -55,6 +71,41 @@ function readTimeoutMs(value: string | undefined, longestMs: number): number | u
   if (ms >= shortestTimeoutMs && ms <= longestMs) return ms;
   const what = `Countersign-Timeout-Ms must be a whole number from ${shortestTimeoutMs} to ${longestMs}`;
   throw malformed(what, "Countersign-Timeout-Ms");
+}
+
+function checkNames(headers: readonly HeaderLine[]): void {
+  for (const [name] of headers) {
+    const given = name.toLowerCase();
+    if (isKnown.has(given)) continue;
+    if (given.startsWith(prefix)) throw refuseUnknown(name, nearestOfOurs(given));
+    // Names without these letters are too far from ours to be compared.
+    const meant = /cou|sig/.test(given) ? nearestWithin(given, requestHeaders, mostEditsOfPrefix) : undefined;
+    if (meant !== undefined) throw refuseUnknown(name, meant);
+  }
+}
+
+/** Compared behind the prefix, which they all share: `-Refrence`, `-Ref` and `-Timeout-Seconds` tell what is meant. */
+function nearestOfOurs(given: string): string | undefined {
+  const tail = given.slice(prefix.length);
+  const tails = requestHeaders.map((name) => name.slice(prefix.length));
+  const [word = ""] = tail.split("-");
+  const alike =
+    nearestName(tail, tails) ?? tails.find((each) => word.length > 2 && each.toLowerCase().startsWith(word));
+  return alike && `Countersign-${alike}`;
+}
+
+/** The log gets the name that is meant, never the foreign one. */
+function refuseUnknown(name: string, meant: string | undefined): ProxyError {
+  return malformed(explainUnknown(name, meant), meant ?? "unknown Countersign header");
+}
+
+/** Headers of our answers are refused as well: they mean nothing in a request, and whoever sends them expects that they do. */
+function explainUnknown(name: string, meant: string | undefined): string {
+  const answered = answerHeaders.find((each) => each.toLowerCase() === name.toLowerCase());
+  if (answered !== undefined) return `${answered} is a header of Countersign's answers; leave it out of requests`;
+  const shown = name.length <= longestShown ? name : `${name.slice(0, longestShown)}…`;
+  const what = `${shown} is not a header that Countersign knows`;
+  return meant === undefined ? `${what}; it takes ${requestHeaders.join(", ")}` : `${what}; write ${meant}`;
 }
 
 /** A header given twice is two wishes; which one counts cannot be known. */

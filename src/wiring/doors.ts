@@ -132,7 +132,7 @@ function describeDoor({ bind, environment: name, hosts, callers }: ListenerConfi
   const own = bind.kind === "tcp" && bind.host !== "" ? [bind.host.includes(":") ? `[${bind.host}]` : bind.host] : [];
   return {
     environment,
-    hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
+    hosts: bind.kind === "unix" ? "any" : new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
     listener: describeBind(bind),
     callerTokens: callers?.kind === "tokens" ? callers.tokens : undefined,
     url:

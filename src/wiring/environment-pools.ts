@@ -1,16 +1,18 @@
 import type { Pool } from "../adapters/undici/pools.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import type { Environment } from "../environment.ts";
+import type { Address, Environment } from "../environment.ts";
 import { fetchDeadlineMs } from "../tokens/endpoint.ts";
 import { Leaving } from "./leaving.ts";
 import { Shelf } from "./shelf.ts";
 
 /** Pools of one kind: what each is made from, and how. */
 export interface KindOfPool {
+  /** The address that it leads to; undefined where the environment needs no such pool. */
+  addressOf(environment: Environment): Address | undefined;
   /** All that the environment's pool is made from: configurations that agree in it share the pool. */
   keyOf(environment: Environment, config: Config): string;
-  open(environment: Environment, config: Config): Pool;
+  open(address: Address, environment: Environment, config: Config): Pool;
 }
 
 interface Lease {
@@ -34,7 +36,9 @@ export class EnvironmentPools {
   prepare(config: Config): void {
     const lingerMs = Math.max(config.timeouts.requestMs, fetchDeadlineMs) + 1_000;
     for (const environment of config.environments.values()) {
-      const open = () => ({ pool: this.#kind.open(environment, config), lingerMs });
+      const address = this.#kind.addressOf(environment);
+      if (address === undefined) continue;
+      const open = () => ({ pool: this.#kind.open(address, environment, config), lingerMs });
       const { pool } = this.#shelf.take(this.#kind.keyOf(environment, config), open);
       this.#ofEnvironment.set(environment, pool);
     }

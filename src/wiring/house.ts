@@ -29,6 +29,8 @@ export class House {
   readonly #rooms: readonly Room[];
   readonly #servers: Servers;
   #inForce: Config;
+  /** Until the first configuration is in force there is nothing to go back to. */
+  #isEntered = false;
 
   constructor(first: Config, surroundings: Surroundings) {
     const { clock } = surroundings;
@@ -63,13 +65,19 @@ export class House {
    */
   async enter(config: Config, isWanted: () => boolean = () => true): Promise<void> {
     try {
-      for (const room of this.#rooms) await room.prepare(config);
+      await this.#observers.prepare(config);
+      await this.#upstreams.prepare(config);
+      await this.doors.prepare(config);
+      // An address that is taken is found before a token is asked for. What comes in meanwhile waits (open-door.ts).
       await this.#servers.open(this.#allPlacesOf(config));
+      await this.#tokens.prepare(config);
     } catch (error) {
-      this.#use(this.#inForce);
+      if (this.#isEntered) this.#use(this.#inForce);
       throw error;
     }
+    this.#isEntered = true;
     this.#use(isWanted() ? config : this.#inForce);
+    this.#tokens.warm();
   }
 
   /** Ends every connection and timer. */
@@ -83,7 +91,6 @@ export class House {
     this.#inForce = config;
     for (const room of this.#rooms) room.use(config);
     this.#servers.keepOnly(this.#allPlacesOf(config));
-    this.#tokens.warm();
   }
 
   #placesOf(config: Config): { listeners: readonly Place[]; admin: Place; status: Place } {

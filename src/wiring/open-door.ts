@@ -15,16 +15,25 @@ export type ServingAtDoor = Omit<Serving, "settings"> & {
   readonly requestMs: number;
 };
 
-/** A listener that stays, with its connections, while configurations come and go. */
+/**
+ * A listener that stays, with its connections, while configurations come and go. It listens before its first configuration
+ * is in force; until then requests wait.
+ */
 export class OpenDoor {
   readonly listener: Listener;
   readonly connections: Connections;
   #held: Promise<void> | undefined;
+  /** Lets the requests go on that wait for the first configuration. */
+  #open = () => {};
+  #isOpen = false;
   #isClosing = false;
   #serving: Serving;
   #longestRequestMs = 0;
 
   constructor(place: Place, serving: ServingAtDoor, clock: Clock) {
+    this.#held = new Promise((resolve) => {
+      this.#open = resolve;
+    });
     this.#serving = this.#complete(serving);
     this.listener = createListener(() => this.#serving, place);
     this.connections = new Connections(this.listener.server, clock);
@@ -39,6 +48,10 @@ export class OpenDoor {
   serve(serving: ServingAtDoor): void {
     this.#serving = this.#complete(serving);
     this.listener.renew();
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#held = undefined;
+    this.#open();
   }
 
   /** Makes new requests wait. What it returns lets them go on; from then on each answer ends its connection. */
@@ -50,6 +63,7 @@ export class OpenDoor {
     return () => {
       this.#held = undefined;
       this.#isClosing = true;
+      this.#open();
       letGo();
     };
   }

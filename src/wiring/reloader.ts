@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import type { FilePrints } from "../config/file-prints.ts";
 import type { Loaded } from "../config/load.ts";
 import { describeProblem } from "../config/print-problems.ts";
+import type { Problem } from "../config/problem.ts";
 import { FileWatch } from "../config/watch-files.ts";
 import { describeDefect } from "../defect.ts";
 import type { ReloadTrigger, Report } from "../events.ts";
@@ -15,6 +16,8 @@ export interface ReloaderParts {
   readonly clock: Clock;
   readonly report: Report;
   readonly onApplied: (config: Config) => void;
+  /** Hears of all warnings of a configuration, told before or not. */
+  readonly warn: (warnings: readonly Problem[]) => void;
 }
 
 /**
@@ -64,14 +67,18 @@ export class Reloader {
   }
 
   async #takeUp(loaded: Loaded, trigger: ReloadTrigger): Promise<void> {
-    const { onApplied, report, running } = this.#parts;
+    const { onApplied, report, running, warn } = this.#parts;
     this.#watch.follow(loaded.files);
     if (loaded.kind === "refused") return this.#refuse(trigger, loaded.problems.map(describeProblem));
     const { config, warnings } = loaded;
     const previousHash = running.config.hash;
-    if (config.hash === previousHash) return report({ kind: "config_unchanged", hash: previousHash });
+    if (config.hash === previousHash) {
+      // Also what a hash does not show, such as who may read a file.
+      warn(warnings);
+      return report({ kind: "config_unchanged", hash: previousHash });
+    }
     await running.follow(config, trigger);
-    for (const { path, message } of warnings) report({ kind: "configuration_warned", path, message });
+    warn(warnings);
     onApplied(config);
   }
 

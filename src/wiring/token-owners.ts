@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { fingerprint } from "../config/hash.ts";
 import type { CredentialSet, Environment } from "../environment.ts";
 import { cacheKey } from "../tokens/key.ts";
-import { loginKey } from "./upstreams.ts";
+import { authUrlOf, loginKey } from "./upstreams.ts";
 
 /** A credential set as one configuration has it. */
 export interface PlacedSet {
@@ -40,7 +40,7 @@ export function ownerKey(environment: string, site: string): string {
 }
 
 function placeSet(environment: Environment, set: CredentialSet, config: Config): PlacedSet {
-  const { origin, path } = environment.authUrl;
+  const { origin, path } = authUrlOf(environment);
   const tokenKey = cacheKey(`${origin}${path}`, set);
   // A source keeps to the pool that it began with, so it must not outlive it.
   const sourceKey = fingerprint([tokenKey, set.label, loginKey(environment, config), config.tokens]);

@@ -4,7 +4,7 @@ import { createSend } from "../adapters/undici/send.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint } from "../config/hash.ts";
-import type { Environment } from "../environment.ts";
+import type { Address, Environment } from "../environment.ts";
 import type { Send } from "../journey/messages.ts";
 import type { PostForm } from "../tokens/endpoint.ts";
 import { EnvironmentPools, type KindOfPool } from "./environment-pools.ts";
@@ -19,11 +19,12 @@ export interface Upstreams extends Room {
 }
 
 const service: KindOfPool = {
+  addressOf: ({ baseUrl }) => baseUrl,
   keyOf: ({ name, baseUrl, tls }, { timeouts, limits }) =>
     fingerprint([name, baseUrl.origin, tls, timeouts, limits.inFlightPerEnvironment]),
-  open: ({ baseUrl, tls }, { timeouts, limits }) =>
+  open: (address, { tls }, { timeouts, limits }) =>
     openPool({
-      address: baseUrl,
+      address,
       tls,
       connectTimeoutMs: timeouts.connectMs,
       connections: limits.inFlightPerEnvironment,
@@ -33,15 +34,22 @@ const service: KindOfPool = {
 /** One fetch a set at a time, and few sets. */
 const loginConnections = 8;
 
+/** Of an environment with credentials, which the configuration is not taken without. */
+export function authUrlOf({ authUrl }: Environment): Address {
+  if (authUrl === undefined) throw new Error("an environment with credentials has an authUrl");
+  return authUrl;
+}
+
 /** All that the connections to an environment's login host are made from, and so the sources that use them. */
 export function loginKey({ name, authUrl, tls }: Environment, { timeouts }: Config): string {
-  return fingerprint([name, authUrl.origin, tls, timeouts]);
+  return fingerprint([name, authUrl?.origin, tls, timeouts]);
 }
 
 const login: KindOfPool = {
+  addressOf: ({ authUrl }) => authUrl,
   keyOf: loginKey,
-  open: ({ authUrl, tls }, { timeouts }) =>
-    openPool({ address: authUrl, tls, connectTimeoutMs: timeouts.connectMs, connections: loginConnections }),
+  open: (address, { tls }, { timeouts }) =>
+    openPool({ address, tls, connectTimeoutMs: timeouts.connectMs, connections: loginConnections }),
 };
 
 /** Pools lead to the configured hosts and to no others. A request uses those of the configuration that accepted it. */
@@ -51,7 +59,7 @@ export function openUpstreams(clock: Clock): Upstreams {
   return {
     send: createSend((environment) => services.of(environment), clock),
     postFormOf: (environment) =>
-      createPostForm(logins.of(environment), `${environment.authUrl.path}/oauth/token`, clock),
+      createPostForm(logins.of(environment), `${authUrlOf(environment).path}/oauth/token`, clock),
     prepare(config) {
       services.prepare(config);
       logins.prepare(config);

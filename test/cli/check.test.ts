@@ -40,6 +40,18 @@ describe("check", () => {
     expect(stdout).toContain(`\n1 warning\n${file}:15:7  environments.sandbox.sites.S1000000003: new clients must`);
   });
 
+  it("gives each warning its code, and lists acknowledged ones in one quiet line", async () => {
+    const warned = await run(["check", "--config", write(sound)]);
+    expect(warned.stdout).toContain("\n    code   hmac_for_existing_clients\n");
+    const file = write(`${sound}acknowledge: [hmac_for_existing_clients]\n`);
+    const { exitCode, stdout } = await run(["check", "--config", file]);
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain("warning");
+    expect(stdout).toContain("\nacknowledged: hmac_for_existing_clients (environments.sandbox.sites.S1000000003)\n");
+    const json = JSON.parse((await run(["check", "--config", file, "--json"])).stdout);
+    expect(json).toMatchObject({ warnings: [], acknowledged: [{ code: "hmac_for_existing_clients", line: 15 }] });
+  });
+
   it("gives programs the same as JSON", async () => {
     const { exitCode, stdout, stderr } = await run(["check", "--config", write(sound), "--json"]);
     expect(exitCode).toBe(0);

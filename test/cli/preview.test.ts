@@ -1,14 +1,15 @@
 import { spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { ConfigFolder, edited } from "../config/config-folder.ts";
+import { ConfigFolder, canaries, edited } from "../config/config-folder.ts";
 import { plainEnvironment } from "../support/run-program.ts";
 
 // `preview` on the built command: it shows what `serve` would make of a body, its refusals and its warnings too.
 
-function preview(body: string, yaml: string, env: Readonly<Record<string, string>> = {}) {
+function preview(body: string, yaml: string, env: Readonly<Record<string, string>> = {}, more: readonly string[] = []) {
   const folder = new ConfigFolder();
   const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
-  const args = ["dist/main.js", "preview", "--config", file, "--site", "S1000000003"];
+  const args = ["dist/main.js", "preview", "--config", file, "--site", "S1000000003", ...more];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     input: body,
     encoding: "utf8",
@@ -51,6 +52,31 @@ it("warns where characters: warn lets a value through, without showing it", () =
   expect(status).toBe(0);
   expect(stdout).toContain('"signature":"');
   expect(stderr).toBe("The value of buyer has a character at position 4 that the service may refuse.\n");
+});
+
+describe("the string to sign", () => {
+  const body = '{"order_amount":10,"format":"json","z":true}';
+
+  it("is shown for HMAC, with the key's identifier and without its secret", () => {
+    const { status, stdout } = preview(body, edited());
+    expect(status).toBe(0);
+    const text = "order_amount10.00site_identifierS1000000003timestamp\\d+version3.0ztrue";
+    expect(stdout).toMatch(new RegExp(`\n\nstring to sign \\(HMAC-SHA256, key K2000000001\\):\n${text}\n$`));
+    expect(stdout).not.toContain(canaries.key);
+  });
+
+  it("is what the signature in the body signs", () => {
+    const { stdout } = preview(body, edited(), {}, ["--json"]);
+    const { body: sent, stringToSign, key } = JSON.parse(stdout);
+    const signature = createHmac("sha256", canaries.key).update(stringToSign).digest("hex");
+    expect({ signature: JSON.parse(sent).signature, key }).toEqual({ signature, key: "K2000000001" });
+  });
+
+  it("is not there for OAuth, nor without a site's own exempt names", () => {
+    expect(preview(body, edited(), {}, ["--site", "S1000000001"]).stdout).not.toContain("string to sign");
+    const exempting = edited(["        keys:", "        exempt: [z]\n        keys:"]);
+    expect(preview(body, exempting).stdout).toMatch(/\nformatjsonorder_amount10\.00site_identifier\S+version3\.0\n$/);
+  });
 });
 
 it("has the place of a defect, which serve would log", () => {

@@ -60,6 +60,7 @@ const variants: readonly string[] = [
   edited([set, written("main")]),
   edited([set, `${set}\n        children: { S2: {} }`]),
   `${sound}timeouts: { request: 19s }\n`,
+  `${sound}acknowledge: [secret_short]\n`,
   `${sound}timeouts: { connect: 1s }\n`,
   `${sound}timeouts: { token: 4s }\n`,
   `${sound}limits: { inFlightPerEnvironment: 255 }\n`,

@@ -75,7 +75,7 @@ describe("the documented example", () => {
       port: 443,
       path: "/json-api",
     });
-    expect(sandbox?.authUrl.path).toBe("");
+    expect(sandbox?.authUrl?.path).toBe("");
     expect(sandbox?.operations).toEqual(new Set(["create_order"]));
     expect([...(sandbox?.sites.keys() ?? [])]).toEqual(["S1000000001", "S1000000002", "S1000000004", "S1000000003"]);
     expect(sandbox?.siteOfKey.get("K2000000001")).toBe(sandbox?.sites.get("S1000000003"));

@@ -48,6 +48,47 @@ describe("warned about, and loaded all the same", () => {
     expect(others).toEqual([]);
   });
 
+  test.each([
+    ["a second newline", "canary-client-secret-blue\n\n", 1],
+    ["a trailing blank", "canary-client-secret-blue ", 1],
+    ["a blank before the newline", "canary-client-secret-blue \n", 1],
+    ["a tab in front", "\tcanary-client-secret-blue\n", 1],
+    ["a byte order mark", "\ufeffcanary-client-secret-blue\n", 1],
+    ["a carriage return too many", "canary-client-secret-blue\r\r\n", 1],
+    ["one newline", "canary-client-secret-blue\n", 0],
+    ["one newline of Windows", "canary-client-secret-blue\r\n", 0],
+    ["a blank within", "canary client secret blue", 0],
+  ])("a secret with %s", async (_, secret, count) => {
+    const folder = new ConfigFolder();
+    folder.write("blue/client-secret", secret);
+    const warnings = await warningsOf(folder, quiet);
+    expect(warnings).toHaveLength(count);
+    for (const warning of warnings) expect(warning).toMatch(/begins or ends with a blank.*; write it again without/);
+  });
+
+  test("two sets of one client at one site", async () => {
+    const twin =
+      '{ name: g, clientId: blue-id, clientSecret: { file: DIR/green }, audience: "https://api.sandbox.example" }';
+    const yaml = quiet.replace("dir: DIR/blue }", `dir: DIR/blue }\n          - ${twin}`);
+    expect(await warningsOf(new ConfigFolder(), yaml)).toEqual([
+      expect.stringMatching(/^15 .*credentials\[1\]: both sets are of client blue-id: .*cannot take over/),
+    ]);
+    const other = yaml.replace("clientId: blue-id", "clientId: green-id");
+    expect(await warningsOf(new ConfigFolder(), other)).toEqual([]);
+  });
+
+  test.each([
+    ["connect: 21s", 1],
+    ["connect: 2s, request: 1s", 1],
+    ["connect: 20s", 0],
+    ["request: 2s", 0],
+  ])("timeouts: { %s }: %i warnings", async (timeouts, count) => {
+    const warnings = await warningsOf(new ConfigFolder(), `${quiet}timeouts: { ${timeouts} }\n`);
+    expect(warnings).toHaveLength(count);
+    for (const warning of warnings)
+      expect(warning).toMatch(/timeouts\.connect \(\d+ ms\) is longer than timeouts\.request/);
+  });
+
   test("a symlink counts by its target", async () => {
     const folder = new ConfigFolder();
     const target = folder.write("target", "canary-client-secret-blue", 0o604);
@@ -82,6 +123,26 @@ describe("warned about, and loaded all the same", () => {
     const redis = "redis: { url: redis://cache:6379, encryptionKeys: [ { file: DIR/token-key } ] }\n";
     const [warning, ...others] = await warningsOf(folder, `${quiet}${redis}`);
     expect(warning).toMatch(/^15 redis: redis is not used/);
+    expect(others).toEqual([]);
+  });
+});
+
+describe("acknowledged", () => {
+  const acknowledging = (codes: string, yaml = sound) => `${yaml}acknowledge: [ ${codes} ]\n`;
+
+  test("a code silences its warnings, and no others", async () => {
+    const folder = new ConfigFolder();
+    folder.write("blue/client-secret", "short");
+    const loaded = await folder.load(acknowledging("hmac_for_existing_clients"));
+    if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+    expect(loaded.warnings.map(({ code }) => code)).toEqual(["secret_short"]);
+    expect(loaded.acknowledged.map(({ code, path }) => [code, path])).toEqual([["hmac_for_existing_clients", inSite3]]);
+  });
+
+  test("a code that is misspelt is refused with the one that was meant", async () => {
+    const [problem, ...others] = await new ConfigFolder().problemsOf(acknowledging("hmac_for_existing_client"));
+    expect(problem).toMatchObject({ path: "acknowledge[0]", message: "this value is not known" });
+    expect(problem?.mend).toMatch(/did you mean hmac_for_existing_clients\? It can be .*secret_short/);
     expect(others).toEqual([]);
   });
 });

@@ -64,7 +64,7 @@ export const headValueCases: readonly HeaderCase[] = [
   ["a reference with a blank", more("Countersign-Reference: A 1"), 400],
   ["a reference with a high byte", more("Countersign-Reference: A\xe4"), 400],
   ["two references", more("Countersign-Reference: A", "countersign-reference: A"), 400],
-  ["a wish that does not exist", more("Countersign-Outcome: answered", "Countersign-Error: none"), 200],
+  ["a wish that does not exist", more("Countersign-Outcome: answered", "Countersign-Error: none"), 400],
   [
     "wishes that can be met",
     more("countersign-timeout-ms: 5000", "COUNTERSIGN-REFERENCE: A-1", "Countersign-Auth: oauth"),

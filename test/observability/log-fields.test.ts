@@ -106,7 +106,7 @@ const samples: Samples = {
   redis_down: [{ kind: "redis_down", node: "cache", failure: "timeout" }],
   redis_up: [{ kind: "redis_up", node: "cache", awayMs: 1 }],
   started: [{ kind: "started", version: "1", configHash: "h", routes: [], admin: ":1", status: ":2" }],
-  configuration_warned: [{ kind: "configuration_warned", path: "a.b", message: "short" }],
+  configuration_warned: [{ kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short" }],
   handshake_failed: [
     { ...handshake, isFirst: true },
     { ...handshake, isFirst: false },

@@ -203,7 +203,7 @@ it.each([
     { kind: "token_used", environment: "sandbox", credential: blue },
     { kind: "refresh_lock_tried", result: "held" },
     { kind: "stopped", drained: true },
-    { kind: "configuration_warned", path: "a.b", message: "short" },
+    { kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short" },
     { kind: "defect", where: "send", error: "TypeError at x" },
   ];
   expect(
@@ -216,7 +216,7 @@ it.each([
 it("tells a start, a warning, a drain and a defect", () => {
   const log = logOf(
     [
-      { kind: "configuration_warned", path: "environments.a", message: "a secret is short" },
+      { kind: "configuration_warned", code: "secret_short", path: "environments.a", message: "a secret is short" },
       { kind: "started", version: "1.2.3", configHash: "abc", routes: ["a", "b"], admin: ":1", status: ":2" },
       { kind: "draining", signal: "SIGTERM", inFlight: 3 },
       { kind: "stopped", drained: false },
@@ -225,7 +225,10 @@ it("tells a start, a warning, a drain and a defect", () => {
     "info",
   );
   expect(log.of().map(({ time: _, level, ...line }) => [level, line])).toEqual([
-    ["warn", { event: "configuration_warned", path: "environments.a", message: "a secret is short" }],
+    [
+      "warn",
+      { event: "configuration_warned", code: "secret_short", path: "environments.a", message: "a secret is short" },
+    ],
     [
       "info",
       {
@@ -273,7 +276,7 @@ it("keeps to one line whatever headers say, and repeats none that it was not ask
 
 it("keeps to one line with text that no header can carry", () => {
   const hostile = 'line\nbreak\r\n\u2028\u0000\u001b[31m"quote\\ \ud800 \ud83d\ude00';
-  const log = logOf([{ kind: "configuration_warned", path: hostile, message: hostile }], "info");
+  const log = logOf([{ kind: "configuration_warned", code: "secret_short", path: hostile, message: hostile }], "info");
   expect(log.of()).toHaveLength(1);
   expect(log.text.match(/\n/g)).toHaveLength(1);
   expect(log.of()[0].message).toContain("line\nbreak");

@@ -1,11 +1,13 @@
 /** A listener on a Unix socket takes over the file of a dead process, and nothing else. */
 import { once } from "node:events";
 import { mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
 import { call, order } from "../support/call.ts";
+import { rawPost } from "../support/raw-caller.ts";
 import { stageProxy } from "../support/stage.ts";
 
 async function socketPath(): Promise<string> {
@@ -30,6 +32,18 @@ it("removes a file that nobody listens on any more, and its own when it stops", 
   expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
   expect(await proxy.stop("SIGTERM")).toBe(true);
   await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+it("takes any Host, since a client over a socket has no name to call: one, and only one", async () => {
+  const path = await socketPath();
+  await stageAt(path);
+  for (const host of ["evil.example", "", "app.sock", "%2Frun%2Fapp.sock:0"]) {
+    expect((await call("http://localhost", order, { socketPath: path, headers: { host } })).status).toBe(200);
+  }
+  const socket = connect({ path });
+  onTestFinished(() => void socket.destroy());
+  socket.write(rawPost({ host: ["Host: a", "Host: b"] }));
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
 });
 
 it("leaves a socket in use to who uses it", async () => {

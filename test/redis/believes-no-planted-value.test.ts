@@ -86,6 +86,7 @@ describe("a planted value", () => {
 function keyOf({ config }: Stage): string {
   const environment = config.environments.get("sandbox");
   const set = environment?.sites.get(oauthSite)?.credentials?.sets[0];
-  if (environment === undefined || set === undefined) throw new Error("the stage has a set");
-  return cacheKey(`${environment.authUrl.origin}${environment.authUrl.path}`, set);
+  const authUrl = environment?.authUrl;
+  if (authUrl === undefined || set === undefined) throw new Error("the stage has a set");
+  return cacheKey(`${authUrl.origin}${authUrl.path}`, set);
 }

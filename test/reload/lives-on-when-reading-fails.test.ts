@@ -30,7 +30,10 @@ async function stage() {
   };
   const applied: number[] = [];
   const onApplied = ({ timeouts }: typeof config) => void applied.push(timeouts.requestMs);
-  const reloader = new Reloader({ running, load, clock: systemClock, report: recorder.report, onApplied }, files);
+  const reloader = new Reloader(
+    { running, load, clock: systemClock, report: recorder.report, onApplied, warn: () => {} },
+    files,
+  );
   onTestFinished(() => reloader.close());
   const write = (more: string) => folder.write("countersign.yaml", `${text}${more}\n`);
   return { recorder, reloader, failures, applied, write };

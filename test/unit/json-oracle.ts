@@ -35,7 +35,7 @@ function topLevelMembers(tokens: readonly string[]): [name: string, first: strin
 function judge(members: readonly [name: string, first: string][]): Expected {
   const names = new Set<string>();
   for (const [name, first] of members) {
-    if (name === "" || name.length > 128 || [...name].some((c) => !allowed.includes(c))) return "name_not_allowed";
+    if (name === "" || name.length > 256 || [...name].some((c) => !allowed.includes(c))) return "name_not_allowed";
     if (names.has(name)) return "duplicate_parameter";
     names.add(name);
     if (first === "null") return "null_value";

@@ -7,7 +7,8 @@ import { addressOf } from "../support/address.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 function door(baseUrl: string, hosts: readonly string[] = []): Door {
-  const environment = { name: "sandbox", baseUrl: addressOf(baseUrl) } as unknown as Environment;
+  const operations = new Set(["create_order", "orders/list"]);
+  const environment = { name: "sandbox", baseUrl: addressOf(baseUrl), operations } as unknown as Environment;
   return { environment, hosts: new Set([...loopbackHosts, ...hosts]), url: "http://127.0.0.1:7411" };
 }
 
@@ -194,7 +195,11 @@ describe("the Host of an origin-form request", () => {
 
 describe("an operation", () => {
   const allowing = (operations: Environment["operations"]) =>
-    ({ name: "sandbox", operations }) as unknown as Environment;
+    ({
+      name: "sandbox",
+      operations,
+      baseUrl: addressOf("https://api.example/v1.0/json-api"),
+    }) as unknown as Environment;
 
   it.each([
     [new Set(["create_order"]), "create_order"],
@@ -205,17 +210,86 @@ describe("an operation", () => {
   });
 
   it.each([
-    [new Set(["create_order"]), "create_orders"],
-    [new Set(["create_order"]), "Create_Order"],
-    [new Set(["create_order"]), "create_order/x"],
-    [new Set(["any"]), "create_order"],
-    [new Set<string>(), "create_order"],
-  ])("%# is not allowed", (operations, operation) => {
+    [new Set(["create_order"]), "create_orders", " Call /create_order."],
+    [new Set(["create_order"]), "Create_Order", " Call /create_order."],
+    [new Set(["create_order"]), "create_order/x", " Call /create_order."],
+    [new Set(["any"]), "create_order", ""],
+    [new Set<string>(), "create_order", ""],
+    [new Set(["create_order"]), "x".repeat(15_000), ""],
+  ])("%# is not allowed", (operations, operation, suggestion) => {
     expect(refusalOf(() => checkOperation(operation, allowing(operations)))).toMatchObject({
       code: "operation_not_allowed",
       status: 403,
-      message: `The operation ${operation} is not in the operations of environment sandbox.`,
+      message: `The operation ${show(operation)} is not in the operations of environment sandbox.${suggestion}`,
     });
+  });
+});
+
+const show = (text: string) => (text.length <= 80 ? text : `${text.slice(0, 80)}…`);
+
+describe("says what to call", () => {
+  const baseUrl = addressOf("https://api.example/json-api");
+  const environment = { name: "sandbox", baseUrl, operations: new Set(["create_order", "orders/list"]) };
+  const call = (target: string, operations: Environment["operations"] = environment.operations) => {
+    const at = { ...sandbox, environment: { ...environment, operations } as unknown as Environment };
+    return refusalOf(() => checkOperation(resolveTarget(target, "localhost", at), at.environment));
+  };
+  const added = "Countersign adds the base path /json-api itself: leave it out.";
+  const empty = "it has an empty segment (two slashes in a row, or one at the end)";
+
+  it.each([
+    ["/json-api/create_order", `${added} Call /create_order.`],
+    ["/JSON-API/create_order", `${added} Call /create_order.`],
+    ["/json-api/orders/list", `${added} Call /orders/list.`],
+    ["/json-api/creat_order", `${added} Call /create_order.`],
+    ["/json-api/something", added],
+    ["/json-api", added],
+    ["/creat_order", "Call /create_order."],
+    ["/order/list", "Call /orders/list."],
+  ])("instead of %s", (target, suggestion) => {
+    expect(call(target)).toMatchObject({
+      code: "operation_not_allowed",
+      status: 403,
+      message: `The operation ${target.slice(1)} is not in the operations of environment sandbox. ${suggestion}`,
+    });
+  });
+
+  it.each([
+    ["/create_order/", `${empty}. Call /create_order.`],
+    ["//create_order", `${empty}. Call /create_order.`],
+    ["/orders//list", `${empty}. Call /orders/list.`],
+    ["//json-api//create_order/", `${empty}. ${added} Call /create_order.`],
+    ["//evil.example", `${empty}.`],
+    ["//evil.example/create_order", `${empty}.`],
+    ["/", "it is empty."],
+    ["http://api.example/json-api/json-api/create_order/", `${empty}. ${added} Call /create_order.`],
+  ])("instead of %s", (target, suggestion) => {
+    expect(call(target)).toMatchObject({
+      code: "target_not_allowed",
+      status: 400,
+      message: `The path ${target} is not an operation: ${suggestion}`,
+    });
+  });
+
+  it("refuses the base path where any operation may be called, too", () => {
+    expect(call("/json-api/anything", "any")).toMatchObject({
+      code: "operation_not_allowed",
+      message: `The operation json-api/anything is not in the operations of environment sandbox. ${added} Call /anything.`,
+    });
+    expect(call("/anything/", "any").message).toContain("Call /anything.");
+  });
+});
+
+describe("the Host on a Unix socket", () => {
+  const at = { ...sandbox, hosts: "any" } as const;
+
+  it.each(["", "evil.example", "_", "/run/app.sock", "%2Frun%2Fapp.sock", "a@b"])("may be %j", (host) => {
+    expect(resolveTarget("/create_order", host, at)).toBe("create_order");
+  });
+
+  it("opens no other host in absolute-form", () => {
+    const refusal = refusalOf(() => resolveTarget("http://evil.example/json-api/create_order", "", at));
+    expect(refusal).toMatchObject({ code: "target_not_allowed", status: 403 });
   });
 });
 

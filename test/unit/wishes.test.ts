@@ -15,7 +15,43 @@ const malformed = (message: string | RegExp) => ({
 it("has none when none is given", () => {
   const none = { site: undefined, auth: undefined, timeoutMs: undefined, reference: undefined };
   expect(read()).toEqual(none);
-  expect(read(["X-Countersign-Site", "S1"], ["CountersignSite", "S1"], ["Countersign-Other", "x"])).toEqual(none);
+  expect(read(["Content-Type", "application/json"], ["Cookie", "a=b"], ["X-Signature", "x"])).toEqual(none);
+  expect(read(["Countersigned", "x"], ["X-Count", "1"], ["Counter", "x"], ["Connection", "close"])).toEqual(none);
+});
+
+describe("a name that is not known", () => {
+  it.each([
+    ["Countersign-Refrence", "Countersign-Reference"],
+    ["countersign-ref", "Countersign-Reference"],
+    ["COUNTERSIGN-TIMEOUT", "Countersign-Timeout-Ms"],
+    ["Countersign-Timeout-Seconds", "Countersign-Timeout-Ms"],
+    ["Countersign-Sites", "Countersign-Site"],
+    ["Countersign_Site", "Countersign-Site"],
+    ["X-Countersign-Site", "Countersign-Site"],
+    ["CountersignSite", "Countersign-Site"],
+    ["Countersing-Reference", "Countersign-Reference"],
+    ["Contersign-Auth", "Countersign-Auth"],
+    ["Countersign-", undefined],
+    ["Countersign-Something-Completely-Else", undefined],
+  ])("%s is refused; nearest is %s", (name, meant) => {
+    const { code, status, message } = refusalOf(() => read([name, "canary-value"]));
+    expect({ code, status }).toEqual({ code: "malformed_request", status: 400 });
+    expect(message).toContain(`${name} is not a header that Countersign knows`);
+    const all = "it takes Countersign-Site, Countersign-Auth, Countersign-Timeout-Ms, Countersign-Reference.";
+    expect(message).toMatch(meant === undefined ? all : new RegExp(`; write ${meant}\\.$`));
+    expect(message).not.toContain("canary");
+  });
+
+  it.each(["Request-Id", "outcome", "ERROR", "Attempts"])("Countersign-%s belongs to answers", (name) => {
+    expect(refusalOf(() => read([`Countersign-${name}`, "x"]))).toMatchObject(
+      malformed(/^Countersign-[A-Z].* is a header of Countersign's answers; leave it out of requests\.$/),
+    );
+  });
+
+  it("is shown shortened", () => {
+    const { message } = refusalOf(() => read([`Countersign-${"x".repeat(5_000)}`, "x"]));
+    expect(message.length).toBeLessThan(300);
+  });
 });
 
 it("reads them all, in any casing", () => {

@@ -89,7 +89,7 @@ function pickFields(event: Event): Fields {
     case "started":
       return { ...fields, admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };
     case "configuration_warned":
-      return { path: event.path };
+      return { code: event.code, path: event.path };
     default:
       return fields;
   }

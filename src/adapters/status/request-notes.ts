@@ -66,7 +66,7 @@ export class RequestNotes {
     return {
       name,
       baseUrl: urlOf(baseUrl),
-      authUrl: urlOf(authUrl),
+      authUrl: authUrl && urlOf(authUrl),
       operations: operations === "any" ? ["*"] : [...operations],
       defaultSite,
       sites: [...sites.values()].map((site) => this.#viewSite(name, site)),

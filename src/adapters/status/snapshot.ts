@@ -59,7 +59,8 @@ export interface UnknownOutcome {
 export interface EnvironmentStatus {
   readonly name: string;
   readonly baseUrl: string;
-  readonly authUrl: string;
+  /** Undefined where every site signs. */
+  readonly authUrl: string | undefined;
   readonly operations: readonly string[];
   readonly defaultSite: string | undefined;
   readonly sites: readonly SiteStatus[];

@@ -7,6 +7,7 @@ import { formatProblems } from "../../config/print-problems.ts";
 import type { Event, RequestFinished } from "../../events.ts";
 import { Reloader } from "../../wiring/reloader.ts";
 import { start } from "../../wiring/start.ts";
+import { createWarner } from "../../wiring/warnings.ts";
 import { usageFailure } from "../command.ts";
 import type { DemoFolder } from "./folder.ts";
 
@@ -31,10 +32,11 @@ export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "l
     finishes.note(event);
     write(event);
   };
-  for (const { path, message } of warnings) report({ kind: "configuration_warned", path, message });
+  const warn = createWarner(report);
+  warn(warnings);
   const running = await start(config, { report });
   const onApplied = ({ log: { level } }: Config) => setLevel(level);
-  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied }, files);
+  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
   return {
     finished: (requestId) => finishes.of(requestId),
     reload: () => void reloader.reload("sighup"),

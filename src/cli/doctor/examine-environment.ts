@@ -16,7 +16,8 @@ export interface SharedSet extends PlacedSet {
 /** Where tokens are kept, and who issues them. */
 export interface TokenWay {
   readonly shelf: TokenShelf;
-  readonly post: PostForm;
+  /** For environments with credentials. */
+  readonly postFormOf: (environment: Environment) => PostForm;
 }
 
 /** Both hosts at once; then a token for each set, from a login host that can be reached. */
@@ -26,9 +27,12 @@ export async function examineEnvironment(
   way: TokenWay,
   visit: Visit,
 ): Promise<Check[]> {
+  const { baseUrl, authUrl } = environment;
   const [service, login] = await Promise.all([
-    examineHost(hostOf(environment, "baseUrl"), visit),
-    sets.length === 0 ? undefined : examineHost(hostOf(environment, "authUrl"), visit),
+    examineHost(hostOf(environment, "baseUrl", baseUrl), visit),
+    sets.length === 0 || authUrl === undefined
+      ? undefined
+      : examineHost(hostOf(environment, "authUrl", authUrl), visit),
   ]);
   const hostChecks = [...service.checks, ...(login?.checks ?? [])];
   const of = (topic: Check["topic"]) => hostChecks.filter((check) => check.topic === topic);
@@ -41,7 +45,7 @@ export async function examineEnvironment(
 
 function needless({ name, authUrl }: Environment): Check {
   const finding = skip("no site has credentials, so the login host is not asked");
-  return { topic: "token", environment: name, subject: authUrl.host, ...finding, tookMs: 0 };
+  return { topic: "token", environment: name, subject: authUrl?.host ?? "tokens", ...finding, tookMs: 0 };
 }
 
 function examineSet(placed: SharedSet, isReachable: boolean, way: TokenWay, visit: Visit): Promise<Check> {
@@ -49,6 +53,6 @@ function examineSet(placed: SharedSet, isReachable: boolean, way: TokenWay, visi
   const about = { topic: "token" as const, environment: environment.name, subject: set.label };
   return timed(visit, about, async () => {
     if (!isReachable && shared.token === undefined) return skip("the login host cannot be reached");
-    return examineToken(placed, { ...way, shared }, visit);
+    return examineToken(placed, { shelf: way.shelf, post: way.postFormOf(environment), shared }, visit);
   });
 }

@@ -29,7 +29,7 @@ export async function* examine(visit: Visit): AsyncGenerator<Check> {
     for (const each of placed) sets.push({ ...each, shared: await shelf.read(each.tokenKey) });
     const reports = [...config.environments.values()].map((environment) => {
       const own = sets.filter((set) => set.environment === environment);
-      return examineEnvironment(environment, own, { shelf, post: upstreams.postFormOf(environment) }, visit);
+      return examineEnvironment(environment, own, { shelf, postFormOf: upstreams.postFormOf }, visit);
     });
     for (const report of await Promise.all(reports)) yield* report;
     yield* redis;

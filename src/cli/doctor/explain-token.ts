@@ -2,6 +2,7 @@ import type { Config } from "../../config/config.ts";
 import type { TokenAnswer } from "../../tokens/endpoint.ts";
 import type { SharedPause } from "../../tokens/shared-conduct.ts";
 import type { PlacedSet } from "../../wiring/token-owners.ts";
+import { authUrlOf } from "../../wiring/upstreams.ts";
 import { type Finding, fail, formatSpan, printable } from "./check.ts";
 
 /** Why nobody is to ask for a token now. */
@@ -21,7 +22,8 @@ export function explainAnswer(
   placed: PlacedSet,
   config: Config,
 ): Finding {
-  const url = `${placed.environment.authUrl.origin}${placed.environment.authUrl.path}/oauth/token`;
+  const { origin, path } = authUrlOf(placed.environment);
+  const url = `${origin}${path}/oauth/token`;
   switch (answer.kind) {
     case "refused":
       return fail(

@@ -10,8 +10,7 @@ export interface Host {
   readonly name: string;
 }
 
-export function hostOf(environment: Environment, key: "baseUrl" | "authUrl"): Host {
-  const address = environment[key];
+export function hostOf(environment: Environment, key: "baseUrl" | "authUrl", address: Address): Host {
   const name = address.host.replace(/^\[|\]$/g, "");
   return { environment, address, setting: `environments.${environment.name}.${key}`, name };
 }

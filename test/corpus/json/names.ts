@@ -5,14 +5,14 @@ const ofJavaScript = [
   ...["then", "length", "isPrototypeOf", "__lookupSetter__", "arguments", "undefined", "null", "true", "NaN"],
 ];
 
-const plain = ["a", "Z", "0", "-", ".", "..", "_", "a.b-c_D9", "-1", "1.5", "1e2", "x".repeat(128)];
+const plain = ["a", "Z", "0", "-", ".", "..", "_", "a.b-c_D9", "-1", "1.5", "1e2", "x".repeat(128), "x".repeat(256)];
 
 const odd: readonly (readonly [what: string, name: string])[] = [
   ["empty", ""],
   ["a space", " "],
   ["a space within", "order amount"],
   ["a space behind", "a "],
-  ["129 characters", "x".repeat(129)],
+  ["257 characters", "x".repeat(257)],
   ["200,000 characters", "x".repeat(200_000)],
   ["a letter beyond ASCII", "betr\u00e4g"],
   ["a Cyrillic a", "\u0430"],

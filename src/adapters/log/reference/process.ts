@@ -22,7 +22,7 @@ export const processLines: Reference<ProcessEvent["kind"]> = {
   configuration_warned: {
     levels: ["warn"],
     when: "Something in the configuration is allowed and risky; `message` says what.",
-    fields: { path: "The key's place in the file." },
+    fields: { code: "The warning's code, for `acknowledge`.", path: "The key's place in the file." },
   },
   config_applied: {
     levels: ["info"],

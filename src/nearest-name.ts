@@ -1,0 +1,31 @@
+/** The name that was probably meant; undefined where none is near: at most every third character may differ. */
+export function nearestName(given: string, names: Iterable<string>): string | undefined {
+  return nearestWithin(given, names, Math.max(1, Math.floor(given.length / 3)));
+}
+
+/**
+ * The nearest of the names, in any case of letters.
+ * @param mostEdits characters that may be missing, added or changed; names further off do not count
+ */
+export function nearestWithin(given: string, names: Iterable<string>, mostEdits: number): string | undefined {
+  const [nearest] = [...names]
+    // Their lengths alone tell that most are too far off, so a long text costs little.
+    .filter((name) => Math.abs(name.length - given.length) <= mostEdits)
+    .map((name) => ({ name, distance: editDistance(given.toLowerCase(), name.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  return nearest !== undefined && nearest.distance <= mostEdits ? nearest.name : undefined;
+}
+
+/** Levenshtein's, row by row. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
