@@ -33,6 +33,10 @@ export interface Config {
   readonly log: { readonly level: LogLevel; readonly upstreamHeaders: readonly string[] };
   /** What `/readyz` waits for. */
   readonly readiness: "listening" | "token";
+  readonly reload: {
+    /** How long the newest configuration may stay refused before `/readyz` says no; undefined: it never says so. */
+    readonly unreadyAfterRefusalMs: number | undefined;
+  };
   readonly drain: { readonly minMs: number };
   /** SHA-256 over the effective configuration, secrets by fingerprint; the first 12 hex digits. */
   readonly hash: string;
