@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
+import { classic } from "../cli/inject-run.ts";
 import { Charts } from "./charts.ts";
 import { complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
 import { type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
@@ -106,7 +107,7 @@ describe("countersign inject", () => {
   });
 
   it.runIf(isThere)(named("is accepted as a classic sidecar, too"), () => {
-    const args = ["dist/main.js", "inject", "-f", "-", "--classic"];
+    const args = ["dist/main.js", "inject", "-f", "-", ...classic];
     const injected = parse(succeed(process.execPath, args, stringify(deployment)));
     accepted(injected);
     expect(podOf(injected, "Deployment").containers.map(({ name }: Manifest) => name)).toEqual([
