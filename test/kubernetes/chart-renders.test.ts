@@ -124,6 +124,20 @@ it.runIf(isThere)(named("installs the alerts and dashboards of deploy/"), () => 
   }
 });
 
+it.runIf(isThere).each([
+  { what: "by default", config: {}, has: false },
+  { what: "that waits for a token", config: { readiness: "token" }, has: true },
+  { what: "that tells of refused configurations", config: { reload: { unreadyAfterRefusal: "60s" } }, has: true },
+])(named("gives a sidecar $what a readiness probe: $has"), ({ config, has }) => {
+  const settings = Object.entries(config).flatMap(([key, value]) => {
+    return ["--set-json", `countersign.config.${key}=${JSON.stringify(value)}`];
+  });
+  const deployment = parse(charts.render("example-app", settings)).find(({ kind }) => kind === "Deployment");
+  const { readinessProbe } = sidecarOf(podTemplateOf(deployment));
+  const probe = { httpGet: { path: "/readyz", port: "cs-admin" }, periodSeconds: 5 };
+  expect(readinessProbe).toEqual(has ? probe : undefined);
+});
+
 it.runIf(isThere)(named("gives the alerts the severities and labels that its values say"), () => {
   const objects = parse(charts.render("countersign", ["--values", "test/kubernetes/values/gateway-everything.yaml"]));
   const rules = (groups: Manifest[]) =>
