@@ -110,6 +110,25 @@ describe("the check", () => {
     expect(objects.filter((object) => isOfHook(object)).map(({ kind }) => kind)).toEqual(["Pod"]);
   });
 
+  test(named("mounts no volume of an application, which its pod does not have"), () => {
+    const more = [
+      { name: "sockets", mountPath: "/run/countersign" },
+      { name: "authorities", mountPath: "/etc/authorities" },
+    ];
+    const objects = render("example-app", [
+      "--set-json",
+      `countersign.extraVolumeMounts=${JSON.stringify(more)}`,
+      "--set-json",
+      'countersign.extraVolumes=[{"name":"authorities","configMap":{"name":"authorities"}}]',
+    ]);
+    const mountsOf = (pod: Manifest) => sidecarOf(pod).volumeMounts.map(({ name }: Manifest) => name);
+    const pod = podTemplateOf(jobOf(objects));
+    expect(mountsOf(pod)).toEqual(pod.spec.volumes.map(({ name }: Manifest) => name));
+    expect(mountsOf(pod)).toContain("authorities");
+    const application = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
+    expect(mountsOf(application)).toEqual(expect.arrayContaining(["sockets", "authorities"]));
+  });
+
   test(named("runs in the image, with the user and the rights that the proxy has, and opens no port"), () => {
     const objects = render("countersign", plain);
     const proxy = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));

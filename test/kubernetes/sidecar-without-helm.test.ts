@@ -106,6 +106,14 @@ describe("countersign inject", () => {
     expect(injected.map(nameOf)).toEqual(original.map(nameOf));
   });
 
+  it.runIf(isThere)(named("is accepted in a bare Pod"), () => {
+    const { spec } = podTemplateOf(original.find(({ kind }) => kind === "Job"));
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "once" }, spec };
+    const injected = parse(succeed(process.execPath, ["dist/main.js", "inject", "-f", "-"], stringify(pod)));
+    accepted(injected);
+    expect(sidecarOf(injected[0]).restartPolicy).toBe("Always");
+  });
+
   it.runIf(isThere)(named("is accepted as a classic sidecar, too"), () => {
     const args = ["dist/main.js", "inject", "-f", "-", ...classic];
     const injected = parse(succeed(process.execPath, args, stringify(deployment)));

@@ -20,11 +20,22 @@ annotations:
 {{/* Spec of a pod that runs one command of the image to its end; takes `chart`, `hook`, `args`, and `without`: fields of the proxy's container. */}}
 {{- define "countersign.hookPodSpec" -}}
 {{- $body := include "countersign.containerBody" .chart | fromYaml -}}
+{{- $volumes := list -}}
+{{- range include "countersign.volumes" .chart | fromYamlArray -}}
+{{-   $volumes = append $volumes .name -}}
+{{- end -}}
+{{- $mounts := list -}}
+{{- range $body.volumeMounts -}}
+{{-   if has .name $volumes -}}
+{{-     $mounts = append $mounts . -}}
+{{-   end -}}
+{{- end -}}
+{{- $_ := set $body "volumeMounts" $mounts -}}
 {{- $container := omit $body "ports" "startupProbe" "livenessProbe" "readinessProbe" -}}
 {{- range .without -}}
 {{-   $container = omit $container . -}}
 {{- end -}}
-{{- $_ := set $container "args" .args -}}
+{{- $_ = set $container "args" .args -}}
 {{- $_ = set $container "terminationMessagePolicy" "FallbackToLogsOnError" -}}
 restartPolicy: Never
 automountServiceAccountToken: false
