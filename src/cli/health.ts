@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 import { type Bind, describeBind } from "../bind.ts";
 import { systemClock } from "../clock.ts";
 import { readAdmin } from "../config/read-admin.ts";
+import { readBind } from "../config/values.ts";
 import { askAdmin } from "./ask-admin.ts";
 import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
@@ -10,7 +11,8 @@ import { codeOf, printable } from "./doctor/check.ts";
 import { print } from "./terminal.ts";
 
 interface Options {
-  readonly config: string;
+  readonly config?: string;
+  readonly admin?: Bind;
   readonly ready?: boolean;
 }
 
@@ -19,7 +21,8 @@ const answerMs = 3_000;
 export function createCommand(): Command {
   return new Command("health")
     .description("Ask the serve that runs beside whether it is alive; for health checks of containers.")
-    .addOption(configOption())
+    .addOption(configOption().makeOptionMandatory(false))
+    .option("--admin <address>", "ask at this host:port instead of the configuration's admin.bind", readPlace)
     .option("--ready", "ask whether it is ready (/readyz), not only alive (/livez)")
     .addHelpText("after", cheap)
     .action(askHealth);
@@ -30,8 +33,8 @@ Of the configuration it reads admin.bind and nothing else, so a change that serv
 Exit code 0: yes. 1: no, or no answer within 3 s. 2: the configuration does not say where to ask.
 `;
 
-async function askHealth({ config: file, ready = false }: Options): Promise<void> {
-  const admin = await readPlace(file);
+async function askHealth({ config: file, admin: given, ready = false }: Options): Promise<void> {
+  const admin = given ?? (await readOwnPlace(file));
   const path = ready ? "/readyz" : "/livez";
   const page = await askAdmin(admin, path, answerMs, systemClock);
   const place = `${path} at ${describeBind(admin)}`;
@@ -45,7 +48,14 @@ function no(message: string): CommandFailure {
   return new CommandFailure(message, exitCodes.no);
 }
 
-async function readPlace(file: string): Promise<Bind> {
+function readPlace(text: string): Bind {
+  const read = readBind(text);
+  if ("mend" in read) throw new InvalidArgumentError(`Please ${read.mend}.`);
+  return read.value;
+}
+
+async function readOwnPlace(file: string | undefined): Promise<Bind> {
+  if (file === undefined) throw usageFailure("Give --config FILE or --admin HOST:PORT.");
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw usageFailure(`${file} cannot be read (${codeOf(error)}): give the path of serve's configuration.`);
   });

@@ -36,6 +36,7 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
     limits: raw.limits,
     log: { level: raw.log.level, upstreamHeaders: raw.log.upstreamHeaders.map(lowerCase) },
     readiness: raw.readiness,
+    reload: { unreadyAfterRefusalMs: raw.reload.unreadyAfterRefusal },
     drain: { minMs: raw.drain.minSeconds * 1_000 },
     acknowledge: raw.acknowledge,
   } as const;

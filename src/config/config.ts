@@ -34,6 +34,10 @@ export interface Config {
   readonly log: { readonly level: LogLevel; readonly upstreamHeaders: readonly string[] };
   /** What `/readyz` waits for. */
   readonly readiness: "listening" | "token";
+  readonly reload: {
+    /** How long the newest configuration may stay refused before `/readyz` says no; undefined: it never says so. */
+    readonly unreadyAfterRefusalMs: number | undefined;
+  };
   readonly drain: { readonly minMs: number };
   /** Warnings that are known and not told again. Absent where none are. */
   readonly acknowledge?: readonly WarningCode[];

@@ -42,9 +42,14 @@ export function explain(config: Config): object {
     limits: rest.limits,
     log: rest.log,
     readiness: rest.readiness,
+    reload: explainReload(rest.reload),
     drain: { minSeconds: rest.drain.minMs / 1_000 },
     ...(rest.acknowledge?.length ? { acknowledge: rest.acknowledge } : {}),
   };
+}
+
+function explainReload({ unreadyAfterRefusalMs }: Config["reload"]): object {
+  return unreadyAfterRefusalMs === undefined ? {} : { unreadyAfterRefusal: duration(unreadyAfterRefusalMs) };
 }
 
 function explainListener({ bind, environment, hosts, callers }: ListenerConfig, mask: Mask): object {

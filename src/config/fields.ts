@@ -31,8 +31,13 @@ export function parsed<Value>(read: (text: string) => Read<Value>, { pattern, ex
   });
 }
 
-/** A duration with unit; in milliseconds once read. */
+/** A duration with unit and a default; in milliseconds once read. */
 export function duration(fallback: string, leastMs: number, mostMs: number) {
+  return durationWithin(leastMs, mostMs, fallback).prefault(fallback);
+}
+
+/** A duration with unit; in milliseconds once read. */
+export function durationWithin(leastMs: number, mostMs: number, example: string) {
   const read = (given: string): Read<number> => {
     const result = readDurationMs(given);
     if (!("value" in result) || (result.value >= leastMs && result.value <= mostMs)) return result;
@@ -41,7 +46,7 @@ export function duration(fallback: string, leastMs: number, mostMs: number) {
     const message = `${given} is ${side} than ${limit}, the ${bound} that is allowed`;
     return { message, mend: `write a duration from ${leastMs}ms to ${mostMs / 1_000}s` };
   };
-  return parsed(read, { pattern: durationPattern, example: fallback }).prefault(fallback);
+  return parsed(read, { pattern: durationPattern, example });
 }
 
 export function count(fallback: number, least: number, most: number) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { environmentSchema } from "./environment-schema.ts";
-import { count, duration, headerName, listOf, plainName } from "./fields.ts";
+import { count, duration, durationWithin, headerName, listOf, plainName } from "./fields.ts";
 import { bind, listenerSchema } from "./listener-schema.ts";
 import { redisSchema } from "./redis-schema.ts";
 import { warningCodes } from "./warning-codes.ts";
@@ -50,6 +50,17 @@ const log = z
   .prefault({})
   .describe("The log, on standard output.");
 
+const reload = z
+  .strictObject({
+    unreadyAfterRefusal: durationWithin(1_000, 3_600_000, "60s")
+      .optional()
+      .describe(
+        "How long the newest configuration may stay refused before /readyz says no; 1s to 3600s. Default: /readyz does not tell.",
+      ),
+  })
+  .prefault({})
+  .describe("How changes of the configuration and its secrets are taken up.");
+
 const drain = z
   .strictObject({
     minSeconds: z
@@ -84,6 +95,7 @@ export const configSchema = z
       .enum(["listening", "token"])
       .default("listening")
       .describe("What /readyz waits for: listening, or a first token of every default site."),
+    reload,
     drain,
     acknowledge: listOf(z.enum(warningCodes))
       .default([])

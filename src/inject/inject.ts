@@ -14,9 +14,9 @@ export type Injected = { readonly kind: "injected"; readonly manifest: string } 
 export function inject(manifest: string, wishes: InjectWishes): Injected {
   const meant = writeOut(manifest);
   if (meant.kind === "refused") return meant;
-  const workloads = meant.documents.flatMap(({ contents }) => workloadsIn(contents));
+  const workloads = meant.documents.flatMap((document) => workloadsIn(document, wishes));
   const problems = workloads.flatMap((workload) => refuseWorkload(workload, wishes) ?? []);
-  if (workloads.length === 0) problems.push(`there is none of ${workloadKinds.join(", ")} in the manifest`);
+  if (workloads.length === 0) problems.push(`there is none of ${workloadKinds.join(", ")} to inject into`);
   if (problems.length > 0) return { kind: "refused", problems };
 
   const injected = addTo(manifest, wishes);
@@ -40,7 +40,7 @@ function addTo(manifest: string, wishes: InjectWishes): string {
 
 /** Whether there was a workload. */
 function addSidecars(document: Document, wishes: InjectWishes): boolean {
-  const workloads = workloadsIn(document.contents);
+  const workloads = workloadsIn(document, wishes);
   for (const { podSpec } of workloads) if (podSpec !== undefined) injectPodSpec(document, podSpec, wishes);
   return workloads.length > 0;
 }

@@ -1,6 +1,6 @@
 import type { Document, YAMLMap } from "yaml";
 import { itemsOf, listIn, parseItem, removeItem } from "./named-items.ts";
-import { describeContainer, describeVolumes, drainSeconds, sidecarName, sidecarUrl } from "./sidecar.ts";
+import { describeContainer, describeVolumes, sidecarName, sidecarUrl } from "./sidecar.ts";
 import type { InjectWishes } from "./wishes.ts";
 
 /** Kubernetes' own default. */
@@ -24,13 +24,14 @@ export function refusePodSpec(podSpec: YAMLMap): string | undefined {
 
 /** Adds the sidecar with its volumes, and its time to the pod's grace period; or replaces the one that is there. */
 export function injectPodSpec(document: Document, podSpec: YAMLMap, wishes: InjectWishes): void {
+  const { drainSeconds } = wishes;
   const wasThere = ["initContainers", "containers"]
     .map((list) => removeItem(podSpec, list, sidecarName))
     .includes(true);
-  if (!wasThere) {
-    const own = Number(podSpec.get("terminationGracePeriodSeconds") ?? defaultGraceSeconds);
-    podSpec.set("terminationGracePeriodSeconds", String(own + drainSeconds));
-  }
+  const graceSeconds = Number(podSpec.get("terminationGracePeriodSeconds") ?? defaultGraceSeconds);
+  if (!wasThere) podSpec.set("terminationGracePeriodSeconds", String(graceSeconds + drainSeconds));
+  // With another configuration it may take longer than the one before. What of it is the application's own is not known.
+  else if (graceSeconds < drainSeconds) podSpec.set("terminationGracePeriodSeconds", String(drainSeconds));
   if (wishes.urlVariable !== undefined) setUrl(document, podSpec, wishes.urlVariable);
   const container = parseItem(describeContainer(wishes));
   if (wishes.isClassic) listIn(document, podSpec, "containers")?.items.push(container);

@@ -5,9 +5,6 @@ import type { InjectWishes } from "./wishes.ts";
 export const sidecarName = "countersign";
 export const sidecarUrl = "http://127.0.0.1:7411";
 
-/** Seconds from SIGTERM to Countersign's end: `timeouts.request` (20 s), 2 s for last answers, and a reserve. */
-export const drainSeconds = 27;
-
 export function describeContainer({ image, isClassic }: InjectWishes): string {
   return `name: ${sidecarName}
 image: ${image}

@@ -1,4 +1,6 @@
-/** How the sidecar is to be. */
+import type { Selector } from "./selector.ts";
+
+/** How the sidecar is to be, and where. */
 export interface InjectWishes {
   readonly image: string;
   /** Its key countersign.yaml becomes /etc/countersign/countersign.yaml. */
@@ -7,6 +9,10 @@ export interface InjectWishes {
   readonly secret: string;
   /** A container beside the application's, for clusters before Kubernetes 1.29. */
   readonly isClassic: boolean;
+  /** Seconds from SIGTERM to Countersign's end at the latest, and a reserve. */
+  readonly drainSeconds: number;
+  /** By the labels of the workload itself, not of its pods. */
+  readonly selects: Selector;
   /** The application's variable that takes the address to call. */
   readonly urlVariable?: string | undefined;
 }

@@ -35,7 +35,7 @@ export function openObservers(inForce: () => Config, { clock, report: outside }:
   const showConfigured = createShowConfigured(metrics);
   const count = createCounting(metrics, clock);
   const board = new StatusBoard(clock);
-  const readiness = new Readiness([]);
+  const readiness = new Readiness([], clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();
   const own = { version, runtime: process.version, host: hostname(), startedAt };
@@ -63,7 +63,7 @@ export function openObservers(inForce: () => Config, { clock, report: outside }:
       follow(environments, redisNodes(config));
       const inFlightLimit = config.limits.inFlightPerEnvironment;
       showConfigured({ environments, inFlightLimit, redis: board.view().redis });
-      readiness.follow(config.readiness === "token" ? environments : []);
+      readiness.follow(config.readiness === "token" ? environments : [], config.reload.unreadyAfterRefusalMs);
     },
     report(event) {
       count(event);

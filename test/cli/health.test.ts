@@ -54,6 +54,19 @@ it.each([
   expect(await health(file)).toEqual({ exitCode: 1, stdout: "", stderr: told });
 });
 
+it("asks at another address where it is given one, and needs no configuration then", async () => {
+  const { folder, place } = await startServe();
+  const nowhere = join(folder.path, "nowhere.yaml");
+  const said = { exitCode: 0, stdout: `/readyz at ${place}: 200 ok\n`, stderr: "" };
+  expect(await health(nowhere, "--ready", "--admin", place)).toEqual(said);
+  const [, port] = place.split(":");
+  const byName = await health(nowhere, "--ready", "--admin", `localhost:${port}`);
+  expect(byName).toEqual({ ...said, stdout: `/readyz at localhost:${port}: 200 ok\n` });
+  const wrong = await health(nowhere, "--admin", "localhost");
+  expect({ ...wrong, stderr: "" }).toEqual({ exitCode: 2, stdout: "", stderr: "" });
+  expect(wrong.stderr).toContain("Please write an address and a port");
+});
+
 it.each([
   { yaml: "admin: {", says: "admin.bind cannot be read: correct the YAML." },
   { yaml: "listeners: []", says: 'admin.bind cannot be read: write admin: { bind: ":7412" }.' },

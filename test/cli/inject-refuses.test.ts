@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { application, deployment, run } from "./inject-run.ts";
+import { application, classic, deployment, run } from "./inject-run.ts";
 
 describe("refuses with exit code 2, and prints nothing to standard output", () => {
   const job = "kind: Job\nmetadata: { name: import }\nspec: { template: { spec: { containers: [{ name: a }] } } }\n";
@@ -8,7 +8,7 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
     {
       what: "no workload",
       manifest: "kind: Service\n",
-      says: "-: there is none of Deployment, StatefulSet, DaemonSet, Job, CronJob",
+      says: "-: there is none of Deployment, StatefulSet, DaemonSet, Job, CronJob, Pod",
     },
     { what: "nothing", manifest: "", says: "-: there is none of Deployment" },
     { what: "what is not YAML", manifest: "kind: Deployment\n  a: [", says: "-: Nested mappings are not allowed" },
@@ -44,10 +44,28 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
     },
     {
       what: "a Job with a classic sidecar",
-      args: ["--classic"],
+      args: classic,
       manifest: job,
       says: "Job import would never end with a classic sidecar",
     },
+    ...["Never", "OnFailure"].map((policy) => ({
+      what: `a Pod that ends with a classic sidecar: ${policy}`,
+      args: classic,
+      manifest: `kind: Pod\nmetadata: { name: once }\nspec: { restartPolicy: ${policy}, containers: [{ name: a }] }\n`,
+      says: "Pod once would never end with a classic sidecar",
+    })),
+    ...["no", "off", '""'].map((value) => ({
+      what: `an opt-out that is none: ${value}`,
+      manifest: `kind: Job\nmetadata: { name: import, annotations: { countersign.dev/inject: ${value} } }\n`,
+      says: 'write "true" or "false"',
+    })),
+    ...["a b", "a in b", "a in ()", "a=b,", "a>1", "a=b c", "a,,b", "!a=b"].map((selector) => ({
+      what: `a selector that is none: ${selector}`,
+      args: ["--selector", selector],
+      manifest: job,
+      says: "Write it like kubectl's",
+    })),
+    { what: "a selector of nothing", args: ["-l", "a=b"], manifest: job, says: "-: there is none of Deployment" },
     { what: "a name that is none", args: ["--secret", "A b"], manifest: job, says: "argument 'A b' is invalid" },
   ])("$what", ({ manifest, args = [], says }) => {
     const { exitCode, stdout, stderr } = run(["-f", "-", ...args], manifest);
@@ -62,7 +80,7 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
   });
 
   it("everything at once", () => {
-    const { stderr } = run(["-f", "-", "--classic"], `${job}---\n${deployment("containers: []")}`);
+    const { stderr } = run(["-f", "-", ...classic], `${job}---\n${deployment("containers: []")}`);
     expect(stderr.split("\n")).toEqual([
       expect.stringMatching(/^-: Job import/),
       expect.stringMatching(/^-: Deployment orders/),

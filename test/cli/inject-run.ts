@@ -8,6 +8,9 @@ export function run(args: readonly string[], input = "") {
   return { exitCode: ran.status, stdout: ran.stdout, stderr: ran.stderr };
 }
 
+/** Options for a classic sidecar. Countersign takes 25 + 30 + 2 + 5 s to end by that configuration. */
+export const classic = ["--classic", "--config", "test/cli/drains.yaml"] as const;
+
 /** A Deployment whose pod has what is given. */
 export const deployment = (podSpec: string) => `apiVersion: apps/v1
 kind: Deployment

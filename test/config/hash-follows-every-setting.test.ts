@@ -69,6 +69,8 @@ const variants: readonly string[] = [
   `${sound}log: { level: debug }\n`,
   `${sound}log: { upstreamHeaders: [] }\n`,
   `${sound}readiness: token\n`,
+  `${sound}reload: { unreadyAfterRefusal: 60s }\n`,
+  `${sound}reload: { unreadyAfterRefusal: 61s }\n`,
   `${sound}drain: { minSeconds: 1 }\n`,
   ...[
     "url: redis://a",

@@ -44,6 +44,7 @@ describe("the JSON Schema", () => {
     [["redis", "lockNodes", 1], { type: "string", pattern: expect.stringContaining("unix:") }],
     [["redis", "cluster", "nodes", 0], { type: "string", pattern: expect.any(String) }],
     [["log", "level"], { default: "info", enum: expect.arrayContaining(["debug", "fatal"]) }],
+    [["reload", "unreadyAfterRefusal"], { type: "string", pattern: expect.any(String), examples: ["60s"] }],
     [["readiness"], { enum: ["listening", "token"], default: "listening" }],
     [["listeners", 0, "bind"], { type: "string", pattern: expect.any(String), examples: ["127.0.0.1:7411"] }],
     [[...sandbox, "baseUrl"], { type: "string", pattern: expect.stringContaining("https?") }],

@@ -119,6 +119,7 @@ describe("what is not written", () => {
       limits: { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 },
       log: { level: "info", upstreamHeaders: ["x-request-id"] },
       readiness: "listening",
+      reload: { unreadyAfterRefusalMs: undefined },
       drain: { minMs: 0 },
     });
     const sandbox = config.environments.get("sandbox");

@@ -61,10 +61,10 @@ describe("a client at two sites", () => {
 
   test("makes the default site ready with the one token that both have", async () => {
     const { config, environment } = await load(azure());
-    const readiness = new Readiness([environment]);
+    const clock = new FakeClock();
+    const readiness = new Readiness([environment], clock);
     readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
     expect(readiness.view()).toMatchObject({ isReady: false, awaitsToken: true });
-    const clock = new FakeClock();
     const login = new LoginScript();
     const surroundings = { clock, random: () => 0.5, report: () => {} };
     const tokens = openTokens(() => login.post, readiness.report, surroundings);

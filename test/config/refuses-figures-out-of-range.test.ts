@@ -12,6 +12,8 @@ const figures: readonly Refusal[] = [
   ["limits: { bodyBytes: 1073741824 }", "limits.bodyBytes", /from 1024 to 16777216/],
   ["drain: { minSeconds: -1 }", "drain.minSeconds", /0/],
   ["log: { level: verbose }", "log.level", /info/],
+  ["reload: { unreadyAfterRefusal: 999ms }", "reload.unreadyAfterRefusal", /1000ms to 3600s/],
+  ["reload: { unreadyAfterRefusal: 61m }", "reload.unreadyAfterRefusal", /1000ms to 3600s/],
   ["readiness: maybe", "readiness", /listening or token/],
 ].map(([line, path, mend]) => ({
   what: `${line}`,

@@ -25,6 +25,12 @@ export const cases: readonly Case[] = [
     warnings: [hmac],
   },
   {
+    name: "gateway-everything",
+    chart: "countersign",
+    values: "test/kubernetes/values/gateway-everything.yaml",
+    warnings: [],
+  },
+  {
     name: "sidecar-two-environments",
     chart: "example-app",
     values: "test/kubernetes/values/sidecar-two-environments.yaml",

@@ -110,7 +110,12 @@ describe("an application's chart", () => {
   };
 
   test(named("cannot have the address of a Unix socket in a variable"), () => {
-    const { exitCode, stderr } = charts.refusal("example-app", firstListener("unix:/run/countersign/s.sock"));
+    const mounts = [{ name: "sockets", mountPath: "/run/countersign" }];
+    const { exitCode, stderr } = charts.refusal("example-app", [
+      ...firstListener("unix:/run/countersign/s.sock"),
+      "--set-json",
+      `countersign.extraVolumeMounts=${JSON.stringify(mounts)}`,
+    ]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("config.listeners begins with unix:/run/countersign/s.sock, which no URL can name");
   });

@@ -5,7 +5,7 @@ import { cases, env } from "./cases.ts";
 import { Charts } from "./charts.ts";
 import { check, mounted, secretsOf } from "./fake-secrets.ts";
 import { complaintsOfDefinitions, complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
-import { type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { isOfHook, type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { succeed, withTools } from "./tools.ts";
 
 // Every example of the charts, rendered by Helm and judged by what judges it on its way into a cluster, and by Countersign.
@@ -67,7 +67,8 @@ describe.each(cases)("$name", ({ name, chart, values, warnings }) => {
   test(named("mounts every secret that the configuration names, as a whole folder"), () => {
     const objects = render();
     const paths = secretsOf(configurationOf(objects)).map(({ path }) => path);
-    for (const { spec } of objects.flatMap((object) => podTemplateOf(object) ?? [])) {
+    const mounting = objects.filter((object) => !isOfHook(object, "test"));
+    for (const { spec } of mounting.flatMap((object) => podTemplateOf(object) ?? [])) {
       const { volumeMounts } = sidecarOf({ spec });
       const folders = volumeMounts.map(({ mountPath }: Manifest) => mountPath);
       expect(paths.filter((path) => !folders.some((folder: string) => path.startsWith(`${folder}/`)))).toEqual([]);
@@ -90,7 +91,8 @@ describe.each(cases)("$name", ({ name, chart, values, warnings }) => {
     const [, number, unit] = /^(\d+)(m?s)$/.exec(timeouts.request) ?? [];
     const needed = drain.minSeconds + Number(number) / (unit === "ms" ? 1_000 : 1) + 2;
     const application = chart === "example-app" ? 20 : 0;
-    for (const { spec } of objects.flatMap((object) => podTemplateOf(object) ?? [])) {
+    const serving = objects.filter((object) => !isOfHook(object));
+    for (const { spec } of serving.flatMap((object) => podTemplateOf(object) ?? [])) {
       expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(application + needed);
       expect(spec.terminationGracePeriodSeconds).toBeLessThan(application + needed + 10);
     }
@@ -120,6 +122,33 @@ it.runIf(isThere)(named("installs the alerts and dashboards of deploy/"), () => 
   for (const file of readdirSync(folder)) {
     expect(data[`countersign-${file}`]).toBe(readFileSync(`${folder}/${file}`, "utf8").trimEnd());
   }
+});
+
+it.runIf(isThere).each([
+  { what: "by default", config: {}, has: false },
+  { what: "that waits for a token", config: { readiness: "token" }, has: true },
+  { what: "that tells of refused configurations", config: { reload: { unreadyAfterRefusal: "60s" } }, has: true },
+])(named("gives a sidecar $what a readiness probe: $has"), ({ config, has }) => {
+  const settings = Object.entries(config).flatMap(([key, value]) => {
+    return ["--set-json", `countersign.config.${key}=${JSON.stringify(value)}`];
+  });
+  const deployment = parse(charts.render("example-app", settings)).find(({ kind }) => kind === "Deployment");
+  const { readinessProbe } = sidecarOf(podTemplateOf(deployment));
+  const probe = { httpGet: { path: "/readyz", port: "cs-admin" }, periodSeconds: 5 };
+  expect(readinessProbe).toEqual(has ? probe : undefined);
+});
+
+it.runIf(isThere)(named("gives the alerts the severities and labels that its values say"), () => {
+  const objects = parse(charts.render("countersign", ["--values", "test/kubernetes/values/gateway-everything.yaml"]));
+  const rules = (groups: Manifest[]) =>
+    groups.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined);
+  const own = rules(parse(readFileSync("deploy/prometheus/rules.yaml", "utf8"))[0].groups);
+  const given: Record<string, string> = { page: "critical", ticket: "warning" };
+  expect(new Set(own.map(({ labels }) => labels.severity))).toEqual(new Set(Object.keys(given)));
+  const installed = rules(objects.find(({ kind }) => kind === "PrometheusRule").spec.groups);
+  expect(installed.map(({ alert, labels }) => [alert, labels])).toEqual(
+    own.map(({ alert, labels }) => [alert, { ...labels, severity: given[labels.severity], team: "payments" }]),
+  );
 });
 
 function configurationOf(objects: readonly Manifest[]): string {

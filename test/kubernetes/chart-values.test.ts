@@ -64,13 +64,18 @@ it("the schema knows exactly the keys of values.yaml, and what Helm adds", () =>
   expect(known.sort()).toEqual(described.map(({ key }) => key).sort());
 });
 
-it("the schema's config is the product's own, without what the chart decides or asks for with a sentence", async () => {
+it("the schema says of each value what values.yaml says, and has the product's own config, without what the chart decides", async () => {
   const { $schema: _, title: _title, required: _required, ...own } = jsonSchema() as typeof schema;
   const { admin: _admin, status: _status, ...properties } = own.properties;
   const { callers } = own.properties.listeners.items.properties;
   const made = structuredClone(schema);
   made.properties.config = { ...own, properties };
   made.properties.gateway.properties.listeners.items.properties.callers = callers;
+  for (const { key, description } of described) {
+    let node = made;
+    for (const name of key.split(".")) node = node.properties[name];
+    if (key !== "config") node.description = description;
+  }
   expect(JSON.stringify(made)).not.toContain("#/$defs/__");
   const format = ["format", "--stdin-file-path", "values.schema.json"];
   const formatted = execFileSync("node_modules/.bin/biome", format, { input: JSON.stringify(made), encoding: "utf8" });

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Ran, run, succeed } from "./tools.ts";
 
-/** A copy of the charts, links followed, with the example's dependency in place: helm writes into the folder. */
+/** A copy of the charts, with the example's dependency in place: helm writes into the folder. */
 export class Charts {
   readonly folder = mkdtempSync(join(tmpdir(), "countersign-charts-"));
 
   constructor() {
-    cpSync("helm", this.folder, { recursive: true, dereference: true });
+    cpSync("helm", this.folder, { recursive: true });
     this.build();
   }
 

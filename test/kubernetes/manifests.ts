@@ -10,8 +10,10 @@ export function parse(stream: string): Manifest[] {
     .filter((object) => object !== null);
 }
 
-/** The template of the pods that an object makes. */
-export function podTemplateOf({ kind, spec }: Manifest): Manifest | undefined {
+/** The template of the pods that an object makes, or the pod itself. */
+export function podTemplateOf(object: Manifest): Manifest | undefined {
+  const { kind, spec } = object;
+  if (kind === "Pod") return object;
   const found = kind === "CronJob" ? spec.jobTemplate.spec.template : spec?.template;
   return found?.spec === undefined ? undefined : found;
 }
@@ -19,6 +21,12 @@ export function podTemplateOf({ kind, spec }: Manifest): Manifest | undefined {
 /** The sidecar of a pod, wherever it is. */
 export function sidecarOf({ spec }: Manifest): Manifest {
   return [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === "countersign");
+}
+
+/** Whether Helm makes it for a hook, such as the check before an upgrade; or for `hook` alone. */
+export function isOfHook({ metadata }: Manifest, hook?: string): boolean {
+  const found = metadata.annotations?.["helm.sh/hook"];
+  return hook === undefined ? found !== undefined : found === hook;
 }
 
 /** Whether it is of Kubernetes itself, not a custom resource. */

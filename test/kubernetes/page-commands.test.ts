@@ -1,5 +1,5 @@
 /** docs/kubernetes.md, typed from its first command to its last: they work, and make what its configurations need. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
@@ -67,13 +67,29 @@ test(tools.named("they give the Operator what it takes, and Grafana its dashboar
   expect(Object.keys(data)).toEqual(readdirSync("deploy/grafana/dashboards"));
 });
 
-test(tools.named("the kustomization adds it too, but not to CronJobs"), () => {
+const label = "  labels: { countersign: sidecar }\n";
+
+test.each([
+  { what: "to what it labels, with the variable", manifest: orders.replaceAll(label, ""), served: ["Deployment"] },
+  {
+    what: "to all with the label, but not to CronJobs",
+    manifest: orders,
+    served: ["DaemonSet", "Deployment", "Job", "StatefulSet"],
+  },
+])(tools.named("the kustomization adds it too: $what"), ({ manifest, served }) => {
   const folder = mkdtempSync(join(tmpdir(), "countersign-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   cpSync("deploy/kustomize", join(folder, "deploy/kustomize"), { recursive: true });
-  writeFileSync(join(folder, "orders.yaml"), orders);
+  mkdirSync(join(folder, "orders"));
+  writeFileSync(join(folder, "orders/orders.yaml"), manifest);
+  writeFileSync(join(folder, "orders/kustomization.yaml"), block("orders/kustomization"));
   writeFileSync(join(folder, "kustomization.yaml"), block("kustomization"));
-  const built = parse(succeed("kubectl", ["kustomize", folder]));
-  const sidecars = built.flatMap((object) => podTemplateOf(object) ?? []).map((pod) => sidecarOf(pod)?.image);
-  expect(sidecars.sort()).toEqual([...Array(4).fill("REGISTRY/countersign:0.1.0"), undefined]);
+  const built = parse(succeed("kubectl", ["kustomize", folder])).filter(podTemplateOf);
+  expect(built).toHaveLength(5);
+  const images = built.map((object) => [object.kind, sidecarOf(podTemplateOf(object))?.image]);
+  const withSidecar = images.filter(([, image]) => image !== undefined);
+  expect(withSidecar.sort()).toEqual(served.map((kind) => [kind, "REGISTRY/countersign:0.1.0"]));
+  const { spec } = podTemplateOf(built.find(({ kind }) => kind === "Deployment"));
+  const [application] = spec.containers;
+  expect(application).toMatchObject({ image: "orders:1", env: [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }] });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
+import { classic } from "../cli/inject-run.ts";
 import { Charts } from "./charts.ts";
 import { complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
 import { type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
@@ -105,8 +106,16 @@ describe("countersign inject", () => {
     expect(injected.map(nameOf)).toEqual(original.map(nameOf));
   });
 
+  it.runIf(isThere)(named("is accepted in a bare Pod"), () => {
+    const { spec } = podTemplateOf(original.find(({ kind }) => kind === "Job"));
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "once" }, spec };
+    const injected = parse(succeed(process.execPath, ["dist/main.js", "inject", "-f", "-"], stringify(pod)));
+    accepted(injected);
+    expect(sidecarOf(injected[0]).restartPolicy).toBe("Always");
+  });
+
   it.runIf(isThere)(named("is accepted as a classic sidecar, too"), () => {
-    const args = ["dist/main.js", "inject", "-f", "-", "--classic"];
+    const args = ["dist/main.js", "inject", "-f", "-", ...classic];
     const injected = parse(succeed(process.execPath, args, stringify(deployment)));
     accepted(injected);
     expect(podOf(injected, "Deployment").containers.map(({ name }: Manifest) => name)).toEqual([

@@ -53,9 +53,11 @@ exec node "$MAIN" "$@"
 `,
   helm: `#!/bin/sh -eu
 PATH=$TOOLS
-[ "$1" = install ]
-shift
-helm template "$@" >/dev/null
+case $1 in
+install) shift; helm template "$@" >"$ASIDE/installed-$1.yaml" ;;
+test) grep -q 'helm.sh/hook: test' "$ASIDE/installed-$2.yaml" ;;
+*) exit 1 ;;
+esac
 `,
   kubectl: `#!/bin/sh -eu
 PATH=$TOOLS

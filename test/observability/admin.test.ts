@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createAdmin } from "../../src/adapters/node-http/admin.ts";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
+import { systemClock } from "../../src/clock.ts";
 import { call, order } from "../support/call.ts";
 import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
 import { ShiftedClock } from "../support/shifted-clock.ts";
@@ -87,7 +88,7 @@ it("waits for the default site of every environment, and takes no environment's 
   const { config } = await stageProxy();
   const [sandbox] = config.environments.values();
   if (sandbox === undefined) throw new Error("the stage has an environment");
-  const readiness = new Readiness([sandbox, { ...sandbox, name: "production" }]);
+  const readiness = new Readiness([sandbox, { ...sandbox, name: "production" }], systemClock);
   readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
   const adopt = (environment: string, credential: string) => {
     const life = { lifetimeMs: 1, remainingMs: 1 };

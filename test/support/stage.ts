@@ -112,6 +112,7 @@ function describeConfig(options: StageOptions, simulator: Simulator): Config {
     limits: { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 },
     log: { level: "info", upstreamHeaders: ["x-request-id"] },
     readiness: "listening",
+    reload: { unreadyAfterRefusalMs: undefined },
     drain: { minMs: 0 },
     hash: "0123456789ab",
     ...options.config,

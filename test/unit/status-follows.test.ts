@@ -179,7 +179,7 @@ describe("readiness, with another configuration", () => {
   const [one, two] = [environment("sandbox", site("S1", "a")), environment("live", site("S9", "b"))];
 
   it("waits for the new one's tokens while it was not ready, but for sets that have had one", () => {
-    const readiness = new Readiness([one]);
+    const readiness = new Readiness([one], new FakeClock());
     readiness.report(started);
     readiness.report(adopted("live", "S9/b"));
     expect(readiness.view()).toMatchObject({ isReady: false, reason: "no token yet for sandbox: S1" });
@@ -191,14 +191,14 @@ describe("readiness, with another configuration", () => {
   });
 
   it("is ready at once when nothing is left to wait for", () => {
-    const readiness = new Readiness([one]);
+    const readiness = new Readiness([one], new FakeClock());
     readiness.report(started);
     readiness.follow([]);
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
   it("never falls back once it was ready", () => {
-    const readiness = new Readiness([one]);
+    const readiness = new Readiness([one], new FakeClock());
     readiness.report(started);
     readiness.report(adopted("sandbox", "S1/a"));
     readiness.follow([two]);

@@ -38,10 +38,10 @@
 
 {{/* A duration of the configuration (500ms, 20s, 2m, 1h) in whole seconds, rounded up. */}}
 {{- define "countersign.seconds" -}}
-{{- $number := regexFind "^[0-9]+" . | atoi -}}
-{{- if hasSuffix "ms" . -}}
-{{-   div (add $number 999) 1000 -}}
-{{- else -}}
-{{-   mul $number (get (dict "s" 1 "m" 60 "h" 3600) (regexFind "[a-z]$" .)) -}}
+{{- div (include "countersign.milliseconds" . | int64 | add 999) 1000 -}}
 {{- end -}}
+
+{{- define "countersign.milliseconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 -}}
+{{- mul (regexFind "^[0-9]+" . | atoi) (get $units (regexFind "[a-z]+$" .)) -}}
 {{- end -}}

@@ -3,35 +3,30 @@
 name: countersign
 image: {{ include "countersign.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
-{{- with .Values.env }}
-env:
+{{- range $key := list "env" "envFrom" }}
+{{- with get $.Values $key }}
+{{ $key }}:
   {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 ports:
   - name: cs-admin
     containerPort: 7412
 startupProbe:
   httpGet: { path: /livez, port: cs-admin }
-  periodSeconds: 1
-  failureThreshold: 60
+  {{- toYaml .Values.probes.startup | nindent 2 }}
 livenessProbe:
   httpGet: { path: /livez, port: cs-admin }
-  timeoutSeconds: 5
-{{- if or (eq .Values.mode "gateway") (eq .Values.config.readiness "token") }}
+  {{- toYaml .Values.probes.liveness | nindent 2 }}
+{{- if include "countersign.hasReadinessProbe" . }}
 readinessProbe:
   httpGet: { path: /readyz, port: cs-admin }
-  periodSeconds: 5
+  {{- toYaml .Values.probes.readiness | nindent 2 }}
 {{- end }}
 resources:
   {{- toYaml .Values.resources | nindent 2 }}
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: {{ include "countersign.group" . }}
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities: { drop: [ALL] }
-  seccompProfile: { type: RuntimeDefault }
+  {{- include "countersign.securityContext" . | nindent 2 }}
 volumeMounts:
   - name: countersign-config
     mountPath: /etc/countersign
@@ -41,6 +36,32 @@ volumeMounts:
     mountPath: /run/secrets/countersign/{{ .folder }}
     readOnly: true
   {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{/* A sidecar has one only where it is asked to tell: else a pod is as ready as its application. Not empty is yes. */}}
+{{- define "countersign.hasReadinessProbe" -}}
+{{- $config := .Values.config -}}
+{{- if or (eq .Values.mode "gateway") (eq $config.readiness "token") ($config.reload | default dict).unreadyAfterRefusal }}yes{{ end -}}
+{{- end -}}
+
+{{- define "countersign.securityContext" -}}
+{{- $group := dict -}}
+{{- if .Values.securityContext.runAsUser -}}
+{{-   $_ := set $group "runAsGroup" (include "countersign.group" . | int) -}}
+{{- end -}}
+{{- mergeOverwrite $group .Values.securityContext | toYaml -}}
+{{- end -}}
+
+{{/* Of a pod of Countersign's own. Where the cluster chooses the user, it chooses the group for volumes too. */}}
+{{- define "countersign.podSecurityContext" -}}
+{{- $group := dict -}}
+{{- if and (eq .Values.mode "gateway") .Values.securityContext.runAsUser -}}
+{{-   $_ := set $group "fsGroup" (include "countersign.group" . | int) -}}
+{{- end -}}
+{{- mergeOverwrite $group .Values.gateway.podSecurityContext | toYaml -}}
 {{- end -}}
 
 {{/*
@@ -51,16 +72,20 @@ application's pod that would change the owner of the application's volumes too, 
 {{- ternary 65532 0 (eq .Values.mode "gateway") -}}
 {{- end -}}
 
-{{/* Whole folders: a file mounted by subPath is never updated. */}}
+{{/* Whole folders: a file mounted by subPath is never updated. Takes the context, or a dict of it (`chart`) and a `configMap`. */}}
 {{- define "countersign.volumes" -}}
+{{- $chart := .chart | default . -}}
 - name: countersign-config
   configMap:
-    name: {{ include "countersign.fullname" . }}
-{{- range .Values.secrets }}
+    name: {{ .configMap | default (include "countersign.fullname" $chart) }}
+{{- range $chart.Values.secrets }}
 - name: countersign-secret-{{ .folder }}
   secret:
-    secretName: {{ include "countersign.secretName" (dict "chart" $ "secret" .) }}
+    secretName: {{ include "countersign.secretName" (dict "chart" $chart "secret" .) }}
     defaultMode: 0440
+{{- end }}
+{{- with $chart.Values.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

@@ -1,3 +1,4 @@
+import type { Clock } from "../../clock.ts";
 import type { Environment } from "../../environment.ts";
 import type { Event } from "../../events.ts";
 
@@ -8,6 +9,8 @@ export interface ReadinessView {
   readonly awaitsToken: boolean;
   readonly reason: string;
 }
+
+const refusedForLong = "the newest configuration is refused; the one before it stays in force";
 
 /** The sets of a default site, none of which has had a token yet. */
 interface Awaited {
@@ -21,10 +24,14 @@ interface Awaited {
 /**
  * Green once listening, or, with `readiness: token`, once every default site's credential set has had a token. It does
  * not fall back when tokens end or the configuration changes: an outage of the login host must not take every
- * application out. Only draining ends it.
+ * application out. Draining ends it, and a newest configuration that stays refused, where `reload.unreadyAfterRefusal` asks for that.
  */
 export class Readiness {
+  readonly #clock: Clock;
   #awaited: readonly Awaited[] = [];
+  #unreadyAfterRefusalMs = Number.POSITIVE_INFINITY;
+  /** When the newest configuration was refused for the first time since one was in force. */
+  #refusedAtMs: number | undefined;
   #isListening = false;
   #wasReady = false;
   #isDraining = false;
@@ -32,12 +39,17 @@ export class Readiness {
   readonly #served = new Set<string>();
 
   /** @param environments those whose tokens are waited for; none with `readiness: listening` */
-  constructor(environments: readonly Environment[]) {
+  constructor(environments: readonly Environment[], clock: Clock) {
+    this.#clock = clock;
     this.follow(environments);
   }
 
-  /** Waits for what is configured from now on, unless it was ready already. */
-  follow(environments: readonly Environment[]): void {
+  /**
+   * Waits for what is configured from now on, unless it was ready already.
+   * @param unreadyAfterRefusalMs how long the newest configuration may stay refused; for ever where it is undefined
+   */
+  follow(environments: readonly Environment[], unreadyAfterRefusalMs = Number.POSITIVE_INFINITY): void {
+    this.#unreadyAfterRefusalMs = unreadyAfterRefusalMs;
     this.#awaited = environments.flatMap(awaitedOf);
     this.#look();
   }
@@ -50,6 +62,13 @@ export class Readiness {
         return;
       case "draining":
         this.#isDraining = true;
+        return;
+      case "config_refused":
+        this.#refusedAtMs ??= this.#clock.nowMs();
+        return;
+      case "config_applied":
+      case "config_unchanged":
+        this.#refusedAtMs = undefined;
         return;
       case "token_adopted":
         if (this.#wasReady) return;
@@ -64,9 +83,15 @@ export class Readiness {
   view(): ReadinessView {
     if (this.#isDraining) return { isReady: false, awaitsToken: false, reason: "draining" };
     if (!this.#isListening) return { isReady: false, awaitsToken: false, reason: "starting" };
+    if (this.#isRefusedForLong()) return { isReady: false, awaitsToken: false, reason: refusedForLong };
     const [first] = this.#awaited;
     if (this.#wasReady || first === undefined) return { isReady: true, awaitsToken: false, reason: "ok" };
     return { isReady: false, awaitsToken: true, reason: `no token yet for ${first.environment}: ${first.owner}` };
+  }
+
+  #isRefusedForLong(): boolean {
+    if (this.#refusedAtMs === undefined) return false;
+    return this.#clock.nowMs() - this.#refusedAtMs >= this.#unreadyAfterRefusalMs;
   }
 
   #look(): void {

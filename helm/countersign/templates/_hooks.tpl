@@ -1,0 +1,54 @@
+{{/* Labels of a pod that Helm runs: no Service, policy or monitor of the chart may take it for a proxy. Takes `chart` and `hook`. */}}
+{{- define "countersign.hookLabels" -}}
+app.kubernetes.io/name: {{ printf "%s-%s" (include "countersign.name" .chart) .hook }}
+app.kubernetes.io/instance: {{ .chart.Release.Name }}
+{{- end -}}
+
+{{/* Metadata of an object that Helm makes for a hook. What failed stays, to be read. Takes `chart`, `hook`, `events` and `weight`. */}}
+{{- define "countersign.hookMetadata" -}}
+name: {{ include "countersign.fullname" .chart }}-{{ .hook }}
+namespace: {{ .chart.Release.Namespace }}
+labels:
+  {{- merge (include "countersign.hookLabels" . | fromYaml) (include "countersign.labels" .chart | fromYaml) | toYaml | nindent 2 }}
+annotations:
+  helm.sh/hook: {{ .events }}
+  helm.sh/hook-weight: {{ .weight | default 0 | quote }}
+  helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+  helm.sh/hook-output-log-policy: hook-failed
+{{- end -}}
+
+{{/* Spec of a pod that runs one command of the image to its end; takes `chart`, `hook`, `args`, and `without`: fields of the proxy's container. */}}
+{{- define "countersign.hookPodSpec" -}}
+{{- $body := include "countersign.containerBody" .chart | fromYaml -}}
+{{- $volumes := list -}}
+{{- range include "countersign.volumes" .chart | fromYamlArray -}}
+{{-   $volumes = append $volumes .name -}}
+{{- end -}}
+{{- $mounts := list -}}
+{{- range $body.volumeMounts -}}
+{{-   if has .name $volumes -}}
+{{-     $mounts = append $mounts . -}}
+{{-   end -}}
+{{- end -}}
+{{- $_ := set $body "volumeMounts" $mounts -}}
+{{- $container := omit $body "ports" "startupProbe" "livenessProbe" "readinessProbe" -}}
+{{- range .without -}}
+{{-   $container = omit $container . -}}
+{{- end -}}
+{{- $_ = set $container "args" .args -}}
+{{- $_ = set $container "terminationMessagePolicy" "FallbackToLogsOnError" -}}
+restartPolicy: Never
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .chart.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- include "countersign.podSecurityContext" .chart | nindent 2 }}
+containers:
+  - {{ toYaml $container | indent 4 | trim }}
+{{- with include "countersign.podFields" (dict "chart" .chart "keys" list) }}
+{{ . }}
+{{- end }}
+{{- end -}}
