@@ -60,6 +60,12 @@ export interface RequestFinished {
   readonly upstreamMs: number | undefined;
   /** The proxy's own share: the duration without the service, the wait for a token and the caller's sending. */
   readonly overheadMs: number;
+  /** What it waited for its tokens; undefined when it needed none. */
+  readonly tokenWaitMs?: number | undefined;
+  /** Where it came in, as configured. */
+  readonly listener?: string | undefined;
+  /** The name that the configuration gives to its caller, where callers have names. */
+  readonly callerName?: string | undefined;
   readonly callerLeft: boolean;
 }
 

@@ -31,6 +31,7 @@ export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: C
     durationMs: trip.durationMs(),
     upstreamMs: trip.upstreamMs,
     overheadMs: trip.overheadMs(),
+    tokenWaitMs: trip.tokenWaitMs,
     callerLeft: caller.callerLeft(),
   };
 }

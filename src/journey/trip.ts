@@ -36,6 +36,8 @@ export class Trip {
   outcome: Outcome = "not_sent";
   /** The service's share: from connecting to the last piece of the answer, without the caller's reading. */
   upstreamMs: number | undefined;
+  /** What it waited for its tokens; undefined when it needed none. */
+  tokenWaitMs: number | undefined;
   /** Waiting for anyone else: the caller, the login host, the service. */
   #waitedMs = 0;
 
@@ -72,6 +74,7 @@ export class Trip {
       const tookMs = this.#clock.nowMs() - startedMs;
       this.#waitedMs += tookMs;
       if (stage === "send") this.#addUpstream(tookMs);
+      if (stage === "await_token") this.tokenWaitMs = (this.tokenWaitMs ?? 0) + tookMs;
     }
   }
 

@@ -17,6 +17,8 @@ export type ServingAtDoor = Omit<Serving, "settings"> & {
 
 /** A listener that stays, with its connections, while configurations come and go. */
 export class OpenDoor {
+  /** Where it listens, as configured. */
+  readonly name: string;
   readonly listener: Listener;
   readonly connections: Connections;
   #held: Promise<void> | undefined;
@@ -25,6 +27,7 @@ export class OpenDoor {
   #longestRequestMs = 0;
 
   constructor(place: Place, serving: ServingAtDoor, clock: Clock) {
+    this.name = place.name;
     this.#serving = this.#complete(serving);
     this.listener = createListener(() => this.#serving, place);
     this.connections = new Connections(this.listener.server, clock);

@@ -27,7 +27,7 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
       case "token_requested": {
         const { environment, credential, result } = event;
         metrics.tokenRequests.inc({ environment, credential, result });
-        metrics.tokenRequestDuration.observe({ environment, credential }, event.durationMs / 1_000);
+        metrics.tokenRequestDuration.observe({ environment }, event.durationMs / 1_000);
         return;
       }
       case "token_adopted": {
@@ -118,10 +118,20 @@ function countRequest(metrics: Metrics, event: RequestFinished): void {
   const auth = event.auth ?? "none";
   if (event.admitted) metrics.inFlight.dec({ environment });
   metrics.requests.inc({ environment, site, auth, operation, status: String(event.status), by });
+  metrics.answers.inc({ environment, auth, by, status_class: classOf(event.status) });
+  if (outcome === "unknown") metrics.unknownOutcomes.inc({ environment, site });
+  const { listener, callerName: caller, tokenWaitMs } = event;
+  if (listener !== undefined && caller !== undefined) metrics.callerRequests.inc({ listener, caller, outcome });
+  if (tokenWaitMs !== undefined) metrics.tokenWait.observe({ environment }, tokenWaitMs / 1_000);
   metrics.requestDuration.observe({ environment, operation }, event.durationMs / 1_000);
   metrics.overhead.observe({ environment, operation }, event.overheadMs / 1_000);
   if (event.upstreamMs !== undefined) {
     metrics.upstreamDuration.observe({ environment, operation }, event.upstreamMs / 1_000);
   }
   if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
+}
+
+/** `5xx` of 502. */
+export function classOf(status: number): string {
+  return `${Math.floor(status / 100)}xx`;
 }
