@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { Event, Report, RequestFinished } from "../../events.ts";
+import { statusClass } from "../../status-class.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Turns facts into metrics. */
@@ -118,7 +119,7 @@ function countRequest(metrics: Metrics, event: RequestFinished): void {
   const auth = event.auth ?? "none";
   if (event.admitted) metrics.inFlight.dec({ environment });
   metrics.requests.inc({ environment, site, auth, operation, status: String(event.status), by });
-  metrics.answers.inc({ environment, auth, by, status_class: classOf(event.status) });
+  metrics.answers.inc({ environment, auth, by, status_class: statusClass(event.status) });
   if (outcome === "unknown") metrics.unknownOutcomes.inc({ environment, site });
   const { listener, callerName: caller, tokenWaitMs } = event;
   if (listener !== undefined && caller !== undefined) metrics.callerRequests.inc({ listener, caller, outcome });
@@ -129,9 +130,4 @@ function countRequest(metrics: Metrics, event: RequestFinished): void {
     metrics.upstreamDuration.observe({ environment, operation }, event.upstreamMs / 1_000);
   }
   if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
-}
-
-/** `5xx` of 502. */
-export function classOf(status: number): string {
-  return `${Math.floor(status / 100)}xx`;
 }

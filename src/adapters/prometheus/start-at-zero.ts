@@ -1,6 +1,7 @@
 import type { AuthMethod, Environment } from "../../environment.ts";
 import { type FailureCode, failureCodes, failures } from "../../errors.ts";
 import { cacheResults, cacheTiers, lockResults, redisFailures } from "../../events.ts";
+import { statusClasses } from "../../status-class.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Whether a series was not there for the configuration before. */
@@ -60,7 +61,7 @@ function startEnvironment(metrics: Metrics, environment: Environment, isNew: IsN
 function startAnswers(metrics: Metrics, { name: environment, sites }: Environment): void {
   const methods = new Set([...sites.values()].flatMap(({ auth }) => auth));
   for (const auth of methods) {
-    for (const status_class of ["2xx", "3xx", "4xx", "5xx"]) {
+    for (const status_class of statusClasses) {
       metrics.answers.inc({ environment, auth, by: "service", status_class }, 0);
     }
   }
