@@ -142,6 +142,11 @@ export type TokenEvent =
       readonly durationMs: number;
       /** The login host's status, when it answered. */
       readonly status: number | undefined;
+      /**
+       * Why it brought no token: a code of the connection (`ECONNREFUSED`), the OAuth error code (RFC 6749 section
+       * 5.2), or what is wrong with the answer.
+       */
+      readonly cause?: string | undefined;
       /** How long no further request is made, when one is in force now. */
       readonly pauseMs: number | undefined;
     }

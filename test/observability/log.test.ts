@@ -35,6 +35,7 @@ it("writes an access line that says who asked for what, what came of it, and whe
     durationMs: expect.any(Number),
     upstreamMs: expect.any(Number),
     overheadMs: expect.any(Number),
+    tokenWaitMs: expect.any(Number),
   });
   expect(line.durationMs).toBeGreaterThanOrEqual(line.upstreamMs);
   for (const ms of [line.durationMs, line.upstreamMs, line.overheadMs]) expect(`${ms}`).toMatch(/^\d+(\.\d{1,3})?$/);

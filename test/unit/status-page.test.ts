@@ -89,7 +89,9 @@ describe("the status page", () => {
   it.each([
     [{ result: "failed", status: 503 }, "fails (503)"],
     [{ result: "failed", status: undefined }, "cannot be reached"],
+    [{ result: "failed", status: undefined, cause: "ECONNREFUSED" }, "cannot be reached (ECONNREFUSED)"],
     [{ result: "refused", status: 401 }, "refuses the set (401)"],
+    [{ result: "refused", status: 401, cause: "invalid_client" }, "refuses the set (401, invalid_client)"],
     [{ result: "throttled", status: 429 }, "has asked to wait (429)"],
     [{ result: "rubbish", status: 200 }, "answers what is no token (200)"],
   ] as const)("says why there is no token: %o", (last, words) => {

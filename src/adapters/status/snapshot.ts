@@ -155,6 +155,8 @@ export interface TokenRequestStatus {
   readonly reason: RefreshReason;
   /** The login host's, when it answered. */
   readonly status: number | undefined;
+  /** Why it brought no token, where that is known: a code. */
+  readonly cause?: string | undefined;
 }
 
 export interface RedisStatus {

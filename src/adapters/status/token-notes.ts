@@ -83,12 +83,12 @@ export class TokenNotes {
   }
 
   #noteRequest(event: Of<"token_requested">): void {
-    const { result, reason, status, pauseMs } = event;
+    const { result, reason, status, cause, pauseMs } = event;
     const { requests: before = {}, failingSince } = this.#noted.get(keyOf(event)) ?? {};
     const at = this.#at();
     this.#update(event, {
       requests: { ...before, [result]: (before[result] ?? 0) + 1 },
-      lastRequest: { at, result, reason, status },
+      lastRequest: { at, result, reason, status, cause },
       failingSince: result === "issued" ? undefined : (failingSince ?? at),
       nextTryAt: pauseMs === undefined ? undefined : this.#at(pauseMs),
       ...(result === "refused" ? { lastRefusal: { at, reason, status } } : {}),

@@ -40,18 +40,19 @@ function describeNext(nextTryAt: string, now: string): string {
 }
 
 function describeCause(last: TokenRequestStatus | undefined): string {
-  const status = last?.status === undefined ? "" : ` (${last.status})`;
+  const known = [last?.status, last?.cause].filter((each) => each !== undefined);
+  const status = known.length === 0 ? "" : ` (${known.join(", ")})`;
   switch (last?.result) {
     case "refused":
       return `refuses the set${status}`;
     case "throttled":
       return `has asked to wait${status}`;
     case "timed_out":
-      return "does not answer in time";
+      return `does not answer in time${status}`;
     case "rubbish":
       return `answers what is no token${status}`;
     default:
-      return last?.status === undefined ? "cannot be reached" : `fails${status}`;
+      return last?.status === undefined ? `cannot be reached${status}` : `fails${status}`;
   }
 }
 
