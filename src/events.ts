@@ -95,6 +95,8 @@ export interface RequestFinished extends RequestDetails {
   readonly upstreamMs: number | undefined;
   /** The proxy's own share: the duration without the service, the wait for a token and the caller's sending. */
   readonly overheadMs: number;
+  /** The name that the configuration gives to its caller, where callers have names. */
+  readonly callerName?: string | undefined;
   readonly callerLeft: boolean;
 }
 

@@ -14,7 +14,7 @@ const unknownOutcomes = bigNumber({
   decimals: 0,
   width,
   steps: ["green", [0.5, "red"]],
-  queries: [[`sum(${counted("countersign_failures_total", `${ofSite}, outcome="unknown"`, 24)})`, "unknown"]],
+  queries: [[`sum(${counted("countersign_unknown_outcomes_total", ofSite, 24)})`, "unknown"]],
   link: { title: "Log lines with outcome unknown", url: logsOfUnknownOutcomes() },
 });
 
@@ -48,7 +48,7 @@ const serviceAnswers = bars({
   noValue: "no traffic",
   steps: ["green", [0.05, "yellow"], [0.2, "red"]],
   // A site without such answers has no series of them, and its share is 0.
-  queries: [[`topk(8, ${share(`(${badAnswers} or 0 * ${answers})`, answers)})`, "{{site}}"]],
+  queries: [[`topk(8, ${share(badAnswers, answers)})`, "{{site}}"]],
 });
 
 const traffic = bigNumber({

@@ -85,7 +85,11 @@ const unauthorized: Row = {
       width: 12,
       queries: [
         [
-          `sum by (site, auth, attempt) (${rate("countersign_upstream_unauthorized_total", ofSite)})`,
+          aboveZero(
+            `sum by (site, auth, attempt) (${rate("countersign_upstream_unauthorized_total", ofSite)})`,
+            "attempt",
+            "none",
+          ),
           "{{site}} {{auth}} attempt {{attempt}}",
         ],
       ],
@@ -96,7 +100,9 @@ const unauthorized: Row = {
         "With OAuth. Cured: the retry with a new token was no 401. Refused: it was. Not possible: no new token was to be had, and the first 401 was passed on. Failed: the retry got no answer.",
       unit: "reqps",
       width: 12,
-      queries: [[`sum by (result) (${rate("countersign_retries_total", ofSite)})`, "{{result}}"]],
+      queries: [
+        [aboveZero(`sum by (result) (${rate("countersign_retries_total", ofSite)})`, "result", "none"), "{{result}}"],
+      ],
     }),
   ],
 };

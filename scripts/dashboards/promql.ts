@@ -30,14 +30,14 @@ export function quantile(share: number, metric: string, matchers: string, by: re
   return `histogram_quantile(${share}, sum by (${["le", ...by].join(", ")}) (${rate(`${metric}_bucket`, matchers)})) >= 0`;
 }
 
-/** Series above 0; where there are none, one line at 0 that says so. Absent metrics stay absent. */
+/** Series above 0; where there are none, one line at 0 that says so, as long as there are pods to ask. */
 export function aboveZero(expr: string, label: string, none: string): string {
-  return `${expr} > 0 or on () label_replace(0 * sum(${expr}), "${label}", "${none}", "", "")`;
+  return `${expr} > 0 or on () label_replace(0 * sum(countersign_build_info{${inJob}}), "${label}", "${none}", "", "")`;
 }
 
-/** Absent where nothing was asked, instead of 0 / 0. */
+/** Absent where nothing was asked, instead of 0 / 0; nothing of something is 0. */
 export function share(part: string, whole: string): string {
-  return `${part} / ${whole} >= 0`;
+  return `(${part} or 0 * ${whole}) / ${whole} >= 0`;
 }
 
 /** Answers of Countersign itself that are no caller's mistake. */

@@ -1,6 +1,6 @@
 import { assemble, type Row } from "./assemble.ts";
 import { curves, list } from "./panel.ts";
-import { aboveZero, counted, ofCredential, quantile, rate } from "./promql.ts";
+import { aboveZero, counted, inEnvironment, ofCredential, quantile, rate } from "./promql.ts";
 import { sharing } from "./sharing.ts";
 import { credential, datasource, environment, job, site } from "./variables.ts";
 
@@ -80,7 +80,7 @@ const loginHost: Row = {
       width: 8,
       queries: [
         [
-          quantile(0.99, "countersign_token_request_duration_seconds", ofCredential, ["environment"]),
+          quantile(0.99, "countersign_token_request_duration_seconds", inEnvironment, ["environment"]),
           "{{environment}}",
         ],
       ],
@@ -93,7 +93,11 @@ const loginHost: Row = {
       width: 8,
       queries: [
         [
-          `sum by (credential, reason) (${rate("countersign_refresh_suppressed_total", ofCredential)})`,
+          aboveZero(
+            `sum by (credential, reason) (${rate("countersign_refresh_suppressed_total", ofCredential)})`,
+            "reason",
+            "none",
+          ),
           "{{credential}} {{reason}}",
         ],
       ],

@@ -17,7 +17,8 @@ export const logs = () => new DatasourceVariableBuilder("logs").label("Logs").ty
 export const job = () => choice("job", "Application", `label_values(countersign_build_info, job)`);
 export const environment = () =>
   choice("environment", "Environment", `label_values(countersign_requests_in_flight_limit{${inJob}}, environment)`);
-export const site = () => choice("site", "Site", `label_values(countersign_failures_total{${inEnvironment}}, site)`);
+export const site = () =>
+  choice("site", "Site", `label_values(countersign_unknown_outcomes_total{${inEnvironment}}, site)`);
 export const credential = () =>
   choice("credential", "Credential", `label_values(countersign_credential_info{${inEnvironment}}, credential)`);
 

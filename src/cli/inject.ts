@@ -6,7 +6,7 @@ import { readSelector, type Selector } from "../inject/selector.ts";
 import { version } from "../version.ts";
 import { usageFailure } from "./command.ts";
 import { readDrain } from "./read-drain.ts";
-import { printError, sayWhatIsAwaited } from "./terminal.ts";
+import { sayWhatIsAwaited } from "./terminal.ts";
 
 interface Options {
   readonly file: string;

@@ -1,5 +1,6 @@
 import { Secret } from "../secret.ts";
 import type { Findings } from "./findings.ts";
+import { fingerprint } from "./hash.ts";
 import type { Path } from "./problem.ts";
 
 /** Something of its environment's own, which another one must not have: a path below `environments.<name>`. */
@@ -14,9 +15,14 @@ export interface Claim {
  * one, a Key Identifier is unique (spec 5.3).
  */
 export function checkClaims(claims: readonly Claim[], findings: Findings): void {
-  for (const [index, claim] of claims.entries()) {
-    const earlier = claims.slice(0, index).find((other) => isSame(claim, other));
-    if (earlier === undefined) continue;
+  const firsts = new Map<string, Claim>();
+  for (const claim of claims) {
+    const key = keyOf(claim);
+    const earlier = firsts.get(key);
+    if (earlier === undefined) {
+      firsts.set(key, claim);
+      continue;
+    }
     const [own, others] = [environmentOf(claim), environmentOf(earlier)];
     if (own !== others) {
       const message = `the ${claim.kind} is also environment ${others}'s`;
@@ -30,10 +36,9 @@ export function checkClaims(claims: readonly Claim[], findings: Findings): void 
   }
 }
 
-/** Secrets are compared where they are, outside the heap. */
-function isSame(a: Claim, b: Claim): boolean {
-  if (a.kind !== b.kind) return false;
-  return a.value instanceof Secret && b.value instanceof Secret ? a.value.equals(b.value) : a.value === b.value;
+/** The same for equal claims. A secret enters by its fingerprint, so that it stays outside the heap. */
+function keyOf({ kind, value }: Claim): string {
+  return `${kind} ${value instanceof Secret ? fingerprint(value) : value}`;
 }
 
 function environmentOf({ path: [, name] }: Claim): string {

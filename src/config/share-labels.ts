@@ -1,15 +1,17 @@
 import type { CredentialSet, Credentials, Site } from "../environment.ts";
+import { fingerprint } from "./hash.ts";
 
 /**
  * A client that is configured at several sites is one to the login host, and has one token: its sets all carry the label
  * of the first, so that metrics, logs and `/status` speak of one thing by one name.
  */
 export function shareLabels(sites: ReadonlyMap<string, Site>): Map<string, Site> {
-  const known: CredentialSet[] = [];
+  const labels = new Map<string, string>();
   const label = (set: CredentialSet): CredentialSet => {
-    const first = known.find((other) => isSame(other, set));
-    if (first === undefined) known.push(set);
-    return first === undefined ? set : { ...set, label: first.label };
+    const client = fingerprint([set.clientId, set.audience, set.clientSecret]);
+    const shared = labels.get(client) ?? set.label;
+    labels.set(client, shared);
+    return { ...set, label: shared };
   };
   const labelled = new Map<Credentials, Credentials>();
   const labelAll = (credentials: Credentials): Credentials => {
@@ -22,11 +24,5 @@ export function shareLabels(sites: ReadonlyMap<string, Site>): Map<string, Site>
     [...sites].map(([identifier, site]) => {
       return [identifier, site.credentials === undefined ? site : { ...site, credentials: labelAll(site.credentials) }];
     }),
-  );
-}
-
-function isSame(one: CredentialSet, other: CredentialSet): boolean {
-  return (
-    one.clientId === other.clientId && one.audience === other.audience && one.clientSecret.equals(other.clientSecret)
   );
 }

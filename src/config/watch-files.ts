@@ -8,6 +8,7 @@ import { type FilePrints, printOf, printOfFailure } from "./file-prints.ts";
 const lookEveryMs = 2_000;
 /** Writers write in steps: what changed counts once it has been the same for this long. */
 const settleMs = 100;
+const readAtOnce = 8;
 
 /**
  * Watches the files of a configuration. Their folders are watched, because Kubernetes changes a mounted file by swapping
@@ -84,9 +85,17 @@ export class FileWatch {
   }
 }
 
+/** A few at a time: thousands of files must not take all descriptors from the connections. */
 async function readPrints(paths: Iterable<string>): Promise<FilePrints> {
-  const read = async (path: string) => [path, await readFile(path).then(printOf, printOfFailure)] as const;
-  return new Map(await Promise.all([...paths].map(read)));
+  const prints = new Map<string, string>();
+  const left = [...paths];
+  const readOn = async () => {
+    for (let path = left.pop(); path !== undefined; path = left.pop()) {
+      prints.set(path, await readFile(path).then(printOf, printOfFailure));
+    }
+  };
+  await Promise.all(Array.from({ length: readAtOnce }, readOn));
+  return prints;
 }
 
 function areEqual(one: FilePrints, other: FilePrints): boolean {

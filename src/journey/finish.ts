@@ -36,6 +36,7 @@ export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: C
     durationMs: trip.durationMs(),
     upstreamMs: trip.upstreamMs,
     overheadMs: trip.overheadMs(),
+    callerName: trip.callerName,
     callerLeft: caller.callerLeft(),
     ...details,
   };

@@ -68,7 +68,8 @@ export function openJourney(parts: JourneyParts, door: Door): Journey {
     handle(inbound) {
       return serve(inbound, door, parts, async (trip) => {
         trip.enter("check_caller");
-        trip.details.caller = checkCaller(inbound.headers, door) ?? trip.details.caller;
+        trip.callerName = checkCaller(inbound.headers, door);
+        trip.details.caller = trip.callerName ?? trip.details.caller;
         admit(trip, door, parts);
         return travel(inbound, door, trip, parts);
       });

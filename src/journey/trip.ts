@@ -37,6 +37,8 @@ export class Trip {
   outcome: Outcome = "not_sent";
   /** The service's share: from connecting to the last piece of the answer, without the caller's reading. */
   upstreamMs: number | undefined;
+  /** The configured name of the caller's token, where the listener asks for one. */
+  callerName: string | undefined;
   /** What only the log says. */
   readonly details: Details = {};
   /** Waiting for anyone else: the caller, the login host, the service. */

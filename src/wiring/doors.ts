@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { drain } from "../adapters/node-http/drain.ts";
+import type { OpenConnections } from "../adapters/prometheus/show-connections.ts";
 import { describeBind } from "../bind.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
 import { Admission } from "../journey/admission.ts";
@@ -17,6 +18,8 @@ export interface Doors extends Room {
   placesOf(config: Config): readonly Place[];
   /** Requests being served now. */
   inFlight(): number;
+  /** Open connections by listener, in the configuration's order. */
+  connections(): readonly OpenConnections[];
   /**
    * Lets open requests end, each by its own deadline, those of listeners that have been removed as well. Every connection
    * closes with its next answer; latecomers are refused. Resolves to whether all connections were gone in time.
@@ -99,6 +102,8 @@ export function openDoors(parts: DoorParts): Doors {
           retire: () => void leaving.set(door, retire(door)),
         };
       }),
+
+    connections: () => doors.all().map(({ name: listener, connections: { open } }) => ({ listener, open })),
 
     inFlight: () => admissions.all().reduce((sum, { inFlight }) => sum + inFlight, 0),
 

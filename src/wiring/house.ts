@@ -35,7 +35,10 @@ export class House {
   constructor(first: Config, surroundings: Surroundings) {
     const { clock } = surroundings;
     this.#inForce = first;
-    this.#observers = openObservers(() => this.#inForce, surroundings);
+    this.#observers = openObservers(
+      { inForce: () => this.#inForce, connections: () => this.doors.connections() },
+      surroundings,
+    );
     const { report } = this.#observers;
     this.#upstreams = openUpstreams(clock);
     const { send, postFormOf } = this.#upstreams;

@@ -2,14 +2,17 @@ import { hostname } from "node:os";
 import type { AdminViews } from "../adapters/node-http/admin.ts";
 import type { StatusViews } from "../adapters/node-http/status.ts";
 import { createCounting } from "../adapters/prometheus/count.ts";
+import { contentTypes, writeExposition } from "../adapters/prometheus/exposition.ts";
 import { createMetrics } from "../adapters/prometheus/metrics.ts";
-import { createShowConfigured } from "../adapters/prometheus/show-configured.ts";
+import { type ConfiguredListener, createShowConfigured } from "../adapters/prometheus/show-configured.ts";
+import { type OpenConnections, showConnections } from "../adapters/prometheus/show-connections.ts";
 import { createStartAtZero } from "../adapters/prometheus/start-at-zero.ts";
 import { StatusBoard } from "../adapters/status/board.ts";
 import { renderPage } from "../adapters/status/page/render-page.ts";
 import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
 import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
-import type { Config } from "../config/config.ts";
+import { describeBind } from "../bind.ts";
+import type { Config, ListenerConfig } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import type { Environment } from "../environment.ts";
 import type { Report } from "../events.ts";
@@ -28,8 +31,13 @@ export interface Observers extends Room {
   readonly views: Views;
 }
 
-/** @param inForce asked whenever somebody wants to know what is configured */
-export function openObservers(inForce: () => Config, { clock, report: outside }: Surroundings): Observers {
+/** What is asked whenever somebody wants to know. */
+export interface Observed {
+  readonly inForce: () => Config;
+  readonly connections: () => readonly OpenConnections[];
+}
+
+export function openObservers({ inForce, connections }: Observed, { clock, report: outside }: Surroundings): Observers {
   const metrics = createMetrics();
   const startAtZero = createStartAtZero(metrics);
   const showConfigured = createShowConfigured(metrics);
@@ -62,7 +70,8 @@ export function openObservers(inForce: () => Config, { clock, report: outside }:
       const environments = [...config.environments.values()];
       follow(environments, redisNodes(config));
       const inFlightLimit = config.limits.inFlightPerEnvironment;
-      showConfigured({ environments, inFlightLimit, redis: board.view().redis });
+      const listeners = config.listeners.map(describeListener);
+      showConfigured({ environments, inFlightLimit, listeners, redis: board.view().redis });
       readiness.follow(config.readiness === "token" ? environments : [], config.reload.unreadyAfterRefusalMs);
     },
     report(event) {
@@ -73,9 +82,16 @@ export function openObservers(inForce: () => Config, { clock, report: outside }:
     },
     views: {
       readiness: () => readiness.view(),
-      metrics: async () => ({ contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }),
+      metrics: async (format) => {
+        showConnections(metrics, connections(), inForce().limits.connections);
+        return { contentType: contentTypes[format], text: await writeExposition(metrics.registry, format) };
+      },
       snapshot,
       page: (refreshSeconds) => renderPage(snapshot(), refreshSeconds),
     },
   };
+}
+
+function describeListener({ bind, environment, callers }: ListenerConfig): ConfiguredListener {
+  return { name: describeBind(bind), environment, tls: callers?.kind === "mtls" ? callers.tls : undefined };
 }

@@ -20,6 +20,8 @@ export type ServingAtDoor = Omit<Serving, "settings"> & {
  * is in force; until then requests wait.
  */
 export class OpenDoor {
+  /** Where it listens, as configured. */
+  readonly name: string;
   readonly listener: Listener;
   readonly connections: Connections;
   #held: Promise<void> | undefined;
@@ -34,6 +36,7 @@ export class OpenDoor {
     this.#held = new Promise((resolve) => {
       this.#open = resolve;
     });
+    this.name = place.name;
     this.#serving = this.#complete(serving);
     this.listener = createListener(() => this.#serving, place);
     this.connections = new Connections(this.listener.server, clock);

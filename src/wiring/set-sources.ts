@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { fingerprint } from "../config/hash.ts";
+import { fingerprintOf } from "../config/hash.ts";
 import type { Environment } from "../environment.ts";
 import type { Event, Report } from "../events.ts";
 import { CachedSource } from "../tokens/cached-source.ts";
@@ -119,5 +119,5 @@ function aspectOfToken({ kind }: Event): string | undefined {
 }
 
 function keyOf({ tokens }: Config): string {
-  return fingerprint(tokens);
+  return fingerprintOf(tokens);
 }

@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { fingerprint } from "../config/hash.ts";
+import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { CredentialSet, Environment } from "../environment.ts";
 import { cacheKey } from "../tokens/key.ts";
 import { authUrlOf, loginKey } from "./upstreams.ts";
@@ -43,6 +43,6 @@ function placeSet(environment: Environment, set: CredentialSet, config: Config):
   const { origin, path } = authUrlOf(environment);
   const tokenKey = cacheKey(`${origin}${path}`, set);
   // A source keeps to the pool that it began with, so it must not outlive it.
-  const sourceKey = fingerprint([tokenKey, set.label, loginKey(environment, config), config.tokens]);
+  const sourceKey = fingerprint([tokenKey, set.label, loginKey(environment, config), fingerprintOf(config.tokens)]);
   return { environment, set, tokenKey, sourceKey };
 }

@@ -65,7 +65,8 @@ export function openTokens(
       owners = ownersOf(config);
       longestRequestMs = Math.max(longestRequestMs, config.timeouts.requestMs);
       for (const owner of owners) furnish(owner, config);
-      for (const owner of before) if (!owners.some(({ key }) => key === owner.key)) dismiss(owner);
+      const kept = new Set(owners.map(({ key }) => key));
+      for (const owner of before) if (!kept.has(owner.key)) dismiss(owner);
       setSources.keepOnly(owners, config);
       for (const removed of labelsMissingIn(owners, before)) report({ kind: "credential_removed", ...removed });
     },

@@ -3,7 +3,7 @@ import { createPostForm } from "../adapters/undici/post-form.ts";
 import { createSend } from "../adapters/undici/send.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { fingerprint } from "../config/hash.ts";
+import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { Address, Environment } from "../environment.ts";
 import type { Send } from "../journey/messages.ts";
 import type { PostForm } from "../tokens/endpoint.ts";
@@ -21,7 +21,7 @@ export interface Upstreams extends Room {
 const service: KindOfPool = {
   addressOf: ({ baseUrl }) => baseUrl,
   keyOf: ({ name, baseUrl, tls }, { timeouts, limits }) =>
-    fingerprint([name, baseUrl.origin, tls, timeouts, limits.inFlightPerEnvironment]),
+    fingerprint([name, baseUrl.origin, fingerprintOf(tls), timeouts, limits.inFlightPerEnvironment]),
   open: (address, { tls }, { timeouts, limits }) =>
     openPool({
       address,
@@ -42,7 +42,7 @@ export function authUrlOf({ authUrl }: Environment): Address {
 
 /** All that the connections to an environment's login host are made from, and so the sources that use them. */
 export function loginKey({ name, authUrl, tls }: Environment, { timeouts }: Config): string {
-  return fingerprint([name, authUrl?.origin, tls, timeouts]);
+  return fingerprint([name, authUrl?.origin, fingerprintOf(tls), timeouts]);
 }
 
 const login: KindOfPool = {

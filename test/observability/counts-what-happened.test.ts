@@ -48,7 +48,7 @@ it("counts an order with OAuth: one request, one token, three durations", async 
     expect(value(`countersign_${name}_seconds_sum`, { environment, operation })).toBeGreaterThan(0);
   }
   expect(value("countersign_token_requests_total", { ...blue, result: "issued" })).toBe(1);
-  expect(value("countersign_token_request_duration_seconds_count", blue)).toBe(1);
+  expect(value("countersign_token_request_duration_seconds_count", { environment })).toBe(1);
   expect(value("countersign_token_cache_total", { tier: "memory", result: "hit" })).toBe(1);
   expect(value("countersign_refresh_lock_total", { result: "acquired" })).toBe(1);
   expect(Math.abs(value("countersign_clock_skew_seconds", { environment }) ?? Number.NaN)).toBeLessThan(10);
@@ -82,7 +82,7 @@ it("counts a 401 that a retry healed as one request, one 401, one cured retry an
   const { value, sum } = await metricsAfter(1);
   const unauthorized = { environment, site: oauthSite, auth: "oauth" };
   expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "1" })).toBe(1);
-  expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "2" })).toBe(0);
+  expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "2" })).toBeUndefined();
   expect(value("countersign_retries_total", { environment, site: oauthSite, result: "cured" })).toBe(1);
   expect(sum("countersign_retries_total")).toBe(1);
   expect(value("countersign_token_requests_total", { ...blue, result: "issued" })).toBe(2);
@@ -111,7 +111,7 @@ it("counts a second 401, and the refresh that is then suppressed", async () => {
   expect(value("countersign_retries_total", { environment, site: oauthSite, result: "refused" })).toBe(1);
   expect(value("countersign_retries_total", { environment, site: oauthSite, result: "not_possible" })).toBe(1);
   expect(value("countersign_refresh_suppressed_total", { ...blue, reason: "paused" })).toBe(1);
-  expect(value("countersign_refresh_suppressed_total", { ...blue, reason: "limited" })).toBe(0);
+  expect(value("countersign_refresh_suppressed_total", { ...blue, reason: "limited" })).toBeUndefined();
 });
 
 it("counts a refusal before the site is known under site none", async () => {

@@ -1,16 +1,39 @@
-/** Row 61: 10,000 random paths, methods and ids add no metric series, and every log line stays one JSON object. */
+/**
+ * Row 61: 10,000 random paths, methods and ids add no metric series but those that configured names and statuses make up,
+ * and every log line stays one JSON object.
+ */
 import { Agent, METHODS } from "node:http";
 import { expect, it } from "vitest";
+import { failureCodes, failures } from "../../src/errors.ts";
+import { retryResults } from "../../src/events.ts";
 import { call, order } from "../support/call.ts";
 import { scrape } from "../support/exposition.ts";
 import { logOf } from "../support/log-lines.ts";
 import { sendRaw } from "../support/raw.ts";
 import { drawSeed, seededRandom } from "../support/seeded-random.ts";
-import { bothSite, hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
+import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
 
 const requests = 10_000;
 const heads = 320;
 const atOnce = 16;
+/** Metrics whose series appear when something happens, and all values that their labels may have. */
+const appearing = [
+  "countersign_requests_total",
+  "countersign_failures_total",
+  "countersign_upstream_unauthorized_total",
+  "countersign_retries_total",
+];
+const closed: Readonly<Record<string, readonly string[]>> = {
+  environment: ["sandbox"],
+  site: [oauthSite, childSite, hmacSite, bothSite, "none"],
+  auth: ["oauth", "hmac", "none"],
+  status: ["200", "499", ...new Set(Object.values(failures).map(({ status }) => String(status)))],
+  by: ["service", "countersign"],
+  code: failureCodes,
+  outcome: ["answered", "unknown", "not_sent"],
+  attempt: ["1", "2"],
+  result: retryResults,
+};
 /** In everything random, so that it would be found wherever it came out. */
 const mark = "zqx";
 
@@ -117,8 +140,21 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
     });
 
     const after = await scrape(adminUrl);
-    const isOurs = (series: string) => series.startsWith("countersign_");
-    expect([...after.series].filter((series) => isOurs(series) && !before.series.has(series))).toEqual([]);
+    const added = [...after.families.values()]
+      .filter(({ name }) => name.startsWith("countersign_"))
+      .flatMap(({ name, samples }) => samples.map((sample) => ({ ...sample, family: name })))
+      .filter(({ name, labels }) => before.value(name, labels) === undefined);
+    const named = operations === "any" ? ["other", "none"] : [...operations, "other", "none"];
+    for (const { family, labels } of added) {
+      // Nothing but what has no series before it happens.
+      expect(appearing).toContain(family);
+      for (const [label, value] of Object.entries(labels)) {
+        expect({ label, values: label === "operation" ? named : closed[label] }).toMatchObject({
+          label,
+          values: expect.arrayContaining([value]),
+        });
+      }
+    }
     expect(after.text).not.toContain(mark);
     expect(after.sum("countersign_requests_total")).toBe(served);
     expect(after.value("countersign_requests_in_flight", { environment: "sandbox" })).toBe(0);

@@ -35,6 +35,7 @@ const finished = {
   durationMs: 1,
   upstreamMs: 1,
   overheadMs: 1,
+  callerName: "payments",
   callerLeft: true,
   cause: "ECONNRESET",
   method: "POST",

@@ -11,7 +11,7 @@ import { call, order } from "../support/call.ts";
 import { hasChromium, launchChromium, type Visit, visit } from "../support/chromium.ts";
 import { ShiftedClock } from "../support/shifted-clock.ts";
 import { canaries, oauthSite, stageProxy } from "../support/stage.ts";
-import { badNight, quietNight } from "../unit/status-snapshot.ts";
+import { badNight, darkNight, quietNight } from "../unit/status-snapshot.ts";
 import { contrasts } from "./contrast.ts";
 
 const minuteMs = 60_000;
@@ -82,7 +82,8 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
       /A-1042 create_order \d{4}-\S+Z 2[45] min ago sandbox S1000000001 upstream_reset at send [0-9a-f-]+/,
     );
     expect(await part("Requests")).toContain("3 answered by the service, 1 by Countersign itself.");
-    expect(await part("Requests")).toMatch(
+    expect(await part("Requests")).toContain("In all Service: 3 × 2xx; Countersign: 1 × 5xx.");
+    expect(await part("Failures")).toMatch(
       /the login host 1 \S+ (9|10) min ago sandbox S1000000001\/blue 401, asked because/,
     );
     expect(await part("Tokens")).toContain("Issued here, because");
@@ -91,6 +92,28 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     expect(await part("Build")).toContain("0.1.0");
     const source = await page.content();
     for (const secret of Object.values(canaries)) expect(source).not.toContain(secret);
+  });
+
+  it("shows first that nobody gets a token, and on a phone tokens before failures, with callers' mistakes folded", async () => {
+    const { environments, ...rest } = darkNight;
+    const mistaken = badNight.environments.map((environment, index) => ({ ...environments[index], ...environment }));
+    const night = {
+      ...rest,
+      environments: mistaken.map((environment) => ({ ...environment, tokenOutage: environments[0]?.tokenOutage })),
+    };
+    const { page } = await visit(browser, await serve(night), { viewport: { width: 390, height: 844 } });
+    const top = async (name: string) => (await page.getByRole("region", { name, exact: true }).boundingBox())?.y ?? 0;
+    const outage = page.getByRole("region", { name: "Orders fail" });
+    // Without scrolling.
+    await expect.poll(() => outage.isVisible()).toBe(true);
+    expect((await top("Orders fail")) + ((await outage.boundingBox())?.height ?? 0)).toBeLessThan(844);
+    expect(await top("Orders fail")).toBeLessThan(await top("No outcome is unknown"));
+    expect(await top("Tokens")).toBeLessThan(await top("Failures"));
+    const mistake = page.getByText("operation_not_allowed", { exact: true });
+    expect(await mistake.isVisible()).toBe(false);
+    await page.getByText("Callers’ mistakes: 28").click();
+    expect(await mistake.isVisible()).toBe(true);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
   });
 
   it("draws a token's life as a bar from issue to expiry, as /status has it", async () => {

@@ -1,6 +1,7 @@
 /** Product section 5: `/status` shows what is configured, how each token stands, and the last 100 unknown outcomes. */
 import { expect, it } from "vitest";
 import { call, order } from "../support/call.ts";
+import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
 import { ShiftedClock } from "../support/shifted-clock.ts";
 import { childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../support/stage.ts";
 
@@ -185,3 +186,35 @@ it("counts requests by environment and site: who answered, what failed, what the
   await recorder.nth("request_finished", 6);
   expect((await statusOf(stage)).requests.inFlight).toBe(0);
 });
+
+it("shows since when no token is to be had, and why, until there is one; and how requests are answered", async () => {
+  let isDown = true;
+  const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
+  const login = await startRawUpstream({
+    answer: (_, socket) => socket.write(isDown ? rawAnswer(503, "{}") : granted),
+  });
+  const stage = await stageProxy({ authUrl: login.url, config: { timeouts: timeouts(300) } });
+  await stage.recorder.nth("token_requested", 1);
+  expect((await call(stage.url)).status).toBe(503);
+  await stage.recorder.nth("request_finished", 1);
+  const down = await statusOf(stage);
+  const [outage] = down.environments;
+  expect(outage.tokenOutage).toMatchObject({
+    sites: [oauthSite, childSite],
+    since: isoTime,
+    lastRequest: { result: "failed", status: 503 },
+  });
+  expect(down.credentials[0].failingSince).toBe(outage.tokenOutage.since);
+  expect(down.readiness.isReady).toBe(true);
+  expect((await call(stage.statusUrl, "", { method: "GET", path: "/" })).text).toContain("Orders fail");
+  isDown = false;
+  const served = async () => (await call(stage.url)).status;
+  await expect.poll(served, { timeout: 50_000 }).toBe(401);
+  const [healed] = (await statusOf(stage)).environments;
+  expect(healed.tokenOutage).toBeUndefined();
+  expect(healed.answers.service["4xx"]).toBe(1);
+  expect(healed.recent.answers.countersign["5xx"]).toBeGreaterThanOrEqual(1);
+  expect((await call(stage.statusUrl, "", { method: "GET", path: "/" })).text).not.toContain("Orders fail");
+});
+
+const timeouts = (tokenMs: number) => ({ requestMs: 5_000, connectMs: 1_000, tokenMs });

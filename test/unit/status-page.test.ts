@@ -5,7 +5,7 @@ import { html } from "../../src/adapters/status/page/html.ts";
 import { renderPage } from "../../src/adapters/status/page/render-page.ts";
 import { describeAge, describeDuration } from "../../src/adapters/status/page/times.ts";
 import { describeLeft, tokenBar } from "../../src/adapters/status/page/token-bar.ts";
-import { ago, badNight, quietNight } from "./status-snapshot.ts";
+import { ago, badNight, darkNight, quietNight } from "./status-snapshot.ts";
 
 const hostile = `"'><script>alert(1)</script>&amp;<!--`;
 const harmlessName = "harmless".padEnd(hostile.length, "_");
@@ -62,6 +62,89 @@ describe("the status page", () => {
     }
     const notReady = { ...quietNight, readiness: { isReady: false, reason: "no token yet for production" } };
     expect(renderPage(notReady).html).toContain("Not ready: no token yet for production.");
+  });
+
+  it("says before all else which environment gets no token and whose service fails", () => {
+    const { html: page } = renderPage(darkNight);
+    const text = page
+      .replace(/<style>.*<\/style>/s, "")
+      .replace(/<[^>]*>/g, "")
+      .replace(/\s+/g, " ");
+    expect(text).toContain("no token: production");
+    expect(text).toContain(
+      "No token for S1000000001, S1000000002 of production for 17 min: the login host does not answer in time. Their orders are not sent. Next try in 9 s.",
+    );
+    expect(text).toContain(
+      "The service fails in production: 60 % of its answers of the last 5 min are 5xx (12 of 20).",
+    );
+    expect(page.indexOf("Orders fail")).toBeLessThan(page.indexOf("No outcome is unknown"));
+    expect(text).toContain("0 unknown outcomes: each of the 48,112 requests");
+    expect(page).not.toContain('<span class="badge active">in use</span>');
+    for (const night of [quietNight, badNight]) {
+      expect(renderPage(night).html).not.toContain("Orders fail");
+      expect(renderPage(night).html).toContain('<span class="badge active">in use</span>');
+    }
+  });
+
+  it.each([
+    [{ result: "failed", status: 503 }, "fails (503)"],
+    [{ result: "failed", status: undefined }, "cannot be reached"],
+    [{ result: "failed", status: undefined, cause: "ECONNREFUSED" }, "cannot be reached (ECONNREFUSED)"],
+    [{ result: "refused", status: 401 }, "refuses the set (401)"],
+    [{ result: "refused", status: 401, cause: "invalid_client" }, "refuses the set (401, invalid_client)"],
+    [{ result: "throttled", status: 429 }, "has asked to wait (429)"],
+    [{ result: "rubbish", status: 200 }, "answers what is no token (200)"],
+  ] as const)("says why there is no token: %o", (last, words) => {
+    const environments = darkNight.environments.map((environment) => ({
+      ...environment,
+      tokenOutage: environment.tokenOutage && {
+        ...environment.tokenOutage,
+        sites: ["S1", "S2", "S3", "S4", "S5"],
+        lastRequest: { at: ago(0), reason: "missing" as const, ...last },
+      },
+    }));
+    const { html: page } = renderPage({ ...darkNight, environments });
+    expect(page).toContain(`the login host ${words}.`);
+    expect(page).toContain("and 2 more of");
+  });
+
+  it("says that an old token is not being renewed", () => {
+    const credentials = quietNight.credentials.map((set, index) =>
+      index === 0 ? { ...set, failingSince: ago(4_000) } : set,
+    );
+    const { html: page } = renderPage({ ...quietNight, credentials });
+    expect(page).toContain("No new token for <code>S1000000001/blue</code>");
+    expect(page).not.toContain("Orders fail");
+  });
+
+  it("shows rate, latency and answers by class for each environment", () => {
+    const { html: page } = renderPage(quietNight);
+    expect(page).toContain("4.3 a second; median up to 50 ms, p95 up to 250 ms. Service: 1,287 × 2xx, 3 × 4xx.");
+    expect(page).toContain("Service: 47,980 × 2xx, 132 × 4xx.");
+    expect(renderPage(darkNight).html).toContain("0.13 a second; median up to 50 ms, p95 above 30 s.");
+  });
+
+  it("folds callers' mistakes, and what a thousand sites would push out of sight", () => {
+    const [environment] = badNight.environments;
+    const [site] = environment?.sites ?? [];
+    const [credential] = badNight.credentials;
+    if (environment === undefined || site === undefined || credential === undefined)
+      throw new Error("the night has one");
+    const sites = Array.from({ length: 1_000 }, (_, index) => ({ ...site, identifier: `S${index}` }));
+    const credentials = sites.map(({ identifier }, index) => {
+      const isFailing = index === 999;
+      return { ...credential, credential: `${identifier}/blue`, failingSince: isFailing ? ago(5) : undefined };
+    });
+    const { html: page } = renderPage({ ...badNight, environments: [{ ...environment, sites }], credentials });
+    const unfolded = page.replace(/<details>.*?<\/details>/gs, "");
+    expect(unfolded).not.toContain("operation_not_allowed");
+    expect(page).toContain("operation_not_allowed");
+    expect(page).toContain("<summary>981 more</summary>");
+    expect(page).toContain("And 997 more sets are refused.");
+    expect(page).toContain("988 more sets");
+    expect(unfolded).toContain("<code>S999/blue</code>");
+    expect(unfolded).not.toContain("<code>S500/blue</code>");
+    expect(page).toContain("<code>S500/blue</code>");
   });
 
   it("tells of a reload that was refused until it is mended, with the first of its problems", () => {

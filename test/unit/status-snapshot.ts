@@ -35,6 +35,16 @@ export const quietNight: StatusSnapshot = {
       authUrl: "https://login.example",
       operations: ["create_order", "get_order"],
       defaultSite: "S1000000001",
+      answers: { service: { "2xx": 47_980, "4xx": 132 }, countersign: {} },
+      recent: {
+        seconds: 300,
+        requests: 1_290,
+        perSecond: 4.3,
+        medianMs: 50,
+        p95Ms: 250,
+        answers: { service: { "2xx": 1_287, "4xx": 3 }, countersign: {} },
+      },
+      tokenOutage: undefined,
       withoutSite: untouched,
       sites: [
         {
@@ -93,6 +103,7 @@ export const badNight: StatusSnapshot = {
   ],
   environments: quietNight.environments.map((environment) => ({
     ...environment,
+    answers: { service: { "2xx": 47_978, "4xx": 134 }, countersign: { "4xx": 28, "5xx": 3 } },
     withoutSite: fail(0, 28, { operation_not_allowed: { count: 28, lastAt: ago(2 * hourMs) } }),
     sites: environment.sites.map((site) => ({ ...site, tally: tallies[site.identifier] ?? site.tally })),
   })),
@@ -103,6 +114,7 @@ export const badNight: StatusSnapshot = {
       requests: { issued: 51, refused: 2 },
       lastRequest: { at: ago(6_000), result: "refused", reason: "due", status: 401 },
       lastRefusal: { at: ago(6_000), reason: "due", status: 401 },
+      failingSince: ago(8_000),
       nextTryAt: ago(-4_000),
     },
     {
@@ -123,6 +135,36 @@ export const badNight: StatusSnapshot = {
       isPending: true,
     },
   },
+};
+
+/** A night on which nobody gets a token, and the service fails as well. */
+export const darkNight: StatusSnapshot = {
+  ...quietNight,
+  environments: quietNight.environments.map((environment) => ({
+    ...environment,
+    recent: {
+      ...environment.recent,
+      requests: 40,
+      perSecond: 0.133,
+      p95Ms: undefined,
+      answers: { service: { "2xx": 8, "5xx": 12 }, countersign: { "5xx": 20 } },
+    },
+    tokenOutage: {
+      sites: ["S1000000001", "S1000000002"],
+      since: ago(17 * minuteMs),
+      lastRequest: { at: ago(6_000), result: "timed_out", reason: "missing", status: undefined },
+      nextTryAt: ago(-9_000),
+    },
+  })),
+  credentials: ["S1000000001/blue", "S1000000001/green"].map((credential, index) => ({
+    ...spare(credential),
+    isActive: index === 0,
+    lastUsedAt: ago(18 * minuteMs),
+    requests: { issued: 51, timed_out: 40 },
+    lastRequest: { at: ago(6_000), result: "timed_out", reason: "missing", status: undefined },
+    failingSince: ago(17 * minuteMs),
+    nextTryAt: ago(-9_000),
+  })),
 };
 
 function fail(service: number, countersign: number, failures: Tally["failures"]): Tally {
@@ -159,6 +201,7 @@ function describeCredential(credential: string, ageMs: number): CredentialStatus
     requests: { issued: 51 },
     lastRequest: { at: ago(ageMs), result: "issued", reason: "due", status: 200 },
     lastRefusal: undefined,
+    failingSince: undefined,
     nextTryAt: undefined,
   };
 }

@@ -84,7 +84,13 @@ function pickFields(event: Event): Fields {
   const { kind: _, ...fields } = event;
   switch (event.kind) {
     case "request_finished":
-      return { ...fields, operationLabel: undefined, admitted: undefined, callerLeft: event.callerLeft || undefined };
+      return {
+        ...fields,
+        operationLabel: undefined,
+        callerName: undefined,
+        admitted: undefined,
+        callerLeft: event.callerLeft || undefined,
+      };
     // A line's `status` is a number, and one field of two types breaks the index of a log store.
     case "started":
       return { ...fields, admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };

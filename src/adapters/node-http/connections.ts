@@ -36,6 +36,11 @@ export class Connections {
     }
   }
 
+  /** Those that are open now. */
+  get open(): number {
+    return this.#uses.size;
+  }
+
   /** All that ever came. */
   get accepted(): number {
     return this.#accepted;

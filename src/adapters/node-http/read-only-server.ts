@@ -1,9 +1,14 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
+import { prefersGzip } from "./negotiate.ts";
 
 export interface Page {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
+  /** The request's headers that decided what it is; Accept-Encoding alone, where none is given. */
+  readonly vary?: string;
   /** What a browser may do with it; nothing, where none is given. */
   readonly contentSecurityPolicy?: string;
 }
@@ -13,6 +18,10 @@ const mostConnections = 64;
 const requestTimeoutMs = 10_000;
 /** How often the time is looked at. */
 const checkEveryMs = 1_000;
+
+/** Shorter answers fit into one packet anyway. */
+const longestUncompressed = 1_400;
+const gzipInBackground = promisify<string, object, Buffer>(gzip);
 
 const noPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -24,7 +33,7 @@ const foreignHost =
  * @param isOwnHost whether a Host header is one to answer to; 403 to others
  */
 export function createReadOnlyServer(
-  pages: Readonly<Record<string, () => Promise<Page>>>,
+  pages: Readonly<Record<string, (asked: IncomingHttpHeaders) => Promise<Page>>>,
   isOwnHost: (host: string) => boolean = () => true,
 ): Server {
   const known = new Map(Object.entries(pages));
@@ -45,8 +54,14 @@ export function createReadOnlyServer(
     } else if (page === undefined) {
       write(response, plain(404, `Not here. This port has ${[...known.keys()].join(", ")}.`));
     } else {
-      page().then(
-        (made) => write(response, made),
+      const { headers } = request;
+      const make = async () => {
+        const made = await page(headers);
+        const isLong = made.text.length > longestUncompressed;
+        return { made, packed: isLong && prefersGzip(headers["accept-encoding"]) ? await pack(made.text) : undefined };
+      };
+      make().then(
+        ({ made, packed }) => write(response, made, packed),
         () => write(response, plain(500, "This page could not be made.")),
       );
     }
@@ -59,12 +74,23 @@ export function plain(status: number, text: string): Page {
   return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
 }
 
-/** A browser must not run, frame, keep or pass on what is shown. */
-function write(response: ServerResponse, page: Page): void {
-  const { status, contentType, text, contentSecurityPolicy = noPolicy } = page;
+/** In a thread of its own, and fast: what goes over a pod's network need not be small. */
+function pack(text: string): Promise<Buffer> {
+  return gzipInBackground(text, { level: constants.Z_BEST_SPEED });
+}
+
+/**
+ * A browser must not run, frame, keep or pass on what is shown.
+ * @param packed the text as gzip, where it is sent so
+ */
+function write(response: ServerResponse, page: Page, packed?: Buffer): void {
+  const { status, contentType, text, vary = "Accept-Encoding", contentSecurityPolicy = noPolicy } = page;
+  const body = packed ?? Buffer.from(text);
   response.writeHead(status, {
     "Content-Type": contentType,
-    "Content-Length": Buffer.byteLength(text),
+    "Content-Length": body.length,
+    ...(packed === undefined ? {} : { "Content-Encoding": "gzip" }),
+    Vary: vary,
     "Cache-Control": "no-store",
     "Content-Security-Policy": contentSecurityPolicy,
     "X-Frame-Options": "DENY",
@@ -72,5 +98,5 @@ function write(response: ServerResponse, page: Page): void {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
   });
-  response.end(text);
+  response.end(body);
 }

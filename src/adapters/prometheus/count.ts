@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { Event, Report, RequestFinished } from "../../events.ts";
+import { statusClass } from "../../status-class.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Turns facts into metrics. */
@@ -27,7 +28,7 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
       case "token_requested": {
         const { environment, credential, result } = event;
         metrics.tokenRequests.inc({ environment, credential, result });
-        metrics.tokenRequestDuration.observe({ environment, credential }, event.durationMs / 1_000);
+        metrics.tokenRequestDuration.observe({ environment }, event.durationMs / 1_000);
         return;
       }
       case "token_adopted": {
@@ -119,6 +120,11 @@ function countRequest(metrics: Metrics, event: RequestFinished): void {
   const auth = event.auth ?? "none";
   if (event.admitted) metrics.inFlight.dec({ environment });
   metrics.requests.inc({ environment, site, auth, operation, status: String(event.status), by, outcome });
+  metrics.answers.inc({ environment, auth, by, status_class: statusClass(event.status) });
+  if (outcome === "unknown") metrics.unknownOutcomes.inc({ environment, site });
+  const { listener, callerName: caller, tokenWaitMs } = event;
+  if (listener !== undefined && caller !== undefined) metrics.callerRequests.inc({ listener, caller, outcome });
+  if (tokenWaitMs !== undefined) metrics.tokenWait.observe({ environment }, tokenWaitMs / 1_000);
   metrics.requestDuration.observe({ environment, operation }, event.durationMs / 1_000);
   metrics.overhead.observe({ environment, operation }, event.overheadMs / 1_000);
   if (event.upstreamMs !== undefined) {

@@ -28,6 +28,21 @@ export function createMetrics() {
       "Requests by who answered them, with what status, and what is known of their effect.",
       ["environment", "site", "auth", "operation", "status", "by", "outcome"],
     ),
+    answers: counter(
+      "countersign_answers_total",
+      "The same by environment and class of status (2xx to 5xx); alerts and ratios count on its starting at 0.",
+      ["environment", "auth", "by", "status_class"],
+    ),
+    unknownOutcomes: counter(
+      "countersign_unknown_outcomes_total",
+      "Requests that may have had an effect: written to the service, and no answer decides what became of them.",
+      ["environment", "site"],
+    ),
+    callerRequests: counter(
+      "countersign_caller_requests_total",
+      "Requests by the configured name of their caller, at listeners whose callers are named, and by outcome.",
+      ["listener", "caller", "outcome"],
+    ),
     requestDuration: histogram(
       "countersign_request_duration_seconds",
       "From the complete request head to the end of the answer.",
@@ -45,6 +60,12 @@ export function createMetrics() {
       "The proxy's own share: without the service, the wait for a token and the caller's sending.",
       ["environment", "operation"],
       overheadBuckets,
+    ),
+    tokenWait: histogram(
+      "countersign_token_wait_duration_seconds",
+      "How long requests with OAuth waited for a token, be it at hand or not.",
+      ["environment"],
+      waitBuckets,
     ),
     inFlight: gauge("countersign_requests_in_flight", "Requests being served now.", ["environment"]),
     inFlightLimit: gauge("countersign_requests_in_flight_limit", "Requests that may be served at once.", [
@@ -74,7 +95,7 @@ export function createMetrics() {
     tokenRequestDuration: histogram(
       "countersign_token_request_duration_seconds",
       "How long the login host took.",
-      ["environment", "credential"],
+      ["environment"],
       answerBuckets,
     ),
     tokenExpiry: gauge("countersign_token_expiry_timestamp_seconds", "When the token in memory expires.", [
@@ -111,6 +132,15 @@ export function createMetrics() {
       "node",
       "kind",
     ]),
+    connections: gauge("countersign_connections", "Open connections of a listener.", ["listener"]),
+    connectionsLimit: gauge("countersign_connections_limit", "Connections that a listener serves at once.", [
+      "listener",
+    ]),
+    certificateExpiry: gauge(
+      "countersign_certificate_expiry_timestamp_seconds",
+      "When the first certificate of a file expires. listener is none towards the service.",
+      ["environment", "listener", "use"],
+    ),
     clockSkew: gauge("countersign_clock_skew_seconds", "Our clock minus the service's, by its last Date.", [
       "environment",
     ]),
@@ -138,4 +168,5 @@ const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total",
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const answerBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
+const waitBuckets = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const overheadBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];

@@ -1,11 +1,23 @@
+import type { CallersTls } from "../../callers.ts";
 import type { Environment } from "../../environment.ts";
+import { earliestExpirySeconds } from "./certificate-expiry.ts";
 import type { Metrics } from "./metrics.ts";
+
+/** A listener as far as metrics show it. */
+export interface ConfiguredListener {
+  /** Where it listens, as configured. */
+  readonly name: string;
+  readonly environment: string;
+  /** With mTLS: its own certificate, and the authorities of its callers. */
+  readonly tls: CallersTls | undefined;
+}
 
 /** What there is to show of a configuration in force. */
 export interface Configured {
   readonly environments: readonly Environment[];
   /** `limits.inFlightPerEnvironment` */
   readonly inFlightLimit: number;
+  readonly listeners: readonly ConfiguredListener[];
   /** The servers in use, and what is known of them by now. */
   readonly redis: readonly { readonly node: string; readonly isUp: boolean | undefined }[];
 }
@@ -18,10 +30,16 @@ export type ShowConfigured = (configured: Configured) => void;
 
 export function createShowConfigured(metrics: Metrics): ShowConfigured {
   let known: ReadonlySet<string> = new Set();
-  return ({ environments, inFlightLimit, redis }) => {
+  return ({ environments, inFlightLimit, listeners, redis }) => {
     metrics.inFlightLimit.reset();
     metrics.credentialInfo.reset();
     metrics.redisUp.reset();
+    metrics.certificateExpiry.reset();
+    for (const each of [...environments.flatMap(towardsService), ...listeners.flatMap(towardsCallers)]) {
+      const { pem, ...labels } = each;
+      const expiry = pem === undefined ? undefined : earliestExpirySeconds(pem);
+      if (expiry !== undefined) metrics.certificateExpiry.set(labels, expiry);
+    }
     for (const { name: environment } of environments) metrics.inFlightLimit.set({ environment }, inFlightLimit);
     for (const { node, isUp } of redis) metrics.redisUp.set({ node }, isUp === true ? 1 : 0);
     const present = new Set<string>();
@@ -41,4 +59,22 @@ function credentialsOf({ name: environment, sites }: Environment) {
     if (credentials?.owner !== identifier) return [];
     return credentials.sets.map(({ label: credential }, index) => ({ environment, credential, isFirst: index === 0 }));
   });
+}
+
+/** The files of one place that hold certificates, with their labels. */
+type CertificateFile = Record<"environment" | "listener" | "use", string> & { readonly pem: string | undefined };
+
+function towardsService({ name: environment, tls }: Environment): CertificateFile[] {
+  const place = { environment, listener: "none" };
+  return [
+    { ...place, use: "upstream_ca", pem: tls.ca },
+    { ...place, use: "upstream_client", pem: tls.cert },
+  ];
+}
+
+function towardsCallers({ name: listener, environment, tls }: ConfiguredListener): CertificateFile[] {
+  return [
+    { environment, listener, use: "listener_server", pem: tls?.cert },
+    { environment, listener, use: "listener_ca", pem: tls?.ca },
+  ];
 }

@@ -1,22 +1,16 @@
-import type { Environment } from "../../environment.ts";
-import { failureCodes, failures, type Outcome } from "../../errors.ts";
-import {
-  cacheResults,
-  cacheTiers,
-  lockResults,
-  redisFailures,
-  retryResults,
-  suppressionReasons,
-  tokenResults,
-} from "../../events.ts";
+import type { AuthMethod, Environment } from "../../environment.ts";
+import { type FailureCode, failureCodes, failures } from "../../errors.ts";
+import { cacheResults, cacheTiers, lockResults, redisFailures } from "../../events.ts";
+import { statusClasses } from "../../status-class.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Whether a series was not there for the configuration before. */
 type IsNew = (...labels: readonly string[]) => boolean;
 
 /**
- * Makes every series that a configuration can lead to, so that a first failure is an increase and not a new series,
- * which `rate()` and `increase()` do not see. A series that the configuration before had as well stays as it is.
+ * Makes the series on which alerts count, so that a first failure is an increase and not a new series, which `rate()` and
+ * `increase()` do not see. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
+ * docs/operations.md lists what starts at 0. A series that the configuration before had as well stays as it is.
  * @param redisNodes the Redis servers in use, as in RedisEvent; none with the memory cache
  */
 export type StartAtZero = (environments: readonly Environment[], redisNodes: readonly string[]) => void;
@@ -48,16 +42,38 @@ function startProcess(metrics: Metrics, redisNodes: readonly string[]): void {
 }
 
 function startEnvironment(metrics: Metrics, environment: Environment, isNew: IsNew): void {
-  for (const site of environment.sites.values()) startSite(metrics, environment.name, site.identifier, site.auth);
-  startFailures(metrics, environment.name, "none");
-  startRequests(metrics, environment);
+  const { name, sites } = environment;
+  metrics.inFlight.inc({ environment: name }, 0);
+  startAnswers(metrics, environment);
   startDurations(metrics, environment, isNew);
-  startCredentials(metrics, environment, isNew);
+  for (const code of failureCodes) startFailure(metrics, name, "none", code);
+  metrics.unknownOutcomes.inc({ environment: name, site: "none" }, 0);
+  for (const { identifier, auth, credentials } of sites.values()) {
+    startSite(metrics, name, identifier, auth);
+    if (credentials?.owner !== identifier) continue;
+    for (const { label: credential } of credentials.sets) {
+      metrics.tokenRequests.inc({ environment: name, credential, result: "issued" }, 0);
+    }
+  }
+}
+
+/** Every answer that can be given, by its class. */
+function startAnswers(metrics: Metrics, { name: environment, sites }: Environment): void {
+  const methods = new Set([...sites.values()].flatMap(({ auth }) => auth));
+  for (const auth of methods) {
+    for (const status_class of statusClasses) {
+      metrics.answers.inc({ environment, auth, by: "service", status_class }, 0);
+    }
+  }
+  for (const auth of [...methods, "none"]) {
+    for (const status_class of ["4xx", "5xx"]) {
+      metrics.answers.inc({ environment, auth, by: "countersign", status_class }, 0);
+    }
+  }
 }
 
 function startDurations(metrics: Metrics, { name: environment, operations }: Environment, isNew: IsNew): void {
-  const { requestDuration, overhead, upstreamDuration } = metrics;
-  metrics.inFlight.inc({ environment }, 0);
+  const { requestDuration, overhead, upstreamDuration, tokenWait, tokenRequestDuration } = metrics;
   for (const operation of allLabels(operations)) {
     if (!isNew("duration", environment, operation)) continue;
     for (const histogram of [requestDuration, overhead]) histogram.zero({ environment, operation });
@@ -65,72 +81,21 @@ function startDurations(metrics: Metrics, { name: environment, operations }: Env
   for (const operation of sentLabels(operations)) {
     if (isNew("upstream duration", environment, operation)) upstreamDuration.zero({ environment, operation });
   }
+  if (!isNew("token durations", environment)) return;
+  for (const histogram of [tokenWait, tokenRequestDuration]) histogram.zero({ environment });
 }
 
-function startSite(metrics: Metrics, environment: string, site: string, methods: readonly string[]): void {
-  startFailures(metrics, environment, site);
-  for (const auth of methods) {
-    for (const attempt of auth === "oauth" ? ["1", "2"] : ["1"]) {
-      metrics.unauthorized.inc({ environment, site, auth, attempt }, 0);
-    }
-  }
-  if (methods.includes("oauth")) {
-    for (const result of retryResults) metrics.retries.inc({ environment, site, result }, 0);
-  }
-}
-
-function startFailures(metrics: Metrics, environment: string, site: string): void {
-  for (const code of failureCodes) {
-    for (const outcome of failures[code].outcomes) metrics.failures.inc({ environment, site, code, outcome }, 0);
+/** What wakes somebody by site: an order in doubt, and a site that gets no token. */
+function startSite(metrics: Metrics, environment: string, site: string, methods: readonly AuthMethod[]): void {
+  metrics.unknownOutcomes.inc({ environment, site }, 0);
+  if (!methods.includes("oauth")) return;
+  for (const code of ["credentials_refused", "token_unavailable"] as const) {
+    startFailure(metrics, environment, site, code);
   }
 }
 
-/** The service's statuses cannot be known before, but for the one that is hoped for; our own can. */
-function startRequests(metrics: Metrics, { name: environment, operations, sites }: Environment): void {
-  for (const operation of allLabels(operations)) {
-    for (const status of ownStatuses) {
-      const refused = { by: "countersign", outcome: "not_sent" };
-      metrics.requests.inc({ environment, site: "none", auth: "none", operation, status, ...refused }, 0);
-    }
-  }
-  for (const operation of sentLabels(operations)) {
-    for (const { identifier: site, auth: methods } of sites.values()) {
-      for (const auth of methods) {
-        const served = { status: "200", by: "service", outcome: "answered" };
-        metrics.requests.inc({ environment, site, auth, operation, ...served }, 0);
-        for (const [status, outcomes] of lateEnds) {
-          for (const outcome of outcomes) {
-            metrics.requests.inc({ environment, site, auth, operation, status, by: "countersign", outcome }, 0);
-          }
-        }
-      }
-    }
-  }
-}
-
-/** Every status that a failure can have. */
-const ownStatuses = new Set(Object.values(failures).map(({ status }) => String(status)));
-
-/** What a request can come to once its site is known; 499 is a caller that left before anything was sent. */
-const lateEnds: readonly (readonly [status: string, outcomes: readonly Outcome[]])[] = [
-  ["422", ["not_sent"]],
-  ["499", ["not_sent"]],
-  ["500", ["not_sent", "unknown"]],
-  ["502", ["not_sent", "unknown"]],
-  ["503", ["not_sent"]],
-  ["504", ["not_sent", "unknown"]],
-];
-
-function startCredentials(metrics: Metrics, { name: environment, sites }: Environment, isNew: IsNew): void {
-  for (const { credentials, identifier } of sites.values()) {
-    if (credentials?.owner !== identifier) continue;
-    for (const { label: credential } of credentials.sets) {
-      for (const result of tokenResults) metrics.tokenRequests.inc({ environment, credential, result }, 0);
-      for (const reason of suppressionReasons) metrics.refreshSuppressed.inc({ environment, credential, reason }, 0);
-      if (!isNew("credential", environment, credential)) continue;
-      metrics.tokenRequestDuration.zero({ environment, credential });
-    }
-  }
+function startFailure(metrics: Metrics, environment: string, site: string, code: FailureCode): void {
+  for (const outcome of failures[code].outcomes) metrics.failures.inc({ environment, site, code, outcome }, 0);
 }
 
 /** Operations that reach the service. */

@@ -61,9 +61,10 @@ export class StatusBoard {
   };
 
   view(): BoardView {
+    const credentials = this.#tokens.view();
     return {
-      ...this.#requests.view(),
-      credentials: this.#tokens.view(),
+      ...this.#requests.view(credentials),
+      credentials,
       redis: this.#redis.view(),
       reload: this.#reload.view(),
     };

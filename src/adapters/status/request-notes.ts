@@ -1,9 +1,11 @@
 import type { Clock } from "../../clock.ts";
 import type { Address, Environment, Site } from "../../environment.ts";
 import type { RequestAccepted, RequestFinished } from "../../events.ts";
+import { Answers } from "./answers.ts";
 import { formatTime } from "./format-time.ts";
-import type { EnvironmentStatus, RequestTotals, SiteStatus, UnknownOutcome } from "./snapshot.ts";
+import type { BoardView, CredentialStatus, EnvironmentStatus, SiteStatus, UnknownOutcome } from "./snapshot.ts";
 import { Tallies } from "./tallies.ts";
+import { findTokenOutage } from "./token-outage.ts";
 
 const keptUnknown = 100;
 
@@ -11,6 +13,7 @@ const keptUnknown = 100;
 export class RequestNotes {
   readonly #clock: Clock;
   readonly #tallies = new Tallies();
+  #answers = new Map<string, Answers>();
   #environments: readonly Environment[] = [];
   /** Kept whatever is configured later: an order may exist in an environment that has gone. */
   readonly #unknown: UnknownOutcome[] = [];
@@ -27,6 +30,7 @@ export class RequestNotes {
   follow(environments: readonly Environment[]): void {
     this.#environments = [...new Map(environments.map((environment) => [environment.name, environment])).values()];
     this.#tallies.follow(environments);
+    this.#answers = new Map(environments.map(({ name }) => [name, this.#answers.get(name) ?? new Answers()]));
   }
 
   note(event: RequestAccepted | RequestFinished): void {
@@ -34,7 +38,8 @@ export class RequestNotes {
     else this.#noteFinish(event);
   }
 
-  view(): { requests: RequestTotals; unknownOutcomes: UnknownOutcome[]; environments: EnvironmentStatus[] } {
+  /** @param credentials how each set stands, of all environments */
+  view(credentials: readonly CredentialStatus[]): Pick<BoardView, "requests" | "unknownOutcomes" | "environments"> {
     return {
       requests: {
         inFlight: this.#inFlight,
@@ -43,7 +48,12 @@ export class RequestNotes {
         failures: Object.fromEntries(this.#failures),
       },
       unknownOutcomes: this.#unknown.toReversed(),
-      environments: this.#environments.map((environment) => this.#viewEnvironment(environment)),
+      environments: this.#environments.map((environment) =>
+        this.#viewEnvironment(
+          environment,
+          credentials.filter((each) => each.environment === environment.name),
+        ),
+      ),
     };
   }
 
@@ -53,6 +63,7 @@ export class RequestNotes {
     this.#answeredBy[event.by] += 1;
     if (event.code !== undefined) this.#failures.set(event.code, (this.#failures.get(event.code) ?? 0) + 1);
     this.#tallies.add(event, wallMs);
+    this.#answers.get(event.environment)?.add(event, this.#clock.nowMs());
     if (event.outcome !== "unknown") return;
     const { environment, site, operation, reference, requestId, code, stage, by } = event;
     const status = by === "service" && code === undefined ? event.status : undefined;
@@ -62,14 +73,22 @@ export class RequestNotes {
     if (this.#unknown.length > keptUnknown) this.#unknown.shift();
   }
 
-  #viewEnvironment({ name, baseUrl, authUrl, operations, defaultSite, sites }: Environment): EnvironmentStatus {
+  #viewEnvironment(
+    { name, baseUrl, authUrl, operations, defaultSite, sites: configured }: Environment,
+    credentials: readonly CredentialStatus[],
+  ): EnvironmentStatus {
+    const answers = this.#answers.get(name) ?? new Answers();
+    const sites = [...configured.values()].map((site) => this.#viewSite(name, site));
     return {
       name,
       baseUrl: urlOf(baseUrl),
       authUrl: authUrl && urlOf(authUrl),
       operations: operations === "any" ? ["*"] : [...operations],
       defaultSite,
-      sites: [...sites.values()].map((site) => this.#viewSite(name, site)),
+      sites,
+      answers: answers.total(),
+      recent: answers.recent(this.#clock.nowMs()),
+      tokenOutage: findTokenOutage(sites, credentials),
       withoutSite: this.#tallies.of(name, undefined),
     };
   }

@@ -1,5 +1,6 @@
 import type { AuthMethod } from "../../environment.ts";
 import type { RedisFailureKind, RefreshReason, ReloadTrigger, TokenResult } from "../../events.ts";
+import type { StatusClass } from "../../status-class.ts";
 
 /**
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
@@ -64,8 +65,37 @@ export interface EnvironmentStatus {
   readonly operations: readonly string[];
   readonly defaultSite: string | undefined;
   readonly sites: readonly SiteStatus[];
+  /** Since the start. */
+  readonly answers: AnswerCounts;
+  readonly recent: RecentTraffic;
+  /** Undefined while every site has a token, or has not asked for one. */
+  readonly tokenOutage: TokenOutage | undefined;
   /** Requests that ended before their site was known. */
   readonly withoutSite: Tally;
+}
+
+/** Answers by who gave them and by class of status. */
+export type AnswerCounts = Readonly<Record<"service" | "countersign", Readonly<Partial<Record<StatusClass, number>>>>>;
+
+/** What an environment's traffic was like lately. */
+export interface RecentTraffic {
+  /** How far it looks back. */
+  readonly seconds: number;
+  readonly requests: number;
+  readonly perSecond: number;
+  /** Half of the requests took no longer than this bound; undefined without any, or above the last bound of 30 s. */
+  readonly medianMs: number | undefined;
+  readonly p95Ms: number | undefined;
+  readonly answers: AnswerCounts;
+}
+
+/** Sites that have no token, and get none. */
+export interface TokenOutage {
+  readonly sites: readonly string[];
+  readonly since: string | undefined;
+  readonly lastRequest: TokenRequestStatus | undefined;
+  /** The earliest, while the login host is left alone. */
+  readonly nextTryAt: string | undefined;
 }
 
 export interface SiteStatus {
@@ -104,6 +134,8 @@ export interface CredentialStatus {
   /** Requests to the login host, by result. */
   readonly requests: Readonly<Partial<Record<TokenResult, number>>>;
   readonly lastRequest: TokenRequestStatus | undefined;
+  /** When the first of the requests failed that have failed in a row; undefined while none has. */
+  readonly failingSince: string | undefined;
   readonly lastRefusal: Omit<TokenRequestStatus, "result"> | undefined;
   /** When the login host is asked again, while it is left alone. */
   readonly nextTryAt: string | undefined;
@@ -126,6 +158,8 @@ export interface TokenRequestStatus {
   readonly reason: RefreshReason;
   /** The login host's, when it answered. */
   readonly status: number | undefined;
+  /** Why it brought no token, where that is known: a code. */
+  readonly cause?: string | undefined;
 }
 
 export interface RedisStatus {

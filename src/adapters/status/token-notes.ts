@@ -48,7 +48,11 @@ export class TokenNotes {
       case "token_adopted": {
         const { lifetimeMs, remainingMs, issuedHere, reason } = event;
         const endsMs = this.#clock.nowMs() + remainingMs;
-        this.#update(event, { token: { lifetimeMs, endsMs, issuedHere, reason }, nextTryAt: undefined });
+        this.#update(event, {
+          token: { lifetimeMs, endsMs, issuedHere, reason },
+          nextTryAt: undefined,
+          failingSince: undefined,
+        });
         return;
       }
       case "token_lapsed":
@@ -79,12 +83,13 @@ export class TokenNotes {
   }
 
   #noteRequest(event: Of<"token_requested">): void {
-    const { result, reason, status, pauseMs } = event;
-    const before = this.#noted.get(keyOf(event))?.requests ?? {};
+    const { result, reason, status, cause, pauseMs } = event;
+    const { requests: before = {}, failingSince } = this.#noted.get(keyOf(event)) ?? {};
     const at = this.#at();
     this.#update(event, {
       requests: { ...before, [result]: (before[result] ?? 0) + 1 },
-      lastRequest: { at, result, reason, status },
+      lastRequest: { at, result, reason, status, cause },
+      failingSince: result === "issued" ? undefined : (failingSince ?? at),
       nextTryAt: pauseMs === undefined ? undefined : this.#at(pauseMs),
       ...(result === "refused" ? { lastRefusal: { at, reason, status } } : {}),
     });
@@ -117,6 +122,7 @@ function blank(environment: string, credential: string): Noted {
     lastUsedMs: undefined,
     requests: {},
     lastRequest: undefined,
+    failingSince: undefined,
     lastRefusal: undefined,
     nextTryAt: undefined,
   };

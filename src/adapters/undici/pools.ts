@@ -1,3 +1,4 @@
+import { createSecureContext, type SecureContext } from "node:tls";
 import { buildConnector, Pool } from "undici";
 import type { Address, Tls } from "../../environment.ts";
 import { watchConnections } from "./watch-connection.ts";
@@ -38,12 +39,19 @@ export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSe
       buildConnector({
         allowH2: false,
         timeout: connectTimeoutMs,
-        minVersion: "TLSv1.2",
         rejectUnauthorized: true,
-        ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-        ...(tls.cert === undefined ? {} : { cert: tls.cert }),
-        ...(tls.key === undefined ? {} : { key: tls.key.reveal() }),
+        secureContext: trustOf(tls),
       }),
     ),
+  });
+}
+
+/** Made once for all connections: reading the authorities of a whole system blocks for 20 ms and more each time. */
+function trustOf({ ca, cert, key }: Tls): SecureContext {
+  return createSecureContext({
+    minVersion: "TLSv1.2",
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key: key.reveal() }),
   });
 }

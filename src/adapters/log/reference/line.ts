@@ -5,7 +5,7 @@ type Kind = Event["kind"];
 
 /** Fields of an event that its line leaves out, and those that the line calls by another name. */
 interface LeftOut {
-  readonly request_finished: "operationLabel" | "admitted";
+  readonly request_finished: "operationLabel" | "callerName" | "admitted";
   readonly started: "admin" | "status";
   readonly configuration_warned: "message";
 }

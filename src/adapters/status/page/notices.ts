@@ -1,13 +1,18 @@
 import type { CredentialStatus, RedisStatus, StatusSnapshot } from "../snapshot.ts";
 import { type Html, html, nothing } from "./html.ts";
+import { showCount } from "./prose.ts";
 import { describeAge } from "./times.ts";
+
+/** A list of all would push everything else out of sight. */
+const namedSets = 3;
 
 /** What else needs somebody's eye, one line each; nothing on a good day. */
 export function notices(snapshot: StatusSnapshot): Html {
   const { readiness, redis, credentials, reload, at } = snapshot;
   const lines = [
     ...(readiness.isReady ? [] : [html`Not ready: ${readiness.reason}.`]),
-    ...credentials.filter(isRefused).map(describeRefused),
+    ...describeAllRefused(credentials.filter(isRefused)),
+    ...summarise(credentials.filter(isFailing)),
     ...redis.filter(({ isUp }) => isUp === false).map((node) => describeAway(node, at)),
     ...(reload.lastRefused?.isPending
       ? [html`<a href="#configuration">A new configuration was refused</a>; the old one stays in force.`]
@@ -18,8 +23,28 @@ export function notices(snapshot: StatusSnapshot): Html {
 `;
 }
 
+/** Its token is still good, and is not being renewed. What has none is an outage, and stands above. */
+function isFailing(credential: CredentialStatus): boolean {
+  return credential.failingSince !== undefined && credential.token !== "none" && !isRefused(credential);
+}
+
+function summarise(failing: readonly CredentialStatus[]): Html[] {
+  const [first, ...others] = failing;
+  if (first === undefined) return [];
+  const more = others.length === 0 ? nothing : html` and ${showCount(others.length)} more`;
+  return [
+    html`<a href="#tokens">No new token for <code>${first.credential}</code></a>${more} of ${first.environment}: the login host fails. The old one is still good.`,
+  ];
+}
+
 function isRefused({ lastRequest }: CredentialStatus): boolean {
   return lastRequest?.result === "refused";
+}
+
+function describeAllRefused(refused: readonly CredentialStatus[]): Html[] {
+  const more = refused.length - namedSets;
+  const rest = more > 0 ? [html`<a href="#tokens">And ${showCount(more)} more sets are refused.</a>`] : [];
+  return [...refused.slice(0, namedSets).map(describeRefused), ...rest];
 }
 
 function describeRefused({ environment, credential, token }: CredentialStatus): Html {

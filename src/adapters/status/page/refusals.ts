@@ -2,7 +2,7 @@ import type { CredentialStatus, EnvironmentStatus, SiteStatus, StatusSnapshot } 
 import { type Html, html } from "./html.ts";
 import { showCount, showPlace } from "./prose.ts";
 import { because } from "./reasons.ts";
-import { table } from "./table.ts";
+import { foldedTable } from "./table.ts";
 import { showTime } from "./times.ts";
 
 const columns = [
@@ -27,7 +27,7 @@ export function refusalTable({ environments, credentials, at }: StatusSnapshot):
   rows.sort((one, other) => other.lastAt.localeCompare(one.lastAt));
   const cells = rows.map((row) => row.cells);
   return html`<h3>Refusals</h3>
-${cells.length === 0 ? html`<p class="soft">None.</p>` : table("Refusals, newest first", columns, cells)}`;
+${cells.length === 0 ? html`<p class="soft">None.</p>` : foldedTable("Refusals, newest first", columns, cells)}`;
 }
 
 function byLoginHost({ environment, credential, lastRefusal, requests }: CredentialStatus, now: string): RefusalRow[] {

@@ -1,9 +1,11 @@
 import type { StatusSnapshot } from "../snapshot.ts";
 import { build } from "./build.ts";
 import { configuration } from "./configuration.ts";
+import { failuresAndRefusals } from "./failures.ts";
 import { Html, html, nothing } from "./html.ts";
 import { icon } from "./icon.ts";
 import { notices } from "./notices.ts";
+import { outages, withoutToken } from "./outages.ts";
 import { redis } from "./redis.ts";
 import { style, styleHash } from "./style.ts";
 import { showMoment } from "./times.ts";
@@ -27,8 +29,8 @@ const contentSecurityPolicy = [
 ].join("; ");
 
 /**
- * The status page, in the order in which somebody asks at night: may an order exist that nobody knows of; is anything
- * wrong now; what passed through; the tokens; what runs here.
+ * The status page, in the order in which somebody asks at night: do orders fail now; may an order exist that nobody knows
+ * of; is anything else wrong; what passed through; the tokens; what failed; what runs here.
  * @param refreshSeconds how often the browser loads it anew; never, where none is given
  */
 export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {
@@ -49,7 +51,7 @@ ${
 </head>
 <body>
 ${header(snapshot)}<main>
-${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${tokens(snapshot)}${redis(snapshot)}<div class="pair">
+${outages(snapshot)}${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
 ${configuration(snapshot)}${build(snapshot)}</div>
 </main>
 ${footer(refreshSeconds)}</body>
@@ -62,9 +64,12 @@ function titleOf({ requests: { unknownOutcomes: count }, host }: StatusSnapshot)
   return `${count === 0 ? "Nothing unknown" : `${count} unknown`} · Countersign on ${host}`;
 }
 
-function header({ readiness: { isReady }, host, at }: StatusSnapshot): Html {
+function header(snapshot: StatusSnapshot): Html {
+  const { readiness, host, at } = snapshot;
+  const { isReady } = readiness;
+  const lacking = withoutToken(snapshot).map((name) => html` <span class="badge trouble">no token: ${name}</span>`);
   return html`<header><h1>Countersign</h1>
-<p><code>${host}</code> <span class="badge ${isReady ? "active" : "trouble"}">${isReady ? "ready" : "not ready"}</span></p>
+<p><code>${host}</code> <span class="badge ${isReady ? "active" : "trouble"}">${isReady ? "ready" : "not ready"}</span>${lacking}</p>
 <p class="soft">as of ${showMoment(at)}</p></header>
 `;
 }

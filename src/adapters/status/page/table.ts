@@ -1,4 +1,5 @@
 import { type Html, html } from "./html.ts";
+import { showCount } from "./prose.ts";
 
 export interface Column {
   readonly title: string;
@@ -22,6 +23,19 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
   return html`<table role="table"><caption>${caption}</caption>
 <thead role="rowgroup"><tr role="row">${titles}</tr></thead>
 <tbody role="rowgroup">${body}</tbody></table>
+`;
+}
+
+/** Of more rows, the rest is folded: a gateway may have a thousand sites. */
+export const shownRows = 20;
+
+/** A table of the first rows, and the others folded below it. */
+export function foldedTable(caption: string, columns: readonly Column[], rows: readonly (readonly Html[])[]): Html {
+  const others = rows.slice(shownRows);
+  const first = table(caption, columns, rows.slice(0, shownRows));
+  if (others.length === 0) return first;
+  return html`${first}<details><summary>${showCount(others.length)} more</summary>
+${table(`${caption}, continued`, columns, others)}</details>
 `;
 }
 

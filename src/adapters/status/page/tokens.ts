@@ -6,22 +6,38 @@ import { because } from "./reasons.ts";
 import { showTime } from "./times.ts";
 import { describeLeft, tokenBar } from "./token-bar.ts";
 
+/** Of more sets, the rest is folded. */
+const shownSets = 12;
+
 /** How each token stands, who got it and why, and what the login host said last. */
 export function tokens({ credentials, redis, at }: StatusSnapshot): Html {
   const cache = redis.length === 0 ? "Taken from this process’s cache" : "Adopted from Redis";
-  const cards = html`<p class="soft">Each bar runs from a token’s issue to its expiry. In the shaded part it is refreshed while it is used.</p>
-<div class="cards">${credentials.map((credential) => showCredential(credential, cache, at))}</div>
+  const showCards = (some: readonly CredentialStatus[]) =>
+    html`<div class="cards">${some.map((credential) => showCredential(credential, cache, at))}</div>
 `;
+  // What fails comes first where not all are shown.
+  const isFine = ({ failingSince }: CredentialStatus) => (failingSince === undefined ? 1 : 0);
+  const ordered = credentials.length <= shownSets ? credentials : credentials.toSorted((a, b) => isFine(a) - isFine(b));
+  const others = ordered.slice(shownSets);
+  const cards = html`<p class="soft">Each bar runs from a token’s issue to its expiry. In the shaded part it is refreshed while it is used.</p>
+${showCards(ordered.slice(0, shownSets))}${
+  others.length === 0
+    ? nothing
+    : html`<details><summary>${showCount(others.length)} more sets</summary>
+${showCards(others)}</details>
+`
+}`;
   return html`<section aria-labelledby="tokens"><h2 id="tokens">Tokens</h2>
 ${credentials.length === 0 ? html`<p class="soft">None: no site has OAuth credentials.</p>` : cards}</section>
 `;
 }
 
 function showCredential(status: CredentialStatus, cache: string, now: string): Html {
-  const { environment, credential, token, lastUsedAt, lastRequest, nextTryAt } = status;
+  const { environment, credential, token, lastUsedAt, lastRequest, nextTryAt, failingSince } = status;
   const entries: (readonly [string, Html])[] = [
     ["Last used", lastUsedAt === undefined ? quiet("never") : showTime(lastUsedAt, now)],
     ["Login host", lastRequest === undefined ? quiet("not asked") : showRequests(status, lastRequest, now)],
+    ...(failingSince === undefined ? [] : [["Failing", html`since ${showTime(failingSince, now)}`] as const]),
     ...(nextTryAt === undefined ? [] : [["Next try", showTime(nextTryAt, now)] as const]),
   ];
   return html`<article class="card"><h3><code>${credential}</code> ${showBadges(status)}</h3>
@@ -31,10 +47,14 @@ ${facts(entries)}</article>
 `;
 }
 
-function showBadges({ isActive, lastRequest }: CredentialStatus): Html {
-  const use = isActive ? html`<span class="badge active">in use</span>` : html`<span class="badge">stands by</span>`;
-  const refused = lastRequest?.result === "refused" ? html`<span class="badge trouble">refused</span>` : nothing;
-  return html`<span>${refused} ${use}</span>`;
+function showBadges({ isActive, lastRequest, failingSince, token }: CredentialStatus): Html {
+  const isUsable = token !== "none" || failingSince === undefined;
+  const use = isActive && isUsable ? html`<span class="badge active">in use</span>` : nothing;
+  const standBy = isActive ? nothing : html`<span class="badge">stands by</span>`;
+  const isRefused = lastRequest?.result === "refused";
+  const trouble = isRefused ? "refused" : "failing";
+  const failing = failingSince === undefined ? nothing : html`<span class="badge trouble">${trouble}</span>`;
+  return html`<span>${failing} ${use}${standBy}</span>`;
 }
 
 function showToken(credential: string, token: TokenStatus, cache: string, now: string): Html {

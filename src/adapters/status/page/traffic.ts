@@ -1,18 +1,17 @@
 import type { EnvironmentStatus, SiteStatus, StatusSnapshot, Tally } from "../snapshot.ts";
-import { failureTable } from "./failures.ts";
 import { type Html, html, nothing } from "./html.ts";
 import { quiet, showCount, showName } from "./prose.ts";
-import { refusalTable } from "./refusals.ts";
-import { table } from "./table.ts";
+import { rates } from "./rates.ts";
+import { foldedTable, shownRows } from "./table.ts";
 import { showTime } from "./times.ts";
 
-/** What passed through, by environment and site, and what did not. */
+/** What passed through, by environment and site. */
 export function traffic(snapshot: StatusSnapshot): Html {
   const { environments, requests, at } = snapshot;
   const { service, countersign } = requests.answeredBy;
   return html`<section aria-labelledby="requests"><h2 id="requests">Requests</h2>
 <p>${showCount(service)} answered by the service, ${showCount(countersign)} by Countersign itself.</p>
-${environments.map((environment) => showEnvironment(environment, at))}${failureTable(snapshot)}${refusalTable(snapshot)}</section>
+${environments.map((environment) => showEnvironment(environment, at))}</section>
 `;
 }
 
@@ -26,11 +25,19 @@ const columns = [
 
 function showEnvironment(environment: EnvironmentStatus, now: string): Html {
   const { name, baseUrl, operations, sites, withoutSite, defaultSite } = environment;
-  const rows = sites.map((site) => showSite(site, site.identifier === defaultSite, now));
-  if (withoutSite.lastAt !== undefined) rows.push([quiet("no site known"), quiet("–"), ...showTally(withoutSite, now)]);
+  const show = (site: SiteStatus) => showSite(site, site.identifier === defaultSite, now);
+  const unknown = [quiet("no site known"), quiet("–"), ...showTally(withoutSite, now)];
+  const others = withoutSite.lastAt === undefined ? [] : [unknown];
+  const areAllShown = sites.length < shownRows;
+  // Those that were used last come first where not all are shown.
+  const rows = areAllShown ? [...sites.map(show), ...others] : [...others, ...sites.toSorted(byLastUse).map(show)];
   return html`<h3>${name}</h3>
 <p class="soft">leads to <code>${baseUrl}</code>: ${operations.map((operation) => html`<code>${operation}</code> `)}</p>
-${table(`Requests of ${name} by site`, columns, rows)}`;
+${rates(environment)}${foldedTable(`Requests of ${name} by site`, columns, rows)}`;
+}
+
+function byLastUse(one: SiteStatus, other: SiteStatus): number {
+  return (other.tally.lastAt ?? "").localeCompare(one.tally.lastAt ?? "");
 }
 
 function showSite({ identifier, parent, auth, tally }: SiteStatus, isDefault: boolean, now: string): Html[] {

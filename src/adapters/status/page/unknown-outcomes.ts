@@ -26,10 +26,10 @@ function headline(count: number): string {
 
 function reassure({ requests: { answeredBy } }: StatusSnapshot): Html {
   const ended = answeredBy.service + answeredBy.countersign;
-  if (ended === 0) return html`No request has ended yet.`;
+  if (ended === 0) return html`0 unknown outcomes: no request has ended yet.`;
   const each =
-    ended === 1 ? "The one request that has ended" : `Each of the ${showCount(ended)} requests that have ended`;
-  return html`${each} has the service’s own answer, or had no effect.`;
+    ended === 1 ? "the one request that has ended" : `each of the ${showCount(ended)} requests that have ended`;
+  return html`0 unknown outcomes: ${each} has the service’s own answer, or had no effect.`;
 }
 
 function advise(count: number): Html {
