@@ -2,9 +2,10 @@ import type { Cancel } from "../clock.ts";
 import { describeDefect } from "../defect.ts";
 import type { Pause } from "./conduct.ts";
 import { KeepAlive } from "./keep-alive.ts";
-import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh, toToken } from "./refresh.ts";
+import { publish } from "./publish.ts";
+import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh } from "./refresh.ts";
 import type { Note } from "./shared-conduct.ts";
-import { isNewer, standing, type Thresholds, type Token } from "./token.ts";
+import { isNewer, standing, type Token } from "./token.ts";
 import { within } from "./within.ts";
 
 /** A token, the pause in its way, or `late` when it did not come in time. */
@@ -19,7 +20,6 @@ const lookAgainMs = 1_000;
  */
 export class CachedSource {
   readonly #parts: RefreshParts;
-  readonly #thresholds: Thresholds;
   #token: Token | undefined;
   #flight: Promise<Refreshed> | undefined;
   /** The newest token that the service has answered 401 to. */
@@ -30,10 +30,9 @@ export class CachedSource {
   readonly #keepAlive: KeepAlive;
   #cancelRejoin: Cancel = () => {};
 
-  constructor(parts: RefreshParts, thresholds: Thresholds) {
+  constructor(parts: RefreshParts) {
     this.#parts = parts;
-    this.#thresholds = thresholds;
-    this.#keepAlive = new KeepAlive(parts.clock, thresholds, {
+    this.#keepAlive = new KeepAlive(parts.clock, parts.thresholds, {
       refresh: () => {
         void this.warm("due");
         return this.#flight === undefined ? (this.pause?.untilMs ?? Number.POSITIVE_INFINITY) : undefined;
@@ -68,14 +67,14 @@ export class CachedSource {
     report({ kind: "token_cache_read", tier: "memory", result: token === undefined ? "miss" : "hit" });
     if (token === undefined) return undefined;
     const now = clock.nowMs();
-    if (standing(token, this.#thresholds, now) === "due" && now >= this.#restUntilMs) void this.warm("due");
+    if (standing(token, this.#parts.thresholds, now) === "due" && now >= this.#restUntilMs) void this.warm("due");
     return this.#attach(token);
   }
 
   #live(): Token | undefined {
     const token = this.#token;
     if (token === undefined) return undefined;
-    return standing(token, this.#thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
+    return standing(token, this.#parts.thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
   }
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. Resolves when it has ended. */
@@ -109,7 +108,9 @@ export class CachedSource {
       if (refreshed.kind === "token") {
         const token = this.#adopt(refreshed, reason);
         // Its life was over before it arrived.
-        return standing(token, this.#thresholds, clock.nowMs()) === "expired" ? "late" : { token: this.#attach(token) };
+        return standing(token, this.#parts.thresholds, clock.nowMs()) === "expired"
+          ? "late"
+          : { token: this.#attach(token) };
       }
       if (refreshed.kind === "paused") return { pause: refreshed.pause };
       // That flight was somebody else's, who needed less than a token.
@@ -171,19 +172,10 @@ export class CachedSource {
   }
 
   async #publish(): Promise<void> {
-    const { clock, store, key } = this.#parts;
-    const token = this.#token;
-    if (token === undefined || !isNewer(token, this.#refusedToken)) return;
-    const askedAtMs = clock.nowMs();
-    const { token: known } = await store.read(key);
-    const theirs = known && toToken(this.#parts, known, askedAtMs);
-    const now = clock.nowMs();
-    if (theirs !== undefined && (theirs.id === token.id || isNewer(theirs, token))) {
-      this.#adopt({ kind: "token", token: theirs, issuedHere: false }, "redis_back");
-    } else if (standing(token, this.#thresholds, now) !== "expired") {
-      const stored = toToken(this.#parts, await store.save(key, token, now - token.issuedAtMs), now);
-      this.#adopt({ kind: "token", token: stored, issuedHere: false }, "redis_back");
-    }
+    const own = this.#token;
+    if (own === undefined || !isNewer(own, this.#refusedToken)) return;
+    const token = await publish(this.#parts, own);
+    if (token !== undefined) this.#adopt({ kind: "token", token, issuedHere: false }, "redis_back");
   }
 
   /** A token goes out with a request: that is what keeps it alive. */

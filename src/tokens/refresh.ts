@@ -6,7 +6,7 @@ import { type PostForm, requestToken, type TokenAnswer } from "./endpoint.ts";
 import type { ForcedRefreshes } from "./forced-refreshes.ts";
 import type { Lease, RefreshLock } from "./lock.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "./store.ts";
-import { isNewer, type Token, tokenId } from "./token.ts";
+import { isNewer, standing, type Thresholds, type Token, tokenId } from "./token.ts";
 
 /** Everything one credential set's refresh needs. */
 export interface RefreshParts {
@@ -19,6 +19,7 @@ export interface RefreshParts {
   readonly post: PostForm;
   readonly conduct: Conduct;
   readonly forcedRefreshes: ForcedRefreshes;
+  readonly thresholds: Thresholds;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -82,7 +83,7 @@ async function look(
   const askedAtMs = clock.nowMs();
   const shared = await parts.store.read(parts.key);
   const token = shared.token && toToken(parts, shared.token, askedAtMs);
-  const isWanted = token !== undefined && isNewer(token, need.atHand) && !isSpent(token, askedAtMs);
+  const isWanted = token !== undefined && isNewer(token, need.atHand) && isUseful(token, parts, need);
   if (isWanted) conduct.hearOfToken(token.issuedAtMs);
   if (shared.conduct !== undefined) {
     conduct.hear(shared.conduct.login);
@@ -101,9 +102,14 @@ export function toToken(
   return { secret, id: tokenId(secret), credential: set.label, issuedAtMs, lifetimeMs };
 }
 
-/** A token in its last tenth is nobody's gain: it would be refreshed again at once. */
-function isSpent({ issuedAtMs, lifetimeMs }: Token, nowMs: number): boolean {
-  return nowMs - issuedAtMs >= lifetimeMs * 0.9;
+/**
+ * Whether a shared token serves the need. Without a usable token at hand any token does up to its leeway. A token that is
+ * merely due is replaced only by one outside its last tenth, which would be due too.
+ */
+function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }: Need): boolean {
+  const nowMs = clock.nowMs();
+  if (reason === "due") return nowMs - token.issuedAtMs < token.lifetimeMs * 0.9;
+  return standing(token, thresholds, nowMs) !== "expired";
 }
 
 /** Waits until it holds the lock or sees what the holder did. Without a working lock everyone goes ahead. */

@@ -93,7 +93,8 @@ export class SetSources {
         return { conduct: new Conduct(clock, random), forcedRefreshes: new ForcedRefreshes(clock) };
       });
       const place = { environment: environment.name, set, key: tokenKey, store, lock, post: postFormOf(environment) };
-      const source = new CachedSource({ ...place, ...conducts, clock, random, report }, this.#thresholds);
+      const thresholds = this.#thresholds;
+      const source = new CachedSource({ ...place, ...conducts, thresholds, clock, random, report });
       const predecessor = this.#members.all().find((other) => other.tokenKey === tokenKey);
       if (predecessor !== undefined) source.inherit(predecessor.source);
       return { environment: environment.name, set, source, tokenKey, announcements };

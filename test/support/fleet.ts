@@ -32,6 +32,7 @@ export interface Replica {
   readonly pid: number;
   /** An order through this replica, on a kept connection. */
   order(headers?: Readonly<Record<string, string>>): Promise<Called>;
+  readonly adminUrl: string;
   metrics(): Promise<Exposition>;
   /** The log's lines of this event so far. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
@@ -136,6 +137,7 @@ ${more}
     order: (headers = {}) => call("http://localhost", order, { socketPath, agent, headers }),
     metrics: () => scrape(adminUrl),
     events: linesOf,
+    adminUrl,
     event: async (kind, isMeant = () => true) => {
       const line = await program.line((text) => text.includes(`"event":"${kind}"`) && isMeant(JSON.parse(text)));
       return JSON.parse(line);
