@@ -46,9 +46,9 @@ export type Obstacle =
   | { readonly kind: "paused"; readonly pause: Pause }
   | { readonly kind: "suppressed"; readonly reason: SuppressionReason };
 
-/** Polls between two tries for the lock while somebody else holds it. */
-const pollsPerTry = 5;
-const longestPollMs = 500;
+/** While another process holds the lock, it is tried again so often: the holder may have died. */
+const tryLockEveryMs = 400;
+const longestPollMs = 300;
 /** Longer than a fetch with all its retries takes: a lock that is still held is nobody's. */
 const patienceMs = 90_000;
 
@@ -122,8 +122,9 @@ async function awaitTurn(parts: RefreshParts, need: Need): Promise<{ lease?: Lea
     if (lease === "unavailable") return {};
     if (lease !== "held") return { lease };
     if (need.reason === "due") return { kind: "left_to_another" };
-    if (clock.nowMs() - sinceMs >= patienceMs) return {};
-    for (let poll = 0; poll < pollsPerTry; poll++) {
+    const triedAtMs = clock.nowMs();
+    if (triedAtMs - sinceMs >= patienceMs) return {};
+    while (clock.nowMs() < triedAtMs + tryLockEveryMs) {
       await sleep(clock, pollDelayMs(clock.nowMs() - sinceMs, parts.random));
       const found = await look(parts, need);
       if (found !== undefined) return found;
