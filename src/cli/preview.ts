@@ -113,6 +113,7 @@ const maskedTokens: TokenSource = {
   get: async () => token,
   accepted: () => {},
   replace: async () => undefined,
+  cured: () => {},
   refusedAgain: () => {},
 };
 

@@ -124,6 +124,7 @@ export class CachedSource {
   async replace(refused: Token, site: string, untilMs: number): Promise<Token | undefined> {
     const { clock } = this.#parts;
     if (isNewer(refused, this.#refusedToken)) this.#refusedToken = refused;
+    this.#parts.forcedRefreshes.refused(site, refused);
     while (clock.nowMs() < untilMs) {
       const token = this.#token;
       if (token !== undefined && isNewer(token, refused)) return this.#attach(token);
@@ -149,6 +150,11 @@ export class CachedSource {
   /** The service took this token. */
   accepted(token: Token, site: string): void {
     this.#tell(this.#parts.forcedRefreshes.accepted(site, token));
+  }
+
+  /** The service took this token with the retry of a request that it had refused. */
+  cured(token: Token, site: string): void {
+    this.#tell(this.#parts.forcedRefreshes.cured(site, token));
   }
 
   /** The service answered 401 to the retry as well. */

@@ -70,6 +70,10 @@ export class CredentialsSource implements TokenSource {
     this.#memberOf(token).source.accepted(token, site);
   }
 
+  cured(token: Token, site: string): void {
+    this.#memberOf(token).source.cured(token, site);
+  }
+
   async replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined> {
     const { source } = this.#memberOf(token);
     const untilMs = this.#waitUntilMs(deadlineMs);

@@ -67,10 +67,11 @@ export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshe
 }
 
 /** Why the login host may not be asked now, as far as this process knows. */
-export function obstacleTo({ conduct, forcedRefreshes }: RefreshParts, { site }: Need): Obstacle | undefined {
+export function obstacleTo({ conduct, forcedRefreshes }: RefreshParts, { site, atHand }: Need): Obstacle | undefined {
   const pause = conduct.ban();
   if (pause !== undefined) return { kind: "paused", pause };
-  const reason = site === undefined ? undefined : forcedRefreshes.suppression(site);
+  const isForced = site !== undefined && atHand !== undefined;
+  const reason = isForced ? forcedRefreshes.suppression(site, atHand) : undefined;
   return reason === undefined ? undefined : { kind: "suppressed", reason };
 }
 
