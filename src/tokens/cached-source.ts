@@ -21,6 +21,8 @@ const lookAgainMs = 1_000;
 export class CachedSource {
   readonly #parts: RefreshParts;
   #token: Token | undefined;
+  /** The token of the set's former secret: it serves to its end while the present secret has none. */
+  #formerToken: Token | undefined;
   #flight: Promise<Refreshed> | undefined;
   /** The newest token that the service has answered 401 to. */
   #refusedToken: Token | undefined;
@@ -53,11 +55,18 @@ export class CachedSource {
 
   /** The service has refused its token, and the login host the set: it may still be good for other sites. */
   get isDoubtful(): boolean {
-    return this.isRefused && this.#token !== undefined && !isNewer(this.#token, this.#refusedToken);
+    const token = this.#token ?? this.#formerToken;
+    return this.isRefused && token !== undefined && !isNewer(token, this.#refusedToken);
   }
 
+  /** There is a token of the present secret. */
   get hasToken(): boolean {
     return this.#token !== undefined;
+  }
+
+  /** There is one, be it the former secret's. */
+  get hasAnyToken(): boolean {
+    return (this.#token ?? this.#formerToken) !== undefined;
   }
 
   /** The token to attach now, without waiting. A due one starts a refresh that nobody waits for. */
@@ -71,8 +80,13 @@ export class CachedSource {
     return this.#attach(token);
   }
 
-  #live(): Token | undefined {
-    const token = this.#token;
+  /** The former secret's token, while it lives and the present secret has none. */
+  peekFormer(): Token | undefined {
+    const token = this.#token === undefined ? this.#live(this.#formerToken) : undefined;
+    return token && this.#attach(token);
+  }
+
+  #live(token = this.#token): Token | undefined {
     if (token === undefined) return undefined;
     return standing(token, this.#parts.thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
   }
@@ -84,7 +98,10 @@ export class CachedSource {
 
   /** Takes up the token of a source whose place it takes, and publishes it where it keeps tokens itself. */
   inherit(from: CachedSource): void {
-    if (from.#token === undefined) return;
+    if (from.#token === undefined) {
+      this.succeed(from);
+      return;
+    }
     this.#refusedToken = from.#refusedToken;
     this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
     this.#adopt(
@@ -92,6 +109,16 @@ export class CachedSource {
       "reload",
     );
     this.rejoin();
+  }
+
+  /** Takes over from the source of the set's former secret: its token serves until there is one of the present secret. */
+  succeed(from: CachedSource): void {
+    const token = from.#token ?? from.#formerToken;
+    if (token === undefined || this.#token !== undefined) return;
+    this.#refusedToken = from.#refusedToken;
+    this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
+    this.#formerToken = token;
+    this.#schedule();
   }
 
   /** A token that may be attached: the one at hand if it is good, else the next, at most until the moment given (monotonic). */
@@ -192,10 +219,11 @@ export class CachedSource {
     return token;
   }
 
-  /** Stops the timers; a running flight ends by itself. */
-  close(): void {
+  /** Stops the timers. Resolves when a running flight has ended by itself. */
+  async close(): Promise<void> {
     this.#keepAlive.close();
     this.#cancelRejoin();
+    await this.#flight;
   }
 
   #refresh(need: Need): Promise<Refreshed> {
@@ -239,6 +267,7 @@ export class CachedSource {
     if (this.#token !== undefined && !isRepeated && !isNewer(token, this.#token)) return this.#token;
     const { clock, environment, set, report } = this.#parts;
     this.#token = token;
+    this.#formerToken = undefined;
     const { lifetimeMs } = token;
     const remainingMs = token.issuedAtMs + lifetimeMs - clock.nowMs();
     report({
@@ -256,12 +285,14 @@ export class CachedSource {
 
   /** Rings no more for a token that is not there. */
   #schedule(notBeforeMs?: number): void {
-    if (this.#token !== undefined) this.#keepAlive.schedule(this.#token, notBeforeMs);
+    const token = this.#token ?? this.#formerToken;
+    if (token !== undefined) this.#keepAlive.schedule(token, notBeforeMs);
   }
 
   #lapse(): void {
     const { environment, set, report } = this.#parts;
     this.#token = undefined;
+    this.#formerToken = undefined;
     report({ kind: "token_lapsed", environment, credential: set.label });
   }
 }

@@ -8,6 +8,9 @@ import {
   tryMemoryMs,
 } from "../../tokens/shared-conduct.ts";
 
+/** How long a site's pause is remembered after its end, so that the next one can be longer. */
+const pauseMemoryMs = 900_000;
+
 /** What the sources of one process tell each other about one credential set. */
 export class MemoryConduct {
   readonly #clock: Clock;
@@ -18,6 +21,14 @@ export class MemoryConduct {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Nothing is left to tell. */
+  isOver(): boolean {
+    const nowMs = this.#clock.nowMs();
+    const { login, sites, tries } = this.read();
+    const isPauseKept = [...this.#sites.values()].some(({ untilMs }) => untilMs + pauseMemoryMs > nowMs);
+    return login === undefined && tries.length === 0 && (sites.size === 0 || !isPauseKept);
   }
 
   read(): SharedConduct {

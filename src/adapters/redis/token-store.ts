@@ -32,7 +32,7 @@ export interface TokenStoreParts {
  * the next save.
  */
 export function createRedisTokenStore({ connection, keys, clock, report }: TokenStoreParts): TokenStore {
-  /** Redis's clock minus ours, by cache key: in a Cluster each may be on another server. Bounded by the configured sets. */
+  /** Redis's clock minus ours, by cache key: in a Cluster each may be on another server. Bounded by the keys in use. */
   const offsetsMs = new Map<string, number>();
   const count = (result: "hit" | "miss" | "unreadable" | "error") =>
     report({ kind: "token_cache_read", tier: "redis", result });
@@ -104,6 +104,10 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       const text = JSON.stringify(note);
       const args = [text, redisTime(key)];
       await connection.run(conduct, (client) => runScript(client, noteScript, [conduct], args)).catch(() => {});
+    },
+
+    forget(key) {
+      offsetsMs.delete(key);
     },
   };
 }
