@@ -35,6 +35,8 @@ async function standBefore(apiUrl: string): Promise<string> {
     forwarded.on("error", () => answer.destroy());
     order.pipe(forwarded);
   });
+  // Longer than any pause between two orders, or one would meet a closing connection.
+  server.keepAliveTimeout = 60_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
@@ -110,6 +112,6 @@ it("is replaced within about two seconds, twice in a row, and useless tokens sta
     expect(useless).toBeLessThanOrEqual(3);
     await orders.stop();
     const others = orders.answers.filter(({ isBad, status }) => !isBad && status !== 200 && status !== 401);
-    expect(others).toEqual([]);
+    expect(others.map(({ status }) => status)).toEqual([]);
   });
-}, 300_000);
+}, 600_000);
