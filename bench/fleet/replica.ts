@@ -44,22 +44,20 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
   const report = (event: Event) => clock.isOver || hear(event);
   const client = createClient(ground.redis, countCommand);
   const connection = new TimedConnection({ client, node: "cache", clock, random, report }, ground);
-  const source = new CachedSource(
-    {
-      environment: "fleet",
-      set,
-      key,
-      store: createRedisTokenStore({ connection, keys: ground.redis.access.encryptionKeys, clock, report }),
-      lock: createRedisRefreshLock([connection], clock),
-      post: ground.login.openPost(name, clock),
-      conduct: new Conduct(clock, random),
-      forcedRefreshes: new ForcedRefreshes(clock),
-      clock,
-      random,
-      report,
-    },
-    drawThresholds(random),
-  );
+  const source = new CachedSource({
+    environment: "fleet",
+    set,
+    key,
+    store: createRedisTokenStore({ connection, keys: ground.redis.access.encryptionKeys, clock, report }),
+    lock: createRedisRefreshLock([connection], clock),
+    post: ground.login.openPost(name, clock),
+    conduct: new Conduct(clock, random),
+    forcedRefreshes: new ForcedRefreshes(clock),
+    thresholds: drawThresholds(random),
+    clock,
+    random,
+    report,
+  });
   const members = [{ set, source }] as const;
   const credentials = new CredentialsSource({
     environment: "fleet",

@@ -123,6 +123,7 @@ const maskedTokens: TokenSource = {
   get: async () => token,
   accepted: () => {},
   replace: async () => undefined,
+  cured: () => {},
   refusedAgain: () => {},
 };
 

@@ -74,7 +74,7 @@ async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: T
     const second = await attempt(forwarding, { method: "oauth", token });
     first.discard();
     if (second.status === 401) source.refusedAgain(token, site);
-    else if (showsAcceptance(second)) source.accepted(token, site);
+    else if (showsAcceptance(second)) source.cured(token, site);
     reportRetry(forwarding, second.status === 401 ? "refused" : "cured");
     return second;
   } catch (error) {

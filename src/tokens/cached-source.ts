@@ -2,9 +2,10 @@ import type { Cancel } from "../clock.ts";
 import { describeDefect } from "../defect.ts";
 import type { Pause } from "./conduct.ts";
 import { KeepAlive } from "./keep-alive.ts";
-import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh, toToken } from "./refresh.ts";
+import { publish } from "./publish.ts";
+import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh } from "./refresh.ts";
 import type { Note } from "./shared-conduct.ts";
-import { isNewer, standing, type Thresholds, type Token } from "./token.ts";
+import { isNewer, standing, type Token } from "./token.ts";
 import { within } from "./within.ts";
 
 /** A token, the pause in its way, or `late` when it did not come in time. */
@@ -19,8 +20,9 @@ const lookAgainMs = 1_000;
  */
 export class CachedSource {
   readonly #parts: RefreshParts;
-  readonly #thresholds: Thresholds;
   #token: Token | undefined;
+  /** The token of the set's former secret: it serves to its end while the present secret has none. */
+  #formerToken: Token | undefined;
   #flight: Promise<Refreshed> | undefined;
   /** The newest token that the service has answered 401 to. */
   #refusedToken: Token | undefined;
@@ -30,10 +32,9 @@ export class CachedSource {
   readonly #keepAlive: KeepAlive;
   #cancelRejoin: Cancel = () => {};
 
-  constructor(parts: RefreshParts, thresholds: Thresholds) {
+  constructor(parts: RefreshParts) {
     this.#parts = parts;
-    this.#thresholds = thresholds;
-    this.#keepAlive = new KeepAlive(parts.clock, thresholds, {
+    this.#keepAlive = new KeepAlive(parts.clock, parts.thresholds, {
       refresh: () => {
         void this.warm("due");
         return this.#flight === undefined ? (this.pause?.untilMs ?? Number.POSITIVE_INFINITY) : undefined;
@@ -54,11 +55,18 @@ export class CachedSource {
 
   /** The service has refused its token, and the login host the set: it may still be good for other sites. */
   get isDoubtful(): boolean {
-    return this.isRefused && this.#token !== undefined && !isNewer(this.#token, this.#refusedToken);
+    const token = this.#token ?? this.#formerToken;
+    return this.isRefused && token !== undefined && !isNewer(token, this.#refusedToken);
   }
 
+  /** There is a token of the present secret. */
   get hasToken(): boolean {
     return this.#token !== undefined;
+  }
+
+  /** There is one, be it the former secret's. */
+  get hasAnyToken(): boolean {
+    return (this.#token ?? this.#formerToken) !== undefined;
   }
 
   /** The token to attach now, without waiting. A due one starts a refresh that nobody waits for. */
@@ -68,14 +76,19 @@ export class CachedSource {
     report({ kind: "token_cache_read", tier: "memory", result: token === undefined ? "miss" : "hit" });
     if (token === undefined) return undefined;
     const now = clock.nowMs();
-    if (standing(token, this.#thresholds, now) === "due" && now >= this.#restUntilMs) void this.warm("due");
+    if (standing(token, this.#parts.thresholds, now) === "due" && now >= this.#restUntilMs) void this.warm("due");
     return this.#attach(token);
   }
 
-  #live(): Token | undefined {
-    const token = this.#token;
+  /** The former secret's token, while it lives and the present secret has none. */
+  peekFormer(): Token | undefined {
+    const token = this.#token === undefined ? this.#live(this.#formerToken) : undefined;
+    return token && this.#attach(token);
+  }
+
+  #live(token = this.#token): Token | undefined {
     if (token === undefined) return undefined;
-    return standing(token, this.#thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
+    return standing(token, this.#parts.thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
   }
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. Resolves when it has ended. */
@@ -85,7 +98,10 @@ export class CachedSource {
 
   /** Takes up the token of a source whose place it takes, and publishes it where it keeps tokens itself. */
   inherit(from: CachedSource): void {
-    if (from.#token === undefined) return;
+    if (from.#token === undefined) {
+      this.succeed(from);
+      return;
+    }
     this.#refusedToken = from.#refusedToken;
     this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
     this.#adopt(
@@ -93,6 +109,16 @@ export class CachedSource {
       "reload",
     );
     this.rejoin();
+  }
+
+  /** Takes over from the source of the set's former secret: its token serves until there is one of the present secret. */
+  succeed(from: CachedSource): void {
+    const token = from.#token ?? from.#formerToken;
+    if (token === undefined || this.#token !== undefined) return;
+    this.#refusedToken = from.#refusedToken;
+    this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
+    this.#formerToken = token;
+    this.#schedule();
   }
 
   /** A token that may be attached: the one at hand if it is good, else the next, at most until the moment given (monotonic). */
@@ -109,7 +135,9 @@ export class CachedSource {
       if (refreshed.kind === "token") {
         const token = this.#adopt(refreshed, reason);
         // Its life was over before it arrived.
-        return standing(token, this.#thresholds, clock.nowMs()) === "expired" ? "late" : { token: this.#attach(token) };
+        return standing(token, this.#parts.thresholds, clock.nowMs()) === "expired"
+          ? "late"
+          : { token: this.#attach(token) };
       }
       if (refreshed.kind === "paused") return { pause: refreshed.pause };
       // That flight was somebody else's, who needed less than a token.
@@ -123,6 +151,7 @@ export class CachedSource {
   async replace(refused: Token, site: string, untilMs: number): Promise<Token | undefined> {
     const { clock } = this.#parts;
     if (isNewer(refused, this.#refusedToken)) this.#refusedToken = refused;
+    this.#parts.forcedRefreshes.refused(site, refused);
     while (clock.nowMs() < untilMs) {
       const token = this.#token;
       if (token !== undefined && isNewer(token, refused)) return this.#attach(token);
@@ -150,6 +179,11 @@ export class CachedSource {
     this.#tell(this.#parts.forcedRefreshes.accepted(site, token));
   }
 
+  /** The service took this token with the retry of a request that it had refused. */
+  cured(token: Token, site: string): void {
+    this.#tell(this.#parts.forcedRefreshes.cured(site, token));
+  }
+
   /** The service answered 401 to the retry as well. */
   refusedAgain(token: Token, site: string): void {
     this.#tell(this.#parts.forcedRefreshes.refusedAgain(site, token));
@@ -171,19 +205,10 @@ export class CachedSource {
   }
 
   async #publish(): Promise<void> {
-    const { clock, store, key } = this.#parts;
-    const token = this.#token;
-    if (token === undefined || !isNewer(token, this.#refusedToken)) return;
-    const askedAtMs = clock.nowMs();
-    const { token: known } = await store.read(key);
-    const theirs = known && toToken(this.#parts, known, askedAtMs);
-    const now = clock.nowMs();
-    if (theirs !== undefined && (theirs.id === token.id || isNewer(theirs, token))) {
-      this.#adopt({ kind: "token", token: theirs, issuedHere: false }, "redis_back");
-    } else if (standing(token, this.#thresholds, now) !== "expired") {
-      const stored = toToken(this.#parts, await store.save(key, token, now - token.issuedAtMs), now);
-      this.#adopt({ kind: "token", token: stored, issuedHere: false }, "redis_back");
-    }
+    const own = this.#token;
+    if (own === undefined || !isNewer(own, this.#refusedToken)) return;
+    const token = await publish(this.#parts, own);
+    if (token !== undefined) this.#adopt({ kind: "token", token, issuedHere: false }, "redis_back");
   }
 
   /** A token goes out with a request: that is what keeps it alive. */
@@ -194,10 +219,11 @@ export class CachedSource {
     return token;
   }
 
-  /** Stops the timers; a running flight ends by itself. */
-  close(): void {
+  /** Stops the timers. Resolves when a running flight has ended by itself. */
+  async close(): Promise<void> {
     this.#keepAlive.close();
     this.#cancelRejoin();
+    await this.#flight;
   }
 
   #refresh(need: Need): Promise<Refreshed> {
@@ -241,6 +267,7 @@ export class CachedSource {
     if (this.#token !== undefined && !isRepeated && !isNewer(token, this.#token)) return this.#token;
     const { clock, environment, set, report } = this.#parts;
     this.#token = token;
+    this.#formerToken = undefined;
     const { lifetimeMs } = token;
     const remainingMs = token.issuedAtMs + lifetimeMs - clock.nowMs();
     report({
@@ -258,12 +285,14 @@ export class CachedSource {
 
   /** Rings no more for a token that is not there. */
   #schedule(notBeforeMs?: number): void {
-    if (this.#token !== undefined) this.#keepAlive.schedule(this.#token, notBeforeMs);
+    const token = this.#token ?? this.#formerToken;
+    if (token !== undefined) this.#keepAlive.schedule(token, notBeforeMs);
   }
 
   #lapse(): void {
     const { environment, set, report } = this.#parts;
     this.#token = undefined;
+    this.#formerToken = undefined;
     report({ kind: "token_lapsed", environment, credential: set.label });
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { backoffMs } from "./backoff.ts";
 import type { TokenAnswer } from "./endpoint.ts";
-import type { Note, SharedPause } from "./shared-conduct.ts";
+import type { HeardPause, Note, SharedPause } from "./shared-conduct.ts";
 
 /**
  * Why no token request may be made for a while. `refused`: the credentials were refused. `throttled`: 429. `failing`:
@@ -55,10 +55,28 @@ export class Conduct {
   #isRefused = false;
   #pause: Pause | undefined;
   #pausedAtMs = Number.NEGATIVE_INFINITY;
+  /** Failures that others met before say nothing of the present way to the authorization server. */
+  #sinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, random: () => number) {
     this.#clock = clock;
     this.#random = random;
+  }
+
+  /**
+   * The same set over another pool of connections, with another trust or timeout: what failed on the old way is tried
+   * anew. What the authorization server itself has said stays in force: a refusal, and how long to wait.
+   */
+  onAnotherWay(): Conduct {
+    const next = new Conduct(this.#clock, this.#random);
+    const ban = this.ban();
+    next.#sinceMs = this.#clock.nowMs();
+    next.#isRefused = this.#isRefused;
+    if (ban === undefined || ban.kind === "failing") return next;
+    next.#failures = this.#failures;
+    next.#pause = ban;
+    next.#pausedAtMs = this.#pausedAtMs;
+    return next;
   }
 
   /** The pause in force now. */
@@ -101,9 +119,10 @@ export class Conduct {
   }
 
   /** Another replica was told to wait: the longer wait counts. */
-  hear(pause: SharedPause | undefined): void {
+  hear(pause: HeardPause | undefined): void {
     if (pause === undefined) return;
     const nowMs = this.#clock.nowMs();
+    if (pause.kind === "failing" && nowMs - pause.ageMs <= this.#sinceMs) return;
     const untilMs = nowMs + pause.remainingMs;
     const own = this.ban();
     if (own !== undefined && own.untilMs >= untilMs) return;

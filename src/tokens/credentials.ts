@@ -30,7 +30,8 @@ const defaultRetryMs = 1_000;
 
 /**
  * The first set serves; the second takes over when the login host refuses the first, and gives way when the first is
- * accepted again. A set that still has a live token is used before anyone waits for another set's.
+ * accepted again. A set that still has a live token is used before anyone waits for another set's, and so is a token of
+ * a set's former secret while the present secret has none.
  */
 export class CredentialsSource implements TokenSource {
   readonly #parts: CredentialsParts;
@@ -70,6 +71,10 @@ export class CredentialsSource implements TokenSource {
     this.#memberOf(token).source.accepted(token, site);
   }
 
+  cured(token: Token, site: string): void {
+    this.#memberOf(token).source.cured(token, site);
+  }
+
   async replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined> {
     const { source } = this.#memberOf(token);
     const untilMs = this.#waitUntilMs(deadlineMs);
@@ -106,6 +111,17 @@ export class CredentialsSource implements TokenSource {
       if (other === undefined) continue;
       void preferred?.source.warm("missing");
       return other;
+    }
+    return this.#pickFormer(preferred);
+  }
+
+  /** A changed secret may be wrong, or not yet accepted: what the former one was given serves to its end. */
+  #pickFormer(preferred: Member | undefined): Token | undefined {
+    for (const { source } of this.#members) {
+      const former = preferred !== undefined && source.isDoubtful ? undefined : source.peekFormer();
+      if (former === undefined) continue;
+      void preferred?.source.warm("missing");
+      return former;
     }
     return undefined;
   }

@@ -1,12 +1,11 @@
 import type { Clock } from "../clock.ts";
 import type { SuppressionReason } from "../events.ts";
-import { longestTryList, type Note, type SharedConduct, tryMemoryMs } from "./shared-conduct.ts";
+import { type AnswerHistory, afterAcceptance, noAnswers, suppressionOf } from "./forced-refresh-policy.ts";
+import { longestTryList, type Note, type SharedConduct, type SharedTry, tryMemoryMs } from "./shared-conduct.ts";
 import { isNewer, type Token } from "./token.ts";
 
 const firstPauseMs = 30_000;
 const longestPauseMs = 900_000;
-const limitPerMinute = 3;
-const limitForTrusted = 6;
 
 /** What the service last thought of the set's tokens when one site used them. */
 interface Verdict {
@@ -16,14 +15,20 @@ interface Verdict {
   refused: Token | undefined;
   pauseMs: number;
   pausedUntilMs: number;
+  history: AnswerHistory;
+  /** A forced refresh brought this token once more, by its `id`: another would not help. */
+  repeated: string | undefined;
 }
 
 /** A forced refresh. */
 interface Try {
   readonly token: string;
   readonly site: string;
-  /** `open` until its site has accepted or refused the token. A useless one stays so. */
-  readonly fate: "open" | "cured" | "useless";
+  /**
+   * `open` until its site has accepted or refused the token, `useless` when a retry was refused. `accepted`: some request
+   * was accepted, perhaps one that needed no new token. `cured`: a request that was refused before was accepted; final.
+   */
+  readonly fate: SharedTry["fate"];
   readonly atMs: number;
 }
 
@@ -32,9 +37,11 @@ interface Try {
  * flood of token requests, and must not keep another site's revoked token from being replaced at once.
  *
  * - A site whose retry with a new token was refused pauses: 30 s, doubling up to 15 min, until a token is accepted.
- * - Three refreshes of the set that cured nothing within a minute are enough. One counts from the moment it is made, and
- *   no longer once its site has accepted the token. A site that caused no useless one, and whose last token was
- *   accepted, is not held back by three; but six are enough for everybody.
+ * - Refreshes of the set that cured nothing are limited to a few a minute. One counts from the moment it is made, and
+ *   no longer once its site has accepted the token, or for good once a request was accepted that had been refused.
+ * - Where a token was accepted and then is refused without exception, it is dead: that ends the pause.
+ *
+ * The figures and the rule itself are in forced-refresh-policy.ts.
  *
  * What happens here is told to the other replicas by the notes that the methods return; what they tell is heard.
  */
@@ -44,25 +51,48 @@ export class ForcedRefreshes {
   readonly #verdicts = new Map<string, Verdict>();
   #own: readonly Try[] = [];
   /** What the others said last, which is replaced as a whole. */
-  #heard: readonly Try[] = [];
+  #heard: readonly (Try & Pick<SharedTry, "isAccepted">)[] = [];
   #heardPauses = new Map<string, { pauseMs: number; untilMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Why a forced refresh must not be made for this site now; undefined when it may. */
-  suppression(site: string): SuppressionReason | undefined {
-    const { pausedUntilMs, accepted, refused } = this.#verdictOf(site);
+  /** Why a forced refresh must not be made now for this site's refused token; undefined when it may. */
+  suppression(site: string, token: Token): SuppressionReason | undefined {
+    const { pausedUntilMs, accepted, refused, history, repeated } = this.#verdictOf(site);
     const heardUntilMs = this.#heardPauses.get(site)?.untilMs ?? 0;
-    if (this.#clock.nowMs() < Math.max(pausedUntilMs, heardUntilMs)) return "paused";
-    const tries = this.#recent([...this.#own, ...this.#heard]).filter(({ fate }) => fate !== "cured");
-    const isTrusted =
-      accepted !== undefined &&
-      isNewer(accepted, refused) &&
-      !tries.some((made) => made.fate === "useless" && made.site === site);
-    const tokens = new Set(tries.map(({ token }) => token)).size;
-    return tokens >= (isTrusted ? limitForTrusted : limitPerMinute) ? "limited" : undefined;
+    const useless = this.#useless();
+    return suppressionOf({
+      isPaused: this.#clock.nowMs() < Math.max(pausedUntilMs, heardUntilMs),
+      isProven: (accepted?.id === token.id || this.#isAcceptedElsewhere(site, token)) && repeated !== token.id,
+      isTrusted:
+        accepted !== undefined &&
+        isNewer(accepted, refused) &&
+        !useless.some((made) => made.fate === "useless" && made.site === site),
+      history,
+      uselessTokens: new Set(useless.map((made) => made.token)).size,
+    });
+  }
+
+  /** Forced refreshes that cured nothing so far. What one request was cured by is not useless, whatever others say. */
+  #useless(): readonly Try[] {
+    const tries = this.#recent([...this.#own, ...this.#heard]);
+    const cured = new Set(tries.flatMap(({ fate, token }) => (fate === "cured" ? [token] : [])));
+    return tries.filter(({ fate, token }) => fate !== "accepted" && !cured.has(token));
+  }
+
+  #isAcceptedElsewhere(site: string, token: Token): boolean {
+    return this.#heard.some((made) => isThat(made, token, site) && made.isAccepted);
+  }
+
+  /** The service answered 401 to a first attempt. */
+  refused(site: string, token: Token): void {
+    const verdict = this.#verdictOf(site);
+    const { accepted, history } = verdict;
+    // A late answer to an older token says nothing of the one in use.
+    if (accepted !== undefined && isNewer(accepted, token)) return;
+    verdict.history = { ...history, run: history.run + 1 };
   }
 
   /** A refresh was forced for this site, and brought this token. */
@@ -75,22 +105,39 @@ export class ForcedRefreshes {
   accepted(site: string, token: Token): Note | undefined {
     const verdict = this.#verdictOf(site);
     const isFirst = isNewer(token, verdict.accepted);
+    // A run that ended with the token was the token's.
+    if (isFirst) verdict.history = { ...verdict.history, run: 0 };
+    if (isFirst || verdict.accepted?.id === token.id) verdict.history = afterAcceptance(verdict.history);
     const open = this.#own.find((made) => isThat(made, token, site) && made.fate === "open");
     if (!isFirst && open === undefined) return undefined;
     const wasPaused = verdict.pauseMs > 0 || this.#heardPauses.has(site);
-    if (open !== undefined) this.#remember({ ...open, fate: "cured" });
+    if (open !== undefined) this.#remember({ ...open, fate: "accepted" });
     if (isFirst) {
-      Object.assign(verdict, { accepted: token, pauseMs: 0, pausedUntilMs: 0 });
+      Object.assign(verdict, { accepted: token, pauseMs: 0, pausedUntilMs: 0, repeated: undefined });
       this.#heardPauses.delete(site);
     }
-    return open !== undefined || wasPaused ? { kind: "cured", token: token.id, site } : undefined;
+    return open !== undefined || wasPaused ? { kind: "accepted", token: token.id, site } : undefined;
+  }
+
+  /** The service accepted a retry: the request was refused before, so the new token has cured it. */
+  cured(site: string, token: Token): Note | undefined {
+    this.accepted(site, token);
+    if (this.#isCured(site, token)) return undefined;
+    this.#remember({ token: token.id, site, fate: "cured", atMs: this.#clock.nowMs() });
+    return { kind: "cured", token: token.id, site };
+  }
+
+  #isCured(site: string, token: Token): boolean {
+    return [...this.#own, ...this.#heard].some((made) => isThat(made, token, site) && made.fate === "cured");
   }
 
   /**
    * The retry was refused too. A token that no 401 had forced says nothing: it may have been revoked with the one before
-   * it. One that this site has accepted before was revoked since: it need not pause.
+   * it. One that this site has accepted before was revoked since: it need not pause. One that cured another request of the
+   * site is sound: the trouble is this request's own.
    */
   refusedAgain(site: string, token: Token): Note | undefined {
+    if (this.#isCured(site, token)) return undefined;
     const wasForced = [...this.#own, ...this.#heard].some((made) => made.token === token.id);
     return wasForced ? this.#judge(site, token) : undefined;
   }
@@ -100,7 +147,7 @@ export class ForcedRefreshes {
     const nowMs = this.#clock.nowMs();
     const verdict = this.#verdictOf(site);
     const pauseMs = this.#nextPauseMs(site, token, verdict);
-    Object.assign(verdict, { pauseMs, pausedUntilMs: nowMs + pauseMs });
+    Object.assign(verdict, { pauseMs, pausedUntilMs: nowMs + pauseMs, repeated: token.id });
     const once = `${token.id}.${Math.round(nowMs).toString(36)}`;
     this.#remember({ token: once, site, fate: "useless", atMs: nowMs });
     return { kind: "useless", token: once, site, pauseMs };
@@ -130,9 +177,7 @@ export class ForcedRefreshes {
   /** What all replicas have said. */
   hear({ sites, tries }: SharedConduct): void {
     const nowMs = this.#clock.nowMs();
-    this.#heard = tries.map(({ token, site, isUseless, ageMs }) => {
-      return { token, site, fate: isUseless ? "useless" : "open", atMs: nowMs - ageMs };
-    });
+    this.#heard = tries.map(({ ageMs, ...made }) => ({ ...made, atMs: nowMs - ageMs }));
     this.#heardPauses = new Map(
       [...sites].map(([site, { pauseMs, remainingMs }]) => [site, { pauseMs, untilMs: nowMs + remainingMs }]),
     );
@@ -151,7 +196,14 @@ export class ForcedRefreshes {
   #verdictOf(site: string): Verdict {
     const known = this.#verdicts.get(site);
     if (known !== undefined) return known;
-    const fresh: Verdict = { accepted: undefined, refused: undefined, pauseMs: 0, pausedUntilMs: 0 };
+    const fresh: Verdict = {
+      accepted: undefined,
+      refused: undefined,
+      pauseMs: 0,
+      pausedUntilMs: 0,
+      history: noAnswers,
+      repeated: undefined,
+    };
     this.#verdicts.set(site, fresh);
     return fresh;
   }

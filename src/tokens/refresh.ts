@@ -6,7 +6,7 @@ import { type PostForm, requestToken, type TokenAnswer } from "./endpoint.ts";
 import type { ForcedRefreshes } from "./forced-refreshes.ts";
 import type { Lease, RefreshLock } from "./lock.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "./store.ts";
-import { isNewer, type Token, tokenId } from "./token.ts";
+import { isNewer, standing, type Thresholds, type Token, tokenId } from "./token.ts";
 
 /** Everything one credential set's refresh needs. */
 export interface RefreshParts {
@@ -19,6 +19,7 @@ export interface RefreshParts {
   readonly post: PostForm;
   readonly conduct: Conduct;
   readonly forcedRefreshes: ForcedRefreshes;
+  readonly thresholds: Thresholds;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -45,9 +46,9 @@ export type Obstacle =
   | { readonly kind: "paused"; readonly pause: Pause }
   | { readonly kind: "suppressed"; readonly reason: SuppressionReason };
 
-/** Polls between two tries for the lock while somebody else holds it. */
-const pollsPerTry = 5;
-const longestPollMs = 500;
+/** While another process holds the lock, it is tried again so often: the holder may have died. */
+const tryLockEveryMs = 400;
+const longestPollMs = 300;
 /** Longer than a fetch with all its retries takes: a lock that is still held is nobody's. */
 const patienceMs = 90_000;
 
@@ -66,10 +67,11 @@ export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshe
 }
 
 /** Why the login host may not be asked now, as far as this process knows. */
-export function obstacleTo({ conduct, forcedRefreshes }: RefreshParts, { site }: Need): Obstacle | undefined {
+export function obstacleTo({ conduct, forcedRefreshes }: RefreshParts, { site, atHand }: Need): Obstacle | undefined {
   const pause = conduct.ban();
   if (pause !== undefined) return { kind: "paused", pause };
-  const reason = site === undefined ? undefined : forcedRefreshes.suppression(site);
+  const isForced = site !== undefined && atHand !== undefined;
+  const reason = isForced ? forcedRefreshes.suppression(site, atHand) : undefined;
   return reason === undefined ? undefined : { kind: "suppressed", reason };
 }
 
@@ -82,7 +84,7 @@ async function look(
   const askedAtMs = clock.nowMs();
   const shared = await parts.store.read(parts.key);
   const token = shared.token && toToken(parts, shared.token, askedAtMs);
-  const isWanted = token !== undefined && isNewer(token, need.atHand) && !isSpent(token, askedAtMs);
+  const isWanted = token !== undefined && isNewer(token, need.atHand) && isUseful(token, parts, need);
   if (isWanted) conduct.hearOfToken(token.issuedAtMs);
   if (shared.conduct !== undefined) {
     conduct.hear(shared.conduct.login);
@@ -101,9 +103,14 @@ export function toToken(
   return { secret, id: tokenId(secret), credential: set.label, issuedAtMs, lifetimeMs };
 }
 
-/** A token in its last tenth is nobody's gain: it would be refreshed again at once. */
-function isSpent({ issuedAtMs, lifetimeMs }: Token, nowMs: number): boolean {
-  return nowMs - issuedAtMs >= lifetimeMs * 0.9;
+/**
+ * Whether a shared token serves the need. Without a usable token at hand any token does up to its leeway. A token that is
+ * merely due is replaced only by one outside its last tenth, which would be due too.
+ */
+function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }: Need): boolean {
+  const nowMs = clock.nowMs();
+  if (reason === "due") return nowMs - token.issuedAtMs < token.lifetimeMs * 0.9;
+  return standing(token, thresholds, nowMs) !== "expired";
 }
 
 /** Waits until it holds the lock or sees what the holder did. Without a working lock everyone goes ahead. */
@@ -116,8 +123,9 @@ async function awaitTurn(parts: RefreshParts, need: Need): Promise<{ lease?: Lea
     if (lease === "unavailable") return {};
     if (lease !== "held") return { lease };
     if (need.reason === "due") return { kind: "left_to_another" };
-    if (clock.nowMs() - sinceMs >= patienceMs) return {};
-    for (let poll = 0; poll < pollsPerTry; poll++) {
+    const triedAtMs = clock.nowMs();
+    if (triedAtMs - sinceMs >= patienceMs) return {};
+    while (clock.nowMs() < triedAtMs + tryLockEveryMs) {
       await sleep(clock, pollDelayMs(clock.nowMs() - sinceMs, parts.random));
       const found = await look(parts, need);
       if (found !== undefined) return found;

@@ -4,7 +4,7 @@
  */
 export interface SharedConduct {
   /** The pause that the login host's last answer asks for. */
-  readonly login: SharedPause | undefined;
+  readonly login: HeardPause | undefined;
   /** Sites whose 401 no new token cured, by S… identifier: how long their refreshes pause; 0 is over, but not forgotten. */
   readonly sites: ReadonlyMap<string, { readonly pauseMs: number; readonly remainingMs: number }>;
   /** Refreshes of the last minute that a 401 forced, oldest first. */
@@ -20,13 +20,24 @@ export interface SharedPause {
   readonly remainingMs: number;
 }
 
-/** A refresh that a 401 forced. It counts as useless until the site that wanted it accepts the token. */
+/** A pause as a reader finds it. */
+export interface HeardPause extends SharedPause {
+  /** Since the answer that caused it. */
+  readonly ageMs: number;
+}
+
+/** A refresh that a 401 forced. It counts against the limit until the site that wanted it accepts the token. */
 export interface SharedTry {
   /** The new token's `id`. */
   readonly token: string;
   readonly site: string;
-  /** The retry with the new token was refused too: no later success takes that back. */
-  readonly isUseless: boolean;
+  /**
+   * `accepted`: by a request that may have needed no new token. `useless`: a retry with the new token was refused too, and no request that needed no new token takes that back. `cured`:
+   * a request that was refused before was accepted with it; final.
+   */
+  readonly fate: "open" | "accepted" | "useless" | "cured";
+  /** The site has accepted the token, whatever became of the retries: should it be refused later, it was revoked. */
+  readonly isAccepted: boolean;
   readonly ageMs: number;
 }
 
@@ -34,6 +45,9 @@ export interface SharedTry {
 export type Note =
   | { readonly kind: "login_paused"; readonly pause: SharedPause }
   | { readonly kind: "tried"; readonly token: string; readonly site: string }
+  /** A request of the site was accepted with the token. */
+  | { readonly kind: "accepted"; readonly token: string; readonly site: string }
+  /** A retry was. */
   | { readonly kind: "cured"; readonly token: string; readonly site: string }
   | {
       readonly kind: "useless";

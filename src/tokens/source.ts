@@ -8,8 +8,11 @@ export interface TokenSource {
    */
   get(deadlineMs: number): Promise<Token>;
 
-  /** The service took this token: it answered anything but 401 or a 5xx. */
+  /** The service took this token with a first attempt: it answered anything but 401 or a 5xx. */
   accepted(token: Token, site: string): void;
+
+  /** The service took this token with the retry of a request that it had answered 401. */
+  cured(token: Token, site: string): void;
 
   /**
    * The service answered 401. Resolves to a newer token for the one retry, or to undefined when none is to be had: the

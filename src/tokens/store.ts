@@ -38,4 +38,6 @@ export interface TokenStore {
   save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
   /** Tells the other replicas. */
   note(key: string, note: Note): Promise<void>;
+  /** This process uses the key no more: what it keeps for it here is released. What replicas share stays. */
+  forget(key: string): void;
 }

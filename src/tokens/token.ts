@@ -37,9 +37,17 @@ export interface Thresholds {
   readonly leewayMs: number;
 }
 
+const shortestLeewayMs = 60_000;
+const leewaySpreadMs = 60_000;
+
 /** @param random uniform in [0, 1) */
 export function drawThresholds(random: () => number): Thresholds {
-  return { dueShare: 0.8 + 0.08 * random(), leewayMs: 60_000 + 60_000 * random() };
+  return { dueShare: 0.8 + 0.08 * random(), leewayMs: shortestLeewayMs + leewaySpreadMs * random() };
+}
+
+/** The longest distance from its end at which any replica stops attaching a token. */
+export function longestLeewayMs(lifetimeMs: number): number {
+  return Math.min(shortestLeewayMs + leewaySpreadMs, lifetimeMs / 10);
 }
 
 export function dueAtMs(token: Token, thresholds: Thresholds): number {

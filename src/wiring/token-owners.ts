@@ -10,6 +10,8 @@ export interface PlacedSet {
   readonly set: CredentialSet;
   /** One for each client id, secret and audience: sites that share them share its token, its pauses and its limits. */
   readonly tokenKey: string;
+  /** The way to its authorization server: another pool of connections is another way. */
+  readonly way: string;
   /** All that its source is made from. */
   readonly sourceKey: string;
 }
@@ -43,6 +45,7 @@ function placeSet(environment: Environment, set: CredentialSet, config: Config):
   const { origin, path } = authUrlOf(environment);
   const tokenKey = cacheKey(`${origin}${path}`, set);
   // A source keeps to the pool that it began with, so it must not outlive it.
-  const sourceKey = fingerprint([tokenKey, set.label, loginKey(environment, config), fingerprintOf(config.tokens)]);
-  return { environment, set, tokenKey, sourceKey };
+  const way = loginKey(environment, config);
+  const sourceKey = fingerprint([tokenKey, set.label, way, fingerprintOf(config.tokens)]);
+  return { environment, set, tokenKey, way, sourceKey };
 }

@@ -120,3 +120,32 @@ it("shares what it is issued, asks for nothing that is shared, and heeds what re
   ]);
   expect(asked(simulator)).toBe(2);
 });
+
+it("takes a shared token up to its leeway for one that serves, whatever the login host says", async () => {
+  const simulator = await startService({ tokenLifetimeSeconds: 86_400 });
+  const redis = await startRedis();
+  const { write } = await openFolder();
+  const file = write({ environments: { sandbox: environmentOf(simulator) }, redis: `url: "${redis.url}"` });
+  await diagnose(file);
+  const [name] = [await redis.command("KEYS", "countersign:*:token")].flat().map(String);
+  const live = async (remainingMs: number) => {
+    const value = String(await redis.command("GET", name ?? ""));
+    const issuedAtMs = Date.now() - (86_400_000 - remainingMs);
+    await redis.command("SET", name ?? "", value.replace(/^1:\d+/, `1:${issuedAtMs}`), "PX", remainingMs);
+  };
+  await live(7_800_000);
+  const unasked = "ok S1/blue: in the shared cache, live for another 2 h; none was asked for";
+  expect((await diagnose(file, { withToken: false })).of("token")).toEqual([unasked]);
+  simulator.deleteCredentials("blue-id");
+  const refused = await diagnose(file);
+  expect(refused.of("token")).toEqual([
+    expect.stringMatching(
+      /^warn S1\/blue: in the shared cache, live for another 2 h, and due; refused \(401\) for client/,
+    ),
+  ]);
+  await live(100_000);
+  expect((await diagnose(file)).of("token")).toEqual([expect.stringMatching(/^fail S1\/blue: refused \(401\)/)]);
+  simulator.restoreCredentials("blue-id");
+  await live(7_800_000);
+  expect((await diagnose(file)).of("token")).toEqual(["ok S1/blue: issued, valid for 24 h, and shared from now on"]);
+});

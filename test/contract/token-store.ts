@@ -117,18 +117,21 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect((await conductOf(one, key)).login?.kind).toBe("throttled");
     });
 
-    it("remembers forced refreshes for a minute, unless they cured", async () => {
+    it("remembers forced refreshes for a minute, and whether their token is accepted", async () => {
       const { one, other, key, pass } = await open();
       await one.note(key, { kind: "tried", token: "t1", site: "S1" });
       await pass(5);
       await one.note(key, { kind: "tried", token: "t2", site: "S2" });
       const { tries } = await conductOf(other, key);
-      expect(tries.map(({ token, site, isUseless }) => [token, site, isUseless])).toEqual([
-        ["t1", "S1", false],
-        ["t2", "S2", false],
+      expect(tries.map(({ token, site, fate }) => [token, site, fate])).toEqual([
+        ["t1", "S1", "open"],
+        ["t2", "S2", "open"],
       ]);
-      await other.note(key, { kind: "cured", token: "t1", site: "S1" });
-      expect((await conductOf(one, key)).tries.map(({ token }) => token)).toEqual(["t2"]);
+      await other.note(key, { kind: "accepted", token: "t1", site: "S1" });
+      expect((await conductOf(one, key)).tries.map(({ token, fate }) => [token, fate])).toEqual([
+        ["t1", "accepted"],
+        ["t2", "open"],
+      ]);
     });
 
     it("pauses a site once for one token, and no later success takes a useless refresh back", async () => {
@@ -139,11 +142,23 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       const { sites, tries } = await conductOf(other, key);
       expect(sites.get("S1")?.pauseMs).toBe(30_000);
       expect(sites.get("S1")?.remainingMs).toBeLessThanOrEqual(30_000);
-      expect(tries.map(({ isUseless }) => isUseless)).toEqual([true]);
-      await other.note(key, { kind: "cured", token: "t1", site: "S1" });
+      expect(tries.map(({ fate }) => fate)).toEqual(["useless"]);
+      await other.note(key, { kind: "accepted", token: "t1", site: "S1" });
       const after = await conductOf(one, key);
       expect(after.sites.size).toBe(0);
-      expect(after.tries.map(({ token }) => token)).toEqual(["t1"]);
+      expect(after.tries).toMatchObject([{ token: "t1", fate: "useless", isAccepted: true }]);
+    });
+
+    it("never takes back that a refresh has cured a request", async () => {
+      const { one, other, key } = await open();
+      await one.note(key, useless("t1", 30_000));
+      await other.note(key, { kind: "cured", token: "t1", site: "S1" });
+      await one.note(key, useless("t1", 30_000));
+      await one.note(key, { kind: "tried", token: "t1", site: "S1" });
+      await one.note(key, { kind: "accepted", token: "t1", site: "S1" });
+      const { sites, tries } = await conductOf(other, key);
+      expect(sites.size).toBe(0);
+      expect(tries.map(({ token, fate }) => [token, fate])).toEqual([["t1", "cured"]]);
     });
 
     it("remembers a site's pause when it is over, so that the next can be longer", async () => {

@@ -15,7 +15,7 @@ const lanes = 4;
 const longestLifeMs = 300;
 /** The promise is 1 s from process start to a served order on a quiet machine. */
 const servingWithinMs = 10_000;
-const leaseMs = 4_000;
+const leaseMs = 1_500;
 /** Its tokens live so short that many a process dies over a refresh. */
 const restlessSite = "S1000000009";
 const restless = { clientId: "restless-id", clientSecret: canaries.green, audience: "https://api.sandbox.example" };

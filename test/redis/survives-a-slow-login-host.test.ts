@@ -13,7 +13,7 @@ import { print } from "./steady-load.ts";
 
 const replicas = 4;
 const callersEach = 10;
-/** The lock is given for 4 s at a time. */
+/** The lock is given for 1.5 s at a time. */
 const slowMs = 6_000;
 const deadlineMs = 15_000;
 /** `timeouts.token`. */

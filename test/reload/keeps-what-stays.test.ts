@@ -108,11 +108,14 @@ it("takes a plainly edited secret: a refused set recovers at once when its secre
   const pod = await startPod({ settings: { oauthKeys: `credentials: [ ${green} ]` } });
   pod.folder.write("green", "canary-client-secret-wrong");
   await pod.nth("config_applied", 1);
-  const { status, headers } = await pod.order();
-  expect({ status, code: headers["countersign-error"] }).toEqual({ status: 502, code: "credentials_refused" });
+  expect(await pod.nth("token_requested", 2)).toMatchObject({ result: "refused" });
+  // Promise 67: the former secret's token serves meanwhile.
+  expect((await pod.order()).status).toBe(200);
+  expect(pod.simulator.seen.apiRequests.at(-1)?.token).toBe("token_1");
   pod.folder.write("green", canaries.green);
   await pod.nth("config_applied", 2);
   expect((await pod.order()).status).toBe(200);
+  expect(pod.simulator.seen.apiRequests.at(-1)?.token).toBe("token_2");
 });
 
 it("gives the set in use, and its token, to no other: a removed one leaves no series behind", async () => {

@@ -19,6 +19,8 @@ export interface FleetOptions {
   readonly simulator?: Partial<SimulatorOptions>;
   /** In place of the simulator's login host. */
   readonly authUrl?: string;
+  /** Stands before the simulator's API: given its address, resolves to the one that replicas call. */
+  readonly front?: (apiUrl: string) => Promise<string>;
   /** Further credential sets of the site, in YAML, one each. */
   readonly moreSets?: readonly string[];
   /** Further sites, in YAML. */
@@ -30,6 +32,7 @@ export interface FleetOptions {
 /** One proxy process: the built command, on a Unix socket. */
 export interface Replica {
   readonly pid: number;
+  readonly adminUrl: string;
   /** An order through this replica, on a kept connection. */
   order(headers?: Readonly<Record<string, string>>): Promise<Called>;
   metrics(): Promise<Exposition>;
@@ -56,12 +59,13 @@ export interface Fleet {
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const simulator = await startSimulator({ sites: simulatedSites, ...options.simulator });
   onTestFinished(() => simulator.stop());
+  const baseUrl = (await options.front?.(simulator.apiUrl)) ?? simulator.apiUrl;
   const folder = new ConfigFolder();
   folder.write("token-key", tokenKey);
   folder.write("redis-password", aclUser.password);
   const replicas: Replica[] = [];
   const add = async () => {
-    const replica = await startReplica(folder, replicas.length, simulator, options);
+    const replica = await startReplica(folder, replicas.length, simulator, { ...options, baseUrl });
     replicas.push(replica);
     return replica;
   };
@@ -98,7 +102,7 @@ async function startReplica(
   folder: ConfigFolder,
   index: number,
   simulator: Simulator,
-  { redis, authUrl, moreSets = [], moreSites = "", more = "" }: FleetOptions,
+  { redis, authUrl, baseUrl, moreSets = [], moreSites = "", more = "" }: FleetOptions & { readonly baseUrl: string },
 ): Promise<Replica> {
   started += 1;
   const socketPath = join(folder.path, `app-${index}-${started}.sock`);
@@ -108,7 +112,7 @@ admin: { bind: "127.0.0.1:0" }
 status: { bind: "127.0.0.1:0" }
 environments:
   sandbox:
-    baseUrl: ${simulator.apiUrl}
+    baseUrl: ${baseUrl}
     authUrl: ${authUrl ?? simulator.loginUrl}
     allowPlaintext: true
     operations: [create_order]
@@ -133,6 +137,7 @@ ${more}
       .map((line) => JSON.parse(line));
   return {
     pid: program.child.pid ?? 0,
+    adminUrl,
     order: (headers = {}) => call("http://localhost", order, { socketPath, agent, headers }),
     metrics: () => scrape(adminUrl),
     events: linesOf,

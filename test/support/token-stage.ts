@@ -52,8 +52,19 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
     };
     const towards = { conduct: new Conduct(clock, random), forcedRefreshes: new ForcedRefreshes(clock) };
     const key = cacheKey("https://login", set);
-    const parts = { environment: "test", set, key, ...shared, post: login.post, ...towards, clock, random, report };
-    return { set, source: new CachedSource(parts, thresholds) };
+    const parts = {
+      environment: "test",
+      set,
+      key,
+      ...shared,
+      post: login.post,
+      ...towards,
+      thresholds,
+      clock,
+      random,
+      report,
+    };
+    return { set, source: new CachedSource(parts) };
   };
   /** Another process's view of the same sets: its own memory, the same store and lock unless given others. */
   const openReplica = (shared: Partial<Sharing> = {}) => {

@@ -187,7 +187,7 @@ describe("401 for ever, over several replicas", () => {
       for (const replica of replicas) {
         const newer = await replace(replica, "S1");
         if (newer === undefined) throw new Error("not cured");
-        replica.accepted(newer, "S1");
+        replica.cured(newer, "S1");
       }
       await clock.advance(100);
     }

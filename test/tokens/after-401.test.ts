@@ -19,7 +19,7 @@ function stage() {
     const newer = await replacing;
     if (newer === undefined) return 401;
     if (isAccepted(newer.secret.reveal())) {
-      from.accepted(newer, site);
+      from.cured(newer, site);
       return 200;
     }
     from.refusedAgain(newer, site);

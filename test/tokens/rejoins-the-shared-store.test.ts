@@ -17,6 +17,7 @@ describe("when the shared store is back", () => {
         read: (key: string) => there().read(key),
         save: (...given: Parameters<typeof own.save>) => there().save(...given),
         note: (...given: Parameters<typeof own.note>) => there().note(...given),
+        forget: (key: string) => there().forget(key),
       };
       const { source, members } = stage.openReplica({ store, lock: createMemoryRefreshLock() });
       const rejoin = () => {

@@ -13,14 +13,20 @@ it("reads what the scripts write", () => {
     sites: { S1: { pauseMs: 30_000, untilMs: now + 20_000 }, S2: { pauseMs: 60_000, untilMs: now - 1 } },
     tries: { "t2 S2": { useless: true, atMs: now - 10 }, "t1 S1": { useless: false, atMs: now - 20 } },
   });
-  expect(conduct.login).toEqual({ kind: "throttled", status: 429, failures: 2, remainingMs: 5_000 });
+  expect(conduct.login).toEqual({
+    kind: "throttled",
+    status: 429,
+    failures: 2,
+    remainingMs: 5_000,
+    ageMs: expect.any(Number),
+  });
   expect(Object.fromEntries(conduct.sites)).toEqual({
     S1: { pauseMs: 30_000, remainingMs: 20_000 },
     S2: { pauseMs: 60_000, remainingMs: 0 },
   });
   expect(conduct.tries).toEqual([
-    { token: "t1", site: "S1", isUseless: false, ageMs: 20 },
-    { token: "t2", site: "S2", isUseless: true, ageMs: 10 },
+    { token: "t1", site: "S1", fate: "open", isAccepted: false, ageMs: 20 },
+    { token: "t2", site: "S2", fate: "useless", isAccepted: false, ageMs: 10 },
   ]);
 });
 

@@ -8,6 +8,9 @@ import {
   tryMemoryMs,
 } from "../../tokens/shared-conduct.ts";
 
+/** How long a site's pause is remembered after its end, so that the next one can be longer. */
+const pauseMemoryMs = 900_000;
+
 /** What the sources of one process tell each other about one credential set. */
 export class MemoryConduct {
   readonly #clock: Clock;
@@ -20,12 +23,20 @@ export class MemoryConduct {
     this.#clock = clock;
   }
 
+  /** Nothing is left to tell. */
+  isOver(): boolean {
+    const nowMs = this.#clock.nowMs();
+    const { login, sites, tries } = this.read();
+    const isPauseKept = [...this.#sites.values()].some(({ untilMs }) => untilMs + pauseMemoryMs > nowMs);
+    return login === undefined && tries.length === 0 && (sites.size === 0 || !isPauseKept);
+  }
+
   read(): SharedConduct {
     const nowMs = this.#clock.nowMs();
     this.#tries = this.#tries.filter(({ atMs }) => atMs > nowMs - tryMemoryMs);
     const login = this.#login !== undefined && this.#login.untilMs > nowMs ? this.#login : undefined;
     return {
-      login: login && { ...login.pause, remainingMs: login.untilMs - nowMs },
+      login: login && { ...login.pause, remainingMs: login.untilMs - nowMs, ageMs: nowMs - login.atMs },
       sites: new Map(
         [...this.#sites].map(([site, { pauseMs, untilMs }]) => {
           return [site, { pauseMs, remainingMs: Math.max(0, untilMs - nowMs) }];
@@ -47,16 +58,20 @@ export class MemoryConduct {
         this.#noteLogin(note.pause);
         return;
       case "tried":
-        this.#add(note.token, note.site, false);
+        if (!this.#tries.some((made) => isThat(made, note))) this.#add(note, "open");
+        return;
+      case "accepted":
+        this.#tries = this.#tries.map((made) => (isThat(made, note) ? takeAcceptance(made) : made));
+        this.#sites.delete(note.site);
         return;
       case "cured":
-        this.#tries = this.#tries.filter((made) => made.isUseless || !isThat(made, note));
+        this.#add(note, "cured");
         this.#sites.delete(note.site);
         return;
       case "useless":
         // The first replica that says so sets the pause: for one token it does not grow.
-        if (this.#tries.some((made) => made.isUseless && isThat(made, note))) return;
-        this.#add(note.token, note.site, true);
+        if (this.#tries.some((made) => isFinal(made) && isThat(made, note))) return;
+        this.#add(note, "useless");
         if (note.pauseMs > 0) this.#sites.set(note.site, { pauseMs: note.pauseMs, untilMs: nowMs + note.pauseMs });
     }
   }
@@ -68,10 +83,20 @@ export class MemoryConduct {
     if (this.#login === undefined || this.#login.untilMs < untilMs) this.#login = { pause, atMs, untilMs };
   }
 
-  #add(token: string, site: string, isUseless: boolean): void {
-    const others = this.#tries.filter((made) => !isThat(made, { token, site }));
-    this.#tries = [...others, { token, site, isUseless, atMs: this.#clock.nowMs() }].slice(-longestTryList);
+  #add({ token, site }: Pick<SharedTry, "token" | "site">, fate: SharedTry["fate"]): void {
+    const known = this.#tries.find((made) => isThat(made, { token, site }));
+    const isAccepted = fate === "cured" || known?.isAccepted === true;
+    const others = this.#tries.filter((made) => made !== known);
+    this.#tries = [...others, { token, site, fate, isAccepted, atMs: this.#clock.nowMs() }].slice(-longestTryList);
   }
+}
+
+function takeAcceptance<Made extends Omit<SharedTry, "ageMs">>(made: Made): Made {
+  return { ...made, isAccepted: true, fate: made.fate === "open" ? "accepted" : made.fate };
+}
+
+function isFinal({ fate }: { fate: SharedTry["fate"] }): boolean {
+  return fate === "useless" || fate === "cured";
 }
 
 function isThat(made: { token: string; site: string }, other: { token: string; site: string }): boolean {

@@ -6,7 +6,10 @@ interface Entry extends IssuedToken {
   readonly issuedAtMs: number;
 }
 
-/** The default store: one process, nothing to install, empty after a restart. Bounded by the configured sets. */
+/**
+ * The default store: one process, nothing to install, empty after a restart. Bounded by the keys in use: a released key's
+ * token goes with it, and what late requests note for it goes when it is over.
+ */
 export function createMemoryTokenStore(clock: Clock): TokenStore {
   const entries = new Map<string, Entry>();
   const conducts = new Map<string, MemoryConduct>();
@@ -16,7 +19,10 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
     remainingMs: issuedAtMs + token.lifetimeMs - clock.nowMs(),
   });
   const conductOf = (key: string): MemoryConduct => {
-    const conduct = conducts.get(key) ?? new MemoryConduct(clock);
+    const known = conducts.get(key);
+    if (known !== undefined) return known;
+    for (const [other, conduct] of conducts) if (conduct.isOver()) conducts.delete(other);
+    const conduct = new MemoryConduct(clock);
     conducts.set(key, conduct);
     return conduct;
   };
@@ -38,6 +44,10 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
     },
     async note(key, note) {
       conductOf(key).note(note);
+    },
+    forget(key) {
+      entries.delete(key);
+      conducts.delete(key);
     },
   };
 }

@@ -22,11 +22,14 @@ if note.kind == 'login_paused' then
   end
 elseif note.kind == 'tried' then
   if not known then conduct.tries[name] = { useless = false, atMs = now } end
-elseif note.kind == 'cured' then
-  if known and not known.useless then conduct.tries[name] = nil end
+elseif note.kind == 'accepted' then
+  if known then known.accepted = true end
   conduct.sites[note.site] = nil
-elseif note.kind == 'useless' and not (known and known.useless) then
-  conduct.tries[name] = { useless = true, atMs = now }
+elseif note.kind == 'cured' then
+  conduct.tries[name] = { useless = false, cured = true, accepted = true, atMs = now }
+  conduct.sites[note.site] = nil
+elseif note.kind == 'useless' and not (known and (known.useless or known.cured)) then
+  conduct.tries[name] = { useless = true, accepted = known and known.accepted, atMs = now }
   if note.pauseMs > 0 then conduct.sites[note.site] = { pauseMs = note.pauseMs, untilMs = now + note.pauseMs } end
 end
 writeConduct(KEYS[1], conduct, now)

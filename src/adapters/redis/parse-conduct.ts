@@ -1,4 +1,10 @@
-import { longestTryList, quietConduct, type SharedConduct, type SharedPause } from "../../tokens/shared-conduct.ts";
+import {
+  type HeardPause,
+  longestTryList,
+  quietConduct,
+  type SharedConduct,
+  type SharedTry,
+} from "../../tokens/shared-conduct.ts";
 import { aheadMs } from "./conduct.lua.ts";
 
 type Fields = Record<string, unknown>;
@@ -25,17 +31,19 @@ export function parseConduct(text: string, nowMs: number): SharedConduct {
       }),
     ),
     tries: entriesOf(document["tries"])
-      .flatMap(([name, { useless, atMs }]) => {
+      .flatMap(([name, { useless, cured, accepted, atMs }]): SharedTry[] => {
         const [token, site] = name.split(" ");
         if (!token || !site || typeof useless !== "boolean" || !isAmount(atMs) || atMs > nowMs + aheadMs) return [];
-        return [{ token, site, isUseless: useless, ageMs: Math.max(0, nowMs - atMs) }];
+        const isAccepted = accepted === true;
+        const fate = cured === true ? "cured" : useless ? "useless" : isAccepted ? "accepted" : "open";
+        return [{ token, site, fate, isAccepted, ageMs: Math.max(0, nowMs - atMs) }];
       })
       .sort((one, other) => other.ageMs - one.ageMs)
       .slice(-longestTryList),
   };
 }
 
-function parseLogin(value: unknown, nowMs: number): SharedPause | undefined {
+function parseLogin(value: unknown, nowMs: number): HeardPause | undefined {
   if (!isObject(value)) return undefined;
   const { kind, status, failures, atMs, untilMs } = value;
   if (kind !== "refused" && kind !== "throttled" && kind !== "failing") return undefined;
@@ -44,7 +52,13 @@ function parseLogin(value: unknown, nowMs: number): SharedPause | undefined {
   if (!isAmount(atMs) || atMs > nowMs + aheadMs) return undefined;
   const isStatus = typeof status === "number" && status >= 100 && status <= 599;
   const remainingMs = clamp(untilMs - nowMs, longestPauseMs);
-  return { kind, status: isStatus ? status : undefined, failures: Math.min(failures, 64), remainingMs };
+  return {
+    kind,
+    status: isStatus ? status : undefined,
+    failures: Math.min(failures, 64),
+    remainingMs,
+    ageMs: Math.max(0, nowMs - atMs),
+  };
 }
 
 function parseObject(text: string): Fields | undefined {

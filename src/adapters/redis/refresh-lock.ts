@@ -6,8 +6,9 @@ import { kindOf } from "./failure.ts";
 import { redisKeys } from "./keys.ts";
 
 /** A holder that dies keeps the others waiting for this long at most. */
-const leaseMs = 4_000;
-const renewEveryMs = 1_300;
+const leaseMs = 1_500;
+/** Three renewals may come late or fail before the lock is lost: an event loop may stand still for a second. */
+const renewEveryMs = 375;
 /** No refresh takes longer: five requests of 15 s each. A holder that hangs beyond it loses the lock. */
 const longestHoldMs = 90_000;
 
@@ -50,9 +51,13 @@ export function createRedisRefreshLock(connections: readonly RedisConnection[], 
   };
 }
 
-/** Renews the lock until it is released. A renewal that fails is not repeated: the lock may be another's by then. */
+/**
+ * Renews the lock until it is released. A renewal that fails is repeated while the lock may still be this holder's; the
+ * script leaves another holder's lock alone.
+ */
 function hold(acquired: Lock, clock: Clock): Lease {
   const heldSinceMs = clock.nowMs();
+  let renewedAtMs = heldSinceMs;
   let lock = acquired;
   let renewing: Promise<void> = Promise.resolve();
   let cancel: Cancel = () => {};
@@ -60,10 +65,13 @@ function hold(acquired: Lock, clock: Clock): Lease {
     if (clock.nowMs() - heldSinceMs >= longestHoldMs) return;
     // Redlock asks the wall clock, which may have been set forward; Redis knows whether the lock is still ours.
     lock.expiration = Number.MAX_SAFE_INTEGER;
+    const askedAtMs = clock.nowMs();
     const renewed = await lock.extend(leaseMs).catch(() => undefined);
-    if (renewed === undefined) return;
-    lock = renewed;
-    renewLater();
+    if (renewed !== undefined) {
+      lock = renewed;
+      renewedAtMs = askedAtMs;
+    }
+    if (clock.nowMs() < renewedAtMs + leaseMs) renewLater();
   };
   const renewLater = () => {
     cancel = clock.after(renewEveryMs, () => {

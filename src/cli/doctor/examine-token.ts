@@ -1,14 +1,15 @@
 import type { Config } from "../../config/config.ts";
 import { fetchDeadlineMs, type PostForm, requestToken } from "../../tokens/endpoint.ts";
 import type { IssuedToken } from "../../tokens/store.ts";
+import { longestLeewayMs } from "../../tokens/token.ts";
 import type { PlacedSet } from "../../wiring/token-owners.ts";
 import { type Finding, formatSpan, ok, skip, warn } from "./check.ts";
 import { explainAnswer, explainPause } from "./explain-token.ts";
 import type { Shared, TokenShelf } from "./token-shelf.ts";
 import { patiently, type Visit } from "./visit.ts";
 
-/** Who is about to be refreshed anyway proves little: `serve` would ask for a new one too. */
-const spentShare = 0.1;
+/** A shared token with less of its life left should have been refreshed by now: `serve` would ask for a new one too. */
+const overdueShare = 0.1;
 
 export interface TokenParts {
   readonly shelf: TokenShelf;
@@ -19,10 +20,22 @@ export interface TokenParts {
 
 /** Whether a set gets tokens. One is asked for only where no other proves that already: quotas count them. */
 export async function examineToken(placed: PlacedSet, parts: TokenParts, visit: Visit): Promise<Finding> {
-  const { token, pause } = parts.shared;
-  if (token !== undefined && token.remainingMs > token.lifetimeMs * spentShare) {
-    return ok(`in the shared cache, live for another ${formatSpan(token.remainingMs)}; none was asked for`);
-  }
+  const { token } = parts.shared;
+  if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs))
+    return askIfFree(placed, parts, visit);
+  const inCache = `in the shared cache, live for another ${formatSpan(token.remainingMs)}`;
+  if (token.remainingMs > token.lifetimeMs * overdueShare) return ok(`${inCache}; none was asked for`);
+  const found = await askIfFree(placed, parts, visit);
+  if (found.verdict === "skipped") return ok(`${inCache}; none was asked for`);
+  // `serve` uses the token that there is to its leeway.
+  return found.verdict === "fail"
+    ? { ...found, verdict: "warn", detail: `${inCache}, and due; ${found.detail}` }
+    : found;
+}
+
+/** Asks for a token, unless replicas were told to wait. */
+async function askIfFree(placed: PlacedSet, parts: TokenParts, visit: Visit): Promise<Finding> {
+  const { pause } = parts.shared;
   if (pause !== undefined) return explainPause(pause, placed, visit.config);
   if (!visit.withToken) return skip("not asked for (--no-token)");
   return askForToken(placed, parts, visit);

@@ -1,0 +1,58 @@
+import type { SuppressionReason } from "../events.ts";
+
+/** Useless tokens a minute: for a site that has given no reason to be held back, */
+const limitForTrusted = 6;
+/** for a 401 that may mean the token's end, */
+const limitForSuspect = 3;
+/** and for one that is more likely the request's own trouble. The difference is kept for the token's end. */
+const limitForProven = 2;
+/** A run of 401s that is less likely than this to be chance is the end of the token. */
+const unlikely = 1e-5;
+/** Older answers count for less and less, so that the share follows the service. */
+const mostAnswers = 1_000;
+
+/** How one site's first attempts were answered: what tells a request's own trouble from a dead token. */
+export interface AnswerHistory {
+  /** Answers that took the token. */
+  readonly accepted: number;
+  /** 401s for a token that was accepted again afterwards: the trouble was the requests' own. */
+  readonly refused: number;
+  /** 401s since the token was last accepted. */
+  readonly run: number;
+}
+
+export const noAnswers: AnswerHistory = { accepted: 0, refused: 0, run: 0 };
+
+/** The token was accepted: the 401s before it had other reasons. */
+export function afterAcceptance({ accepted, refused, run }: AnswerHistory): AnswerHistory {
+  const share = accepted + refused + run < mostAnswers ? 1 : 0.5;
+  return { accepted: accepted * share + 1, refused: (refused + run) * share, run: 0 };
+}
+
+/** What is known when a 401 asks for a new token. */
+export interface Evidence {
+  /** The site's refreshes pause, since a new token did not help. */
+  readonly isPaused: boolean;
+  /** The site has accepted this very token. */
+  readonly isProven: boolean;
+  /** The site's requests were accepted so far, and it caused no useless token. */
+  readonly isTrusted: boolean;
+  readonly history: AnswerHistory;
+  /** Forced refreshes of the last minute, over all replicas, that cured nothing so far. */
+  readonly uselessTokens: number;
+}
+
+/** Requests were accepted with this token and now none is: the run of 401s is too long to be chance. */
+export function looksDead({ isProven, history: { accepted, refused, run } }: Evidence): boolean {
+  const share = (refused + 1) / (accepted + refused + 2);
+  return isProven && share ** run < unlikely;
+}
+
+/** Why a 401 must not cost a token now; undefined when it may. A dead token ends a pause, never the limit. */
+export function suppressionOf(evidence: Evidence): SuppressionReason | undefined {
+  const { isPaused, isProven, isTrusted, uselessTokens } = evidence;
+  const isDead = looksDead(evidence);
+  if (isPaused && !isDead) return "paused";
+  const limit = isTrusted ? limitForTrusted : isProven && !isDead ? limitForProven : limitForSuspect;
+  return uselessTokens >= limit ? "limited" : undefined;
+}

@@ -1,0 +1,62 @@
+/** A secret that has rotated leaves nothing behind: neither its token, nor what was noted about it. */
+import { queryObjects, setFlagsFromString } from "node:v8";
+import { expect, it } from "vitest";
+import { MemoryConduct } from "../../src/adapters/memory/conduct.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { Config } from "../../src/config/config.ts";
+import type { CredentialSet } from "../../src/environment.ts";
+import { Secret } from "../../src/secret.ts";
+import { CachedSource } from "../../src/tokens/cached-source.ts";
+import { openTokens } from "../../src/wiring/tokens.ts";
+import { LoginScript } from "../support/login-script.ts";
+import { stageProxy } from "../support/stage.ts";
+
+setFlagsFromString("--expose-gc");
+
+const rotations = 5_000;
+/** A few are in use, or wait for the collector. */
+const most = 100;
+
+function withSecret(config: Config, text: string): Config {
+  const environments = [...config.environments.values()].map((environment) => {
+    const sites = [...environment.sites.values()].map((site) => {
+      if (site.credentials === undefined) return site;
+      const change = (set: CredentialSet) => ({ ...set, clientSecret: new Secret(text) });
+      const [first, ...rest] = site.credentials.sets;
+      const sets = [change(first), ...rest.map(change)] as const;
+      return { ...site, credentials: { ...site.credentials, sets } };
+    });
+    return { ...environment, sites: new Map(sites.map((site) => [site.identifier, site])) };
+  });
+  return { ...config, environments: new Map(environments.map((environment) => [environment.name, environment])) };
+}
+
+it("5,000 rotations keep as much as one", async () => {
+  const { config, proxy } = await stageProxy({ oneSet: true });
+  await proxy.stop("test");
+  const login = new LoginScript();
+  // Requests are over soon, or what they may still want would be what is counted.
+  const timeouts = { ...config.timeouts, requestMs: 1 };
+  const tokens = openTokens(
+    () => login.post,
+    () => {},
+    { clock: systemClock, random: Math.random, report: () => {} },
+  );
+  const count = () => [CachedSource, MemoryConduct, Secret].map((kind) => queryObjects(kind, { format: "count" }));
+  const before = count();
+  for (let n = 0; n < rotations; n++) {
+    const next = withSecret({ ...config, timeouts }, `canary-client-secret-${n}`);
+    await tokens.prepare(next);
+    tokens.use(next);
+  }
+  // Nothing waits for the first secret's token.
+  expect(login.requests).toBeGreaterThanOrEqual(rotations - 1);
+  const isBounded = () => {
+    const [sources = 0, conducts = 0, secrets = 0] = count().map((now, kind) => now - (before[kind] ?? 0));
+    expect({ sources, conducts, secrets, areFew: Math.max(sources, conducts, secrets) < most }).toMatchObject({
+      areFew: true,
+    });
+  };
+  await expect.poll(() => isBounded(), { timeout: 20_000 }).toBeUndefined();
+  await tokens.close();
+}, 120_000);
