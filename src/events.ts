@@ -251,6 +251,11 @@ export type ProcessEvent =
       readonly isFirst: boolean;
     }
   | {
+      /** There is room on standard output again, after its reader stood still or a disk was full. */
+      readonly kind: "log_lines_dropped";
+      readonly dropped: number;
+    }
+  | {
       /** Another configuration is in force from now on. */
       readonly kind: "config_applied";
       readonly hash: string;

@@ -5,8 +5,10 @@ import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import type { Event } from "../events.ts";
 import { Admission } from "../journey/admission.ts";
+import { ByteBudget } from "../journey/byte-budget.ts";
 import { openJourney } from "../journey/handle.ts";
 import type { HeaderLine, Inbound, Outgoing, Reply } from "../journey/messages.ts";
+import { RequestMemories } from "../journey/request-memory.ts";
 import { Secret } from "../secret.ts";
 import type { TokenSource } from "../tokens/source.ts";
 import { exitCodes, usageFailure } from "./command.ts";
@@ -55,6 +57,7 @@ async function preview(options: Options): Promise<void> {
     newRequestId: () => "preview",
     requestTimeoutMs: config.timeouts.requestMs,
     admission: new Admission(1),
+    memories: new RequestMemories(new ByteBudget(Number.POSITIVE_INFINITY), systemClock),
     async send(attempt: Outgoing) {
       outgoing = attempt;
       return { status: 200, headers: [], body: nothing() };

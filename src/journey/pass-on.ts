@@ -14,5 +14,6 @@ export function passOn(answer: Answer, trip: Trip): Reply {
     headers: [...headersDownstream(answer.headers), ...own],
     body: trip.timed(answer.body),
     isFramed: isFramed(answer),
+    onSlowReader: () => trip.memory?.holdAnswer(),
   };
 }

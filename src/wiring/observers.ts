@@ -13,6 +13,7 @@ import type { Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import type { Environment } from "../environment.ts";
 import type { Report } from "../events.ts";
+import type { ByteBudget } from "../journey/byte-budget.ts";
 import { version } from "../version.ts";
 import { redisNodes } from "./cache.ts";
 import type { Room } from "./room.ts";
@@ -29,7 +30,11 @@ export interface Observers extends Room {
 }
 
 /** @param inForce asked whenever somebody wants to know what is configured */
-export function openObservers(inForce: () => Config, { clock, report: outside }: Surroundings): Observers {
+export function openObservers(
+  inForce: () => Config,
+  { clock, report: outside, droppedLogLines }: Surroundings,
+  budget: ByteBudget,
+): Observers {
   const metrics = createMetrics();
   const startAtZero = createStartAtZero(metrics);
   const showConfigured = createShowConfigured(metrics);
@@ -73,7 +78,13 @@ export function openObservers(inForce: () => Config, { clock, report: outside }:
     },
     views: {
       readiness: () => readiness.view(),
-      metrics: async () => ({ contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }),
+      async metrics() {
+        metrics.logLinesDropped.reset();
+        metrics.logLinesDropped.inc(droppedLogLines?.() ?? 0);
+        metrics.bufferedBytes.set(budget.usedBytes);
+        metrics.bufferedBytesLimit.set(budget.limitBytes);
+        return { contentType: metrics.registry.contentType, text: await metrics.registry.metrics() };
+      },
       snapshot,
       page: (refreshSeconds) => renderPage(snapshot(), refreshSeconds),
     },

@@ -56,6 +56,8 @@ export function headline(event: Event): readonly [Level, message: string] {
       return [event.isFirst ? "warn" : "debug", `a caller's TLS handshake failed: ${event.reason}`];
     case "accept_failed":
       return [event.isFirst ? "error" : "debug", `a connection could not be taken: ${event.reason}`];
+    case "log_lines_dropped":
+      return ["warn", `${event.dropped} log lines were dropped: standard output was not read`];
     case "config_applied":
       return ["info", "another configuration is in force"];
     case "config_refused":

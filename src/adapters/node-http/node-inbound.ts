@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
-import type { HeaderLine, Inbound, OwnReply, Reply } from "../../journey/messages.ts";
+import type { BodyMemory, HeaderLine, Inbound, OwnReply, Peer, Reply } from "../../journey/messages.ts";
 import type { Exchange } from "./exchange.ts";
-import { checkDeclaredLength, readBody } from "./read-body.ts";
+import { checkDeclaredLength, declaredLength, readBody } from "./read-body.ts";
 import { streamAnswer } from "./stream-answer.ts";
 import { writeOwnReply } from "./write-own-reply.ts";
 
@@ -29,6 +29,7 @@ export class NodeInbound implements Inbound {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly HeaderLine[];
+  readonly peer: Peer;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #settings: InboundSettings;
@@ -50,6 +51,7 @@ export class NodeInbound implements Inbound {
     this.method = request.method ?? "";
     this.target = request.url ?? "";
     this.headers = pairUp(request.rawHeaders);
+    this.peer = { address: request.socket.remoteAddress };
     this.#request = request;
     this.#response = response;
     this.#settings = settings;
@@ -61,12 +63,13 @@ export class NodeInbound implements Inbound {
     this.#broken.catch(() => {});
   }
 
-  async readBody(deadlineMs: number): Promise<Uint8Array> {
+  async readBody(deadlineMs: number, memory: BodyMemory): Promise<Uint8Array> {
     const { bodyBytes, clock } = this.#settings;
     checkDeclaredLength(this.#request, bodyBytes);
+    memory.reserve(declaredLength(this.#request));
     if (this.#awaitsContinue) this.#continueInTurn();
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - clock.nowMs());
-    return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, clock);
+    return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, memory, clock);
   }
 
   /** While an earlier answer is under way 100 Continue would land in the middle of that one. */

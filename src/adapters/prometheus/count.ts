@@ -98,6 +98,7 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
       case "configuration_warned":
       case "handshake_failed":
       case "accept_failed":
+      case "log_lines_dropped":
       case "draining":
       case "stopped":
       case "defect":
