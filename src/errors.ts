@@ -206,7 +206,7 @@ export const failures = {
     status: 503,
     title: "Too many requests at once",
     outcomes: notSent,
-    meaning: "More connections or requests in flight than the limits allow.",
+    meaning: "More connections, requests in flight or buffered bytes than the limits allow.",
   },
   draining: {
     status: 503,

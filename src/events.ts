@@ -308,6 +308,11 @@ export type ProcessEvent =
       readonly warning: string;
     }
   | {
+      /** There is room on standard output again, after its reader stood still or a disk was full. */
+      readonly kind: "log_lines_dropped";
+      readonly dropped: number;
+    }
+  | {
       /** Another configuration is in force from now on. */
       readonly kind: "config_applied";
       readonly hash: string;

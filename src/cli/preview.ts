@@ -5,9 +5,11 @@ import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import type { Event } from "../events.ts";
 import { Admission } from "../journey/admission.ts";
+import { ByteBudget } from "../journey/byte-budget.ts";
 import { openJourney } from "../journey/handle.ts";
 import type { HeaderLine, Inbound, Outgoing, Reply } from "../journey/messages.ts";
 import { readParameters } from "../journey/parameters.ts";
+import { RequestMemories } from "../journey/request-memory.ts";
 import { Secret } from "../secret.ts";
 import { stringToSign } from "../signing/canonical.ts";
 import type { TokenSource } from "../tokens/source.ts";
@@ -65,6 +67,7 @@ async function preview(options: Options): Promise<void> {
     newRequestId: () => "preview",
     requestTimeoutMs: config.timeouts.requestMs,
     admission: new Admission(1),
+    memories: new RequestMemories(new ByteBudget(Number.POSITIVE_INFINITY), systemClock),
     async send(attempt: Outgoing) {
       outgoing = attempt;
       return { status: 200, headers: [], body: nothing(), discard: () => {} };

@@ -41,15 +41,15 @@ export async function run(args: readonly string[]): Promise<number> {
     .description("Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.")
     .version(version)
     .exitOverride();
-  const wanted = commands[args[0] ?? ""];
-  const loaders = wanted === undefined ? Object.values(commands) : [wanted];
-  for (const load of loaders) {
-    const { createCommand } = await load();
-    program.addCommand(createCommand().copyInheritedSettings(program));
-  }
   // The reader of our output has seen enough, as `head` and `less` have.
   process.stdout.on("error", () => process.exit(exitCodes.no));
   try {
+    const wanted = commands[args[0] ?? ""];
+    const loaders = wanted === undefined ? Object.values(commands) : [wanted];
+    for (const load of loaders) {
+      const { createCommand } = await load();
+      program.addCommand(createCommand().copyInheritedSettings(program));
+    }
     await program.parseAsync([...args], { from: "user" });
     return Number(process.exitCode ?? exitCodes.ok);
   } catch (error) {
@@ -62,6 +62,10 @@ function explainExit(error: unknown): number {
   if (error instanceof CommandFailure) {
     printError(error.message);
     return error.exitCode;
+  }
+  if ((error as NodeJS.ErrnoException).code === "EMFILE") {
+    printError("Countersign cannot start: it may open too few files. Raise ulimit -n, to 1024 at least.");
+    return exitCodes.usage;
   }
   printError(`A defect in countersign: ${describeDefect(error)}`);
   return exitCodes.defect;

@@ -1,9 +1,10 @@
 import { Command } from "commander";
-import { createLogging } from "../adapters/log/logger.ts";
+import { createStandardLogging } from "../adapters/log/logger.ts";
 import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config/load.ts";
 import { describeDefect, describeWarning } from "../defect.ts";
 import type { Report } from "../events.ts";
+import { warnOfDescriptors } from "../wiring/descriptors.ts";
 import { explainListenError } from "../wiring/explain-listen-error.ts";
 import { Reloader } from "../wiring/reloader.ts";
 import { start } from "../wiring/start.ts";
@@ -27,12 +28,16 @@ export function createCommand(): Command {
 async function serve({ config: file }: Options): Promise<void> {
   const hangUps = listenForHangUps();
   const { config, warnings, files } = await loadOrRefuse(file);
-  const { report, setLevel } = createLogging(config.log.level);
+  const { report, setLevel, droppedLines } = createStandardLogging(config.log.level, systemClock);
   exitOnDefects(report);
   logWarnings(report);
   const warn = createWarner(report);
   warn(warnings);
-  const running = await start(config, { report }).catch((error: unknown) => {
+  const missing = await warnOfDescriptors(config);
+  if (missing !== undefined) {
+    report({ kind: "configuration_warned", code: "descriptors_few", path: "limits", message: missing });
+  }
+  const running = await start(config, { report, droppedLogLines: droppedLines }).catch((error: unknown) => {
     const reason = explainListenError(error);
     if (reason === undefined) throw error;
     const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";

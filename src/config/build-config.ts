@@ -29,6 +29,7 @@ export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Con
       return { bind, environment, hosts: hosts.map(lowerCase), callers: callers[index] };
     }),
     admin: raw.admin.bind,
+    adminHosts: raw.admin.hosts.map(lowerCase),
     status: raw.status.bind,
     environments: new Map(environments.map((environment) => [environment.name, environment])),
     tokens,

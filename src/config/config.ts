@@ -21,6 +21,8 @@ export interface Config {
   readonly listeners: readonly ListenerConfig[];
   /** /livez, /readyz, /metrics. */
   readonly admin: Bind;
+  /** Host names under which /metrics is shown, beside addresses, localhost and the machine's own; lower case. */
+  readonly adminHosts?: readonly string[];
   /** /status. */
   readonly status: Bind;
   readonly environments: ReadonlyMap<string, Environment>;
@@ -30,6 +32,8 @@ export interface Config {
     readonly inFlightPerEnvironment: number;
     readonly connections: number;
     readonly bodyBytes: number;
+    /** Undefined: derived from the memory that the process may take. */
+    readonly bufferedBytes?: number | undefined;
   };
   readonly log: { readonly level: LogLevel; readonly upstreamHeaders: readonly string[] };
   /** What `/readyz` waits for. */

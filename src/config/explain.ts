@@ -27,7 +27,7 @@ export function explain(config: Config): object {
   };
   return {
     listeners: listeners.map((listener) => explainListener(listener, mask)),
-    admin: { bind: describeBind(admin) },
+    admin: { bind: describeBind(admin), hosts: config.adminHosts ?? [] },
     status: { bind: describeBind(status) },
     environments: Object.fromEntries(
       [...environments].map(([name, environment]) => [name, explainEnvironment(environment, mask)]),

@@ -7,7 +7,7 @@ export const bind = (example: string) =>
     "`address:port`, `:port` for every address, or `unix:/path`. Port 0 takes a free one.",
   );
 
-const host = matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port");
+export const host = matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port");
 
 const callers = z
   .union(

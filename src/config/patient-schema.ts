@@ -36,6 +36,7 @@ const listener = orEmpty(
   listenerSchema.extend({ bind: listenerSchema.shape.bind.catch(anyPort), environment: z.string().catch("") }),
 );
 const door = orEmpty(z.strictObject({ bind: listenerSchema.shape.bind.catch(anyPort) }));
+const admin = orEmpty(configSchema.shape.admin.extend({ bind: listenerSchema.shape.bind.catch(anyPort) }));
 
 const environment = environmentSchema.extend({
   baseUrl: environmentSchema.shape.baseUrl.catch(addressOf("api.invalid")),
@@ -51,7 +52,7 @@ const environment = environmentSchema.extend({
  */
 export const patientSchema = configSchema.extend({
   listeners: z.preprocess((given) => (Array.isArray(given) ? given : []), z.array(listener)),
-  admin: door,
+  admin,
   status: door,
   environments: mappingOf(environment),
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { environmentSchema } from "./environment-schema.ts";
 import { count, duration, durationWithin, headerName, listOf, plainName } from "./fields.ts";
-import { bind, listenerSchema } from "./listener-schema.ts";
+import { bind, host, listenerSchema } from "./listener-schema.ts";
 import { redisSchema } from "./redis-schema.ts";
 import { warningCodes } from "./warning-codes.ts";
 
@@ -33,6 +33,14 @@ const limits = z
     inFlightPerEnvironment: count(256, 1, 100_000).describe("Requests served at once; more get 503 overloaded."),
     connections: count(1_024, 1, 100_000).describe("Connections per listener; more get 503 overloaded."),
     bodyBytes: count(262_144, 1_024, 16_777_216).describe("Longest request body, in bytes."),
+    bufferedBytes: z
+      .int()
+      .min(1_048_576)
+      .max(1_099_511_627_776)
+      .optional()
+      .describe(
+        "Memory for bodies and answers under way, as charged (docs/operations.md); more get 503 overloaded. Default: half of what the container's memory limit leaves beyond 128 MiB, at least 16 MiB; 256 MiB without such a limit.",
+      ),
   })
   .prefault({})
   .describe("How much there may be.");
@@ -78,7 +86,14 @@ export const configSchema = z
   .strictObject({
     listeners: listOf(listenerSchema, 1).describe("Where applications call."),
     admin: z
-      .strictObject({ bind: bind(":7412") })
+      .strictObject({
+        bind: bind(":7412"),
+        hosts: listOf(host)
+          .default([])
+          .describe(
+            "Host names under which /metrics is shown, beside IP addresses, localhost and the machine's own; probes may use any.",
+          ),
+      })
       .describe("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else."),
     status: z
       .strictObject({ bind: bind("127.0.0.1:7413") })

@@ -15,6 +15,7 @@ import { headersUpstream } from "./headers.ts";
 import type { Answer, Caller, Door, Inbound } from "./messages.ts";
 import { readParameters } from "./parameters.ts";
 import { passOn } from "./pass-on.ts";
+import type { RequestMemories, RequestMemory } from "./request-memory.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, resolveTarget } from "./target.ts";
 import { Trip } from "./trip.ts";
@@ -27,6 +28,8 @@ export interface JourneyParts extends ForwardParts {
   readonly requestTimeoutMs: number;
   /** One for each environment. */
   readonly admission: Admission;
+  /** One for all. */
+  readonly memories: RequestMemories;
 }
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
@@ -38,7 +41,13 @@ export interface Journey {
 }
 
 /** START READING HERE. The journey of one request: each line is a step, and any of them may end it. */
-async function travel(inbound: Inbound, door: Door, trip: Trip, parts: JourneyParts): Promise<Answer> {
+async function travel(
+  inbound: Inbound,
+  door: Door,
+  trip: Trip,
+  memory: RequestMemory,
+  parts: JourneyParts,
+): Promise<Answer> {
   const { environment } = door;
   trip.enter("check_head");
   checkAuthority(inbound.target, environment.baseUrl);
@@ -47,10 +56,13 @@ async function travel(inbound: Inbound, door: Door, trip: Trip, parts: JourneyPa
   checkOperation(trip.operation, environment);
   const wishes = readWishes(inbound.headers, parts.requestTimeoutMs);
   trip.shorten(wishes.timeoutMs);
-  const body = await trip.wait("read_body", () => inbound.readBody(trip.deadlineMs));
+  const body = await trip.wait("read_body", () => inbound.readBody(trip.deadlineMs, memory.body));
+  takePlace(trip, parts);
+  memory.holdBody(body);
   trip.details.requestBytes = body.length;
   trip.enter("read_parameters");
   const parameters = readParameters(body);
+  memory.holdParameters(body.length, parameters.size);
   trip.enter("choose_site");
   const choice = chooseSite(environment, wishes, parameters.get("site_identifier")?.text);
   trip.settle(choice);
@@ -71,7 +83,8 @@ export function openJourney(parts: JourneyParts, door: Door): Journey {
         trip.callerName = checkCaller(inbound.headers, door);
         trip.details.caller = trip.callerName ?? trip.details.caller;
         admit(trip, door, parts);
-        return travel(inbound, door, trip, parts);
+        trip.memory = parts.memories.open(inbound.peer);
+        return travel(inbound, door, trip, trip.memory, parts);
       });
     },
     refuse(caller, error) {
@@ -94,7 +107,7 @@ async function serve(
   const ending = await journey(trip)
     .then((answer) => deliver(answer, caller, trip, door.environment))
     .catch((error) => fail(error, caller, trip, parts));
-  if (trip.admitted) parts.admission.leave();
+  leave(trip, parts);
   parts.report(describeFinish(ending, trip, door, caller));
 }
 
@@ -103,6 +116,19 @@ function admit(trip: Trip, door: Door, parts: JourneyParts): void {
   parts.admission.admit();
   trip.admitted = true;
   parts.report({ kind: "request_accepted", environment: door.environment.name, requestId: trip.requestId });
+}
+
+/** A place is for requests that can go on: slow bodies wait outside. */
+function takePlace(trip: Trip, { admission }: JourneyParts): void {
+  trip.enter("admit");
+  admission.takePlace();
+  trip.hasPlace = true;
+}
+
+function leave(trip: Trip, { admission }: JourneyParts): void {
+  trip.memory?.close();
+  if (trip.hasPlace) admission.leavePlace();
+  if (trip.admitted) admission.leave();
 }
 
 async function deliver(answer: Answer, caller: Caller, trip: Trip, { undecided }: Environment): Promise<Ending> {

@@ -28,6 +28,23 @@ export interface Peer {
   readonly subject: string | undefined;
 }
 
+/** What a body asks for memory while it is being read. */
+export interface BodyMemory {
+  /**
+   * Makes room for so many bytes in all: the declared length before reading, or what has come of a chunked body.
+   * @throws ProxyError overloaded, body_too_large
+   */
+  reserve(totalBytes: number): void;
+  /** Rejects with ProxyError overloaded when the body is slow and others need its memory. */
+  readonly gaveWay: Promise<never>;
+}
+
+/** Who is at the other end of a connection. */
+export interface Peer {
+  /** Its IP address; undefined over a Unix socket. */
+  readonly address: string | undefined;
+}
+
 /** The caller's side of a request: what it said in its head, whether it is still there, and how to answer it. */
 export interface Caller {
   /** Absent, like the target, where the head could not be read. */
@@ -55,9 +72,9 @@ export interface Inbound extends Caller {
   readonly target: string;
   /**
    * Reads the whole body, within the deadline on the monotonic clock.
-   * @throws ProxyError body_too_large, request_timeout, malformed_request
+   * @throws ProxyError body_too_large, request_timeout, malformed_request, and what the memory throws
    */
-  readBody(deadlineMs: number): Promise<Uint8Array>;
+  readBody(deadlineMs: number, memory: BodyMemory): Promise<Uint8Array>;
 }
 
 /** The caller's wishes, from Countersign-* headers. */
@@ -132,6 +149,8 @@ export interface StreamedReply extends ReplyHead {
   readonly body: AsyncIterable<Uint8Array>;
   /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
   readonly isFramed: boolean;
+  /** Told when the caller does not take the body as fast as it comes. */
+  readonly onSlowReader?: () => void;
 }
 
 export interface OwnReply extends ReplyHead {

@@ -15,5 +15,6 @@ export function passOn(answer: Answer, outcome: Outcome, trip: Trip): Reply {
     headers: [...headersDownstream(answer.headers), ...own],
     body: trip.timed(answer.body),
     isFramed: isFramed(answer),
+    onSlowReader: () => trip.memory?.holdAnswer(),
   };
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { AuthMethod } from "../environment.ts";
 import type { Outcome } from "../errors.ts";
 import type { Details } from "./details.ts";
+import type { RequestMemory } from "./request-memory.ts";
 
 /** Where a request is on its way: the names that logs and `/status` show. */
 export type Stage =
@@ -24,6 +25,10 @@ export class Trip {
   readonly #clock: Clock;
   stage: Stage = "read_head";
   admitted = false;
+  /** One of `limits.inFlightPerEnvironment`, since its body is there. */
+  hasPlace = false;
+  /** Its share of `limits.bufferedBytes`, from its admission on. */
+  memory: RequestMemory | undefined;
   traceId: string | undefined;
   reference: string | undefined;
   operation: string | undefined;

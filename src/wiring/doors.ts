@@ -30,7 +30,7 @@ export interface Doors extends Room {
 /** Time for the last answers and for 503s to latecomers, after the last request could have ended. */
 const lastWordsMs = 2_000;
 
-type DoorParts = Pick<JourneyParts, "clock" | "report" | "send" | "tokensOf">;
+type DoorParts = Pick<JourneyParts, "clock" | "report" | "send" | "tokensOf" | "memories">;
 
 export function openDoors(parts: DoorParts): Doors {
   const { clock, report } = parts;

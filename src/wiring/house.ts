@@ -3,6 +3,9 @@ import { createStatus } from "../adapters/node-http/status.ts";
 import type { Bind } from "../bind.ts";
 import type { Config } from "../config/config.ts";
 import type { Report } from "../events.ts";
+import { ByteBudget } from "../journey/byte-budget.ts";
+import { RequestMemories } from "../journey/request-memory.ts";
+import { defaultBudget } from "./default-budget.ts";
 import { type Doors, openDoors } from "./doors.ts";
 import { type Observers, openObservers } from "./observers.ts";
 import type { Room } from "./room.ts";
@@ -35,8 +38,9 @@ export class House {
   constructor(first: Config, surroundings: Surroundings) {
     const { clock } = surroundings;
     this.#inForce = first;
+    const budget = new ByteBudget(budgetOf(first, surroundings));
     this.#observers = openObservers(
-      { inForce: () => this.#inForce, connections: () => this.doors.connections() },
+      { inForce: () => this.#inForce, connections: () => this.doors.connections(), budget },
       surroundings,
     );
     const { report } = this.#observers;
@@ -44,8 +48,9 @@ export class House {
     const { send, postFormOf } = this.#upstreams;
     this.#tokens = openTokens(postFormOf, report, surroundings);
     const { tokensOf } = this.#tokens;
-    this.doors = openDoors({ clock, report, send, tokensOf });
-    this.#rooms = [this.#observers, this.#upstreams, this.#tokens, this.doors];
+    this.doors = openDoors({ clock, report, send, tokensOf, memories: new RequestMemories(budget, clock) });
+    const limits: Room = { prepare: () => {}, use: (config) => budget.resize(budgetOf(config, surroundings)) };
+    this.#rooms = [limits, this.#observers, this.#upstreams, this.#tokens, this.doors];
     this.#servers = new Servers({ clock, report });
     this.report = report;
   }
@@ -106,7 +111,9 @@ export class House {
     };
     return {
       listeners: this.doors.placesOf(config),
-      admin: plainPlace("admin", config.admin, () => createAdmin({ ...views, readiness })),
+      admin: plainPlace("admin", config.admin, () =>
+        createAdmin({ ...views, readiness }, () => this.#inForce.adminHosts ?? []),
+      ),
       status: plainPlace("status", config.status, () => createStatus(views)),
     };
   }
@@ -115,4 +122,8 @@ export class House {
     const { listeners, admin, status } = this.#placesOf(config);
     return [...listeners, admin, status];
   }
+}
+
+function budgetOf({ limits }: Config, { memoryBytes }: Surroundings): number {
+  return limits.bufferedBytes ?? defaultBudget(memoryBytes);
 }

@@ -16,6 +16,7 @@ import type { Config, ListenerConfig } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import type { Environment } from "../environment.ts";
 import type { Report } from "../events.ts";
+import type { ByteBudget } from "../journey/byte-budget.ts";
 import { version } from "../version.ts";
 import { redisNodes } from "./cache.ts";
 import type { Room } from "./room.ts";
@@ -35,9 +36,13 @@ export interface Observers extends Room {
 export interface Observed {
   readonly inForce: () => Config;
   readonly connections: () => readonly OpenConnections[];
+  readonly budget: ByteBudget;
 }
 
-export function openObservers({ inForce, connections }: Observed, { clock, report: outside }: Surroundings): Observers {
+export function openObservers(
+  { inForce, connections, budget }: Observed,
+  { clock, report: outside, droppedLogLines }: Surroundings,
+): Observers {
   const metrics = createMetrics();
   const startAtZero = createStartAtZero(metrics);
   const showConfigured = createShowConfigured(metrics);
@@ -84,6 +89,10 @@ export function openObservers({ inForce, connections }: Observed, { clock, repor
       readiness: () => readiness.view(),
       metrics: async (format) => {
         showConnections(metrics, connections(), inForce().limits.connections);
+        metrics.logLinesDropped.reset();
+        metrics.logLinesDropped.inc(droppedLogLines?.() ?? 0);
+        metrics.bufferedBytes.set(budget.usedBytes);
+        metrics.bufferedBytesLimit.set(budget.limitBytes);
         return { contentType: contentTypes[format], text: await writeExposition(metrics.registry, format) };
       },
       snapshot,

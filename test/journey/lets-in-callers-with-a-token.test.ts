@@ -99,7 +99,7 @@ it("reads no body of theirs and asks for none", async () => {
 
 it("gives them no place: they are refused, and others served, where all but one place is taken", async () => {
   const limits = { inFlightPerEnvironment: 1, connections: 1_024, bodyBytes: 262_144 };
-  const { port, url, recorder } = await stageWithTokens({ config: { limits } });
+  const { url, simulator } = await stageWithTokens({ config: { limits } });
   const refused = async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => call(url)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([407]));
@@ -107,11 +107,13 @@ it("gives them no place: they are refused, and others served, where all but one 
   const headers = { "Proxy-Authorization": `Bearer ${token}` };
   const [answer] = await Promise.all([call(url, order, { headers }), refused()]);
   expect(answer.status).toBe(200);
-  const connection = await RawConnection.open(port);
-  connection.write(rawPost({ more: [right], body: "", framing: ["Content-Length: 5"] }));
-  await recorder.nth("request_accepted", 2);
+  // The place is taken when the body is there, so the service must not answer.
+  const hanging = simulator.faults.add({ host: "api", kind: "hang" });
+  const holding = call(url, order, { headers });
+  await hanging.whenPlayed(1);
   await refused();
   expect((await call(url, order, { headers })).status).toBe(503);
+  expect((await holding).status).toBe(504);
 });
 
 it("keeps the connection of one who was refused before a body was due", async () => {

@@ -19,6 +19,8 @@ import { callSecurely, keptConnection, known, listenerTls, openSecurely, trouble
 
 const settings = { connections: 10, bodyBytes: 1_024, clock: systemClock, isDraining: () => false };
 
+const memory = { reserve: () => {}, gaveWay: new Promise<never>(() => {}) };
+
 /** A journey that tells which one it is. */
 function journeyOf(name: string): Journey {
   const body = Buffer.from(JSON.stringify({ name }));
@@ -26,7 +28,7 @@ function journeyOf(name: string): Journey {
   const refused = Buffer.from("{}");
   return {
     async handle(inbound) {
-      await inbound.readBody(settings.clock.nowMs() + 5_000);
+      await inbound.readBody(settings.clock.nowMs() + 5_000, memory);
       await inbound.reply({ status: 200, headers, body }, Number.POSITIVE_INFINITY);
     },
     refuse: (caller, { status }) =>

@@ -34,24 +34,8 @@ export async function startServed(options: ServedOptions = {}): Promise<Served> 
     accept: (socket) => socket.setTimeout(idleMs, () => socket.end()),
     answer: (_, socket) => void setTimeout(() => socket.writable && socket.write(bytes), answerMs),
   });
-  const folder = new ConfigFolder();
-  folder.write("key", canaries.key);
   const port = await freePort();
-  const yaml = `listeners: [ { bind: "127.0.0.1:${port}", environment: sandbox } ]
-admin: { bind: "127.0.0.1:0" }
-status: { bind: "127.0.0.1:0" }
-environments:
-  sandbox:
-    baseUrl: ${upstream.url}
-    authUrl: http://127.0.0.1:1
-    allowPlaintext: true
-    operations: [create_order]
-    defaultSite: S1000000003
-    sites: { S1000000003: { keys: [ { identifier: K2000000001, secret: { file: DIR/key } } ] } }
-tokens: { cache: memory }
-${more}
-`;
-  const file = folder.write("served.yaml", yaml.replaceAll("DIR", folder.path));
+  const file = writeServed(upstream.url, `127.0.0.1:${port}`, more);
   const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
   const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
   return {
@@ -62,6 +46,27 @@ ${more}
     upstream,
     ended: program.ended,
   };
+}
+
+/** Writes a configuration with one signing site, which needs no login host; returns its file. */
+export function writeServed(upstreamUrl: string, bind: string, more: string, adminBind = "127.0.0.1:0"): string {
+  const folder = new ConfigFolder();
+  folder.write("key", canaries.key);
+  const yaml = `listeners: [ { bind: "${bind}", environment: sandbox } ]
+admin: { bind: "${adminBind}" }
+status: { bind: "127.0.0.1:0" }
+environments:
+  sandbox:
+    baseUrl: ${upstreamUrl}
+    authUrl: http://127.0.0.1:1
+    allowPlaintext: true
+    operations: [create_order]
+    defaultSite: S1000000003
+    sites: { S1000000003: { keys: [ { identifier: K2000000001, secret: { file: DIR/key } } ] } }
+tokens: { cache: memory }
+${more}
+`;
+  return folder.write("served.yaml", yaml.replaceAll("DIR", folder.path));
 }
 
 /** What the process holds in memory, as Linux counts it. */

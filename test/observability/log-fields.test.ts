@@ -121,6 +121,7 @@ const samples: Samples = {
   config_unchanged: [{ kind: "config_unchanged", hash: "h" }],
   draining: [{ kind: "draining", signal: "SIGTERM", inFlight: 1 }],
   stopped: [{ kind: "stopped", drained: true }],
+  log_lines_dropped: [{ kind: "log_lines_dropped", dropped: 3 }],
   process_warned: [{ kind: "process_warned", warning: "DeprecationWarning [DEP0001]" }],
   defect: [{ kind: "defect", where: "send", requestId, error: "TypeError" }],
 };

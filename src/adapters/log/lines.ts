@@ -60,6 +60,8 @@ export function headline(event: Event): readonly [Level, message: string] {
       return [event.isFirst ? "error" : "debug", `a connection could not be taken: ${event.reason}`];
     case "process_warned":
       return ["warn", "a warning of Node's, without its text"];
+    case "log_lines_dropped":
+      return ["warn", `${event.dropped} log lines were dropped: standard output was not read`];
     case "config_applied":
       return ["info", "another configuration is in force"];
     case "config_refused":

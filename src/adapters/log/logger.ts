@@ -1,6 +1,8 @@
 import pino, { type DestinationStream, type Logger } from "pino";
+import type { Clock } from "../../clock.ts";
 import type { Report } from "../../events.ts";
 import { fieldsOf, headline } from "./lines.ts";
+import { openStandardOutput } from "./standard-output.ts";
 
 export interface Logging {
   readonly report: Report;
@@ -8,11 +10,23 @@ export interface Logging {
   setLevel(level: string): void;
 }
 
+/** The log on standard output. */
+export interface StandardLogging extends Logging {
+  /** Lines that were not written so far because the reader of standard output stood still or had gone. */
+  readonly droppedLines: () => number;
+}
+
+export function createStandardLogging(level: string, clock: Clock): StandardLogging {
+  const output = openStandardOutput(clock, (dropped) => logging.report({ kind: "log_lines_dropped", dropped }));
+  const logging = createLogging(level, output);
+  return { ...logging, droppedLines: () => output.dropped };
+}
+
 /**
- * Turns facts into log lines: one JSON object each, on standard output.
+ * Turns facts into log lines: one JSON object each.
  * @param level the least severe level that is written
  */
-export function createLogging(level: string, destination: DestinationStream = openStandardOutput()): Logging {
+export function createLogging(level: string, destination: DestinationStream): Logging {
   const logger: Logger = pino(
     {
       level,
@@ -35,19 +49,4 @@ export function createLogging(level: string, destination: DestinationStream = op
       logger.level = level;
     },
   };
-}
-
-/** Unwritten text beyond this is dropped: whoever reads standard output and stalls must not fill our memory. */
-const longestBacklogBytes = 16_777_216;
-
-/**
- * A log that cannot be written must not end the proxy, nor keep it from ending: at exit the stream would try for ever to
- * write what a full disk refuses.
- */
-function openStandardOutput(): DestinationStream {
-  const output = pino.destination({ sync: false, maxLength: longestBacklogBytes });
-  output.on("error", () => {
-    output.flushSync = () => {};
-  });
-  return output;
 }

@@ -1,5 +1,7 @@
-import type { Server } from "node:http";
+import type { IncomingHttpHeaders, Server } from "node:http";
+import { hostname } from "node:os";
 import { prefersOpenMetrics } from "./negotiate.ts";
+import { isOwnHost } from "./own-host.ts";
 import { createReadOnlyServer, plain } from "./read-only-server.ts";
 
 /** What the admin port shows. */
@@ -10,18 +12,25 @@ export interface AdminViews {
   metrics(format: "text" | "openmetrics"): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** /livez, /readyz and /metrics for kubelet and Prometheus. `/livez` depends on nothing: it says that we can answer. */
-export function createAdmin(views: AdminViews): Server {
-  return createReadOnlyServer({
+/**
+ * /livez, /readyz and /metrics for kubelet and Prometheus. `/livez` depends on nothing: it says that we can answer. Probes
+ * may use any name; /metrics is shown under this machine's own names alone, as the status port is.
+ * @param hosts `admin.hosts` of the configuration in force, in lower case
+ */
+export function createAdmin(views: AdminViews, hosts: () => readonly string[] = () => []): Server {
+  const pages = {
     "/livez": async () => plain(200, "ok"),
     "/readyz": async () => {
       const { isReady, reason } = views.readiness();
       return plain(isReady ? 200 : 503, reason);
     },
-    "/metrics": async ({ accept }) => ({
+    "/metrics": async ({ accept }: IncomingHttpHeaders) => ({
       status: 200,
       ...(await views.metrics(prefersOpenMetrics(accept) ? "openmetrics" : "text")),
       vary: "Accept, Accept-Encoding",
     }),
-  });
+  };
+  const own = hostname().toLowerCase();
+  const mayRead = (path: string, host: string) => path !== "/metrics" || isOwnHost(host, [own, ...hosts()]);
+  return createReadOnlyServer(pages, mayRead, ", or list the name in admin.hosts");
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import type { ProxyError } from "../../errors.ts";
-import type { HeaderLine, Inbound, OwnReply, Peer, Reply } from "../../journey/messages.ts";
+import type { BodyMemory, HeaderLine, Inbound, OwnReply, Peer, Reply } from "../../journey/messages.ts";
 import type { Connection, QueuedRequest } from "./connection.ts";
 import { cutOff, wasCutOff } from "./cut-off.ts";
 import type { Exchange } from "./exchange.ts";
 import { peerOf } from "./peer.ts";
-import { checkDeclaredLength, closedEarly, readBody } from "./read-body.ts";
+import { checkDeclaredLength, closedEarly, declaredLength, readBody } from "./read-body.ts";
 import { streamAnswer } from "./stream-answer.ts";
 import { writeOwnReply } from "./write-own-reply.ts";
 
@@ -68,9 +68,10 @@ export class NodeInbound implements Inbound, QueuedRequest {
     this.#broken.catch(() => {});
   }
 
-  async readBody(deadlineMs: number): Promise<Uint8Array> {
+  async readBody(deadlineMs: number, memory: BodyMemory): Promise<Uint8Array> {
     const { bodyBytes, clock } = this.#settings;
     checkDeclaredLength(this.#request, bodyBytes);
+    memory.reserve(declaredLength(this.#request));
     // One that waited for its turn may have left, and what it sent is gone with it.
     if (this.#request.destroyed) throw closedEarly();
     if (this.#awaitsContinue && !this.#request.complete) {
@@ -78,7 +79,7 @@ export class NodeInbound implements Inbound, QueuedRequest {
       this.#response.writeContinue();
     }
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - clock.nowMs());
-    return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, clock);
+    return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, memory, clock);
   }
 
   callerLeft(): boolean {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { ProxyError } from "../../errors.ts";
+import type { BodyMemory } from "../../journey/messages.ts";
 
 export interface BodyLimits {
   readonly bodyBytes: number;
@@ -13,18 +14,25 @@ export interface BodyLimits {
  * @throws ProxyError body_too_large
  */
 export function checkDeclaredLength(request: IncomingMessage, bodyBytes: number): void {
-  if (Number(request.headers["content-length"] ?? 0) > bodyBytes) throw tooLarge(bodyBytes);
+  if (declaredLength(request) > bodyBytes) throw tooLarge(bodyBytes);
+}
+
+/** 0 where the body comes in chunks. */
+export function declaredLength(request: IncomingMessage): number {
+  return Number(request.headers["content-length"] ?? 0);
 }
 
 /**
  * Reads a request's whole body into memory, which `limits.bodyBytes` bounds: reading stops there whatever was declared.
  * @param broken rejects when the connection's parser gives up on the body
- * @throws ProxyError body_too_large, request_timeout, malformed_request
+ * @param memory asked for room as the bytes come
+ * @throws ProxyError body_too_large, request_timeout, malformed_request, and what the memory throws
  */
 export function readBody(
   request: IncomingMessage,
   broken: Promise<never>,
   limits: BodyLimits,
+  memory: BodyMemory,
   clock: Clock,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -35,17 +43,24 @@ export function readBody(
       request.off("data", take).off("end", complete).off("close", cutShort);
       request.pause();
       settle();
+      // The promises below outlive the body, and hold on to what their callbacks know.
+      chunks.length = 0;
     };
     const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > limits.bodyBytes) finish(() => reject(tooLarge(limits.bodyBytes)));
-      else chunks.push(chunk);
+      try {
+        if (length > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
+        memory.reserve(length);
+        chunks.push(chunk);
+      } catch (error) {
+        finish(() => reject(error));
+      }
     };
     const complete = () => finish(() => resolve(Buffer.concat(chunks, length)));
     const cutShort = () => finish(() => reject(closedEarly()));
     const cancelTimeout = clock.after(limits.timeoutMs, () => finish(() => reject(tooSlow(limits))));
     request.on("data", take).on("end", complete).on("close", cutShort);
-    broken.catch((error) => finish(() => reject(error)));
+    for (const end of [broken, memory.gaveWay]) end.catch((error) => finish(() => reject(error)));
   });
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
+import { keepRoomForNew } from "./keep-room-for-new.ts";
 import { prefersGzip } from "./negotiate.ts";
 
 export interface Page {
@@ -13,7 +14,7 @@ export interface Page {
   readonly contentSecurityPolicy?: string;
 }
 
-/** A few probes and scrapers, and no crowd. */
+/** A few probes and scrapers, and no crowd. One more takes the place of one on which nothing happens. */
 const mostConnections = 64;
 const requestTimeoutMs = 10_000;
 /** How often the time is looked at. */
@@ -26,15 +27,17 @@ const gzipInBackground = promisify<string, object, Buffer>(gzip);
 const noPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const foreignHost =
-  "Nothing is shown under this name, since a hostile site can make any name point here. Use localhost or an IP address.";
+  "Nothing is shown under this name, since a hostile site can make any name point here. Use localhost or an IP address";
 
 /**
  * A server for people and probes: it knows a few paths, only reads, and answers 404 or 405 to everything else.
- * @param isOwnHost whether a Host header is one to answer to; 403 to others
+ * @param mayRead whether a path may be read under this Host header; 403 where not
+ * @param elseUse what to use instead of a foreign name, beside localhost and addresses
  */
 export function createReadOnlyServer(
   pages: Readonly<Record<string, (asked: IncomingHttpHeaders) => Promise<Page>>>,
-  isOwnHost: (host: string) => boolean = () => true,
+  mayRead: (path: string, host: string) => boolean,
+  elseUse = "",
 ): Server {
   const known = new Map(Object.entries(pages));
   const times = {
@@ -46,8 +49,8 @@ export function createReadOnlyServer(
     // Prometheus adds its `params` as a query.
     const [path = ""] = (request.url ?? "").split("?", 1);
     const page = known.get(path);
-    if (!isOwnHost(request.headers.host ?? "")) {
-      write(response, plain(403, foreignHost));
+    if (!mayRead(path, request.headers.host ?? "")) {
+      write(response, plain(403, `${foreignHost}${elseUse}.`));
     } else if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
       write(response, plain(405, "Only GET and HEAD are answered here."));
@@ -66,7 +69,7 @@ export function createReadOnlyServer(
       );
     }
   });
-  server.maxConnections = mostConnections;
+  keepRoomForNew(server, mostConnections);
   return server;
 }
 

@@ -34,7 +34,7 @@ export function createStatus({ snapshot, page }: StatusViews): Server {
       text: `${JSON.stringify(snapshot(), null, 2)}\n`,
     }),
   };
-  return createReadOnlyServer(pages, isOwnHost);
+  return createReadOnlyServer(pages, (_, host) => isOwnHost(host));
 }
 
 function asPage({ html, contentSecurityPolicy }: HtmlPage): Page {

@@ -20,7 +20,9 @@ export async function streamAnswer(exchange: Exchange, reply: StreamedReply, dea
     let step = await pieces.next();
     if (!isGone()) writeHead(exchange, reply);
     for (; step.done !== true; step = await pieces.next()) {
-      if (!isGone() && !response.write(step.value)) await taken(exchange, "drain", deadlineMs);
+      if (isGone() || response.write(step.value)) continue;
+      reply.onSlowReader?.();
+      await taken(exchange, "drain", deadlineMs);
     }
     if (isGone()) return;
     response.end();

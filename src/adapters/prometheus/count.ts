@@ -100,6 +100,7 @@ export function createCounting(metrics: Metrics, clock: Clock): Report {
       case "handshake_failed":
       case "accept_failed":
       case "process_warned":
+      case "log_lines_dropped":
       case "draining":
       case "stopped":
       case "defect":

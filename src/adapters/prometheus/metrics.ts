@@ -71,6 +71,16 @@ export function createMetrics() {
     inFlightLimit: gauge("countersign_requests_in_flight_limit", "Requests that may be served at once.", [
       "environment",
     ]),
+    bufferedBytes: gauge(
+      "countersign_buffered_bytes",
+      "Memory that bodies and answers under way take, as charged.",
+      [],
+    ),
+    bufferedBytesLimit: gauge(
+      "countersign_buffered_bytes_limit",
+      "Memory that bodies and answers under way may take (limits.bufferedBytes).",
+      [],
+    ),
     failures: counter("countersign_failures_total", "Requests that Countersign failed to serve, by code and outcome.", [
       "environment",
       "site",
@@ -140,6 +150,11 @@ export function createMetrics() {
       "countersign_certificate_expiry_timestamp_seconds",
       "When the first certificate of a file expires. listener is none towards the service.",
       ["environment", "listener", "use"],
+    ),
+    logLinesDropped: counter(
+      "countersign_log_lines_dropped_total",
+      "Log lines that were not written, since standard output was not read or a disk was full.",
+      [],
     ),
     clockSkew: gauge("countersign_clock_skew_seconds", "Our clock minus the service's, by its last Date.", [
       "environment",

@@ -59,6 +59,11 @@ export const processLines: Reference<ProcessEvent["kind"]> = {
     when: "It has ended.",
     fields: { drained: "Whether every open request had ended in time." },
   },
+  log_lines_dropped: {
+    levels: ["warn"],
+    when: "Standard output takes lines again, after its reader stood still or a disk was full.",
+    fields: { dropped: "How many lines were not written." },
+  },
   process_warned: {
     levels: ["warn"],
     when: "Node.js warned of something, such as a deprecation.",

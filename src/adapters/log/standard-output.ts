@@ -1,0 +1,141 @@
+import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import type { DestinationStream } from "pino";
+import type { Clock } from "../../clock.ts";
+
+/** Unwritten text beyond this is dropped: a reader of standard output that stalls must not fill our memory. */
+const longestBacklogBytes = 2_097_152;
+/** What is written in one go. */
+const chunkBytes = 65_536;
+/** How often a full pipe is tried again. */
+const retryMs = 20;
+/** At exit: how long a reader may take nothing before the rest is given up, and how long it may take in all. */
+const exitStallMs = 500;
+const exitMs = 2_000;
+
+/** Writes what it can without waiting, and returns how much that was; throws as `fs.writeSync` does. */
+export type WriteNow = (bytes: Uint8Array) => number;
+
+/** Lines on their way to standard output. Nobody waits for its reader: neither requests nor the end of the process. */
+export interface LineOutput extends DestinationStream {
+  /** Lines that were not written because the reader stood still or had gone. */
+  readonly dropped: number;
+  /** For the end of the process: writes what is left as long as the reader takes it. */
+  flush(): void;
+}
+
+/**
+ * @param writeNow must not block
+ * @param onRoom told after lines were dropped, when there is room again; may write a line itself
+ */
+export function createLineOutput(writeNow: WriteNow, clock: Clock, onRoom: (dropped: number) => void): LineOutput {
+  const lines: string[] = [];
+  /** Of `lines` and `chunk`. */
+  let backlogBytes = 0;
+  let chunk: Uint8Array = new Uint8Array();
+  let linesInChunk = 0;
+  let dropped = 0;
+  let untold = 0;
+  let isGone = false;
+  let isScheduled = false;
+
+  const drop = (count: number) => {
+    dropped += count;
+    untold += count;
+  };
+
+  const fill = () => {
+    let text = "";
+    linesInChunk = 0;
+    while (linesInChunk < lines.length && text.length < chunkBytes) text += lines[linesInChunk++];
+    lines.splice(0, linesInChunk);
+    chunk = Buffer.from(text, "utf8");
+  };
+
+  /** @returns whether all was written; false where the reader takes no more at present */
+  const pump = (): boolean => {
+    while (chunk.length > 0 || lines.length > 0) {
+      if (chunk.length === 0) fill();
+      try {
+        const written = writeNow(chunk);
+        chunk = chunk.subarray(written);
+        backlogBytes -= written;
+      } catch (error) {
+        if (!giveUp(error)) return false;
+      }
+    }
+    return true;
+  };
+
+  /** @returns false where trying again may help */
+  const giveUp = (error: unknown): boolean => {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EAGAIN" || code === "EINTR") return false;
+    // A disk that is full may have room later; a reader that has gone does not come back.
+    isGone = code === "EPIPE" || code === "EBADF";
+    drop(linesInChunk + (isGone ? lines.splice(0).length : 0));
+    backlogBytes = isGone ? 0 : backlogBytes - chunk.length;
+    chunk = new Uint8Array();
+    return true;
+  };
+
+  const run = () => {
+    isScheduled = false;
+    const isDone = pump();
+    if (!isDone) return schedule(retryMs);
+    if (untold === 0 || isGone) return;
+    const told = untold;
+    untold = 0;
+    onRoom(told);
+  };
+
+  const schedule = (delayMs: number) => {
+    if (isScheduled) return;
+    isScheduled = true;
+    clock.after(delayMs, run);
+  };
+
+  return {
+    get dropped() {
+      return dropped;
+    },
+    write(line) {
+      const bytes = Buffer.byteLength(line);
+      if (isGone || backlogBytes + bytes > longestBacklogBytes) return drop(1);
+      lines.push(line);
+      backlogBytes += bytes;
+      schedule(0);
+    },
+    flush() {
+      const startedMs = clock.nowMs();
+      let progressMs = startedMs;
+      let before = backlogBytes;
+      while (!pump()) {
+        const nowMs = clock.nowMs();
+        if (backlogBytes < before) progressMs = nowMs;
+        if (nowMs - progressMs >= exitStallMs || nowMs - startedMs >= exitMs) return;
+        before = backlogBytes;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs);
+      }
+    },
+  };
+}
+
+/** The process's own standard output. What is left at the end of the process is written as far as its reader takes it. */
+export function openStandardOutput(clock: Clock, onRoom: (dropped: number) => void): LineOutput {
+  const descriptor = openWithoutBlocking();
+  const output = createLineOutput((bytes) => writeSync(descriptor, bytes), clock, onRoom);
+  process.on("exit", () => output.flush());
+  return output;
+}
+
+function openWithoutBlocking(): number {
+  const { fd } = process.stdout;
+  const kind = fstatSync(fd);
+  // Node has made a pipe non-blocking by now. A terminal is shared with the shell, so it is opened once more.
+  if (!kind.isCharacterDevice()) return fd;
+  try {
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return fd;
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Row 68: the worst mix of bodies that all other limits allow, in the memory that the chart gives, at ten times the load that
+ * is served whole. What is too much is refused before anything is sent, and as much is served as before.
+ */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, it, onTestFinished } from "vitest";
+import { defaultBudget } from "../../src/wiring/default-budget.ts";
+import { print } from "../redis/steady-load.ts";
+import { call } from "../support/call.ts";
+import { scrape } from "../support/exposition.ts";
+import { freePort } from "../support/free-port.ts";
+import { plainEnvironment, startProgram } from "../support/run-program.ts";
+import { drawSeed, seededRandom } from "../support/seeded-random.ts";
+import { limitMemory } from "./limited-memory.ts";
+import { writeServed } from "./served.ts";
+
+const memoryBytes = 256 * 1_048_576;
+/** Bodies are held for so long. */
+const answerMs = 4_000;
+const stretchMs = 8_000;
+/** What fits into the memory all the time. */
+const perSecond = 8;
+
+/** Twenty orders: small ones; one long value; many parameters; escapes; parameters of middling length; numbers that grow. */
+const mix: readonly Buffer[] = [
+  ...times(12, JSON.stringify({ order_amount: "10.00", order_currency: "EUR", site_customer_identifier: "c1" })),
+  ...times(3, JSON.stringify({ one: "x".repeat(250_000) })),
+  ...times(
+    2,
+    fill(250_000, (n) => `"${n.toString(36)}":1,`),
+  ),
+  ...times(2, `{"escaped":"${"\\u0041".repeat(41_000)}"}`),
+  ...times(
+    2,
+    fill(64_000, (n) => `"name_${n}":"value-${n}",`),
+  ),
+  ...times(
+    1,
+    fill(300_000, (n) => `"${n.toString(36)}":1e60,`),
+  ),
+];
+
+function times(count: number, body: string): Buffer[] {
+  return Array.from({ length: count }, () => Buffer.from(body));
+}
+
+function fill(bytes: number, member: (n: number) => string): string {
+  let members = "";
+  for (let n = 0; members.length < bytes - 100; n++) members += member(n);
+  return `{${members}"last":true}`;
+}
+
+/** A service that counts orders and keeps none. */
+async function startCountingService() {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    request.resume().once("end", () => {
+      requests += 1;
+      setTimeout(() => response.end('{"order_id":"order_1"}'), answerMs);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
+}
+
+it.skipIf(process.platform !== "linux")(
+  "lives in 256 MiB under ten times its load, and serves nine tenths of it",
+  async () => {
+    const random = seededRandom(drawSeed("fits into its memory"));
+    const service = await startCountingService();
+    const port = await freePort();
+    const limit = limitMemory(memoryBytes);
+    // Without a cgroup the process cannot know what it is meant to fit into.
+    const more = limit === undefined ? `limits: { bufferedBytes: ${defaultBudget(memoryBytes)} }` : "";
+    const file = writeServed(service.url, `127.0.0.1:${port}`, more);
+    const command = [process.execPath, ["dist/main.js", "serve", "--config", file]] as const;
+    const program = startProgram(...(limit?.wrap(...command) ?? command), plainEnvironment());
+    const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+    const metrics = async () => scrape(`http://${adminBind}`);
+    expect((await metrics()).value("countersign_buffered_bytes_limit")).toBe(defaultBudget(memoryBytes));
+
+    const load = async (rate: number) => {
+      const strange: string[] = [];
+      const counts = { sent: 0, served: 0, refused: 0 };
+      const send = async () => {
+        const body = mix[Math.floor(random() * mix.length)];
+        const answer = await call(`http://127.0.0.1:${port}`, body).catch((error: unknown) => String(error));
+        if (typeof answer === "string") strange.push(answer);
+        else if (answer.status === 200) counts.served += 1;
+        else if (answer.status === 503 && answer.json?.code === "overloaded" && answer.json.outcome === "not_sent") {
+          if (answer.headers["retry-after"] === undefined) strange.push("503 without Retry-After");
+          counts.refused += 1;
+        } else strange.push(`${answer.status} ${answer.text}`);
+      };
+      const startedMs = performance.now();
+      const all: Promise<void>[] = [];
+      while (performance.now() - startedMs < stretchMs) {
+        const due = Math.floor(((performance.now() - startedMs) * rate) / 1_000);
+        while (all.length < due) all.push(send());
+        await wait(5);
+      }
+      await Promise.all(all);
+      counts.sent = all.length;
+      return { ...counts, strange };
+    };
+    const single = await load(perSecond);
+    const tenfold = await load(10 * perSecond);
+    const [, kibibytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.child.pid}/status`, "utf8")) ?? [];
+    const highestBytes = Number(kibibytes) * 1_024;
+    print("at its load", { served: single.served, refused: single.refused });
+    print("at ten times its load", { served: tenfold.served, refused: tenfold.refused, MiB: highestBytes / 1_048_576 });
+    expect(single.strange).toEqual([]);
+    expect(tenfold.strange).toEqual([]);
+    expect(tenfold.refused).toBeGreaterThan(0);
+    expect(tenfold.served).toBeGreaterThanOrEqual(0.9 * single.served);
+    expect(service.requests()).toBe(single.served + tenfold.served);
+    expect(highestBytes).toBeLessThan(memoryBytes);
+    expect(limit?.kills() ?? 0).toBe(0);
+    expect((await metrics()).value("countersign_buffered_bytes")).toBe(0);
+  },
+  300_000,
+);

@@ -1,0 +1,62 @@
+/** Row 69: slow bodies take no place and little memory, however many one caller sends, again and again; the others are served as ever. */
+import { Agent } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { print } from "../redis/steady-load.ts";
+import { call } from "../support/call.ts";
+import { RawConnection, rawPost } from "../support/raw-caller.ts";
+import { type Served, startServed } from "./served.ts";
+
+/** As many as there are places. */
+const slowCallers = 256;
+const slowBytes = 250_000;
+const bufferedBytes = 33_554_432;
+const samples = 1_000;
+/** Far more than is seen, and far less than the 15 s of a body that is waited for. */
+const p99Growth = 10;
+const slackMs = 100;
+
+async function p99Of({ url }: Served, agent: Agent): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < samples; n++) {
+    const sentMs = performance.now();
+    expect((await call(url, undefined, { agent })).status).toBe(200);
+    times.push(performance.now() - sentMs);
+  }
+  times.sort((one, other) => one - other);
+  return times[Math.ceil(samples * 0.99) - 1] ?? Number.NaN;
+}
+
+it("serves every order while 256 slow bodies come again and again", async () => {
+  const served = await startServed({ more: `limits: { bufferedBytes: ${bufferedBytes} }` });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  await p99Of(served, agent);
+  const before = await p99Of(served, agent);
+
+  let isOver = false;
+  const refusals = new Set<string>();
+  const begun = rawPost({ framing: [`Content-Length: ${slowBytes}`], body: "{" });
+  const keepSending = async () => {
+    while (!isOver) {
+      const connection = await RawConnection.open(served.port);
+      const text = await Promise.race([connection.write(begun).ended(), over]);
+      refusals.add(/^HTTP\/1\.1 (\d+)[\s\S]*"outcome":"not_sent"/.exec(text)?.[1] ?? text);
+      await connection.leave();
+    }
+  };
+  let end = () => {};
+  const over = new Promise<string>((resolve) => {
+    end = () => resolve("over");
+  });
+  const slow = Promise.all(Array.from({ length: slowCallers }, keepSending));
+  const during = await p99Of(served, agent);
+  const more = await p99Of(served, agent);
+  print("p99 in ms", { before, during, more });
+  isOver = true;
+  end();
+  await slow;
+  expect(Math.max(during, more)).toBeLessThan(p99Growth * before + slackMs);
+  // Those that gave way were told so; nothing of theirs was sent.
+  expect([...refusals].filter((status) => status !== "over")).toEqual(["503"]);
+  expect(served.upstream.requests).toHaveLength(4 * samples);
+}, 120_000);
