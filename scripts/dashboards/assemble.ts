@@ -1,4 +1,5 @@
 import {
+  type AnnotationQuery,
   type Dashboard,
   DashboardBuilder,
   DashboardCursorSync,
@@ -8,6 +9,8 @@ import {
   type RowPanel,
   type VariableModel,
 } from "@grafana/grafana-foundation-sdk/dashboard";
+import { inJob } from "./promql.ts";
+import { prometheus } from "./variables.ts";
 
 /** Panels from left to right; they go on below where the 24 columns are full. */
 export interface Row {
@@ -19,6 +22,21 @@ export interface Row {
 interface Builder<Thing> {
   build(): Thing;
 }
+
+/** A line through all panels where a configuration came into force. */
+const reloads = annotation(
+  "Reloads",
+  "blue",
+  `changes(countersign_config_last_reload_success_timestamp_seconds{${inJob}}[$__interval]) > 0`,
+  "{{job}} {{instance}} reloaded",
+);
+/** And where a pod began to run another version. */
+const deployments = annotation(
+  "Deployments",
+  "purple",
+  `count by (cluster, namespace, job, version) (countersign_build_info{${inJob}}) unless count by (cluster, namespace, job, version) (countersign_build_info{${inJob}} offset $__interval)`,
+  "{{job}} runs {{version}}",
+);
 
 const columns = 24;
 const tag = "countersign";
@@ -43,7 +61,11 @@ export function assemble(
     .variables([...variables])
     .link(others.includeVars(true).keepTime(true))
     .build();
-  return { ...dashboard, panels: placed(rows) };
+  return { ...dashboard, annotations: { list: [reloads, deployments] }, panels: placed(rows) };
+}
+
+function annotation(name: string, iconColor: string, expr: string, titleFormat: string): AnnotationQuery {
+  return { name, iconColor, expr, titleFormat, datasource: prometheus, enable: true };
 }
 
 function placed(rows: readonly Row[]): (Panel | RowPanel)[] {

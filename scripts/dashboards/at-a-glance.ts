@@ -1,7 +1,7 @@
 import type { Row } from "./assemble.ts";
 import { logsOfUnknownOutcomes } from "./logs-link.ts";
 import { bars, bigNumber } from "./panel.ts";
-import { counted, inEnvironment, ofCredential, ofSite, ownFailure, share } from "./promql.ts";
+import { counted, inEnvironment, inJob, ofCredential, ofSite, ownFailure, share } from "./promql.ts";
 
 const width = 3;
 const requests = "countersign_requests_total";
@@ -130,9 +130,9 @@ const pods = bigNumber({
 function startsWithoutRedis(): string {
   const starts = `changes(process_start_time_seconds{job=~"$job"}[24h])`;
   const young = `(last_over_time(process_start_time_seconds{job=~"$job"}[24h]) > bool time() - 86400)`;
-  const withoutRedis = `unless on (namespace, job, instance) last_over_time(countersign_redis_up{job=~"$job"}[24h])`;
+  const withoutRedis = `unless on (cluster, namespace, job, instance) last_over_time(countersign_redis_up{${inJob}}[24h])`;
   const firstSets = `last_over_time(countersign_credential_info{${ofCredential}, position="first"}[24h])`;
-  return `(sum(${firstSets} * on (namespace, job, instance) group_left () (${starts} + ${young}) ${withoutRedis}) or vector(0))`;
+  return `(sum(${firstSets} * on (cluster, namespace, job, instance) group_left () (${starts} + ${young}) ${withoutRedis}) or vector(0))`;
 }
 
 export const atAGlance: Row = {

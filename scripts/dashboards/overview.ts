@@ -2,7 +2,7 @@ import { assemble, type Row } from "./assemble.ts";
 import { atAGlance } from "./at-a-glance.ts";
 import { curves } from "./panel.ts";
 import { aboveZero, inEnvironment, ofSite, quantile, rate } from "./promql.ts";
-import { credential, datasource, environment, job, logs, site } from "./variables.ts";
+import { cluster, credential, datasource, environment, job, logs, namespace, site } from "./variables.ts";
 
 const failures: Row = {
   title: "Failures",
@@ -111,6 +111,6 @@ export const overview = assemble(
   "Countersign: overview",
   "countersign-overview",
   "Whether orders go through, at a glance, and where they fail.",
-  [datasource(), logs(), job(), environment(), site(), credential()],
+  [datasource(), logs(), cluster(), namespace(), job(), environment(), site(), credential()],
   [atAGlance, failures, latency, unauthorized],
 );

@@ -1,11 +1,11 @@
 import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
 import { inEnvironment, inJob } from "./promql.ts";
-import { credential, datasource, environment, job, site } from "./variables.ts";
+import { cluster, credential, datasource, environment, job, namespace, site } from "./variables.ts";
 
 /** Metrics of every Node.js process, of ours alone. */
 function ofOurs(expr: string): string {
-  return `${expr} and on (namespace, job, instance) countersign_build_info{${inJob}}`;
+  return `${expr} and on (cluster, namespace, job, instance) countersign_build_info{${inJob}}`;
 }
 
 const load: Row = {
@@ -106,10 +106,10 @@ const configuration: Row = {
       decimals: 0,
       width: 6,
       valueName: "started, ago",
-      hidden: ["namespace"],
+      hidden: ["cluster", "namespace"],
       queries: [
         [
-          `sort(bottomk(20, time() - max by (namespace, job, instance) (${ofOurs(`process_start_time_seconds{${inJob}}`)})))`,
+          `sort(bottomk(20, time() - max by (cluster, namespace, job, instance) (${ofOurs(`process_start_time_seconds{${inJob}}`)})))`,
           "",
         ],
       ],
@@ -121,6 +121,6 @@ export const processes = assemble(
   "Countersign: process",
   "countersign-process",
   "What the pods themselves need and run.",
-  [datasource(), job(), environment(), site(), credential()],
+  [datasource(), cluster(), namespace(), job(), environment(), site(), credential()],
   [load, memory, configuration],
 );

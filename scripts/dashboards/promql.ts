@@ -1,12 +1,13 @@
 // What the panels' queries are made of. `$job` and the like are the dashboards' variables (variables.ts).
 
-export const inJob = 'job=~"$job"';
+export const inNamespace = 'cluster=~"$cluster", namespace=~"$namespace"';
+export const inJob = `${inNamespace}, job=~"$job"`;
 export const inEnvironment = `${inJob}, environment=~"$environment"`;
 export const ofSite = `${inEnvironment}, site=~"$site"`;
 export const ofCredential = `${inEnvironment}, credential=~"$credential"`;
 
 /** Tells pods apart. */
-const pod = "namespace, job, instance";
+const pod = "cluster, namespace, job, instance";
 
 /** Events a second, over as many scrapes as Grafana finds right for the width of the panel. */
 export function rate(metric: string, matchers: string): string {

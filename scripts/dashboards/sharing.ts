@@ -14,7 +14,7 @@ export const sharing: Row = {
       width: 6,
       queries: [
         [
-          `sum by (credential, position) (countersign_credential_active{${ofCredential}} * on (namespace, job, instance, environment, credential) group_left (position) countersign_credential_info{${ofCredential}})`,
+          `sum by (credential, position) (countersign_credential_active{${ofCredential}} * on (cluster, namespace, job, instance, environment, credential) group_left (position) countersign_credential_info{${ofCredential}})`,
           "{{credential}} {{position}}",
         ],
       ],

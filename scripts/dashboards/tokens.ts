@@ -2,7 +2,7 @@ import { assemble, type Row } from "./assemble.ts";
 import { curves, list } from "./panel.ts";
 import { aboveZero, counted, inEnvironment, ofCredential, quantile, rate } from "./promql.ts";
 import { sharing } from "./sharing.ts";
-import { credential, datasource, environment, job, site } from "./variables.ts";
+import { cluster, credential, datasource, environment, job, namespace, site } from "./variables.ts";
 
 const requests = "countersign_token_requests_total";
 
@@ -109,6 +109,6 @@ export const tokens = assemble(
   "Countersign: tokens",
   "countersign-tokens",
   "Who got a token when and why, and how pods share them.",
-  [datasource(), job(), environment(), site(), credential()],
+  [datasource(), cluster(), namespace(), job(), environment(), site(), credential()],
   [life, loginHost, sharing],
 );

@@ -4,7 +4,7 @@ import {
   VariableRefresh,
   VariableSort,
 } from "@grafana/grafana-foundation-sdk/dashboard";
-import { inEnvironment, inJob } from "./promql.ts";
+import { inEnvironment, inJob, inNamespace } from "./promql.ts";
 
 /** The Prometheus that all panels ask. */
 export const prometheus = { type: "prometheus", uid: "$datasource" };
@@ -14,7 +14,15 @@ export const datasource = () => new DatasourceVariableBuilder("datasource").labe
 /** Where the link of unknown outcomes leads. */
 export const logs = () => new DatasourceVariableBuilder("logs").label("Logs").type("loki");
 
-export const job = () => choice("job", "Application", `label_values(countersign_build_info, job)`);
+/** Prometheus servers that gather several clusters have this label; elsewhere every series is without it. */
+export const cluster = () =>
+  choice("cluster", "Cluster", "label_values(countersign_build_info, cluster)").allValue(".*");
+/** Absent outside of Kubernetes. */
+export const namespace = () =>
+  choice("namespace", "Namespace", 'label_values(countersign_build_info{cluster=~"$cluster"}, namespace)').allValue(
+    ".*",
+  );
+export const job = () => choice("job", "Application", `label_values(countersign_build_info{${inNamespace}}, job)`);
 export const environment = () =>
   choice("environment", "Environment", `label_values(countersign_requests_in_flight_limit{${inJob}}, environment)`);
 export const site = () =>

@@ -72,11 +72,23 @@ describe.each(all)("$file", ({ file, dashboard, panels }) => {
     expect(dashboard.schemaVersion).toBe(defaultDashboard().schemaVersion);
   });
 
-  it("offers a data source, application, environment, site and credential", () => {
+  it("offers a data source, cluster, namespace, application, environment, site and credential", () => {
     const offered = (dashboard.templating.list ?? []).map(({ name }) => name).filter((name) => name !== "logs");
-    expect(offered).toEqual(["datasource", "job", "environment", "site", "credential"]);
+    expect(offered).toEqual(["datasource", "cluster", "namespace", "job", "environment", "site", "credential"]);
     for (const { type, multi, includeAll } of dashboard.templating.list ?? []) {
       if (type === "query") expect({ multi, includeAll }).toEqual({ multi: true, includeAll: true });
+    }
+  });
+
+  it("marks reloads and deployments", () => {
+    expect(dashboard.annotations.list?.map(({ name, enable }) => ({ name, enable }))).toEqual([
+      { name: "Reloads", enable: true },
+      { name: "Deployments", enable: true },
+    ]);
+    for (const { expr = "" } of dashboard.annotations.list ?? []) {
+      const named = [...expr.matchAll(/(countersign_\w+)\{/g)].map(([, name = ""]) => name);
+      expect(named.length).toBeGreaterThan(0);
+      expect(named.filter((name) => !known.has(name))).toEqual([]);
     }
   });
 

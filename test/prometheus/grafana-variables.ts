@@ -17,8 +17,12 @@ export async function fillVariables(dashboard: Dashboard, prometheus: RunningPro
       if (value === undefined) throw new Error(`no variable ${name} in ${expr}`);
       return value;
     });
-  for (const { type, name, definition = "" } of dashboard.templating.list ?? []) {
+  for (const { type, name, definition = "", allValue } of dashboard.templating.list ?? []) {
     if (type !== "query") continue;
+    if (allValue !== undefined) {
+      values.set(name, allValue);
+      continue;
+    }
     const [, selector = "", label = ""] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? [];
     const series = await prometheus.query(`group by (${label}) (${substitute(selector)})`);
     const found = series.map(({ metric }) => forRegExp(metric[label] ?? ""));
