@@ -26,8 +26,8 @@ const figures: readonly Refusal[] = [
 itRefuses("figures out of range", figures);
 
 const undecided: readonly Refusal[] = [
-  ["[404]", "[0]", /too small/, /^write a number from 500 to 599$/],
-  ["[502, 600]", "[1]", /too large/, /^write a number from 500 to 599$/],
+  ["[404]", "[0]", /404 is less than 500/, /^write a number from 500 to 599/],
+  ["[502, 600]", "[1]", /600 is more than 599/, /^write a number from 500 to 599/],
   ["[502.5]", "[0]", /must be a whole number/, /^write a whole number/],
   ['["502"]', "[0]", /must be a number/, /^write a number/],
   ["502", "", /must be a list/, /^write a list/],
