@@ -50,7 +50,7 @@ async function travel(
 ): Promise<Answer> {
   const { environment } = door;
   trip.enter("check_head");
-  checkAuthority(inbound.target, environment.baseUrl);
+  checkAuthority(inbound.target, door);
   const host = checkHead(inbound, door);
   trip.operation = resolveTarget(inbound.target, host, door);
   checkOperation(trip.operation, environment);

@@ -24,7 +24,7 @@ export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1
  * @throws ProxyError query_not_allowed, target_not_allowed
  */
 export function resolveTarget(target: string, host: string, door: Door): string {
-  const path = target.startsWith("/") ? originPath(target, host, door) : absolutePath(target, door.environment.baseUrl);
+  const path = target.startsWith("/") ? originPath(target, host, door) : absolutePath(target, door);
   if (!operationPath.test(path)) {
     const what = `The path ${show(target)} is not an operation: ${explainForm(path)}.`;
     throw new ProxyError("target_not_allowed", `${what}${suggest(path, door.environment)}`);
@@ -64,11 +64,20 @@ function segmentsOf(path: string): string[] {
  * A URL of another host came through HTTP_PROXY: that is said before anything else is found wrong with the request.
  * @throws ProxyError target_not_allowed (403)
  */
-export function checkAuthority(target: string, baseUrl: Address): void {
+export function checkAuthority(target: string, { environment, hosts }: Pick<Door, "environment" | "hosts">): void {
   const [, scheme, authority] = absoluteForm.exec(target) ?? [];
   if (scheme === undefined || authority === undefined || authority.includes("@")) return;
-  if (scheme.toLowerCase() === "http" && isAddressOf(authority.toLowerCase(), baseUrl)) return;
-  throw foreign(`${show(`${scheme}://${authority}`)} is not the service of this listener's environment`, authority);
+  if (scheme.toLowerCase() === "http" && isAddressOf(authority.toLowerCase(), environment.baseUrl)) return;
+  const shown = show(`${scheme}://${authority}`);
+  const name = hostAndPort.exec(authority.toLowerCase())?.[1];
+  const isOwn = name !== undefined && hosts !== "any" && hosts.has(name) && name !== environment.baseUrl.host;
+  throw foreign(
+    isOwn
+      ? `${shown} is an address of Countersign itself, and the request came through the proxy setting: set ` +
+          `NO_PROXY=${name} where HTTP_PROXY is set`
+      : `${shown} is not the service of this listener's environment`,
+    authority,
+  );
 }
 
 /**
@@ -98,7 +107,8 @@ function originPath(target: string, host: string, door: Door): string {
 }
 
 /** What a client sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
-function absolutePath(target: string, baseUrl: Address): string {
+function absolutePath(target: string, door: Door): string {
+  const { baseUrl } = door.environment;
   const [, scheme, authority, path = "", rest] = absoluteForm.exec(target) ?? [];
   if (scheme === undefined || authority === undefined) {
     throw new ProxyError("target_not_allowed", `The request target ${show(target)} is neither a path nor an http URL.`);
@@ -106,7 +116,7 @@ function absolutePath(target: string, baseUrl: Address): string {
   if (authority.includes("@")) {
     throw new ProxyError("target_not_allowed", "The request target carries user information.");
   }
-  checkAuthority(target, baseUrl);
+  checkAuthority(target, door);
   if (!path.startsWith(`${baseUrl.path}/`)) {
     throw foreign(`The path of ${show(target)} does not begin with the baseUrl's, ${baseUrl.path}`);
   }

@@ -287,6 +287,12 @@ describe("the Host on a Unix socket", () => {
     expect(resolveTarget("/create_order", host, at)).toBe("create_order");
   });
 
+  it.each(["localhost:7411", "127.0.0.1:7411"])("says of its own address %s that NO_PROXY is missing", (authority) => {
+    const { message, status } = refusalOf(() => resolve(`http://${authority}/create_order`));
+    expect(status).toBe(403);
+    expect(message).toContain(`set NO_PROXY=${authority.split(":")[0]} where HTTP_PROXY is set`);
+  });
+
   it("opens no other host in absolute-form", () => {
     const refusal = refusalOf(() => resolveTarget("http://evil.example/json-api/create_order", "", at));
     expect(refusal).toMatchObject({ code: "target_not_allowed", status: 403 });
