@@ -1,4 +1,4 @@
-/** Product section 5 and row 60: the admin and status ports only show, and show what they should. */
+/** Product section 5 and rows 60, 69: the admin and status ports only show, and show what they should. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { hostname } from "node:os";

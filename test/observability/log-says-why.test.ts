@@ -1,5 +1,5 @@
 /**
- * Promise 70: the log names the cause that the caller reads, be it the service's, the authorization server's or the
+ * Row 70: the log names the cause that the caller reads, be it the service's, the authorization server's or the
  * caller's own. Real sockets throughout.
  */
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** A gateway of many sites: few series, and a scrape that nobody has to wait for. */
+/** Row 71: a gateway of many sites: few series, and a scrape that nobody has to wait for. */
 import { expect, it } from "vitest";
 import { writeExposition } from "../../src/adapters/prometheus/exposition.ts";
 import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";

@@ -1,5 +1,5 @@
 /**
- * A thousand sites, each with a secret of its own: 3 s of processor time from process start to listening. Processor time is
+ * Row 71: a thousand sites, each with a secret of its own: 3 s of processor time from process start to listening. Processor time is
  * what a start costs, however busy the machine is.
  */
 import { execFileSync } from "node:child_process";

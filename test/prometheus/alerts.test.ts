@@ -1,5 +1,5 @@
 /**
- * Every alert fires in its case, and stays silent in the cases that would wake somebody wrongly. The cases are promtool's own
+ * Row 70: every alert fires in its case, and stays silent in the cases that would wake somebody wrongly. The cases are promtool's own
  * files, one for each alert: test/prometheus/alerts.
  */
 import { readdirSync, readFileSync } from "node:fs";
