@@ -28,8 +28,8 @@ export function createCommand(): Command {
 async function serve({ config: file }: Options): Promise<void> {
   const hangUps = listenForHangUps();
   const { config, warnings, files } = await loadOrRefuse(file);
-  const { report, setLevel, droppedLines } = createStandardLogging(config.log.level, systemClock);
-  exitOnDefects(report);
+  const { report, setLevel, droppedLines, flush } = createStandardLogging(config.log.level, systemClock);
+  exitOnDefects(report, flush);
   logWarnings(report);
   const warn = createWarner(report);
   warn(warnings);
@@ -69,9 +69,11 @@ function listenForHangUps(): { heed(onHangUp: () => void): void } {
 }
 
 /** A programming error is one redacted line and exit 70: what state it left behind cannot be known. */
-function exitOnDefects(report: Report): void {
+function exitOnDefects(report: Report, flush: () => void): void {
   const exit = (where: string) => (error: unknown) => {
     report({ kind: "defect", where, error: describeDefect(error) });
+    // The defect may be in what writes the log later.
+    flush();
     process.exit(exitCodes.defect);
   };
   process.on("uncaughtException", exit("uncaughtException"));

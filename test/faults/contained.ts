@@ -11,6 +11,13 @@ interface Contained {
  */
 const contained: readonly Contained[] = [
   { file: "adapters/node-http/listener.js", awaited: /journey\.handle/, why: "answers whatever happens" },
+  { file: "adapters/node-http/connection.js", awaited: /^request\.serve/, why: "as above" },
+  { file: "adapters/node-http/node-inbound.js", awaited: /^this\.#serve/, why: "as above" },
+  {
+    file: "adapters/node-http/node-inbound.js",
+    awaited: /^new Promise\(\(resolve\) => response\.once\("close"/,
+    why: "a close is no failure",
+  },
   { file: "adapters/node-http/write-own-reply.js", awaited: /^linger/, why: "has no way to fail" },
   { file: "adapters/node-http/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
   {
@@ -21,6 +28,7 @@ const contained: readonly Contained[] = [
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
   { file: "cli/load.js", awaited: /^loadConfig/, why: "says what cannot be read" },
   { file: "cli/serve.js", awaited: /^untilStopped/, why: "no signal is no failure" },
+  { file: "cli/serve.js", awaited: /^warnOfDescriptors/, why: "takes what it cannot read for no limit" },
   {
     file: "cli/serve.js",
     awaited: /^(loadOrRefuse|start)\(/,
@@ -41,8 +49,9 @@ const contained: readonly Contained[] = [
     awaited: /^caller\.reply\(failureReply/,
     why: "an answer of ours is handed over, or nobody is there",
   },
-  { file: "tokens/cached-source.js", awaited: /^this\.#refresh/, why: "a failed flight is a pause" },
-  { file: "tokens/cached-source.js", awaited: /^store\./, why: "a failing Redis reads as an empty one" },
+  { file: "tokens/cached-source.js", awaited: /^this\.#(refresh|flight)/, why: "a failed flight is a pause" },
+  { file: "tokens/cached-source.js", awaited: /^publish\(/, why: "as in publish.js" },
+  { file: "tokens/publish.js", awaited: /^store\./, why: "a failing Redis reads as an empty one" },
   { file: "wiring/cache.js", awaited: /^import\(/, why: "a file of the package" },
   { file: "wiring/doors.js", awaited: /^drainAll\(/, why: "as in drain.js" },
   {
@@ -51,6 +60,7 @@ const contained: readonly Contained[] = [
     why: "what cannot be reached is tried again later",
   },
   { file: "wiring/set-sources.js", awaited: /^openCache/, why: "as above" },
+  { file: "wiring/set-sources.js", awaited: /^source\.close/, why: "a failed flight is a pause" },
   { file: "wiring/tokens.js", awaited: /^setSources\.prepareCache/, why: "as above" },
   { file: "wiring/reloader.js", awaited: /^this\.#readAgain/, why: "says what cannot be read" },
 ];

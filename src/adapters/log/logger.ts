@@ -14,12 +14,14 @@ export interface Logging {
 export interface StandardLogging extends Logging {
   /** Lines that were not written so far because the reader of standard output stood still or had gone. */
   readonly droppedLines: () => number;
+  /** Writes what is left, as far as the reader takes it within 2 s: before the process ends by a defect. */
+  readonly flush: () => void;
 }
 
 export function createStandardLogging(level: string, clock: Clock): StandardLogging {
   const output = openStandardOutput(clock, (dropped) => logging.report({ kind: "log_lines_dropped", dropped }));
   const logging = createLogging(level, output);
-  return { ...logging, droppedLines: () => output.dropped };
+  return { ...logging, droppedLines: () => output.dropped, flush: output.flush };
 }
 
 /**
