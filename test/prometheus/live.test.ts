@@ -46,7 +46,7 @@ it.runIf(hasPrometheus)(
     const missed = async () => service.simulator.counts().tokensIssued - (await shows("Tokens issued, 24 h"));
     await expect.poll(missed, patience).toBe(0);
     const { firing, pending } = await alarms(prometheus);
-    expect(firing).toEqual(["CountersignLoginThrottled", "CountersignOutcomeUnknown"]);
+    expect(firing).toEqual(["CountersignLoginThrottled", "CountersignOutcomeUnknown", "CountersignSetRefused"]);
     // These wait whether it lasts.
     const lasting = ["CountersignRedisDown", "CountersignReloadFailed", "CountersignSecondSetInUse"];
     expect(pending).toEqual(expect.arrayContaining(lasting));
@@ -65,6 +65,7 @@ async function haveMishaps({ simulator, processes: [one] }: LivingService): Prom
   simulator.revokeAllTokens();
   faults.add({ host: "api", kind: "reset", when: "after_reading", site });
   faults.add({ host: "api", kind: "answer", status: 400, site: signing, times: 20 });
+  faults.add({ host: "api", kind: "answer", status: 429, site: signing });
   await one.order();
   simulator.deleteCredentials("blue-id");
 }
@@ -73,7 +74,9 @@ async function haveMishaps({ simulator, processes: [one] }: LivingService): Prom
 const traces = [
   'countersign_failures_total{outcome="unknown"} > 0',
   'sum(countersign_requests_total{auth="hmac", status="400"}) >= 20',
+  'sum(countersign_requests_total{auth="hmac", status="429"}) > 0',
   'countersign_token_requests_total{result="throttled"} > 0',
+  'countersign_token_requests_total{result="refused"} > 0',
   'countersign_retries_total{result="cured"} > 0',
   'countersign_credential_active{credential=~".+/green"} == 1',
   'countersign_redis_up{node="lock-2"} == 0',

@@ -5,6 +5,7 @@ import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
 import { aclUser } from "../support/acl.ts";
 import { type Called, call, order } from "../support/call.ts";
+import { authority } from "../support/certificates.ts";
 import type { RealRedis } from "../support/real-redis.ts";
 import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
@@ -58,6 +59,7 @@ async function serve(name: string, simulator: Simulator, masters: readonly RealR
   const folder = new ConfigFolder();
   folder.write("token-key", tokenKey);
   folder.write("redis-password", aclUser.password);
+  folder.write("authority.pem", authority);
   const socketPath = join(folder.path, `${name}.sock`);
   let yaml = describe(simulator, socketPath, masters).replaceAll("DIR", folder.path);
   const file = folder.write("countersign.yaml", yaml);
@@ -88,6 +90,7 @@ environments:
     baseUrl: ${apiUrl}
     authUrl: ${loginUrl}
     allowPlaintext: true
+    tls: { caFile: DIR/authority.pem }
     operations: [create_order]
     defaultSite: ${site}
     sites:
