@@ -3,9 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import type { Caller, HeaderLine, Reply } from "../../journey/messages.ts";
 import { peerOf } from "./peer.ts";
-
-/** How long the other side may take to read our answer and close, before we do. */
-const lingerMs = 1_000;
+import { lingerMs } from "./write-own-reply.ts";
 
 /**
  * A caller without a parsed request: its head was malformed, too long or too slow, or it asked for a tunnel. It is
