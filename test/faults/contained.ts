@@ -11,7 +11,7 @@ interface Contained {
  */
 const contained: readonly Contained[] = [
   { file: "adapters/node-http/listener.js", awaited: /journey\.handle/, why: "answers whatever happens" },
-  { file: "adapters/node-http/write-own-reply.js", awaited: /^linger/, why: "has no way to fail" },
+  { file: "adapters/node-http/write-own-reply.js", awaited: /^(linger|sleep|wholeTurn)/, why: "has no way to fail" },
   { file: "adapters/node-http/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
   {
     file: "adapters/node-http/drain.js",

@@ -3,7 +3,9 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import type { Caller, HeaderLine, Reply } from "../../journey/messages.ts";
 import { peerOf } from "./peer.ts";
-import { lingerMs } from "./write-own-reply.ts";
+
+/** How long the other side may take to read our answer and close, before we do. */
+const lingerMs = 1_000;
 
 /**
  * A caller without a parsed request: its head was malformed, too long or too slow, or it asked for a tunnel. It is
