@@ -57,6 +57,12 @@ function fill(bytes: number, member: (n: number) => string): string {
   return `{${members}"last":true}`;
 }
 
+/** The part of the memory that the image gives to V8. Node 24 takes it as a percentage, earlier ones in MiB only. */
+function heapShare(): number {
+  const [, percentage] = /--max-old-space-size-percentage=(\d+)"/.exec(readFileSync("Dockerfile", "utf8")) ?? [];
+  return Number(percentage) / 100;
+}
+
 /** A service that counts orders and keeps none. */
 async function startCountingService() {
   let requests = 0;
@@ -86,7 +92,8 @@ it.skipIf(process.platform !== "linux")(
     // Without a cgroup the process cannot know what it is meant to fit into.
     const more = limit === undefined ? `limits: { bufferedBytes: ${defaultBudget(memoryBytes)} }` : "";
     const file = writeServed(service.url, `127.0.0.1:${port}`, more);
-    const command = [process.execPath, ["dist/main.js", "serve", "--config", file]] as const;
+    const heap = `--max-old-space-size=${(memoryBytes / 1_048_576) * heapShare()}`;
+    const command = [process.execPath, [heap, "dist/main.js", "serve", "--config", file]] as const;
     const program = startProgram(...(limit?.wrap(...command) ?? command), plainEnvironment());
     const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
     const metrics = async () => scrape(`http://${adminBind}`);
