@@ -39,7 +39,9 @@ RUN mkdir -p node/usr/local/bin proxy/usr/local/bin simulator/usr/local/bin \
 FROM ${BASE_IMAGE} AS runtime
 COPY --from=files /files/node/ /
 USER 65532:65532
-ENTRYPOINT ["/usr/local/bin/node", "/app/dist/main.js"]
+# V8's heap may take half of the container's memory, from which limits.bufferedBytes follows too. By default it may take all of
+# 256 MiB, so the kernel could end the process before garbage is collected. The option needs Node 24.6 or later.
+ENTRYPOINT ["/usr/local/bin/node", "--max-old-space-size-percentage=50", "/app/dist/main.js"]
 ARG BASE_IMAGE
 ARG VERSION=0.1.0
 ARG REVISION=unknown

@@ -150,6 +150,8 @@ async function fail(error: unknown, caller: Caller, trip: Trip, parts: JourneyPa
   trip.details.cause = failure.causedBy;
   const repliedStatus = caller.repliedStatus();
   if (repliedStatus !== undefined) return { status: repliedStatus, by: "service", outcome, code };
+  // The rest of its body may take a while to come, and none of it is kept.
+  trip.memory?.close();
   await caller.reply(failureReply(failure, trip), trip.deadlineMs);
   return { status, by: "countersign", outcome, code };
 }

@@ -18,7 +18,7 @@ const contained: readonly Contained[] = [
     awaited: /^new Promise\(\(resolve\) => response\.once\("close"/,
     why: "a close is no failure",
   },
-  { file: "adapters/node-http/write-own-reply.js", awaited: /^linger/, why: "has no way to fail" },
+  { file: "adapters/node-http/write-own-reply.js", awaited: /^(linger|sleep|wholeTurn)/, why: "has no way to fail" },
   { file: "adapters/node-http/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
   {
     file: "adapters/node-http/drain.js",

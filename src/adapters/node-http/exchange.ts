@@ -9,6 +9,8 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly clock: Clock;
+  /** `limits.bodyBytes`. */
+  readonly bodyBytes: number;
   /** Whether the caller's connection is gone. */
   isGone(): boolean;
   /**

@@ -96,6 +96,7 @@ export class NodeInbound implements Inbound, QueuedRequest {
       request: this.#request,
       response: this.#response,
       clock: this.#settings.clock,
+      bodyBytes: this.#settings.bodyBytes,
       isGone: () => this.#request.socket.destroyed,
       decideToClose: (mustClose) => this.#decideToClose(mustClose),
       cutOff: () => {
