@@ -3,10 +3,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { earliestExpirySeconds } from "../../src/adapters/prometheus/certificate-expiry.ts";
-import { createCounting } from "../../src/adapters/prometheus/count.ts";
-import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";
-import { systemClock } from "../../src/clock.ts";
 import { Secret } from "../../src/secret.ts";
+import { older, stageWithTokens, token } from "../journey/stage-with-callers.ts";
 import { call, order } from "../support/call.ts";
 import { authority, expiredCertificate, serverCertificate, serverKey } from "../support/certificates.ts";
 import { scrape } from "../support/exposition.ts";
@@ -91,37 +89,27 @@ it("has no expiry for a file without a certificate that can be read", () => {
 });
 
 it("counts requests by the name of their caller where the configuration names it, and nowhere else", async () => {
-  const metrics = createMetrics();
-  const count = createCounting(metrics, systemClock);
-  const finished = {
-    kind: "request_finished",
-    environment,
-    requestId: "r",
-    traceId: undefined,
-    reference: undefined,
-    site: "S1",
-    auth: "oauth",
-    operation: "create_order",
-    operationLabel: "create_order",
-    status: 200,
-    by: "service",
-    outcome: "answered",
-    code: undefined,
-    stage: "stream_answer",
-    attempts: 1,
-    admitted: false,
-    durationMs: 1,
-    upstreamMs: 1,
-    overheadMs: 1,
-    callerLeft: false,
-  } as const;
-  count(finished);
-  count({ ...finished, listener });
-  count({ ...finished, listener, callerName: "checkout" });
-  count({ ...finished, listener, callerName: "checkout", outcome: "unknown" });
-  const { values } = await metrics.callerRequests.get();
-  expect(values.map(({ labels, value }) => [labels.listener, labels.caller, labels.outcome, value])).toEqual([
-    [listener, "checkout", "answered", 1],
-    [listener, "checkout", "unknown", 1],
-  ]);
+  const { url, adminUrl } = await stageWithTokens();
+  const by = (secret: string) => ({ headers: { "proxy-authorization": `Bearer ${secret}` } });
+  const created = [
+    await call(url, order, by(token)),
+    await call(url, order, by(token)),
+    await call(url, order, by(older)),
+  ];
+  expect(created.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect((await call(url, "[]", by(token))).status).toBe(400);
+  expect((await call(url, order, by("of nobody"))).status).toBe(407);
+  const counted = async (caller: string, outcome: string) =>
+    (await scrape(adminUrl)).value("countersign_caller_requests_total", { listener, caller, outcome });
+  expect(await counted("orders", "answered")).toBe(2);
+  expect(await counted("orders", "not_sent")).toBe(1);
+  expect(await counted("orders-before", "answered")).toBe(1);
+  const { families } = await scrape(adminUrl);
+  expect(families.get("countersign_caller_requests_total")?.samples).toHaveLength(3);
+});
+
+it("counts no caller at a listener that asks for no names", async () => {
+  const { url, adminUrl } = await stageProxy();
+  expect((await call(url, order)).status).toBe(200);
+  expect((await scrape(adminUrl)).families.get("countersign_caller_requests_total")?.samples ?? []).toEqual([]);
 });
