@@ -1,5 +1,6 @@
 import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
+import type { ProcessEvent } from "./process-events.ts";
 
 /** Receives every fact worth counting or logging. It never throws and never waits. */
 export type Report = (event: Event) => void;
@@ -256,89 +257,4 @@ export type RedisEvent =
       readonly node: string;
       /** How long it was away; undefined the first time. */
       readonly awayMs: number | undefined;
-    };
-
-/** What made it read the configuration again. */
-export type ReloadTrigger = "sighup" | "file_change";
-
-/** Facts about the process. */
-export type ProcessEvent =
-  | {
-      readonly kind: "started";
-      readonly version: string;
-      readonly configHash: string;
-      /** Where each listener leads, one line each. */
-      readonly routes: readonly string[];
-      readonly admin: string;
-      readonly status: string;
-    }
-  | {
-      /** A warning that was not there before: at the start each, at a reload what is new. */
-      readonly kind: "configuration_warned";
-      /** Stable; `acknowledge` takes it. */
-      readonly code: string;
-      readonly path: string;
-      /** What is so, and what to do. */
-      readonly message: string;
-    }
-  | {
-      /** A caller of a listener with mTLS did not come in: its certificate was refused, or it spoke no such TLS. */
-      readonly kind: "handshake_failed";
-      /** Where it listens, as configured. */
-      readonly listener: string;
-      /** A code of OpenSSL or Node. */
-      readonly reason: string;
-      /** The first of its kind for a minute. */
-      readonly isFirst: boolean;
-    }
-  | {
-      /** A connection could not be taken; `ENFILE` where the machine can open no more. */
-      readonly kind: "accept_failed";
-      /** Where it listens, as configured. */
-      readonly listener: string;
-      /** A code of the system. */
-      readonly reason: string;
-      /** The first of its kind for a minute. */
-      readonly isFirst: boolean;
-    }
-  | {
-      /** Node warned of something in this process. */
-      readonly kind: "process_warned";
-      /** Its name, its code if it has one, and its stack frames, without the message, which may quote foreign text. */
-      readonly warning: string;
-    }
-  | {
-      /** There is room on standard output again, after its reader stood still or a disk was full. */
-      readonly kind: "log_lines_dropped";
-      readonly dropped: number;
-    }
-  | {
-      /** Another configuration is in force from now on. */
-      readonly kind: "config_applied";
-      readonly hash: string;
-      readonly previousHash: string;
-      readonly trigger: ReloadTrigger;
-      /** Where each listener leads, one line each. */
-      readonly routes: readonly string[];
-    }
-  | {
-      readonly kind: "config_refused";
-      /** Of the configuration that stays in force. */
-      readonly hash: string;
-      readonly trigger: ReloadTrigger;
-      /** What is wrong with the refused one, for people; no secret in it. */
-      readonly problems: readonly string[];
-    }
-  /** What was read again is what is in force. */
-  | { readonly kind: "config_unchanged"; readonly hash: string }
-  | { readonly kind: "draining"; readonly signal: string; readonly inFlight: number }
-  | { readonly kind: "stopped"; readonly drained: boolean }
-  | {
-      /** A defect: something that is not a ProxyError reached the outermost catch. */
-      readonly kind: "defect";
-      readonly where: string;
-      /** Of the request that met it. */
-      readonly requestId?: string | undefined;
-      /** The error's class and its stack frames without the message, which may quote foreign text. */
-      readonly error: string;
     };

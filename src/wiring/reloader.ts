@@ -6,7 +6,8 @@ import { describeProblem } from "../config/print-problems.ts";
 import type { Problem } from "../config/problem.ts";
 import { FileWatch } from "../config/watch-files.ts";
 import { describeDefect } from "../defect.ts";
-import type { ReloadTrigger, Report } from "../events.ts";
+import type { Report } from "../events.ts";
+import type { ReloadTrigger } from "../process-events.ts";
 import { explainListenError } from "./explain-listen-error.ts";
 import type { Running } from "./start.ts";
 

@@ -65,7 +65,9 @@ it("speaks OpenMetrics with whoever asks for it, and the text format with all ot
   expect(ours(other.series)).toEqual(ours(one.series));
   expect(ours(one.series).length).toBeGreaterThan(100);
   const served = { environment: "sandbox", site: "S1000000001", auth: "oauth", operation: "create_order" };
-  expect(other.value("countersign_requests_total", { ...served, status: "200", by: "service", outcome: "answered" })).toBe(1);
+  expect(
+    other.value("countersign_requests_total", { ...served, status: "200", by: "service", outcome: "answered" }),
+  ).toBe(1);
 });
 
 it("packs what is long where gzip is asked for, to the same text", async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import type { ProcessEvent } from "../../events.ts";
+import type { ProcessEvent } from "../../process-events.ts";
 import { formatTime } from "./format-time.ts";
 import type { ReloadStatus } from "./snapshot.ts";
 

@@ -1,5 +1,6 @@
 import type { AuthMethod } from "../../environment.ts";
-import type { RedisFailureKind, RefreshReason, ReloadTrigger, TokenResult } from "../../events.ts";
+import type { RedisFailureKind, RefreshReason, TokenResult } from "../../events.ts";
+import type { ReloadTrigger } from "../../process-events.ts";
 import type { StatusClass } from "../../status-class.ts";
 
 /**
