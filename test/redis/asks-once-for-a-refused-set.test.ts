@@ -49,3 +49,18 @@ it("is tried by one of eight replicas whose mounted secret changes to a wrong on
     expect(tries).toBeLessThanOrEqual(2 + periods);
   });
 }, 300_000);
+
+it("is tried by one of eight replicas when it is deleted and its tokens are revoked", async () => {
+  await playFleet({ replicas }, async (fleet) => {
+    const { simulator } = fleet;
+    await tokensInUse(fleet);
+    const { tokenRequests } = simulator.counts();
+    simulator.changeClientSecret("blue-id", "another-secret-than-the-replicas-have");
+    simulator.revokeAllTokens();
+    const load = startLoad(fleet.replicas, 80);
+    await load.during(refusedPauseMs + 2_000);
+    const { failures, sent } = await load.stop();
+    expect(failures).toHaveLength(sent);
+    expectSpaced(fleet, tokenRequests, 2);
+  });
+}, 300_000);
