@@ -23,6 +23,7 @@ const loads = [
   "test/process/listens-soon-after-its-start.test.ts",
   "test/redis/is-not-held-up-by-a-hung-redis.test.ts",
   "test/redis/keeps-serving-when-redis-dies.test.ts",
+  "test/redis/replaces-a-dead-token-beside-bad-orders.test.ts",
   "test/reload/takes-up-changes-under-load.test.ts",
 ];
 /** Long tests that wait most of the time: two files at once. */

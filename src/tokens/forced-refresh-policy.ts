@@ -6,6 +6,14 @@ const limitForTrusted = 6;
 const limitForSuspect = 3;
 /** and for one that is more likely the request's own trouble. The difference is kept for the token's end. */
 const limitForProven = 2;
+/**
+ * Refreshes a minute that healed a request whose 401 may have been chance: a service that answers 401 now and then accepts
+ * every retry, so each of its 401s would buy a token. After these a token is replaced once a run shows that it is dead.
+ */
+const limitForDoubted = 3;
+/** With few answers only a long run would show that: until then more is let through. */
+const limitForDoubtedOfQuiet = 6;
+const fewAnswers = 50;
 /** A run of 401s that is less likely than this to be chance is the end of the token. */
 const unlikely = 1e-5;
 /** Older answers count for less and less, so that the share follows the service. */
@@ -40,19 +48,32 @@ export interface Evidence {
   readonly history: AnswerHistory;
   /** Forced refreshes of the last minute, over all replicas, that cured nothing so far. */
   readonly uselessTokens: number;
+  /** Those that healed a request, though the token before was accepted by others: not shown to be dead (looksDead). */
+  readonly doubtedTokens: number;
+  /** Those of them that this site wanted. */
+  readonly doubtedOfSite: number;
 }
 
 /** Requests were accepted with this token and now none is: the run of 401s is too long to be chance. */
-export function looksDead({ isProven, history: { accepted, refused, run } }: Evidence): boolean {
+export function looksDead({
+  isProven,
+  history: { accepted, refused, run },
+}: Pick<Evidence, "isProven" | "history">): boolean {
   const share = (refused + 1) / (accepted + refused + 2);
   return isProven && share ** run < unlikely;
 }
 
+function isDoubtful({ history: { accepted, refused }, doubtedOfSite }: Evidence): boolean {
+  return doubtedOfSite >= (accepted + refused < fewAnswers ? limitForDoubtedOfQuiet : limitForDoubted);
+}
+
 /** Why a 401 must not cost a token now; undefined when it may. A dead token ends a pause, never the limit. */
 export function suppressionOf(evidence: Evidence): SuppressionReason | undefined {
-  const { isPaused, isProven, isTrusted, uselessTokens } = evidence;
-  const isDead = looksDead(evidence);
-  if (isPaused && !isDead) return "paused";
-  const limit = isTrusted ? limitForTrusted : isProven && !isDead ? limitForProven : limitForSuspect;
-  return uselessTokens >= limit ? "limited" : undefined;
+  const { isPaused, isProven, isTrusted, uselessTokens, doubtedTokens } = evidence;
+  if (looksDead(evidence))
+    return uselessTokens >= (isTrusted ? limitForTrusted : limitForSuspect) ? "limited" : undefined;
+  if (isPaused) return "paused";
+  if (isDoubtful(evidence)) return "limited";
+  const limit = isTrusted ? limitForTrusted : isProven ? limitForProven : limitForSuspect;
+  return uselessTokens + doubtedTokens >= limit ? "limited" : undefined;
 }

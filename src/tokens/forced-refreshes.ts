@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { SuppressionReason } from "../events.ts";
-import { type AnswerHistory, afterAcceptance, noAnswers, suppressionOf } from "./forced-refresh-policy.ts";
+import { type AnswerHistory, afterAcceptance, looksDead, noAnswers, suppressionOf } from "./forced-refresh-policy.ts";
 import { longestTryList, type Note, type SharedConduct, type SharedTry, tryMemoryMs } from "./shared-conduct.ts";
 import { isNewer, type Token } from "./token.ts";
 
@@ -29,6 +29,8 @@ interface Try {
    * was accepted, perhaps one that needed no new token. `cured`: a request that was refused before was accepted; final.
    */
   readonly fate: SharedTry["fate"];
+  /** The token before may have been good. */
+  readonly isDoubted: boolean;
   readonly atMs: number;
 }
 
@@ -39,6 +41,7 @@ interface Try {
  * - A site whose retry with a new token was refused pauses: 30 s, doubling up to 15 min, until a token is accepted.
  * - Refreshes of the set that cured nothing are limited to a few a minute. One counts from the moment it is made, and
  *   no longer once its site has accepted the token, or for good once a request was accepted that had been refused.
+ * - A refresh that healed a request, while the token before was accepted by others, may have cured nothing: a few a minute.
  * - Where a token was accepted and then is refused without exception, it is dead: that ends the pause.
  *
  * The figures and the rule itself are in forced-refresh-policy.ts.
@@ -63,6 +66,7 @@ export class ForcedRefreshes {
     const { pausedUntilMs, accepted, refused, history, repeated } = this.#verdictOf(site);
     const heardUntilMs = this.#heardPauses.get(site)?.untilMs ?? 0;
     const useless = this.#useless();
+    const doubted = this.#doubted();
     return suppressionOf({
       isPaused: this.#clock.nowMs() < Math.max(pausedUntilMs, heardUntilMs),
       isProven: (accepted?.id === token.id || this.#isAcceptedElsewhere(site, token)) && repeated !== token.id,
@@ -71,7 +75,9 @@ export class ForcedRefreshes {
         isNewer(accepted, refused) &&
         !useless.some((made) => made.fate === "useless" && made.site === site),
       history,
-      uselessTokens: new Set(useless.map((made) => made.token)).size,
+      uselessTokens: countTokens(useless),
+      doubtedTokens: countTokens(doubted.filter(({ token }) => !useless.some((made) => made.token === token))),
+      doubtedOfSite: countTokens(doubted.filter((made) => made.site === site)),
     });
   }
 
@@ -80,6 +86,19 @@ export class ForcedRefreshes {
     const tries = this.#recent([...this.#own, ...this.#heard]);
     const cured = new Set(tries.flatMap(({ fate, token }) => (fate === "cured" ? [token] : [])));
     return tries.filter(({ fate, token }) => fate !== "accepted" && !cured.has(token));
+  }
+
+  /** Forced refreshes that may have been needless, whatever became of them. */
+  #doubted(): readonly Try[] {
+    return this.#recent([...this.#own, ...this.#heard]).filter(({ isDoubted }) => isDoubted);
+  }
+
+  /** The service took this token from some site, and nothing shows that it is dead: this site's 401 may be chance. */
+  #isDoubtful(site: string, before: Token): boolean {
+    const isAccepted =
+      [...this.#verdicts.values()].some(({ accepted }) => accepted?.id === before.id) ||
+      this.#heard.some((made) => made.token === before.id && made.isAccepted);
+    return isAccepted && !looksDead({ isProven: true, history: this.#verdictOf(site).history });
   }
 
   #isAcceptedElsewhere(site: string, token: Token): boolean {
@@ -95,10 +114,11 @@ export class ForcedRefreshes {
     verdict.history = { ...history, run: history.run + 1 };
   }
 
-  /** A refresh was forced for this site, and brought this token. */
-  tried(site: string, token: Token): Note {
-    this.#remember({ token: token.id, site, fate: "open", atMs: this.#clock.nowMs() });
-    return { kind: "tried", token: token.id, site };
+  /** A refresh was forced for this site's 401 to the token before, and brought this one. */
+  tried(site: string, token: Token, before: Token | undefined): Note {
+    const isDoubted = before !== undefined && this.#isDoubtful(site, before);
+    this.#remember({ token: token.id, site, fate: "open", isDoubted, atMs: this.#clock.nowMs() });
+    return { kind: "tried", token: token.id, site, isDoubted };
   }
 
   /** Runs for every answer: a note only where there was something to take back. */
@@ -123,8 +143,18 @@ export class ForcedRefreshes {
   cured(site: string, token: Token): Note | undefined {
     this.accepted(site, token);
     if (this.#isCured(site, token)) return undefined;
-    this.#remember({ token: token.id, site, fate: "cured", atMs: this.#clock.nowMs() });
+    this.#remember({
+      token: token.id,
+      site,
+      fate: "cured",
+      isDoubted: this.#isDoubted(site, token),
+      atMs: this.#clock.nowMs(),
+    });
     return { kind: "cured", token: token.id, site };
+  }
+
+  #isDoubted(site: string, token: Token): boolean {
+    return this.#own.some((made) => isThat(made, token, site) && made.isDoubted);
   }
 
   #isCured(site: string, token: Token): boolean {
@@ -149,7 +179,7 @@ export class ForcedRefreshes {
     const pauseMs = this.#nextPauseMs(site, token, verdict);
     Object.assign(verdict, { pauseMs, pausedUntilMs: nowMs + pauseMs, repeated: token.id });
     const once = `${token.id}.${Math.round(nowMs).toString(36)}`;
-    this.#remember({ token: once, site, fate: "useless", atMs: nowMs });
+    this.#remember({ token: once, site, fate: "useless", isDoubted: false, atMs: nowMs });
     return { kind: "useless", token: once, site, pauseMs };
   }
 
@@ -159,7 +189,7 @@ export class ForcedRefreshes {
     const isKnown = this.#own.some((made) => isThat(made, token, site) && made.fate === "useless");
     const isNews = isNewer(token, verdict.accepted) && isNewer(token, verdict.refused);
     if (isKnown && !isNews) return undefined;
-    this.#remember({ token: token.id, site, fate: "useless", atMs: nowMs });
+    this.#remember({ token: token.id, site, fate: "useless", isDoubted: this.#isDoubted(site, token), atMs: nowMs });
     if (!isNews) return { kind: "useless", token: token.id, site, pauseMs: 0 };
     const pauseMs = this.#nextPauseMs(site, token, verdict);
     Object.assign(verdict, { refused: token, pauseMs, pausedUntilMs: nowMs + pauseMs });
@@ -207,6 +237,10 @@ export class ForcedRefreshes {
     this.#verdicts.set(site, fresh);
     return fresh;
   }
+}
+
+function countTokens(tries: readonly Try[]): number {
+  return new Set(tries.map(({ token }) => token)).size;
 }
 
 function isThat(made: Try, token: Token, site: string): boolean {

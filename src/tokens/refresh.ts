@@ -196,7 +196,9 @@ async function keep(parts: RefreshParts, need: Need, grant: IssuedToken, started
   const token = issuedHere ? own : theirs;
   if (need.site === undefined) return { kind: "token", token, issuedHere };
   const isNew = token.id !== need.atHand?.id;
-  const note = isNew ? forcedRefreshes.tried(need.site, token) : forcedRefreshes.triedInVain(need.site, token);
+  const note = isNew
+    ? forcedRefreshes.tried(need.site, token, need.atHand)
+    : forcedRefreshes.triedInVain(need.site, token);
   await store.note(key, note);
   return isNew ? { kind: "token", token, issuedHere } : { kind: "suppressed", reason: "paused" };
 }

@@ -38,13 +38,15 @@ export interface SharedTry {
   readonly fate: "open" | "accepted" | "useless" | "cured";
   /** The site has accepted the token, whatever became of the retries: should it be refused later, it was revoked. */
   readonly isAccepted: boolean;
+  /** The token before was accepted until then, and a chance 401 explains the refresh as well as its end does. */
+  readonly isDoubted: boolean;
   readonly ageMs: number;
 }
 
 /** One thing that a replica tells the others. */
 export type Note =
   | { readonly kind: "login_paused"; readonly pause: SharedPause }
-  | { readonly kind: "tried"; readonly token: string; readonly site: string }
+  | { readonly kind: "tried"; readonly token: string; readonly site: string; readonly isDoubted: boolean }
   /** A request of the site was accepted with the token. */
   | { readonly kind: "accepted"; readonly token: string; readonly site: string }
   /** A retry was. */

@@ -61,7 +61,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       const { one, other, key } = await open();
       await one.save(`${key}1`, token("t1"), 0);
       await one.save(`${key}2`, token("t2"), 0);
-      await one.note(`${key}1`, { kind: "tried", token: "t1", site: "S1" });
+      await one.note(`${key}1`, { kind: "tried", token: "t1", site: "S1", isDoubted: false });
       expect(textOf((await other.read(`${key}1`)).token)).toBe("t1");
       expect(textOf((await other.read(`${key}2`)).token)).toBe("t2");
       expect((await other.read(`${key}2`)).conduct?.tries).toEqual([]);
@@ -119,9 +119,9 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
 
     it("remembers forced refreshes for a minute, and whether their token is accepted", async () => {
       const { one, other, key, pass } = await open();
-      await one.note(key, { kind: "tried", token: "t1", site: "S1" });
+      await one.note(key, { kind: "tried", token: "t1", site: "S1", isDoubted: false });
       await pass(5);
-      await one.note(key, { kind: "tried", token: "t2", site: "S2" });
+      await one.note(key, { kind: "tried", token: "t2", site: "S2", isDoubted: false });
       const { tries } = await conductOf(other, key);
       expect(tries.map(({ token, site, fate }) => [token, site, fate])).toEqual([
         ["t1", "S1", "open"],
@@ -136,7 +136,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
 
     it("pauses a site once for one token, and no later success takes a useless refresh back", async () => {
       const { one, other, key } = await open();
-      await one.note(key, { kind: "tried", token: "t1", site: "S1" });
+      await one.note(key, { kind: "tried", token: "t1", site: "S1", isDoubted: false });
       await one.note(key, useless("t1", 30_000));
       await other.note(key, useless("t1", 60_000));
       const { sites, tries } = await conductOf(other, key);
@@ -149,12 +149,27 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect(after.tries).toMatchObject([{ token: "t1", fate: "useless", isAccepted: true }]);
     });
 
+    it("keeps a doubt about a refresh, whatever becomes of its token", async () => {
+      const { one, other, key } = await open();
+      await one.note(key, { kind: "tried", token: "t1", site: "S1", isDoubted: true });
+      await one.note(key, { kind: "tried", token: "t2", site: "S1", isDoubted: true });
+      await other.note(key, { kind: "tried", token: "t2", site: "S1", isDoubted: false });
+      await other.note(key, { kind: "cured", token: "t1", site: "S1" });
+      await other.note(key, { kind: "accepted", token: "t2", site: "S1" });
+      await other.note(key, { kind: "cured", token: "t3", site: "S1" });
+      const { tries } = await conductOf(one, key);
+      const doubts = Object.fromEntries(tries.map(({ token, isDoubted }) => [token, isDoubted]));
+      expect(doubts).toEqual({ t1: true, t2: true, t3: false });
+      await other.note(key, useless("t2", 30_000));
+      expect((await conductOf(one, key)).tries.find(({ token }) => token === "t2")?.isDoubted).toBe(true);
+    });
+
     it("never takes back that a refresh has cured a request", async () => {
       const { one, other, key } = await open();
       await one.note(key, useless("t1", 30_000));
       await other.note(key, { kind: "cured", token: "t1", site: "S1" });
       await one.note(key, useless("t1", 30_000));
-      await one.note(key, { kind: "tried", token: "t1", site: "S1" });
+      await one.note(key, { kind: "tried", token: "t1", site: "S1", isDoubted: false });
       await one.note(key, { kind: "accepted", token: "t1", site: "S1" });
       const { sites, tries } = await conductOf(other, key);
       expect(sites.size).toBe(0);
@@ -171,7 +186,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
     it("keeps the newest 32 forced refreshes, however many there are", async () => {
       const { one, key, pass } = await open();
       for (let n = 0; n < 40; n++) {
-        await one.note(key, { kind: "tried", token: `t${n}`, site: "S1" });
+        await one.note(key, { kind: "tried", token: `t${n}`, site: "S1", isDoubted: false });
         await pass(2);
       }
       const { tries } = await conductOf(one, key);

@@ -14,7 +14,7 @@ async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Prom
   await Promise.all([late.store.read(key), other.store.read(key)]);
   // The scripts are known, so that nothing is sent twice.
   await late.store.save(key, { secret: new Secret("warm-up"), lifetimeMs: 1_000 }, 0);
-  await late.store.note(key, { kind: "tried", token: "t", site: "S1" });
+  await late.store.note(key, { kind: "tried", token: "t", site: "S1", isDoubted: false });
   await sleep(systemClock, 1_100);
   redis.stop();
   await send(late);

@@ -27,7 +27,7 @@ async function stage(conduct?: object) {
   return { redis, ...replica, conductNow };
 }
 
-const tried = (token: string): Note => ({ kind: "tried", token, site: "S1" });
+const tried = (token: string): Note => ({ kind: "tried", token, site: "S1", isDoubted: false });
 const throttled = (remainingMs: number): Note => {
   return { kind: "login_paused", pause: { kind: "throttled", status: 429, failures: 1, remainingMs } };
 };

@@ -51,6 +51,8 @@ export interface Fleet {
   readonly replicas: readonly Replica[];
   /** One more process with the same configuration. */
   add(): Promise<Replica>;
+  /** The secret of the first set as all replicas have it mounted. */
+  changeMountedSecret(secret: string): void;
   /** Sum of a metric over the replicas that are alive. */
   sum(metric: string, labels?: Readonly<Record<string, string>>): Promise<number>;
 }
@@ -74,6 +76,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     simulator,
     replicas,
     add,
+    changeMountedSecret: (secret) => void folder.write("blue/client-secret", secret),
     async sum(metric, labels = {}) {
       const all = await Promise.all(replicas.map((replica) => replica.metrics().catch(() => undefined)));
       return all.reduce((sum, exposition) => sum + (exposition?.sum(metric, labels) ?? 0), 0);

@@ -10,8 +10,17 @@ import {
 /** One request in a hundred had trouble of its own. */
 const busy: AnswerHistory = { accepted: 990, refused: 10, run: 1 };
 const quiet: AnswerHistory = { accepted: 5, refused: 0, run: 1 };
-const unknown: Evidence = { isPaused: false, isProven: false, isTrusted: false, history: noAnswers, uselessTokens: 0 };
+const unknown: Evidence = {
+  isPaused: false,
+  isProven: false,
+  isTrusted: false,
+  history: noAnswers,
+  uselessTokens: 0,
+  doubtedTokens: 0,
+  doubtedOfSite: 0,
+};
 const proven: Evidence = { ...unknown, isProven: true, history: busy };
+const doubted = (count: number) => ({ isTrusted: true, doubtedTokens: count, doubtedOfSite: count });
 
 describe("whether a 401 may cost a token", () => {
   it.each<[string, Evidence, ReturnType<typeof suppressionOf>]>([
@@ -35,6 +44,18 @@ describe("whether a 401 may cost a token", () => {
       "paused",
     ],
     ["a short run at a quiet site", { ...proven, history: { ...quiet, run: 5 }, isPaused: true }, "paused"],
+    ["401s at random that each retry heals: the third", { ...proven, ...doubted(2) }, undefined],
+    ["the fourth within a minute", { ...proven, ...doubted(3) }, "limited"],
+    ["the fourth at a site of few answers", { ...proven, ...doubted(3), history: quiet }, undefined],
+    ["the seventh there", { ...proven, ...doubted(6), history: quiet }, "limited"],
+    [
+      "a run that cannot be chance, after many of them",
+      { ...proven, ...doubted(9), history: { ...busy, run: 3 } },
+      undefined,
+    ],
+    ["another site's real one beside them", { ...proven, isTrusted: true, doubtedTokens: 5 }, undefined],
+    ["one more beside them at all sites", { ...proven, isTrusted: true, doubtedTokens: 6 }, "limited"],
+    ["one useless and one doubtful token", { ...proven, uselessTokens: 1, doubtedTokens: 1 }, "limited"],
     ["a longer run at a quiet site", { ...proven, history: { ...quiet, run: 6 }, isPaused: true }, undefined],
   ])("%s", (_, evidence, expected) => {
     expect(suppressionOf(evidence)).toBe(expected);

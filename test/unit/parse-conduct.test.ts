@@ -25,8 +25,8 @@ it("reads what the scripts write", () => {
     S2: { pauseMs: 60_000, remainingMs: 0 },
   });
   expect(conduct.tries).toEqual([
-    { token: "t1", site: "S1", fate: "open", isAccepted: false, ageMs: 20 },
-    { token: "t2", site: "S2", fate: "useless", isAccepted: false, ageMs: 10 },
+    { token: "t1", site: "S1", fate: "open", isAccepted: false, isDoubted: false, ageMs: 20 },
+    { token: "t2", site: "S2", fate: "useless", isAccepted: false, isDoubted: false, ageMs: 10 },
   ]);
 });
 

@@ -58,7 +58,7 @@ export class MemoryConduct {
         this.#noteLogin(note.pause);
         return;
       case "tried":
-        if (!this.#tries.some((made) => isThat(made, note))) this.#add(note, "open");
+        if (!this.#tries.some((made) => isThat(made, note))) this.#add(note, "open", note.isDoubted);
         return;
       case "accepted":
         this.#tries = this.#tries.map((made) => (isThat(made, note) ? takeAcceptance(made) : made));
@@ -83,11 +83,14 @@ export class MemoryConduct {
     if (this.#login === undefined || this.#login.untilMs < untilMs) this.#login = { pause, atMs, untilMs };
   }
 
-  #add({ token, site }: Pick<SharedTry, "token" | "site">, fate: SharedTry["fate"]): void {
+  #add({ token, site }: Pick<SharedTry, "token" | "site">, fate: SharedTry["fate"], doubts = false): void {
     const known = this.#tries.find((made) => isThat(made, { token, site }));
     const isAccepted = fate === "cured" || known?.isAccepted === true;
+    const isDoubted = doubts || known?.isDoubted === true;
     const others = this.#tries.filter((made) => made !== known);
-    this.#tries = [...others, { token, site, fate, isAccepted, atMs: this.#clock.nowMs() }].slice(-longestTryList);
+    this.#tries = [...others, { token, site, fate, isAccepted, isDoubted, atMs: this.#clock.nowMs() }].slice(
+      -longestTryList,
+    );
   }
 }
 

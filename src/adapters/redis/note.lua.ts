@@ -21,15 +21,15 @@ if note.kind == 'login_paused' then
     conduct.login = { kind = pause.kind, status = pause.status, failures = pause.failures, atMs = now, untilMs = untilMs }
   end
 elseif note.kind == 'tried' then
-  if not known then conduct.tries[name] = { useless = false, atMs = now } end
+  if not known then conduct.tries[name] = { useless = false, doubted = note.isDoubted or nil, atMs = now } end
 elseif note.kind == 'accepted' then
   if known then known.accepted = true end
   conduct.sites[note.site] = nil
 elseif note.kind == 'cured' then
-  conduct.tries[name] = { useless = false, cured = true, accepted = true, atMs = now }
+  conduct.tries[name] = { useless = false, cured = true, accepted = true, doubted = known and known.doubted, atMs = now }
   conduct.sites[note.site] = nil
 elseif note.kind == 'useless' and not (known and (known.useless or known.cured)) then
-  conduct.tries[name] = { useless = true, accepted = known and known.accepted, atMs = now }
+  conduct.tries[name] = { useless = true, accepted = known and known.accepted, doubted = known and known.doubted, atMs = now }
   if note.pauseMs > 0 then conduct.sites[note.site] = { pauseMs = note.pauseMs, untilMs = now + note.pauseMs } end
 end
 writeConduct(KEYS[1], conduct, now)

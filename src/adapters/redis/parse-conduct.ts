@@ -31,12 +31,12 @@ export function parseConduct(text: string, nowMs: number): SharedConduct {
       }),
     ),
     tries: entriesOf(document["tries"])
-      .flatMap(([name, { useless, cured, accepted, atMs }]): SharedTry[] => {
+      .flatMap(([name, { useless, cured, accepted, doubted, atMs }]): SharedTry[] => {
         const [token, site] = name.split(" ");
         if (!token || !site || typeof useless !== "boolean" || !isAmount(atMs) || atMs > nowMs + aheadMs) return [];
         const isAccepted = accepted === true;
         const fate = cured === true ? "cured" : useless ? "useless" : isAccepted ? "accepted" : "open";
-        return [{ token, site, fate, isAccepted, ageMs: Math.max(0, nowMs - atMs) }];
+        return [{ token, site, fate, isAccepted, isDoubted: doubted === true, ageMs: Math.max(0, nowMs - atMs) }];
       })
       .sort((one, other) => other.ageMs - one.ageMs)
       .slice(-longestTryList),
