@@ -55,20 +55,23 @@ export class Conduct {
   #isRefused = false;
   #pause: Pause | undefined;
   #pausedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #way: string | undefined;
   /** Failures that others met before say nothing of the present way to the authorization server. */
   #sinceMs = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, random: () => number) {
+  /** @param way a fingerprint of the trust and the timeouts towards the authorization server */
+  constructor(clock: Clock, random: () => number, way?: string) {
     this.#clock = clock;
     this.#random = random;
+    this.#way = way;
   }
 
   /**
    * The same set over another pool of connections, with another trust or timeout: what failed on the old way is tried
    * anew. What the authorization server itself has said stays in force: a refusal, and how long to wait.
    */
-  onAnotherWay(): Conduct {
-    const next = new Conduct(this.#clock, this.#random);
+  onAnotherWay(way?: string): Conduct {
+    const next = new Conduct(this.#clock, this.#random, way);
     const ban = this.ban();
     next.#sinceMs = this.#clock.nowMs();
     next.#isRefused = this.#isRefused;
@@ -115,14 +118,15 @@ export class Conduct {
     if (ban === undefined) return undefined;
     const { kind, status, untilMs } = ban;
     const remainingMs = untilMs - this.#clock.nowMs();
-    return { kind: "login_paused", pause: { kind, status, failures: this.#failures, remainingMs } };
+    const way = kind === "failing" ? this.#way : undefined;
+    return { kind: "login_paused", pause: { kind, status, failures: this.#failures, remainingMs, way } };
   }
 
   /** Another replica was told to wait: the longer wait counts. */
   hear(pause: HeardPause | undefined): void {
     if (pause === undefined) return;
     const nowMs = this.#clock.nowMs();
-    if (pause.kind === "failing" && nowMs - pause.ageMs <= this.#sinceMs) return;
+    if (pause.kind === "failing" && !this.#isOnThisWay(pause, nowMs)) return;
     const untilMs = nowMs + pause.remainingMs;
     const own = this.ban();
     if (own !== undefined && own.untilMs >= untilMs) return;
@@ -130,6 +134,11 @@ export class Conduct {
     this.#pause = { kind: pause.kind, untilMs, status: pause.status };
     this.#failures = Math.max(this.#failures, pause.failures);
     if (pause.kind === "refused") this.#isRefused = true;
+  }
+
+  /** Whether a failure that another replica met would be met here too; a note without a way is judged by its age. */
+  #isOnThisWay({ way, ageMs }: HeardPause, nowMs: number): boolean {
+    return way === undefined || this.#way === undefined ? nowMs - ageMs > this.#sinceMs : way === this.#way;
   }
 
   /** Another replica was given a token that it asked for at the moment named (monotonic): what was before is over. */

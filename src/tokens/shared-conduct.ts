@@ -18,6 +18,8 @@ export interface SharedPause {
   /** Failures in a row up to this pause. */
   readonly failures: number;
   readonly remainingMs: number;
+  /** Of `failing`: by which trust and timeouts the authorization server was not reached. A replica with others tries itself. */
+  readonly way?: string | undefined;
 }
 
 /** A pause as a reader finds it. */

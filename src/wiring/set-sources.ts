@@ -112,11 +112,11 @@ export class SetSources {
   /** A reload ends no pause that the authorization server has asked for, or it could be used to flood it. */
   #conductsOf(placed: PlacedSet): Conducts {
     const { clock, random } = this.#parts.surroundings;
-    const { tokenKey } = placed;
+    const { tokenKey, way } = placed;
     return this.#conducts.take(conductKey(placed), () => {
       const before = this.#conducts.all().findLast((other) => other.tokenKey === tokenKey);
-      if (before !== undefined) return { ...before, conduct: before.conduct.onAnotherWay() };
-      return { tokenKey, conduct: new Conduct(clock, random), forcedRefreshes: new ForcedRefreshes(clock) };
+      if (before !== undefined) return { ...before, conduct: before.conduct.onAnotherWay(way) };
+      return { tokenKey, conduct: new Conduct(clock, random, way), forcedRefreshes: new ForcedRefreshes(clock) };
     });
   }
 

@@ -88,6 +88,12 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       return conduct;
     };
 
+    it("tells by which way the authorization server was not reached", async () => {
+      const { one, other, key } = await open();
+      await one.note(key, pause({ kind: "failing", status: undefined, way: "0a1b2c" }));
+      expect((await conductOf(other, key)).login).toMatchObject({ kind: "failing", way: "0a1b2c" });
+    });
+
     it("tells everyone how long the login host is to be left alone", async () => {
       const { one, other, key, pass } = await open();
       await one.note(key, pause());

@@ -36,4 +36,23 @@ describe("on another way to the authorization server", () => {
     next.hear({ ...told, ageMs: 10 });
     expect(next.ban()).toMatchObject({ kind: "failing", untilMs: clock.nowMs() + 15_000 });
   });
+
+  it("failures of replicas that are still on the old way are not heard, those on the same way are", async () => {
+    const clock = new FakeClock();
+    const next = new Conduct(clock, () => 0.5, "aa").onAnotherWay("bb");
+    await clock.advance(1_000);
+    const told = { kind: "failing", status: undefined, failures: 9, remainingMs: 15_000, ageMs: 10 } as const;
+    next.hear({ ...told, way: "aa" });
+    expect(next.ban()).toBeUndefined();
+    next.hear({ ...told, way: "bb" });
+    expect(next.ban()).toMatchObject({ kind: "failing", untilMs: clock.nowMs() + 15_000 });
+  });
+
+  it("a failure is told with its way, what the server said is told without", () => {
+    const conduct = new Conduct(new FakeClock(), () => 0.5, "aa");
+    conduct.note({ kind: "failed", status: undefined });
+    expect(conduct.tell()).toMatchObject({ pause: { kind: "failing", way: "aa" } });
+    conduct.note(throttled);
+    expect(conduct.tell()).toMatchObject({ pause: { kind: "throttled", way: undefined } });
+  });
 });

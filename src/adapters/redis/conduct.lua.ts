@@ -8,7 +8,7 @@ export const aheadMs = 1_000;
 
 /**
  * The shared conduct as a JSON document, its moments in ms of Redis's clock:
- * `{ login?: { kind, status?, failures, atMs, untilMs }, sites: { S…: { pauseMs, untilMs } },
+ * `{ login?: { kind, status?, failures, way?, atMs, untilMs }, sites: { S…: { pauseMs, untilMs } },
  *    tries: { "<token> <site>": { useless, cured?, accepted?, doubted?, atMs } } }`.
  * A damaged document reads as an empty one. What is over is dropped at each writing; the document ends with its last part.
  */

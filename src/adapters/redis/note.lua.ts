@@ -18,7 +18,8 @@ if note.kind == 'login_paused' then
   local pause = note.pause
   local untilMs = math.ceil(now + pause.remainingMs)
   if not conduct.login or conduct.login.untilMs < untilMs then
-    conduct.login = { kind = pause.kind, status = pause.status, failures = pause.failures, atMs = now, untilMs = untilMs }
+    conduct.login =
+      { kind = pause.kind, status = pause.status, failures = pause.failures, way = pause.way, atMs = now, untilMs = untilMs }
   end
 elseif note.kind == 'tried' then
   if not known then conduct.tries[name] = { useless = false, doubted = note.isDoubted or nil, atMs = now } end

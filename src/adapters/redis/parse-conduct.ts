@@ -45,7 +45,7 @@ export function parseConduct(text: string, nowMs: number): SharedConduct {
 
 function parseLogin(value: unknown, nowMs: number): HeardPause | undefined {
   if (!isObject(value)) return undefined;
-  const { kind, status, failures, atMs, untilMs } = value;
+  const { kind, status, failures, way, atMs, untilMs } = value;
   if (kind !== "refused" && kind !== "throttled" && kind !== "failing") return undefined;
   if (!isAmount(failures) || !isAmount(untilMs) || untilMs <= nowMs) return undefined;
   // Redis's clock has stepped back, or this is another server: nobody knows how long the pause still is.
@@ -57,6 +57,7 @@ function parseLogin(value: unknown, nowMs: number): HeardPause | undefined {
     status: isStatus ? status : undefined,
     failures: Math.min(failures, 64),
     remainingMs,
+    ...(typeof way === "string" && /^[0-9a-f]{1,64}$/.test(way) ? { way } : {}),
     ageMs: Math.max(0, nowMs - atMs),
   };
 }
