@@ -43,6 +43,7 @@ export class BodiesUnderWay {
    * @throws ProxyError overloaded, body_too_large
    */
   reserve(body: BodyUnderWay, totalBytes: number): void {
+    if (!this.#bodies.has(body)) throw this.#budget.isFull();
     const mostSharedBytes = this.#budget.limitBytes * share;
     const moreSharedBytes = inShare(totalBytes) - inShare(body.bytes);
     if (inShare(totalBytes) > mostSharedBytes) throw this.#budget.neverFits();

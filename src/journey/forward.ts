@@ -84,6 +84,7 @@ async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: T
       throw error;
     }
     trip.attempts = 1;
+    trip.outcome = "answered";
     return first.answer;
   }
 }

@@ -39,12 +39,6 @@ export interface BodyMemory {
   readonly gaveWay: Promise<never>;
 }
 
-/** Who is at the other end of a connection. */
-export interface Peer {
-  /** Its IP address; undefined over a Unix socket. */
-  readonly address: string | undefined;
-}
-
 /** The caller's side of a request: what it said in its head, whether it is still there, and how to answer it. */
 export interface Caller {
   /** Absent, like the target, where the head could not be read. */

@@ -71,6 +71,38 @@ it("does not forward what waits behind an answer that only the close ends", asyn
   expect(upstream.requests).toHaveLength(1);
 });
 
+it("sends one of two HTTP/1.0 orders in one packet, though the answer of the first cannot be framed for it", async () => {
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) =>
+      void socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+  });
+  const stage = await stageProxy({ baseUrl: upstream.url });
+  const more = [`Countersign-Site: ${hmacSite}`];
+  const old = rawPost({ version: "HTTP/1.0", connection: ["Connection: keep-alive"], more });
+  const connection = await RawConnection.open(stage.port);
+  const text = await connection.write(`${old}${old}`).ended();
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*\{\}$/);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+it("closes a connection on which nonsense came while an answer was under way", async () => {
+  let respond = () => {};
+  const upstream = await startRawUpstream({
+    answer(_request, socket) {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{ ");
+      respond = () => socket.write(" }");
+    },
+  });
+  const stage = await stageProxy({ baseUrl: upstream.url });
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ ...kept, more: [`Countersign-Site: ${hmacSite}`] }));
+  await connection.until(/\{ $/);
+  connection.write("nonsense\r\n\r\n");
+  await letItRead(stage);
+  respond();
+  expect(await connection.ended()).toMatch(/\r\n\r\n\{ {2}\}$/);
+});
+
 describe("behind an order that is not answered yet", () => {
   it.each<readonly [string, string, (readonly [number, string])[]]>([
     ["a tunnel", connectRequest, [[405, "close"]]],
@@ -91,6 +123,11 @@ describe("behind an order that is not answered yet", () => {
       [[413, "close"]],
     ],
     ["an HTTP/1.0 order and another", `${rawPost({ ...kept, version: "HTTP/1.0" })}${numbered(1)}`, [[200, "close"]]],
+    [
+      "an HTTP/1.0 order that is kept alive and another",
+      `${rawPost({ version: "HTTP/1.0", connection: ["Connection: keep-alive"] })}${numbered(1)}`,
+      [[200, "close"]],
+    ],
     ["an order that closes and another", `${rawPost()}${numbered(1)}`, [[200, "close"]]],
     [
       "an upgrade and an order",

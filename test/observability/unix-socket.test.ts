@@ -46,6 +46,16 @@ it("takes any Host, since a client over a socket has no name to call: one, and o
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
 });
 
+it("takes no HTTP/1.0, whose caller could not tell a cut answer from a whole one", async () => {
+  const path = await socketPath();
+  const { simulator } = await stageAt(path);
+  const socket = connect({ path });
+  onTestFinished(() => void socket.destroy());
+  socket.write(rawPost({ version: "HTTP/1.0" }));
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*proxy_http_version 1\.1/);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
 it("leaves a socket in use to who uses it", async () => {
   const path = await socketPath();
   const { proxy } = await stageAt(path);

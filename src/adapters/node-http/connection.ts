@@ -1,6 +1,8 @@
 import type { Duplex } from "node:stream";
+import type { Clock } from "../../clock.ts";
 import type { ProxyError } from "../../errors.ts";
 import { wholeTurn } from "./drain.ts";
+import { endConnection } from "./raw-reply.ts";
 
 /** A request that is served when all before it on its connection have their answers. */
 export interface QueuedRequest {
@@ -27,6 +29,7 @@ export class Connection {
   /** When it was there (monotonic); with TLS, when its handshake was done. */
   readonly arrivedAtMs: number;
   readonly #socket: Duplex;
+  readonly #clock: Clock;
   readonly #refusal: (failure: ProxyError) => QueuedRequest;
   /** In their order; the first is being served. */
   readonly #requests: QueuedRequest[] = [];
@@ -38,11 +41,13 @@ export class Connection {
     socket: Duplex,
     { isExcess, arrivedAtMs }: Pick<Connection, "isExcess" | "arrivedAtMs">,
     refusal: (failure: ProxyError) => QueuedRequest,
+    clock: Clock,
   ) {
     this.isExcess = isExcess;
     this.arrivedAtMs = arrivedAtMs;
     this.#socket = socket;
     this.#refusal = refusal;
+    this.#clock = clock;
   }
 
   /** The last request is known. */
@@ -103,8 +108,17 @@ export class Connection {
     for (let [request] = this.#requests; request !== undefined; [request] = this.#requests) {
       await request.serve();
       this.#requests.shift();
+      // Node, or the caller, has ended the connection with that answer: no other could follow it.
+      if (this.#socket.writableEnded && !this.#socket.destroyed) this.#dropQueued();
       if (this.#requests.length === mostQueued) this.#socket.resume();
     }
+    // The head of the last answer may have gone out before it was known to be the last.
+    if (this.#isClosing && this.#socket.writable) endConnection(this.#socket, this.#clock);
+  }
+
+  #dropQueued(): void {
+    this.#isClosing = true;
+    this.#requests.length = 0;
   }
 
   /** Node reads on after each whole message, within the present tick; so this comes after it. */

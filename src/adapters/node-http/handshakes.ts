@@ -44,13 +44,13 @@ export class HandshakingServer extends TlsServer {
     this.on("secureConnection", (secure: TLSSocket) => serverOf.set(secure, this));
   }
 
-  /** Those in the middle of their handshake as well. */
   /** The TCP connection below TLS. Node has no public way from one to the other, so they are told by their addresses. */
   transportOf(secure: TLSSocket): Socket | undefined {
     const names = ["remoteAddress", "remotePort", "localAddress"] as const;
     return [...this.#sockets].find((socket) => names.every((name) => socket[name] === secure[name]));
   }
 
+  /** Those in the middle of their handshake as well. */
   override closeAllConnections(): void {
     super.closeAllConnections();
     for (const socket of this.#sockets) socket.destroy();

@@ -6,6 +6,7 @@ import type { Report } from "../../events.ts";
 import type { Journey } from "../../journey/handle.ts";
 import { explainClientError } from "./client-error.ts";
 import { Connection, type QueuedRequest } from "./connection.ts";
+import { canBeReset } from "./cut-off.ts";
 import {
   arrivalOf,
   HandshakingServer,
@@ -89,7 +90,10 @@ export function createListener(current: () => Serving, place: Place): Listener {
     const isExcess = connections.size >= settings.connections;
     const refuse = (failure: ProxyError) =>
       onSocket(() => current().journey.refuse(callerOnSocket(socket, [], settings.clock), failure));
-    connections.set(socket, new Connection(socket, { isExcess, arrivedAtMs: settings.clock.nowMs() }, refuse));
+    connections.set(
+      socket,
+      new Connection(socket, { isExcess, arrivedAtMs: settings.clock.nowMs() }, refuse, settings.clock),
+    );
     socket.once("close", () => connections.delete(socket));
   };
   const receive = (wantsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
@@ -98,10 +102,12 @@ export function createListener(current: () => Serving, place: Place): Listener {
     if (connection === undefined) return;
     const { settings } = current();
     const refusal = connection.isExcess ? tooManyConnections(settings) : explainVersion(request);
+    // Node ends an HTTP/1.0 connection by itself with any answer that it cannot frame.
+    const isOld = request.httpVersion === "1.0";
     const node = { request, response, wantsContinue };
     const inbound = new NodeInbound(node, settings, connection, () => serve(inbound, refusal));
     const isOutdated = connection.arrivedAtMs < trustedFromMs;
-    connection.receive(inbound, refusal !== undefined || wantsUpgrade(request) || isOutdated);
+    connection.receive(inbound, refusal !== undefined || isOld || wantsUpgrade(request) || isOutdated);
   };
 
   const server = current().tls === undefined ? createServer(bounds) : new HandshakingServer(bounds);
@@ -162,8 +168,13 @@ function onSocket(serve: () => Promise<void>): QueuedRequest {
 }
 
 /** The parser also reads versions that nobody speaks on such a connection (RFC 9112 section 2.3). */
-function explainVersion({ httpVersion }: IncomingMessage): ProxyError | undefined {
-  if (httpVersion === "1.1" || httpVersion === "1.0") return undefined;
+function explainVersion({ httpVersion, socket }: IncomingMessage): ProxyError | undefined {
+  if (httpVersion === "1.1" || (httpVersion === "1.0" && canBeReset(socket))) return undefined;
+  if (httpVersion === "1.0") {
+    // Neither a reset nor a missing chunk could show that an answer was cut.
+    const what = "HTTP/1.0 is not taken on a Unix socket; send HTTP/1.1 (in nginx: proxy_http_version 1.1).";
+    return new ProxyError("malformed_request", what, { causedBy: "HTTP/1.0" });
+  }
   return new ProxyError("malformed_request", `HTTP/${httpVersion} is not spoken here; send HTTP/1.1.`, {
     causedBy: `HTTP/${httpVersion}`,
   });

@@ -22,14 +22,20 @@ export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[], c
     async reply(reply) {
       if (!socket.writable) return;
       repliedStatus = reply.status;
-      socket.end(format(reply));
-      socket.resume();
-      socket.once(
-        "close",
-        clock.after(lingerMs, () => socket.destroy()),
-      );
+      socket.write(format(reply));
+      endConnection(socket, clock);
     },
   };
+}
+
+/** Ends our direction; the connection goes when the other side ends its own, or in a while. */
+export function endConnection(socket: Duplex, clock: Clock): void {
+  socket.end();
+  socket.resume();
+  socket.once(
+    "close",
+    clock.after(lingerMs, () => socket.destroy()),
+  );
 }
 
 function format({ status, headers, body }: Reply): Buffer {
