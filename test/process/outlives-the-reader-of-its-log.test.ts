@@ -122,8 +122,11 @@ function openPipe() {
 it("serves while its log is not read, says afterwards how much is lost, and ends in time", async () => {
   const pipe = openPipe();
   const serve = await startServe(pipe.writing);
-  expect(await serve.order(160)).toEqual([[200, 160]]);
-  await pipe.until(({ event }) => event === "request_finished");
+  // What compiled code and connections take is not the log's.
+  for (let batch = 0; batch < 10; batch++) {
+    expect(await serve.order(160)).toEqual([[200, 160]]);
+    await pipe.until(({ event }) => event === "request_finished");
+  }
   const before = serve.residentBytes();
   expect(await serve.order(orders)).toEqual([[200, orders]]);
   const dropped = await serve.dropped();
