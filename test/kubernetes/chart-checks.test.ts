@@ -159,6 +159,60 @@ test(named("pods of hooks are taken for the proxy by no Service, workload, polic
   }
 });
 
+describe("pods of hooks", () => {
+  /** The check's pod and the one of `helm test`. */
+  const podsOf = (settings: readonly string[], values = plain) => {
+    const hooks = render("countersign", [...values, ...settings]).filter((object) => isOfHook(object));
+    return [jobOf(hooks), hooks.find(({ kind }) => kind === "Pod")].map((object) => podTemplateOf(object));
+  };
+
+  test(named("get no proxy of a mesh, which would never let them end"), () => {
+    for (const { metadata } of [...podsOf([]), podTemplateOf(jobOf(render("example-app", [])))]) {
+      expect(metadata.labels).toMatchObject({ "sidecar.istio.io/inject": "false" });
+      expect(metadata.annotations).toMatchObject({ "linkerd.io/inject": "disabled" });
+    }
+  });
+
+  test(named("have the labels and annotations that values give, and keep their own"), () => {
+    const name = "app.kubernetes.io/name";
+    const settings = {
+      commonLabels: { team: "payments", tier: "common" },
+      "check.podLabels": { tier: "check", "sidecar.istio.io/inject": "true", [name]: "countersign" },
+      "check.podAnnotations": { "vault.hashicorp.com/agent-inject": "true" },
+    };
+    const args = Object.entries(settings).flatMap(([key, value]) => ["--set-json", `${key}=${JSON.stringify(value)}`]);
+    const [check, ofTest] = podsOf(args);
+    for (const { metadata } of [check, ofTest]) {
+      expect(metadata.labels).toMatchObject({ team: "payments", tier: "check", "sidecar.istio.io/inject": "true" });
+      expect(metadata.annotations).toMatchObject(settings["check.podAnnotations"]);
+    }
+    expect(check.metadata.labels[name]).toBe("countersign-check");
+    expect(ofTest.metadata.labels[name]).toBe("countersign-test");
+    expect(ofTest.metadata.annotations).toMatchObject({ "helm.sh/hook": "test" });
+    const job = jobOf(render("countersign", [...plain, ...args]));
+    expect(job.metadata.labels).toMatchObject({ team: "payments", tier: "common" });
+  });
+
+  test(named("can be without the labels and annotations of the defaults"), () => {
+    const [check] = podsOf(["--set-json", "check.podLabels=null", "--set-json", "check.podAnnotations=null"]);
+    expect(check.metadata.labels).not.toHaveProperty(["sidecar.istio.io/inject"]);
+    expect(check.metadata).not.toHaveProperty("annotations");
+  });
+
+  test.each([
+    { what: "none by default", settings: "create=false", has: undefined },
+    { what: "one that exists", settings: "create=false,gateway.serviceAccount.name=puller", has: "puller" },
+    {
+      what: "none that comes with the release",
+      settings: "create=true,gateway.serviceAccount.name=new",
+      has: undefined,
+    },
+  ])(named("have a service account: $what"), ({ settings, has }) => {
+    const pods = podsOf(["--set", `gateway.serviceAccount.${settings}`]);
+    expect(pods.map(({ spec }) => spec.serviceAccountName)).toEqual([has, has]);
+  });
+});
+
 describe("helm test", () => {
   test(named("asks at the admin Service, where the policy lets it in"), () => {
     const objects = render("countersign", gateway);

@@ -4,17 +4,29 @@ app.kubernetes.io/name: {{ printf "%s-%s" (include "countersign.name" .chart) .h
 app.kubernetes.io/instance: {{ .chart.Release.Name }}
 {{- end -}}
 
-{{/* Metadata of an object that Helm makes for a hook. What failed stays, to be read. Takes `chart`, `hook`, `events` and `weight`. */}}
+{{/* All labels of an object of a hook, or of its pod. The hook's own come first: no value makes its pod a proxy. Takes `chart`, `hook` and `labels`. */}}
+{{- define "countersign.allHookLabels" -}}
+{{- $own := include "countersign.hookLabels" . | fromYaml -}}
+{{- merge $own (.labels | default dict) (include "countersign.labels" .chart | fromYaml) | toYaml -}}
+{{- end -}}
+
+{{/*
+Metadata of an object that Helm makes for a hook. What failed stays, to be read. Takes `chart`, `hook`, `events`, `weight`,
+and further `labels` and `annotations`.
+*/}}
 {{- define "countersign.hookMetadata" -}}
 name: {{ include "countersign.fullname" .chart }}-{{ .hook }}
 namespace: {{ .chart.Release.Namespace }}
 labels:
-  {{- merge (include "countersign.hookLabels" . | fromYaml) (include "countersign.labels" .chart | fromYaml) | toYaml | nindent 2 }}
+  {{- include "countersign.allHookLabels" . | nindent 2 }}
 annotations:
   helm.sh/hook: {{ .events }}
   helm.sh/hook-weight: {{ .weight | default 0 | quote }}
   helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
   helm.sh/hook-output-log-policy: hook-failed
+  {{- with .annotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
 {{/* Spec of a pod that runs one command of the image to its end; takes `chart`, `hook`, `args`, and `without`: fields of the proxy's container. */}}
@@ -38,6 +50,12 @@ annotations:
 {{- $_ = set $container "args" .args -}}
 {{- $_ = set $container "terminationMessagePolicy" "FallbackToLogsOnError" -}}
 restartPolicy: Never
+{{- with .chart.Values.gateway.serviceAccount }}
+{{- /* One that the release makes is not there yet before the first install. */}}
+{{- if and .name (not .create) }}
+serviceAccountName: {{ .name }}
+{{- end }}
+{{- end }}
 automountServiceAccountToken: false
 enableServiceLinks: false
 {{- with .chart.Values.image.pullSecrets }}
