@@ -21,6 +21,7 @@ const loads = [
   "test/load/**/*.test.ts",
   "test/bench/**/*.test.ts",
   "test/process/listens-soon-after-its-start.test.ts",
+  "test/process/outlives-few-descriptors.test.ts",
   "test/redis/is-not-held-up-by-a-hung-redis.test.ts",
   "test/redis/keeps-serving-when-redis-dies.test.ts",
   "test/redis/replaces-a-dead-token-beside-bad-orders.test.ts",

@@ -123,11 +123,6 @@ describe("behind an order that is not answered yet", () => {
       [[413, "close"]],
     ],
     ["an HTTP/1.0 order and another", `${rawPost({ ...kept, version: "HTTP/1.0" })}${numbered(1)}`, [[200, "close"]]],
-    [
-      "an HTTP/1.0 order that is kept alive and another",
-      `${rawPost({ version: "HTTP/1.0", connection: ["Connection: keep-alive"] })}${numbered(1)}`,
-      [[200, "close"]],
-    ],
     ["an order that closes and another", `${rawPost()}${numbered(1)}`, [[200, "close"]]],
     [
       "an upgrade and an order",

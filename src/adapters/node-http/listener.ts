@@ -102,12 +102,10 @@ export function createListener(current: () => Serving, place: Place): Listener {
     if (connection === undefined) return;
     const { settings } = current();
     const refusal = connection.isExcess ? tooManyConnections(settings) : explainVersion(request);
-    // Node ends an HTTP/1.0 connection by itself with any answer that it cannot frame.
-    const isOld = request.httpVersion === "1.0";
     const node = { request, response, wantsContinue };
     const inbound = new NodeInbound(node, settings, connection, () => serve(inbound, refusal));
     const isOutdated = connection.arrivedAtMs < trustedFromMs;
-    connection.receive(inbound, refusal !== undefined || isOld || wantsUpgrade(request) || isOutdated);
+    connection.receive(inbound, refusal !== undefined || wantsUpgrade(request) || isOutdated);
   };
 
   const server = current().tls === undefined ? createServer(bounds) : new HandshakingServer(bounds);

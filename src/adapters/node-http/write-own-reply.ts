@@ -40,12 +40,15 @@ async function linger({ request, clock, bodyBytes }: Exchange): Promise<void> {
   let length = 0;
   const take = (chunk: Buffer) => {
     length += chunk.length;
-    if (length > mostBytes) stop();
+    if (length <= mostBytes) return;
+    request.pause();
+    stop();
   };
   request.on("data", take).on("end", stop).on("close", stop).resume();
   for (let before = -1; length > before && !over.signal.aborted && clock.nowMs() < untilMs; ) {
     if (request.socket.writableEnded) before = length;
     await sleep(clock, quietMs, over.signal);
+    if (over.signal.aborted) break;
     // A busy loop comes to its timers before it has read what has long been there.
     await wholeTurn();
     if (!over.signal.aborted) request.socket.end();
