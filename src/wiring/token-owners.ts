@@ -48,7 +48,8 @@ function placeSet(environment: Environment, site: string, set: CredentialSet, co
   const tokenKey = cacheKey(`${origin}${path}`, set);
   // A source keeps to the pool that it began with, so it must not outlive it.
   const way = loginKey(environment, config);
-  const sourceKey = fingerprint([tokenKey, set.label, way, fingerprintOf(config.tokens)]);
+  // Nor may the token of a former secret come to another host.
+  const sourceKey = fingerprint([tokenKey, set.label, way, environment.baseUrl, fingerprintOf(config.tokens)]);
   const placeKey = `${ownerKey(environment.name, site)} ${set.name}`;
   return { environment, set, placeKey, tokenKey, way, sourceKey };
 }
