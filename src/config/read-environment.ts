@@ -118,7 +118,7 @@ function checkAddresses(raw: RawEnvironment, path: Path, { findings, claims }: R
   }
 }
 
-/** Both are added behind these addresses: there twice, they lead nowhere. */
+/** Both are added behind these addresses. A token path there twice leads nowhere; an operation's name may be the service's own. */
 function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, path: Path, findings: Findings): void {
   if (authUrl?.path.endsWith(tokenPath)) {
     const mend = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
@@ -127,10 +127,9 @@ function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, path: Path
   }
   const operation = operations.find((name) => baseUrl.path.endsWith(`/${name}`));
   if (operation === undefined) return;
-  const mend = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}`;
+  const mend = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}, unless the service has it twice`;
   const message = `baseUrl ends with the operation ${operation}, which is called below it`;
-  const at: Path = [...path, "baseUrl"];
-  findings.conclude([at, [...path, "operations"]], at, message, mend);
+  findings.warn("base_url_ends_in_operation", [...path, "baseUrl"], message, mend);
 }
 
 function checkOperations(operations: readonly string[], path: Path, findings: Findings): void {

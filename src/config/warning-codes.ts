@@ -11,6 +11,7 @@ export const warnings = {
   callers_in_plain_text: "callers' tokens and orders go over the network in plain text",
   caller_token_twice: "a listener has the same caller's token twice",
   caller_name_twice: "two of a listener's tokens have the same name in the log",
+  base_url_ends_in_operation: "a baseUrl ends with an operation, which is called below it",
   connect_longer_than_request: "timeouts.connect is longer than timeouts.request, so it is never reached",
   redis_unused: "there is a section redis, and tokens.cache is memory",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",

@@ -98,26 +98,23 @@ export class CachedSource {
 
   /** Takes up the token of a source whose place it takes, and publishes it where it keeps tokens itself. */
   inherit(from: CachedSource): void {
-    if (from.#token === undefined) {
-      this.succeed(from);
-      return;
-    }
+    if (from.#token === undefined) return;
     this.#refusedToken = from.#refusedToken;
     this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
-    this.#adopt(
-      { kind: "token", token: { ...from.#token, credential: this.#parts.set.label }, issuedHere: false },
-      "reload",
-    );
+    const token = { ...from.#token, credential: this.#parts.set.label };
+    this.#adopt({ kind: "token", token, issuedHere: false }, "reload");
     this.rejoin();
   }
 
   /** Takes over from the source of the set's former secret: its token serves until there is one of the present secret. */
   succeed(from: CachedSource): void {
     const token = from.#token ?? from.#formerToken;
-    if (token === undefined || this.#token !== undefined) return;
+    if (token === undefined || this.#token !== undefined || !isNewer(token, this.#formerToken)) return;
+    const { label } = this.#parts.set;
     this.#refusedToken = from.#refusedToken;
-    this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
-    this.#formerToken = token;
+    this.#keepAlive.noteUse(Math.max(from.#keepAlive.usedAtMs, this.#keepAlive.usedAtMs));
+    this.#formerToken = { ...token, credential: label };
+    if (token.credential !== label) this.#reportAdopted(token, false, "reload");
     this.#schedule();
   }
 
@@ -265,22 +262,18 @@ export class CachedSource {
   #adopt({ token, issuedHere }: Extract<Refreshed, { kind: "token" }>, reason: Need["reason"]): Token {
     const isRepeated = issuedHere && token.id === this.#token?.id && token.issuedAtMs > this.#token.issuedAtMs;
     if (this.#token !== undefined && !isRepeated && !isNewer(token, this.#token)) return this.#token;
-    const { clock, environment, set, report } = this.#parts;
     this.#token = token;
     this.#formerToken = undefined;
-    const { lifetimeMs } = token;
-    const remainingMs = token.issuedAtMs + lifetimeMs - clock.nowMs();
-    report({
-      kind: "token_adopted",
-      environment,
-      credential: set.label,
-      issuedHere,
-      reason,
-      lifetimeMs,
-      remainingMs,
-    });
+    this.#reportAdopted(token, issuedHere, reason);
     this.#schedule();
     return token;
+  }
+
+  #reportAdopted({ issuedAtMs, lifetimeMs }: Token, issuedHere: boolean, reason: Need["reason"]): void {
+    const { clock, environment, set, report } = this.#parts;
+    const remainingMs = issuedAtMs + lifetimeMs - clock.nowMs();
+    const told = { issuedHere, reason, lifetimeMs, remainingMs };
+    report({ kind: "token_adopted", environment, credential: set.label, ...told });
   }
 
   /** Rings no more for a token that is not there. */

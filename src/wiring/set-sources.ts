@@ -28,6 +28,8 @@ export interface SetSourceParts {
 
 interface PlacedMember extends Member {
   readonly environment: string;
+  /** Of the first set that it serves, whose label it has. */
+  readonly placeKey: string;
   readonly tokenKey: string;
   /** Where its tokens come from and go to. */
   readonly hosts: string;
@@ -51,6 +53,8 @@ export class SetSources {
   readonly #leaving: Leaving<TokenCache>;
   readonly #members = new Shelf<PlacedMember>();
   readonly #conducts = new Shelf<Conducts>();
+  /** By a set's place, the key of its source in the configuration in force. */
+  #inForce: ReadonlyMap<string, string> = new Map();
 
   constructor(parts: SetSourceParts) {
     this.#parts = parts;
@@ -75,6 +79,7 @@ export class SetSources {
 
   keepOnly(owners: readonly TokenOwner[], config: Config): void {
     const sets = owners.flatMap((owner) => owner.sets);
+    this.#inForce = new Map(sets.map(({ placeKey, sourceKey }) => [placeKey, sourceKey]));
     for (const gone of this.#members.keepOnly(sets.map(({ sourceKey }) => sourceKey))) this.#dismiss(gone);
     for (const { announcements } of this.#members.all()) announcements.begin();
     this.#conducts.keepOnly(sets.map(conductKey));
@@ -91,8 +96,8 @@ export class SetSources {
   }
 
   #open(placed: PlacedSet, config: Config): PlacedMember {
-    const { environment, set, tokenKey, sourceKey } = placed;
-    return this.#members.take(sourceKey, () => {
+    const { environment, set, placeKey, tokenKey, sourceKey } = placed;
+    const member = this.#members.take(sourceKey, () => {
       const { postFormOf, surroundings } = this.#parts;
       const announcements = new Announcements(this.#parts.report, aspectOfToken);
       const { report } = announcements;
@@ -104,9 +109,25 @@ export class SetSources {
       const conducts = { conduct, forcedRefreshes };
       const place = { environment: environment.name, set, key: tokenKey, store, lock, post: postFormOf(environment) };
       const source = new CachedSource({ ...place, ...conducts, thresholds: this.#thresholds, clock, random, report });
-      const member = { environment: environment.name, set, source, tokenKey, store, announcements };
-      return this.#followUp({ ...member, hosts: fingerprint([environment.authUrl, environment.baseUrl]) });
+      const hosts = fingerprint([environment.authUrl, environment.baseUrl]);
+      return this.#inherit({
+        environment: environment.name,
+        set,
+        source,
+        placeKey,
+        tokenKey,
+        hosts,
+        store,
+        announcements,
+      });
     });
+    const former = this.#memberInForce(placeKey);
+    if (former !== undefined) succeed(member, former);
+    return member;
+  }
+
+  #memberInForce(placeKey: string): PlacedMember | undefined {
+    return this.#members.find(this.#inForce.get(placeKey) ?? "");
   }
 
   /** A reload ends no pause that the authorization server has asked for, or it could be used to flood it. */
@@ -120,27 +141,24 @@ export class SetSources {
     });
   }
 
-  /** A new source takes up the token of the one with the same secret, or with the set's former secret. */
-  #followUp(member: PlacedMember): PlacedMember {
-    const { source, tokenKey, hosts } = member;
-    const others = this.#members.all().filter((other) => other.source.hasAnyToken);
-    const same = others.find((other) => other.tokenKey === tokenKey);
-    // A token never goes to a host that it was not issued for.
-    const former = others.find((other) => isNamed(other, member) && other.hosts === hosts);
-    if (same !== undefined) source.inherit(same.source);
-    else if (former !== undefined) source.succeed(former.source);
+  /** A new source takes up the token of one with the same secret. */
+  #inherit(member: PlacedMember): PlacedMember {
+    const same = this.#members.all().find(({ source, tokenKey }) => source.hasToken && tokenKey === member.tokenKey);
+    if (same !== undefined) member.source.inherit(same.source);
     return member;
   }
 
-  /** A token goes with its set, unless the set of its name has one now, or serves with this one. */
+  /** A token goes with its set, unless the set in its place has one now, or serves with this one. */
   #dismiss(member: PlacedMember): void {
-    const { environment, set, source, tokenKey, store, announcements } = member;
+    const { environment, set, source, placeKey, tokenKey, store, announcements } = member;
+    const follower = this.#memberInForce(placeKey);
     void source.close().then(() => {
+      // A refresh that was under way may have brought a newer token.
+      if (follower !== undefined) succeed(follower, member);
       const isInUse = this.#members.all().some((other) => other.tokenKey === tokenKey && other.store === store);
       if (!isInUse) store.forget(tokenKey);
     });
-    const isFollowed = this.#members.all().some((other) => isNamed(other, member) && other.source.hasAnyToken);
-    if (announcements.areHeard && source.hasAnyToken && !isFollowed) {
+    if (announcements.areHeard && source.hasAnyToken && !follower?.source.hasAnyToken) {
       this.#parts.report({ kind: "token_lapsed", environment, credential: set.label });
     }
     announcements.end();
@@ -151,9 +169,9 @@ function conductKey({ tokenKey, way }: PlacedSet): string {
   return `${tokenKey} ${way}`;
 }
 
-/** Both are the set of one name, perhaps with another secret. */
-function isNamed(one: PlacedMember, other: PlacedMember): boolean {
-  return one.environment === other.environment && one.set.label === other.set.label;
+/** The token of the set's former secret serves on, but never goes to a host that it was not issued for. */
+function succeed(member: PlacedMember, former: PlacedMember): void {
+  if (former.hosts === member.hosts) member.source.succeed(former.source);
 }
 
 /** What a fact says of a set's token, if anything: how it stands, or that it was used. */

@@ -187,13 +187,6 @@ itRefuses(
       /^write https:\/\/login\.sandbox\.example\/a$/,
     ],
     [
-      "an operation in the base path",
-      instead(baseUrl, "    baseUrl: https://api.sandbox.example/json-api/create_order # here"),
-      "environments.sandbox.baseUrl",
-      /ends with the operation create_order/,
-      /^write https:\/\/api\.sandbox\.example\/json-api$/,
-    ],
-    [
       "no authUrl",
       instead(authUrl, "").replace("  sandbox:\n", "  sandbox: # here\n"),
       "environments.sandbox.authUrl",

@@ -89,6 +89,15 @@ describe("warned about, and loaded all the same", () => {
       expect(warning).toMatch(/timeouts\.connect \(\d+ ms\) is longer than timeouts\.request/);
   });
 
+  test("a baseUrl that ends with an operation", async () => {
+    const yaml = quiet.replace("/json-api", "/json-api/create_order");
+    expect(await warningsOf(new ConfigFolder(), yaml)).toEqual([
+      expect.stringMatching(
+        /^7 environments\.sandbox\.baseUrl: .*the operation create_order, .*; write https:\/\/api\.sandbox\.example\/json-api, unless/,
+      ),
+    ]);
+  });
+
   test("a symlink counts by its target", async () => {
     const folder = new ConfigFolder();
     const target = folder.write("target", "canary-client-secret-blue", 0o604);
