@@ -133,7 +133,9 @@ export class SetSources {
   /** A reload ends no pause that the authorization server has asked for, or it could be used to flood it. */
   #conductsOf(placed: PlacedSet): Conducts {
     const { clock, random } = this.#parts.surroundings;
-    const { tokenKey, way } = placed;
+    const { tokenKey } = placed;
+    // It is shared through Redis: enough to tell two ways apart, and no fingerprint of a key.
+    const way = placed.way.slice(0, 16);
     return this.#conducts.take(conductKey(placed), () => {
       const before = this.#conducts.all().findLast((other) => other.tokenKey === tokenKey);
       if (before !== undefined) return { ...before, conduct: before.conduct.onAnotherWay(way) };
