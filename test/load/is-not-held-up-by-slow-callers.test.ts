@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { print } from "../redis/steady-load.ts";
 import { call } from "../support/call.ts";
 import { RawConnection, rawPost, readAnswers } from "../support/raw-caller.ts";
-import { type Served, startServed } from "./served.ts";
+import { p99Of, startServed } from "./served.ts";
 
 const callersEach = 100;
 const samples = 1_000;
@@ -34,28 +34,17 @@ async function drip(
   }
 }
 
-async function p99Of({ url }: Served, agent: Agent): Promise<number> {
-  const times: number[] = [];
-  for (let n = 0; n < samples; n++) {
-    const sentMs = performance.now();
-    expect((await call(url, undefined, { agent })).status).toBe(200);
-    times.push(performance.now() - sentMs);
-  }
-  times.sort((one, other) => one - other);
-  return times[Math.ceil(samples * 0.99) - 1] ?? Number.NaN;
-}
-
 it("cuts slow heads off after 10 s and slow bodies after 15 s, and serves the others", async () => {
   const served = await startServed();
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
-  await p99Of(served, agent);
-  const before = await p99Of(served, agent);
+  await p99Of(served, agent, samples);
+  const before = await p99Of(served, agent, samples);
   const slowHeads = Array.from({ length: callersEach }, () => drip(served.port, whole.slice(0, headEnd), "\r\nX: 1"));
   const slowBodies = Array.from({ length: callersEach }, () =>
     drip(served.port, rawPost({ framing: ["Content-Length: 1000"], body: "{" }), " "),
   );
-  const during = await p99Of(served, agent);
+  const during = await p99Of(served, agent, samples);
   print("p99 in ms", { before, during });
   expect(during).toBeLessThan(p99Growth * before + slackMs);
 

@@ -2,9 +2,8 @@
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { print } from "../redis/steady-load.ts";
-import { call } from "../support/call.ts";
 import { RawConnection, rawPost } from "../support/raw-caller.ts";
-import { type Served, startServed } from "./served.ts";
+import { p99Of, startServed } from "./served.ts";
 
 /** As many as there are places. */
 const slowCallers = 256;
@@ -15,23 +14,12 @@ const samples = 1_000;
 const p99Growth = 10;
 const slackMs = 100;
 
-async function p99Of({ url }: Served, agent: Agent): Promise<number> {
-  const times: number[] = [];
-  for (let n = 0; n < samples; n++) {
-    const sentMs = performance.now();
-    expect((await call(url, undefined, { agent })).status).toBe(200);
-    times.push(performance.now() - sentMs);
-  }
-  times.sort((one, other) => one - other);
-  return times[Math.ceil(samples * 0.99) - 1] ?? Number.NaN;
-}
-
 it("serves every order while 256 slow bodies come again and again", async () => {
   const served = await startServed({ more: `limits: { bufferedBytes: ${bufferedBytes} }` });
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
-  await p99Of(served, agent);
-  const before = await p99Of(served, agent);
+  await p99Of(served, agent, samples);
+  const before = await p99Of(served, agent, samples);
 
   let isOver = false;
   const refusals = new Set<string>();
@@ -49,8 +37,8 @@ it("serves every order while 256 slow bodies come again and again", async () => 
     end = () => resolve("over");
   });
   const slow = Promise.all(Array.from({ length: slowCallers }, keepSending));
-  const during = await p99Of(served, agent);
-  const more = await p99Of(served, agent);
+  const during = await p99Of(served, agent, samples);
+  const more = await p99Of(served, agent, samples);
   print("p99 in ms", { before, during, more });
   isOver = true;
   end();

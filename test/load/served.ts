@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
+import type { Agent } from "node:http";
+import { expect } from "vitest";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
+import { call } from "../support/call.ts";
 import { freePort } from "../support/free-port.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../support/run-program.ts";
@@ -73,4 +76,16 @@ ${more}
 export function residentBytes({ pid }: Served): number {
   const [, kibibytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kibibytes) * 1_024;
+}
+
+/** The 99th percentile, in ms, of so many orders one after another; each must be served. */
+export async function p99Of({ url }: Served, agent: Agent, samples: number): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < samples; n++) {
+    const sentMs = performance.now();
+    expect((await call(url, undefined, { agent })).status).toBe(200);
+    times.push(performance.now() - sentMs);
+  }
+  times.sort((one, other) => one - other);
+  return times[Math.ceil(samples * 0.99) - 1] ?? Number.NaN;
 }
