@@ -3,7 +3,7 @@ import type { Clock } from "./clock.ts";
 const tellAgainMs = 60_000;
 
 /** What fails again and again is told of once a minute, for each kind of failure. */
-export class FirstOfItsKind {
+export class LogThrottle {
   readonly #clock: Clock;
   readonly #toldAtMs = new Map<string, number>();
 

@@ -3,10 +3,10 @@ import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
 import type { Clock } from "../../src/clock.ts";
 import type { CredentialSet } from "../../src/environment.ts";
 import type { Event } from "../../src/events.ts";
-import { CachedSource } from "../../src/tokens/cached-source.ts";
-import { Conduct } from "../../src/tokens/conduct.ts";
-import { CredentialsSource } from "../../src/tokens/credentials.ts";
-import { ForcedRefreshes } from "../../src/tokens/forced-refreshes.ts";
+import { TokenCache } from "../../src/tokens/cached-source.ts";
+import { EndpointBackoff } from "../../src/tokens/conduct.ts";
+import { CredentialFailover } from "../../src/tokens/credentials.ts";
+import { ForcedRefreshLimiter } from "../../src/tokens/forced-refreshes.ts";
 import { drawThresholds } from "../../src/tokens/token.ts";
 import type { FleetRedis } from "./fleet-redis.ts";
 import type { LoginHost } from "./login-host.ts";
@@ -44,22 +44,22 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
   const report = (event: Event) => clock.isOver || hear(event);
   const client = createClient(ground.redis, countCommand);
   const connection = new TimedConnection({ client, node: "cache", clock, random, report }, ground);
-  const source = new CachedSource({
+  const source = new TokenCache({
     environment: "fleet",
     set,
     key,
     store: createRedisTokenStore({ connection, keys: ground.redis.access.encryptionKeys, clock, report }),
     lock: createRedisRefreshLock([connection], clock),
     post: ground.login.openPost(name, clock),
-    conduct: new Conduct(clock, random),
-    forcedRefreshes: new ForcedRefreshes(clock),
+    conduct: new EndpointBackoff(clock, random),
+    forcedRefreshes: new ForcedRefreshLimiter(clock),
     thresholds: drawThresholds(random),
     clock,
     random,
     report,
   });
   const members = [{ set, source }] as const;
-  const credentials = new CredentialsSource({
+  const credentials = new CredentialFailover({
     environment: "fleet",
     owner: site,
     members,
@@ -67,7 +67,7 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
     clock,
     report,
   });
-  connection.onReturn(() => source.rejoin());
+  connection.onReturn(() => source.resync());
   credentials.warm();
   return {
     /** What the journey does with an order: a token, and word that the service took it. Resolves to the token's text. */

@@ -7,7 +7,7 @@ import type { Check } from "./doctor/check.ts";
 import { examine } from "./doctor/examine.ts";
 import { boundLookUps } from "./doctor/look-up.ts";
 import { formatCheck, formatSum, sumUp } from "./doctor/print-check.ts";
-import { type Visit, visitMs } from "./doctor/visit.ts";
+import { type Run, visitMs } from "./doctor/visit.ts";
 import { loadOrRefuse } from "./load.ts";
 import { print, printJson } from "./terminal.ts";
 
@@ -43,7 +43,7 @@ async function doctor(options: Options): Promise<void> {
   const { config: file, token: withToken, json = false } = options;
   if (json && (await refuseAsJson(file))) return;
   const loaded = await loadOrRefuse(file);
-  const visit: Visit = { file, ...loaded, withToken, clock: systemClock, endsAtMs: systemClock.nowMs() + visitMs };
+  const visit: Run = { file, ...loaded, withToken, clock: systemClock, endsAtMs: systemClock.nowMs() + visitMs };
   boundLookUps(loaded.config.timeouts.connectMs);
   const width = Math.max(...[...loaded.config.environments.keys()].map((name) => name.length));
   const checks: Check[] = [];

@@ -4,10 +4,10 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import type { Event } from "../events.ts";
-import { Admission } from "../journey/admission.ts";
+import { ConcurrencyLimit } from "../journey/admission.ts";
 import { ByteBudget } from "../journey/byte-budget.ts";
-import { openJourney } from "../journey/handle.ts";
-import type { HeaderLine, Inbound, Outgoing, Reply } from "../journey/messages.ts";
+import { createRequestHandler } from "../journey/handle.ts";
+import type { HeaderLine, ClientRequest, UpstreamRequest, ClientResponse } from "../journey/messages.ts";
 import { readParameters } from "../journey/parameters.ts";
 import { RequestMemories } from "../journey/request-memory.ts";
 import { Secret } from "../secret.ts";
@@ -57,8 +57,8 @@ async function preview(options: Options): Promise<void> {
     if (body.length > bodyBytes) throw tooLarge(bodyBytes);
     return body;
   };
-  let outgoing: Outgoing | undefined;
-  let refusal: Reply | undefined;
+  let outgoing: UpstreamRequest | undefined;
+  let refusal: ClientResponse | undefined;
   const parts = {
     clock: systemClock,
     report: remark,
@@ -66,15 +66,15 @@ async function preview(options: Options): Promise<void> {
     upstreamHeaders: [],
     newRequestId: () => "preview",
     requestTimeoutMs: config.timeouts.requestMs,
-    admission: new Admission(1),
+    admission: new ConcurrencyLimit(1),
     memories: new RequestMemories(new ByteBudget(Number.POSITIVE_INFINITY), systemClock),
-    async send(attempt: Outgoing) {
+    async send(attempt: UpstreamRequest) {
       outgoing = attempt;
       return { status: 200, headers: [], body: nothing(), discard: () => {} };
     },
   };
   const door = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
-  await openJourney(parts, door).handle(
+  await createRequestHandler(parts, door).handle(
     describeInbound(options, readBody, (reply) => {
       refusal = reply;
     }),
@@ -93,8 +93,8 @@ function pickEnvironment({ environments }: Config, wanted: string | undefined): 
 function describeInbound(
   { operation, site, auth }: Options,
   readBody: () => Promise<Uint8Array>,
-  onReply: (reply: Reply) => void,
-): Inbound {
+  onReply: (reply: ClientResponse) => void,
+): ClientRequest {
   const headers: HeaderLine[] = [
     ["host", "localhost"],
     ["content-type", "application/json"],
@@ -142,7 +142,7 @@ function explainSignature(body: Uint8Array, { sites, siteOfKey }: Environment): 
   return { key, stringToSign: stringToSign(parameters, site.exempt) };
 }
 
-function printOutgoing({ environment, path, headers, render }: Outgoing, asJson: boolean): void {
+function printOutgoing({ environment, path, headers, render }: UpstreamRequest, asJson: boolean): void {
   const bytes = render();
   const body = Buffer.from(bytes).toString("utf8");
   const signed = explainSignature(bytes, environment);
@@ -157,7 +157,7 @@ function printOutgoing({ environment, path, headers, render }: Outgoing, asJson:
   if (signed !== undefined) print(`\nstring to sign (HMAC-SHA256, key ${signed.key}):\n${signed.stringToSign}`);
 }
 
-function printRefusal({ body }: Reply, asJson: boolean): void {
+function printRefusal({ body }: ClientResponse, asJson: boolean): void {
   const problem = JSON.parse(Buffer.from(body as Uint8Array).toString("utf8"));
   if (asJson) printJson(problem);
   else print(`${problem.status} ${problem.code}: ${problem.detail}`);

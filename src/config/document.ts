@@ -1,5 +1,5 @@
 import { type Document, isCollection, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
-import { type Finding, formatPath, type Path, type Problem } from "./problem.ts";
+import { type Diagnostic, formatPath, type Path, type Problem } from "./problem.ts";
 
 /** A YAML file that can say where everything stands. */
 export interface SourceDocument {
@@ -7,7 +7,7 @@ export interface SourceDocument {
   readonly value: unknown;
   readonly yamlProblems: readonly Problem[];
   /** Adds line, column and what was found. */
-  locate(finding: Finding): Problem;
+  locate(finding: Diagnostic): Problem;
 }
 
 const longestShown = 60;
@@ -28,10 +28,10 @@ export function readDocument(text: string): SourceDocument {
       const { line, col: column } = lineCounter.linePos(offset);
       return { path: "", line, column, message, found: undefined, mend };
     }),
-    locate({ path, message, mend, found, code }) {
+    locate({ path, message, fix, found, code }) {
       const { line, column } = placeOf(document, lineCounter, path);
       const shown = found === "hidden" ? undefined : (found ?? show(document.getIn(path, true)));
-      return { path: formatPath(path), line, column, message, found: shown, mend, ...(code && { code }) };
+      return { path: formatPath(path), line, column, message, found: shown, fix, ...(code && { code }) };
     },
   };
 }

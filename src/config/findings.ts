@@ -1,29 +1,29 @@
-import { doOverlap, type Finding, type Path } from "./problem.ts";
+import { doOverlap, type Diagnostic, type Path } from "./problem.ts";
 import type { WarningCode } from "./warning-codes.ts";
 
 /** Collects what is wrong and what is worth a warning, so that all of it is reported at once. */
 export class Findings {
-  readonly warnings: Finding[] = [];
-  readonly #faults: readonly Finding[];
+  readonly warnings: Diagnostic[] = [];
+  readonly #faults: readonly Diagnostic[];
   readonly #placeInFile: (path: Path) => Path;
-  readonly #refusals: Finding[] = [];
+  readonly #refusals: Diagnostic[] = [];
 
   /**
    * @param faults what the schema has against the file already
    * @param placeInFile where the places named here are in the file
    */
-  constructor(faults: readonly Finding[], placeInFile: (path: Path) => Path) {
+  constructor(faults: readonly Diagnostic[], placeInFile: (path: Path) => Path) {
     this.#faults = faults;
     this.#placeInFile = placeInFile;
   }
 
-  get problems(): readonly Finding[] {
+  get problems(): readonly Diagnostic[] {
     return [...this.#faults, ...this.#refusals];
   }
 
   refuse(path: Path, message: string, mend: string, found?: string): undefined {
     const place = this.#placeInFile(path);
-    this.#refusals.push({ path: place, message, mend, ...(found === undefined ? {} : { found }) });
+    this.#refusals.push({ path: place, message, fix, ...(found === undefined ? {} : { found }) });
     return undefined;
   }
 
@@ -36,6 +36,6 @@ export class Findings {
   }
 
   warn(code: WarningCode, path: Path, message: string, mend: string): void {
-    this.warnings.push({ code, path, message, mend, found: "hidden" });
+    this.warnings.push({ code, path, message, fix, found: "hidden" });
   }
 }

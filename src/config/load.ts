@@ -77,7 +77,7 @@ function byPlace(a: Problem, b: Problem): number {
 
 async function readText(file: string, { readFile }: ConfigSurroundings): Promise<string | Problem> {
   const fail = (message: string, mend: string): Problem => {
-    return { path: "", line: 1, column: 1, message, found: undefined, mend };
+    return { path: "", line: 1, column: 1, message, found: undefined, fix };
   };
   try {
     const { bytes } = await readFile(resolve(file));

@@ -1,4 +1,4 @@
-import { type Finding, formatPath, type Path } from "./problem.ts";
+import { type Diagnostic, formatPath, type Path } from "./problem.ts";
 
 /** `${NAME}`, `${NAME:-…}` and `$(NAME)`, as shells, Compose, Spring and Kubernetes replace them. */
 const placeholder = /\$(?:\{\s*([A-Za-z_][A-Za-z0-9_.]*)|\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\))/;
@@ -12,7 +12,7 @@ const secretKeys = /^(clientSecret|secret|password|tokens|encryptionKeys)$/;
  * What was written to be replaced by something else, in keys and values. Nothing is: the text would be taken as it stands.
  * Only the variable's name is shown, since a default behind it may be a secret.
  */
-export function findPlaceholders(value: unknown, path: Path = []): Finding[] {
+export function findPlaceholders(value: unknown, path: Path = []): Diagnostic[] {
   if (typeof value === "string") return describe(value, path);
   if (Array.isArray(value)) return value.flatMap((item, index) => findPlaceholders(item, [...path, index]));
   if (typeof value !== "object" || value === null) return [];
@@ -23,17 +23,17 @@ export function findPlaceholders(value: unknown, path: Path = []): Finding[] {
 }
 
 /** Whether a place is about the very value, or about the mapping that the value is alone in. */
-export function isAbout(path: string, { path: place }: Finding): boolean {
+export function isAbout(path: string, { path: place }: Diagnostic): boolean {
   const own = formatPath(place);
   return path === own || path.startsWith(`${own}.`) || path === formatPath(place.slice(0, -1));
 }
 
-function describe(text: string, path: Path): Finding[] {
+function describe(text: string, path: Path): Diagnostic[] {
   if (path.at(-1) === "env") {
     const [, name] = dollarName.exec(text) ?? [];
     if (name === undefined) return [];
     const message = "the name of an environment variable is written without $";
-    return [{ path, message, mend: `write { env: ${name} }`, found: "hidden" }];
+    return [{ path, message, fix: `write { env: ${name} }`, found: "hidden" }];
   }
   const [, inBraces, inParentheses] = placeholder.exec(text) ?? [];
   const name = inBraces ?? inParentheses;
@@ -43,5 +43,5 @@ function describe(text: string, path: Path): Finding[] {
     ? `write { env: ${name} } in its place, or better { file: /path }`
     : "write the value itself, or let a tool such as envsubst write this file; only secrets are named by { file } or { env }";
   const found = inBraces === undefined ? `$(${name})` : `\${${name}}`;
-  return [{ path, message: "nothing is expanded in this file", mend, found }];
+  return [{ path, message: "nothing is expanded in this file", fix, found }];
 }

@@ -4,11 +4,11 @@ import type { Problem } from "./problem.ts";
 export function formatProblems(file: string, problems: readonly Problem[]): string {
   return problems
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
-    .map(({ path, line, column, message, found, mend, code }) => {
+    .map(({ path, line, column, message, found, fix, code }) => {
       const where = `${file}:${line}:${column}`;
       const lines = [`${where}  ${path === "" ? message : `${path}: ${message}`}`];
       if (found !== undefined && found !== "") lines.push(`    found  ${found}`);
-      lines.push(`    mend   ${mend}`);
+      lines.push(`    mend   ${fix}`);
       if (code !== undefined) lines.push(`    code   ${code}`);
       return lines.join("\n");
     })
@@ -16,6 +16,6 @@ export function formatProblems(file: string, problems: readonly Problem[]): stri
 }
 
 /** A problem in one line, for a log. */
-export function describeProblem({ path, line, column, message, mend }: Problem): string {
-  return `line ${line}, column ${column}: ${path === "" ? message : `${path}: ${message}`}; ${mend}`;
+export function describeProblem({ path, line, column, message, fix }: Problem): string {
+  return `line ${line}, column ${column}: ${path === "" ? message : `${path}: ${message}`}; ${fix}`;
 }

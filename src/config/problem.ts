@@ -15,16 +15,16 @@ export interface Problem {
   /** What stands there, where that can be shown. */
   readonly found: string | undefined;
   /** What to do about it. */
-  readonly mend: string;
+  readonly fix: string;
   /** Of a warning: its stable code, by which `acknowledge` silences it. */
   readonly code?: WarningCode;
 }
 
 /** A problem before its place in the file is looked up. */
-export interface Finding {
+export interface Diagnostic {
   readonly path: Path;
   readonly message: string;
-  readonly mend: string;
+  readonly fix: string;
   /** In place of what stands in the file; `hidden` where a secret may stand. */
   readonly found?: string | "hidden";
   /** The place that was probably meant, where a key is misspelt. */

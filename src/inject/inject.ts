@@ -3,7 +3,7 @@ import { asWritten } from "./named-items.ts";
 import { injectPodSpec } from "./pod-spec.ts";
 import { describeSharing } from "./sharing.ts";
 import { styleOf } from "./style.ts";
-import type { InjectWishes } from "./wishes.ts";
+import type { InjectOptions } from "./wishes.ts";
 import { refuseWorkload, workloadKinds, workloadsIn } from "./workloads.ts";
 import { type Refused, writeOut } from "./written-out.ts";
 
@@ -11,7 +11,7 @@ import { type Refused, writeOut } from "./written-out.ts";
 export type Injected = { readonly kind: "injected"; readonly manifest: string } | Refused;
 
 /** Adds Countersign to every workload of a manifest; the rest, comments too, stays as it is. */
-export function inject(manifest: string, wishes: InjectWishes): Injected {
+export function inject(manifest: string, wishes: InjectOptions): Injected {
   const meant = writeOut(manifest);
   if (meant.kind === "refused") return meant;
   const workloads = meant.documents.flatMap((document) => workloadsIn(document, wishes));
@@ -26,7 +26,7 @@ export function inject(manifest: string, wishes: InjectWishes): Injected {
 }
 
 /** What was not changed is written as it was, to the byte. */
-function addTo(manifest: string, wishes: InjectWishes): string {
+function addTo(manifest: string, wishes: InjectOptions): string {
   const documents: readonly Document.Parsed[] = parseAllDocuments(manifest, asWritten);
   // What has lost its anchor is found afterwards, with a sentence.
   const style = { ...styleOf(manifest), verifyAliasOrder: false };
@@ -39,7 +39,7 @@ function addTo(manifest: string, wishes: InjectWishes): string {
 }
 
 /** Whether there was a workload. */
-function addSidecars(document: Document, wishes: InjectWishes): boolean {
+function addSidecars(document: Document, wishes: InjectOptions): boolean {
   const workloads = workloadsIn(document, wishes);
   for (const { podSpec } of workloads) if (podSpec !== undefined) injectPodSpec(document, podSpec, wishes);
   return workloads.length > 0;

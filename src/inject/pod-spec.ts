@@ -1,7 +1,7 @@
 import type { Document, YAMLMap } from "yaml";
 import { itemsOf, listIn, parseItem, removeItem } from "./named-items.ts";
 import { describeContainer, describeVolumes, sidecarName, sidecarUrl } from "./sidecar.ts";
-import type { InjectWishes } from "./wishes.ts";
+import type { InjectOptions } from "./wishes.ts";
 
 /** Kubernetes' own default. */
 const defaultGraceSeconds = 30;
@@ -23,7 +23,7 @@ export function refusePodSpec(podSpec: YAMLMap): string | undefined {
 }
 
 /** Adds the sidecar with its volumes, and its time to the pod's grace period; or replaces the one that is there. */
-export function injectPodSpec(document: Document, podSpec: YAMLMap, wishes: InjectWishes): void {
+export function injectPodSpec(document: Document, podSpec: YAMLMap, wishes: InjectOptions): void {
   const { drainSeconds } = wishes;
   const wasThere = ["initContainers", "containers"]
     .map((list) => removeItem(podSpec, list, sidecarName))

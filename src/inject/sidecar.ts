@@ -1,11 +1,11 @@
-import type { InjectWishes } from "./wishes.ts";
+import type { InjectOptions } from "./wishes.ts";
 
 // As in deploy/kustomize/patch.yaml; test/kubernetes holds the two and the chart together.
 
 export const sidecarName = "countersign";
 export const sidecarUrl = "http://127.0.0.1:7411";
 
-export function describeContainer({ image, isClassic }: InjectWishes): string {
+export function describeContainer({ image, isClassic }: InjectOptions): string {
   return `name: ${sidecarName}
 image: ${image}
 ${isClassic ? "" : "restartPolicy: Always\n"}ports:
@@ -39,7 +39,7 @@ volumeMounts:
 `;
 }
 
-export function describeVolumes({ configMap, secret }: InjectWishes): readonly string[] {
+export function describeVolumes({ configMap, secret }: InjectOptions): readonly string[] {
   return [
     `name: countersign-config\nconfigMap:\n  name: ${configMap}\n`,
     `name: countersign-secrets\nsecret:\n  secretName: ${secret}\n  defaultMode: 0440\n`,

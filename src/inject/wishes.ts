@@ -1,7 +1,7 @@
 import type { Selector } from "./selector.ts";
 
 /** How the sidecar is to be, and where. */
-export interface InjectWishes {
+export interface InjectOptions {
   readonly image: string;
   /** Its key countersign.yaml becomes /etc/countersign/countersign.yaml. */
   readonly configMap: string;

@@ -1,6 +1,6 @@
 import { type Document, isMap, isSeq, type YAMLMap } from "yaml";
 import { refusePodSpec } from "./pod-spec.ts";
-import type { InjectWishes } from "./wishes.ts";
+import type { InjectOptions } from "./wishes.ts";
 
 const template = ["spec", "template"];
 
@@ -28,7 +28,7 @@ export interface Workload {
 }
 
 /** The workloads of a document that are to have the sidecar. */
-export function workloadsIn(document: Document, { selects }: InjectWishes): readonly Workload[] {
+export function workloadsIn(document: Document, { selects }: InjectOptions): readonly Workload[] {
   return objectsIn(document.contents).flatMap(({ object, kind }) => {
     const path = podOf[kind];
     if (path === undefined) return [];
@@ -78,7 +78,7 @@ export function nameOf(object: YAMLMap, kind = String(object.get("kind"))): stri
 /** Why a workload cannot have the sidecar; undefined where it can. */
 export function refuseWorkload(
   { name, kind, podSpec, annotated }: Workload,
-  { isClassic }: InjectWishes,
+  { isClassic }: InjectOptions,
 ): string | undefined {
   const unclear = annotated.find((value) => value !== "true");
   if (unclear !== undefined) return `${name} has ${annotation}: ${unclear}; write "true" or "false"`;

@@ -3,7 +3,7 @@ import { ProxyError } from "../errors.ts";
 const retryAfterMs = 1_000;
 
 /** Which requests are served: a bounded number at once, and none any more once the process is closing. One per environment. */
-export class Admission {
+export class ConcurrencyLimit {
   #limit: number;
   #inFlight = 0;
   #placesTaken = 0;

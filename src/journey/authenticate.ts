@@ -3,11 +3,11 @@ import { stringToSign } from "../signing/canonical.ts";
 import { sign } from "../signing/hmac.ts";
 import type { Token } from "../tokens/token.ts";
 import { stamp } from "./enrich.ts";
-import type { Enriched, Outgoing } from "./messages.ts";
+import type { PreparedRequest, UpstreamRequest } from "./messages.ts";
 import { serialise } from "./serialise.ts";
 
 /** What a request proves itself with. */
-export type Proof =
+export type AuthMaterial =
   | { readonly method: "hmac"; readonly key: SigningKey }
   | { readonly method: "oauth"; readonly token: Token };
 
@@ -15,7 +15,7 @@ export type Proof =
  * Makes one attempt of an enriched request. Each rendering carries its own timestamp and, with HMAC, a signature over
  * exactly the strings that are sent (spec 5.2); with OAuth the signature is omitted (spec 5.4).
  */
-export function authenticate(enriched: Enriched, proof: Proof, unixSeconds: () => number): Outgoing {
+export function authenticate(enriched: PreparedRequest, proof: AuthMaterial, unixSeconds: () => number): UpstreamRequest {
   const { route, parameters, headers } = enriched;
   const { environment, operation, site } = route;
   const path = `${environment.baseUrl.path}/${operation}`;

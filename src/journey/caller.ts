@@ -1,7 +1,7 @@
 import type { CallerToken } from "../callers.ts";
 import { ProxyError } from "../errors.ts";
 import { valuesOf } from "./headers.ts";
-import type { Door, HeaderLine } from "./messages.ts";
+import type { ListenerContext, HeaderLine } from "./messages.ts";
 
 /** One line for each: many clients read only the first challenge of a line (RFC 9110 section 11.7.1). */
 const challenges: readonly string[] = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'];
@@ -21,7 +21,7 @@ const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i;
  */
 export function checkCaller(
   headers: readonly HeaderLine[],
-  { callerTokens }: Pick<Door, "callerTokens">,
+  { callerTokens }: Pick<ListenerContext, "callerTokens">,
 ): string | undefined {
   if (callerTokens === undefined) return undefined;
   const [value, ...more] = valuesOf(headers, "proxy-authorization");

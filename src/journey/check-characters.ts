@@ -1,7 +1,7 @@
 import { ProxyError } from "../errors.ts";
 import type { Report } from "../events.ts";
 import { findForbiddenCharacter } from "../signing/characters.ts";
-import type { Enriched } from "./messages.ts";
+import type { PreparedRequest } from "./messages.ts";
 import { nameInLog, showName } from "./parameter-name.ts";
 
 /**
@@ -9,7 +9,7 @@ import { nameInLog, showName } from "./parameter-name.ts";
  * warning and the refusal say where, but neither the value nor the character.
  * @throws ProxyError character_not_allowed
  */
-export function checkCharacters({ route, parameters }: Pick<Enriched, "route" | "parameters">, report: Report): void {
+export function checkCharacters({ route, parameters }: Pick<PreparedRequest, "route" | "parameters">, report: Report): void {
   const { auth, environment, site } = route;
   if (auth !== "hmac" || site.characters === "off") return;
   const found = findForbiddenCharacter(parameters, site.exempt);

@@ -1,6 +1,6 @@
 import type { RequestDetails } from "../events.ts";
 import { valuesOf } from "./headers.ts";
-import type { Caller, Door, HeaderLine } from "./messages.ts";
+import type { ClientConnection, ListenerContext, HeaderLine } from "./messages.ts";
 import { targetInLog } from "./target.ts";
 import { peekRequestId } from "./wishes.ts";
 
@@ -11,7 +11,7 @@ const longestUpstreamHeader = 256;
 export type Details = { -readonly [Name in keyof RequestDetails]: RequestDetails[Name] };
 
 /** What the log says of a request before anything about it is checked. */
-export function detailsOnArrival({ method, target, peer, headers }: Caller, door: Door): Details {
+export function detailsOnArrival({ method, target, peer, headers }: ClientConnection, door: ListenerContext): Details {
   return {
     method,
     // A tunnel's target is a foreign host and its path is not known.

@@ -1,12 +1,12 @@
 import { failures, ProxyError } from "../errors.ts";
 import { printable } from "../printable.ts";
-import type { HeaderLine, Reply } from "./messages.ts";
-import type { Trip } from "./trip.ts";
+import type { HeaderLine, ClientResponse } from "./messages.ts";
+import type { RequestContext } from "./trip.ts";
 
 const longestClassName = 64;
 
 /** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the trip knows it. */
-export function toProxyError(error: unknown, trip: Trip): ProxyError {
+export function toProxyError(error: unknown, trip: RequestContext): ProxyError {
   if (error instanceof ProxyError) return error;
   const outcome = trip.outcome === "not_sent" ? "not_sent" : "unknown";
   return new ProxyError("internal", "Countersign failed in a way that it should not; its log has the place.", {
@@ -16,7 +16,7 @@ export function toProxyError(error: unknown, trip: Trip): ProxyError {
 }
 
 /** The only place where an error becomes an HTTP answer: problem details (RFC 9457), and headers that say the same. */
-export function failureReply(error: ProxyError, trip: Trip): Reply {
+export function failureReply(error: ProxyError, trip: RequestContext): ClientResponse {
   const body = Buffer.from(
     JSON.stringify({
       type: `urn:countersign:failure:${error.code}`,
@@ -33,7 +33,7 @@ export function failureReply(error: ProxyError, trip: Trip): Reply {
   return { status: error.status, headers: failureHeaders(error, trip, body.length), body };
 }
 
-function failureHeaders(error: ProxyError, trip: Trip, length: number): HeaderLine[] {
+function failureHeaders(error: ProxyError, trip: RequestContext, length: number): HeaderLine[] {
   const headers: HeaderLine[] = [
     ["Content-Type", "application/problem+json"],
     ["Content-Length", String(length)],
@@ -52,7 +52,7 @@ function failureHeaders(error: ProxyError, trip: Trip, length: number): HeaderLi
 }
 
 /** What became of the request, and so whether it may be repeated. */
-function adviseOn(error: ProxyError, trip: Trip): string {
+function adviseOn(error: ProxyError, trip: RequestContext): string {
   if (error.outcome === "not_sent") return "Nothing was sent.";
   const effect = trip.operation === "create_order" ? "The order may exist" : "The call may have taken effect";
   const trace = trip.reference === undefined ? `request ${trip.requestId}` : `reference ${trip.reference}`;

@@ -1,7 +1,7 @@
 import type { FailureCode, Outcome } from "../errors.ts";
 import type { RequestFinished } from "../events.ts";
-import type { Caller, Door } from "./messages.ts";
-import type { Trip } from "./trip.ts";
+import type { ClientConnection, ListenerContext } from "./messages.ts";
+import type { RequestContext } from "./trip.ts";
 
 /** Where any operation may be called, a caller chooses its length. */
 const longestOperation = 128;
@@ -15,7 +15,7 @@ export interface Ending {
 }
 
 /** The one fact that sums up a request. */
-export function describeFinish(ending: Ending, trip: Trip, door: Door, caller: Caller): RequestFinished {
+export function describeAccess(ending: Ending, trip: RequestContext, door: ListenerContext, caller: ClientConnection): RequestFinished {
   const { name, operations } = door.environment;
   const { cause, ...details } = trip.details;
   return {

@@ -4,14 +4,14 @@ import type { Report, RetryResult } from "../events.ts";
 import { parseHttpDate } from "../http-date.ts";
 import type { TokenSource } from "../tokens/source.ts";
 import type { Token } from "../tokens/token.ts";
-import { authenticate, type Proof } from "./authenticate.ts";
-import { CallerLeft } from "./caller-left.ts";
+import { authenticate, type AuthMaterial } from "./authenticate.ts";
+import { ClientClosedRequest } from "./caller-left.ts";
 import { pickHeaders } from "./details.ts";
 import { valuesOf } from "./headers.ts";
-import { type Held, hold } from "./hold.ts";
-import type { Answer, Enriched, Inbound, Send } from "./messages.ts";
+import { type BufferedResponse, bufferResponse } from "./hold.ts";
+import type { UpstreamResponse, PreparedRequest, ClientRequest, Send } from "./messages.ts";
 import { keyOf } from "./site.ts";
-import type { Trip } from "./trip.ts";
+import type { RequestContext } from "./trip.ts";
 
 export interface ForwardParts {
   readonly clock: Clock;
@@ -25,9 +25,9 @@ export interface ForwardParts {
 
 /** One request being forwarded. */
 interface Forwarding {
-  readonly enriched: Enriched;
-  readonly inbound: Pick<Inbound, "callerLeft">;
-  readonly trip: Trip;
+  readonly enriched: PreparedRequest;
+  readonly inbound: Pick<ClientRequest, "callerLeft">;
+  readonly trip: RequestContext;
   readonly parts: ForwardParts;
 }
 
@@ -40,11 +40,11 @@ const longestSettleMs = 1_000;
  * @throws ProxyError of the token source and of Send; CallerLeft
  */
 export async function forward(
-  enriched: Enriched,
-  inbound: Pick<Inbound, "callerLeft">,
-  trip: Trip,
+  enriched: PreparedRequest,
+  inbound: Pick<ClientRequest, "callerLeft">,
+  trip: RequestContext,
   parts: ForwardParts,
-): Promise<Answer> {
+): Promise<UpstreamResponse> {
   const forwarding = { enriched, inbound, trip, parts };
   const { route } = enriched;
   const { credentials } = route.site;
@@ -57,10 +57,10 @@ export async function forward(
     if (showsAcceptance(first)) source.accepted(token, route.site.identifier);
     return first;
   }
-  return retryOnce(forwarding, source, token, hold(first, parts.clock));
+  return retryOnce(forwarding, source, token, bufferResponse(first, parts.clock));
 }
 
-async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: Token, first: Held): Promise<Answer> {
+async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: Token, first: BufferedResponse): Promise<UpstreamResponse> {
   const { enriched, inbound, trip } = forwarding;
   const site = enriched.route.site.identifier;
   const token = await trip.wait("await_token", () => source.replace(refused, site, trip.deadlineMs));
@@ -90,14 +90,14 @@ async function retryOnce(forwarding: Forwarding, source: TokenSource, refused: T
 }
 
 /** A 5xx may come from something in front of the service that looks at no token. */
-function showsAcceptance({ status }: Answer): boolean {
+function showsAcceptance({ status }: UpstreamResponse): boolean {
   return status < 500;
 }
 
 /** One attempt, with one reconnect when not a byte of it was written. */
-async function attempt(forwarding: Forwarding, proof: Proof): Promise<Answer> {
+async function attempt(forwarding: Forwarding, proof: AuthMaterial): Promise<UpstreamResponse> {
   const { inbound, trip } = forwarding;
-  if (inbound.callerLeft()) throw new CallerLeft();
+  if (inbound.callerLeft()) throw new ClientClosedRequest();
   trip.attempts += 1;
   if (proof.method === "oauth") trip.details.credential = proof.token.credential;
   else trip.details.key = proof.key.identifier;
@@ -106,7 +106,7 @@ async function attempt(forwarding: Forwarding, proof: Proof): Promise<Answer> {
       return await send(forwarding, proof);
     } catch (error) {
       if (!(error instanceof ProxyError) || error.code !== "upstream_unreachable") throw error;
-      if (inbound.callerLeft()) throw new CallerLeft();
+      if (inbound.callerLeft()) throw new ClientClosedRequest();
       return await send(forwarding, proof);
     }
   });
@@ -114,7 +114,7 @@ async function attempt(forwarding: Forwarding, proof: Proof): Promise<Answer> {
   return answer;
 }
 
-async function send({ enriched, trip, parts }: Forwarding, proof: Proof): Promise<Answer> {
+async function send({ enriched, trip, parts }: Forwarding, proof: AuthMaterial): Promise<UpstreamResponse> {
   const outgoing = authenticate(enriched, proof, () => Math.floor(parts.clock.wallMs() / 1_000));
   const onConnected = trip.connecting();
   trip.outcome = "unknown";
@@ -129,7 +129,7 @@ async function send({ enriched, trip, parts }: Forwarding, proof: Proof): Promis
   }
 }
 
-function takeNote({ enriched, trip, parts }: Forwarding, proof: Proof, answer: Answer): void {
+function takeNote({ enriched, trip, parts }: Forwarding, proof: AuthMaterial, answer: UpstreamResponse): void {
   const { environment, site, auth } = enriched.route;
   const dateMs = parseHttpDate(valuesOf(answer.headers, "date")[0]);
   if (dateMs !== undefined) {

@@ -1,72 +1,72 @@
 import { describeDefect } from "../defect.ts";
 import type { Environment } from "../environment.ts";
 import { ProxyError } from "../errors.ts";
-import type { Admission } from "./admission.ts";
+import type { ConcurrencyLimit } from "./admission.ts";
 import { checkCaller } from "./caller.ts";
-import { CallerLeft, callerLeftStatus } from "./caller-left.ts";
+import { ClientClosedRequest, clientClosedRequestStatus } from "./caller-left.ts";
 import { checkCharacters } from "./check-characters.ts";
 import { detailsOnArrival } from "./details.ts";
 import { enrich } from "./enrich.ts";
 import { failureReply, toProxyError } from "./fail.ts";
-import { describeFinish, type Ending } from "./finish.ts";
+import { describeAccess, type Ending } from "./finish.ts";
 import { type ForwardParts, forward } from "./forward.ts";
 import { checkHead } from "./head.ts";
 import { headersUpstream } from "./headers.ts";
-import type { Answer, Caller, Door, Inbound } from "./messages.ts";
+import type { UpstreamResponse, ClientConnection, ListenerContext, ClientRequest } from "./messages.ts";
 import { readParameters } from "./parameters.ts";
-import { passOn } from "./pass-on.ts";
+import { toClientResponse } from "./pass-on.ts";
 import type { RequestMemories, RequestMemory } from "./request-memory.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, resolveTarget } from "./target.ts";
-import { Trip } from "./trip.ts";
-import { peekReference, peekTraceId, readWishes } from "./wishes.ts";
+import { RequestContext } from "./trip.ts";
+import { peekReference, peekTraceId, readRequestOptions } from "./wishes.ts";
 
-export interface JourneyParts extends ForwardParts {
+export interface RequestHandlerParts extends ForwardParts {
   /** A new, unguessable and unique id. */
   readonly newRequestId: () => string;
   /** `timeouts.request`. */
   readonly requestTimeoutMs: number;
   /** One for each environment. */
-  readonly admission: Admission;
+  readonly admission: ConcurrencyLimit;
   /** One for all. */
   readonly memories: RequestMemories;
 }
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
-export interface Journey {
+export interface RequestHandler {
   /** Serves one request. */
-  handle(inbound: Inbound): Promise<void>;
+  handle(inbound: ClientRequest): Promise<void>;
   /** Answers a request that the listener itself had to refuse. */
-  refuse(caller: Caller, error: ProxyError): Promise<void>;
+  refuse(caller: ClientConnection, error: ProxyError): Promise<void>;
 }
 
 /** START READING HERE. The journey of one request: each line is a step, and any of them may end it. */
-async function travel(
-  inbound: Inbound,
-  door: Door,
-  trip: Trip,
+async function process(
+  inbound: ClientRequest,
+  door: ListenerContext,
+  trip: RequestContext,
   memory: RequestMemory,
-  parts: JourneyParts,
-): Promise<Answer> {
+  parts: RequestHandlerParts,
+): Promise<UpstreamResponse> {
   const { environment } = door;
-  trip.enter("check_head");
+  trip.setStage("check_head");
   checkAuthority(inbound.target, door);
   const host = checkHead(inbound, door);
   trip.operation = resolveTarget(inbound.target, host, door);
   checkOperation(trip.operation, environment);
-  const wishes = readWishes(inbound.headers, parts.requestTimeoutMs);
-  trip.shorten(wishes.timeoutMs);
+  const wishes = readRequestOptions(inbound.headers, parts.requestTimeoutMs);
+  trip.limitDeadline(wishes.timeoutMs);
   const body = await trip.wait("read_body", () => inbound.readBody(trip.deadlineMs, memory.body));
   takePlace(trip, parts);
   memory.holdBody(body);
   trip.details.requestBytes = body.length;
-  trip.enter("read_parameters");
+  trip.setStage("read_parameters");
   const parameters = readParameters(body);
   memory.holdParameters(body.length, parameters.size);
-  trip.enter("choose_site");
+  trip.setStage("choose_site");
   const choice = chooseSite(environment, wishes, parameters.get("site_identifier")?.text);
-  trip.settle(choice);
-  trip.enter("enrich");
+  trip.setRoute(choice);
+  trip.setStage("enrich");
   const headers = headersUpstream(inbound.headers, environment, trip.requestId);
   const route = { environment, operation: trip.operation, ...choice };
   const enriched = { route, headers, parameters: enrich(parameters, choice.site, choice.identifier) };
@@ -75,16 +75,16 @@ async function travel(
 }
 
 /** Opens the way through Countersign for one listener. */
-export function openJourney(parts: JourneyParts, door: Door): Journey {
+export function createRequestHandler(parts: RequestHandlerParts, door: ListenerContext): RequestHandler {
   return {
     handle(inbound) {
       return serve(inbound, door, parts, async (trip) => {
-        trip.enter("check_caller");
+        trip.setStage("check_caller");
         trip.callerName = checkCaller(inbound.headers, door);
         trip.details.caller = trip.callerName ?? trip.details.caller;
         admit(trip, door, parts);
         trip.memory = parts.memories.open(inbound.peer);
-        return travel(inbound, door, trip, trip.memory, parts);
+        return process(inbound, door, trip, trip.memory, parts);
       });
     },
     refuse(caller, error) {
@@ -95,12 +95,12 @@ export function openJourney(parts: JourneyParts, door: Door): Journey {
 
 /** Runs a journey, gives the caller an answer whatever happens, and reports how it ended. */
 async function serve(
-  caller: Caller,
-  door: Door,
-  parts: JourneyParts,
-  journey: (trip: Trip) => Promise<Answer>,
+  caller: ClientConnection,
+  door: ListenerContext,
+  parts: RequestHandlerParts,
+  journey: (trip: RequestContext) => Promise<UpstreamResponse>,
 ): Promise<void> {
-  const trip = new Trip(parts.newRequestId(), parts.clock, parts.requestTimeoutMs);
+  const trip = new RequestContext(parts.newRequestId(), parts.clock, parts.requestTimeoutMs);
   trip.reference = peekReference(caller.headers);
   trip.traceId = peekTraceId(caller.headers);
   Object.assign(trip.details, detailsOnArrival(caller, door));
@@ -108,39 +108,39 @@ async function serve(
     .then((answer) => deliver(answer, caller, trip, door.environment))
     .catch((error) => fail(error, caller, trip, parts));
   leave(trip, parts);
-  parts.report(describeFinish(ending, trip, door, caller));
+  parts.report(describeAccess(ending, trip, door, caller));
 }
 
-function admit(trip: Trip, door: Door, parts: JourneyParts): void {
-  trip.enter("admit");
+function admit(trip: RequestContext, door: ListenerContext, parts: RequestHandlerParts): void {
+  trip.setStage("admit");
   parts.admission.admit();
   trip.admitted = true;
   parts.report({ kind: "request_accepted", environment: door.environment.name, requestId: trip.requestId });
 }
 
 /** A place is for requests that can go on: slow bodies wait outside. */
-function takePlace(trip: Trip, { admission }: JourneyParts): void {
-  trip.enter("admit");
+function takePlace(trip: RequestContext, { admission }: RequestHandlerParts): void {
+  trip.setStage("admit");
   admission.takePlace();
   trip.hasPlace = true;
 }
 
-function leave(trip: Trip, { admission }: JourneyParts): void {
+function leave(trip: RequestContext, { admission }: RequestHandlerParts): void {
   trip.memory?.close();
   if (trip.hasPlace) admission.leavePlace();
   if (trip.admitted) admission.leave();
 }
 
-async function deliver(answer: Answer, caller: Caller, trip: Trip, { undecided }: Environment): Promise<Ending> {
+async function deliver(answer: UpstreamResponse, caller: ClientConnection, trip: RequestContext, { undecided }: Environment): Promise<Ending> {
   const outcome = undecided.has(answer.status) ? "unknown" : "answered";
-  await trip.wait("stream_answer", () => caller.reply(passOn(answer, outcome, trip), trip.deadlineMs));
+  await trip.wait("stream_answer", () => caller.reply(toClientResponse(answer, outcome, trip), trip.deadlineMs));
   return { status: answer.status, by: "service", outcome, code: undefined };
 }
 
 /** Answers a failure, unless the head of the service's answer is already out: then the cut connection is the answer. */
-async function fail(error: unknown, caller: Caller, trip: Trip, parts: JourneyParts): Promise<Ending> {
-  if (error instanceof CallerLeft) {
-    return { status: callerLeftStatus, by: "countersign", outcome: trip.outcome, code: undefined };
+async function fail(error: unknown, caller: ClientConnection, trip: RequestContext, parts: RequestHandlerParts): Promise<Ending> {
+  if (error instanceof ClientClosedRequest) {
+    return { status: clientClosedRequestStatus, by: "countersign", outcome: trip.outcome, code: undefined };
   }
   if (!(error instanceof ProxyError)) {
     parts.report({ kind: "defect", where: trip.stage, requestId: trip.requestId, error: describeDefect(error) });

@@ -1,6 +1,6 @@
 import { ProxyError } from "../errors.ts";
 import { valuesOf } from "./headers.ts";
-import type { Door, HeaderLine, Inbound } from "./messages.ts";
+import type { ListenerContext, HeaderLine, ClientRequest } from "./messages.ts";
 
 const mostHeaderLines = 100;
 const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
@@ -12,8 +12,8 @@ const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
  * media_type_not_supported
  */
 export function checkHead(
-  { method, target, headers }: Pick<Inbound, "method" | "target" | "headers">,
-  door: Pick<Door, "url">,
+  { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
+  door: Pick<ListenerContext, "url">,
 ): string {
   if (headers.length > mostHeaderLines) {
     throw refuse(

@@ -1,17 +1,17 @@
 import { type Clock, sleep } from "../clock.ts";
 import { ProxyError } from "../errors.ts";
-import type { Answer } from "./messages.ts";
+import type { UpstreamResponse } from "./messages.ts";
 
 /** A 401 is a few hundred bytes; a longer one is passed on too, but keeps its connection until then. */
 const heldBytes = 65_536;
 
 /** An answer whose body is read ahead, in the background. */
-export interface Held {
+export interface BufferedResponse {
   /**
    * To be passed on as if nothing had happened. Where the body breaks while it is held, this throws before its first byte:
    * no head has gone out yet, so the caller can still be told of it by a whole answer.
    */
-  readonly answer: Answer;
+  readonly answer: UpstreamResponse;
   /** Resolves when no more will be read ahead. What is not here within this time is given up and frees its connection. */
   settle(withinMs: number): Promise<void>;
   /** It is not needed. */
@@ -23,7 +23,7 @@ export interface Held {
  * still be passed on, byte for byte, when that attempt comes to nothing. The second attempt needs no more than the status:
  * a body that stalls or breaks does not stand in its way.
  */
-export function hold(answer: Answer, clock: Clock): Held {
+export function bufferResponse(answer: UpstreamResponse, clock: Clock): BufferedResponse {
   const source = answer.body[Symbol.asyncIterator]();
   const read: Uint8Array[] = [];
   let state: "reading" | "whole" | "long" | "broken" = "reading";

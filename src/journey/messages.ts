@@ -5,7 +5,7 @@ import type { AuthMethod, Environment, Site } from "../environment.ts";
 export type HeaderLine = readonly [name: string, value: string];
 
 /** What a request arrived on. */
-export interface Door {
+export interface ListenerContext {
   readonly environment: Environment;
   /**
    * Host names accepted in origin-form, lower case, without port. `any` on a Unix socket: it has no name, clients make one
@@ -40,7 +40,7 @@ export interface BodyMemory {
 }
 
 /** The caller's side of a request: what it said in its head, whether it is still there, and how to answer it. */
-export interface Caller {
+export interface ClientConnection {
   /** Absent, like the target, where the head could not be read. */
   readonly method?: string;
   readonly target?: string;
@@ -56,11 +56,11 @@ export interface Caller {
    * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the caller's connection was
    * cut: it must not take a part for the whole; ProxyError upstream_bad_response when the head cannot be written
    */
-  reply(reply: Reply, deadlineMs: number): Promise<void>;
+  reply(reply: ClientResponse, deadlineMs: number): Promise<void>;
 }
 
 /** A request as it came in: its head, and the body on demand. */
-export interface Inbound extends Caller {
+export interface ClientRequest extends ClientConnection {
   readonly method: string;
   /** The request target exactly as on the request line. */
   readonly target: string;
@@ -72,7 +72,7 @@ export interface Inbound extends Caller {
 }
 
 /** The caller's wishes, from Countersign-* headers. */
-export interface Wishes {
+export interface RequestOptions {
   /** Countersign-Site: S… or K…. */
   readonly site: string | undefined;
   /** Countersign-Auth. */
@@ -97,7 +97,7 @@ export interface Route {
 }
 
 /** Complete but for the timestamp and the signature, which belong to one attempt. */
-export interface Enriched {
+export interface PreparedRequest {
   readonly route: Route;
   readonly headers: readonly HeaderLine[];
   /** In the order they are sent; every value as it is sent. */
@@ -105,7 +105,7 @@ export interface Enriched {
 }
 
 /** One attempt, ready to be written. */
-export interface Outgoing {
+export interface UpstreamRequest {
   readonly environment: Environment;
   /** Base path and operation, e.g. `/json-api/create_order`. */
   readonly path: string;
@@ -118,7 +118,7 @@ export interface Outgoing {
 }
 
 /** An answer of the service, its head complete and its body still streaming. */
-export interface Answer {
+export interface UpstreamResponse {
   readonly status: number;
   readonly headers: readonly HeaderLine[];
   /** Throws ProxyError upstream_reset, upstream_bad_response or upstream_timeout when it is cut short. */
@@ -134,12 +134,12 @@ export interface Answer {
  * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, each with its
  * outcome: `unknown` once a byte was written, else `not_sent`
  */
-export type Send = (outgoing: Outgoing, deadlineMs: number, onConnected: () => void) => Promise<Answer>;
+export type Send = (outgoing: UpstreamRequest, deadlineMs: number, onConnected: () => void) => Promise<UpstreamResponse>;
 
 /** What the caller gets: the service's answer, streamed, or one of our own, whole. */
-export type Reply = StreamedReply | OwnReply;
+export type ClientResponse = StreamedResponse | LocalReply;
 
-export interface StreamedReply extends ReplyHead {
+export interface StreamedResponse extends ResponseHead {
   readonly body: AsyncIterable<Uint8Array>;
   /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
   readonly isFramed: boolean;
@@ -147,11 +147,11 @@ export interface StreamedReply extends ReplyHead {
   readonly onSlowReader?: () => void;
 }
 
-export interface OwnReply extends ReplyHead {
+export interface LocalReply extends ResponseHead {
   readonly body: Uint8Array;
 }
 
-interface ReplyHead {
+interface ResponseHead {
   readonly status: number;
   readonly headers: readonly HeaderLine[];
 }

@@ -1,10 +1,10 @@
 import type { Outcome } from "../errors.ts";
 import { headersDownstream, isFramed } from "./headers.ts";
-import type { Answer, HeaderLine, Reply } from "./messages.ts";
-import type { Trip } from "./trip.ts";
+import type { UpstreamResponse, HeaderLine, ClientResponse } from "./messages.ts";
+import type { RequestContext } from "./trip.ts";
 
 /** The service's answer as the caller gets it: status and body untouched, our identification added. */
-export function passOn(answer: Answer, outcome: Outcome, trip: Trip): Reply {
+export function toClientResponse(answer: UpstreamResponse, outcome: Outcome, trip: RequestContext): ClientResponse {
   const own: HeaderLine[] = [
     ["Countersign-Request-Id", trip.requestId],
     ["Countersign-Outcome", outcome],

@@ -1,6 +1,6 @@
 import type { AuthMethod, Environment, SigningKey, Site } from "../environment.ts";
 import { ProxyError } from "../errors.ts";
-import type { Route, Wishes } from "./messages.ts";
+import type { Route, RequestOptions } from "./messages.ts";
 
 /** A site, and the key when it was named by its key. */
 interface Named {
@@ -15,7 +15,7 @@ interface Named {
  */
 export function chooseSite(
   environment: Environment,
-  wishes: Pick<Wishes, "site" | "auth">,
+  wishes: Pick<RequestOptions, "site" | "auth">,
   inBody: string | undefined,
 ): Pick<Route, "site" | "auth" | "key" | "identifier"> {
   const { site, key } =

@@ -1,7 +1,7 @@
 import type { Address, Environment } from "../environment.ts";
 import { ProxyError } from "../errors.ts";
 import { nearestName } from "../nearest-name.ts";
-import type { Door } from "./messages.ts";
+import type { ListenerContext } from "./messages.ts";
 
 /** One or more segments of plain characters: nothing that a server could decode, collapse or climb. */
 const operationPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
@@ -23,7 +23,7 @@ export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1
  * @param host the request's only Host value; its name counts in origin-form alone (RFC 9112 section 3.2)
  * @throws ProxyError query_not_allowed, target_not_allowed
  */
-export function resolveTarget(target: string, host: string, door: Door): string {
+export function resolveTarget(target: string, host: string, door: ListenerContext): string {
   const path = target.startsWith("/") ? originPath(target, host, door) : absolutePath(target, door);
   if (!operationPath.test(path)) {
     const what = `The path ${show(target)} is not an operation: ${explainForm(path)}.`;
@@ -64,7 +64,7 @@ function segmentsOf(path: string): string[] {
  * A URL of another host came through HTTP_PROXY: that is said before anything else is found wrong with the request.
  * @throws ProxyError target_not_allowed (403)
  */
-export function checkAuthority(target: string, { environment, hosts }: Pick<Door, "environment" | "hosts">): void {
+export function checkAuthority(target: string, { environment, hosts }: Pick<ListenerContext, "environment" | "hosts">): void {
   const [, scheme, authority] = absoluteForm.exec(target) ?? [];
   if (scheme === undefined || authority === undefined || authority.includes("@")) return;
   if (scheme.toLowerCase() === "http" && isAddressOf(authority.toLowerCase(), environment.baseUrl)) return;
@@ -95,7 +95,7 @@ export function checkOperation(operation: string, environment: Environment): voi
   );
 }
 
-function originPath(target: string, host: string, door: Door): string {
+function originPath(target: string, host: string, door: ListenerContext): string {
   const name = hostAndPort.exec(host.toLowerCase())?.[1];
   if (door.hosts !== "any" && (name === undefined || !door.hosts.has(name))) {
     throw foreign(
@@ -107,7 +107,7 @@ function originPath(target: string, host: string, door: Door): string {
 }
 
 /** What a client sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
-function absolutePath(target: string, door: Door): string {
+function absolutePath(target: string, door: ListenerContext): string {
   const { baseUrl } = door.environment;
   const [, scheme, authority, path = "", rest] = absoluteForm.exec(target) ?? [];
   if (scheme === undefined || authority === undefined) {

@@ -19,7 +19,7 @@ export type Stage =
   | "stream_answer";
 
 /** What is known of one request so far. The steps of the journey fill it in; its end is reported from it. */
-export class Trip {
+export class RequestContext {
   readonly requestId: string;
   readonly startedMs: number;
   readonly #clock: Clock;
@@ -57,18 +57,18 @@ export class Trip {
   }
 
   /** The caller gives it less time than `timeouts.request`. */
-  shorten(timeoutMs: number | undefined): void {
+  limitDeadline(timeoutMs: number | undefined): void {
     if (timeoutMs !== undefined) this.deadlineMs = this.startedMs + timeoutMs;
   }
 
   /** Who it is for is known. */
-  settle({ site, auth }: { site: { identifier: string }; auth: AuthMethod }): void {
+  setRoute({ site, auth }: { site: { identifier: string }; auth: AuthMethod }): void {
     this.site = site.identifier;
     this.auth = auth;
   }
 
   /** Moves on to the next step. */
-  enter(stage: Stage): void {
+  setStage(stage: Stage): void {
     this.stage = stage;
   }
 

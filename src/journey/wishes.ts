@@ -1,7 +1,7 @@
 import { ProxyError } from "../errors.ts";
 import { nearestName, nearestWithin } from "../nearest-name.ts";
 import { valuesOf } from "./headers.ts";
-import type { HeaderLine, Wishes } from "./messages.ts";
+import type { HeaderLine, RequestOptions } from "./messages.ts";
 
 const shortestTimeoutMs = 100;
 /** UUIDs, ULIDs, and what gateways and trace systems make; no quotes, no spaces. */
@@ -27,7 +27,7 @@ const longestShown = 64;
  * @param longestTimeoutMs `timeouts.request`
  * @throws ProxyError malformed_request
  */
-export function readWishes(headers: readonly HeaderLine[], longestTimeoutMs: number): Wishes {
+export function readRequestOptions(headers: readonly HeaderLine[], longestTimeoutMs: number): RequestOptions {
   checkNames(headers);
   return {
     site: readOnce(headers, "countersign-site"),
@@ -60,7 +60,7 @@ function readReference(headers: readonly HeaderLine[]): string | undefined {
   throw malformed("Countersign-Reference must be 1 to 64 of A-Z a-z 0-9 . _ -", "Countersign-Reference");
 }
 
-function readAuth(value: string | undefined): Wishes["auth"] {
+function readAuth(value: string | undefined): RequestOptions["auth"] {
   if (value === undefined || value === "oauth" || value === "hmac") return value;
   throw malformed("Countersign-Auth must be oauth or hmac", "Countersign-Auth");
 }

@@ -5,7 +5,7 @@ import { KeepAlive } from "./keep-alive.ts";
 import { publish } from "./publish.ts";
 import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh } from "./refresh.ts";
 import type { Note } from "./shared-conduct.ts";
-import { isNewer, standing, type Token } from "./token.ts";
+import { isNewer, freshness, type Token } from "./token.ts";
 import { within } from "./within.ts";
 
 /** A token, the pause in its way, or `late` when it did not come in time. */
@@ -18,7 +18,7 @@ const lookAgainMs = 1_000;
  * One credential set's token: memory first, then the shared store, then a refresh; one flight at a time in this
  * process. A flight is never cancelled: whoever stops waiting leaves it to the others.
  */
-export class CachedSource {
+export class TokenCache {
   readonly #parts: RefreshParts;
   #token: Token | undefined;
   /** The token of the set's former secret: it serves to its end while the present secret has none. */
@@ -54,7 +54,7 @@ export class CachedSource {
   }
 
   /** The service has refused its token, and the login host the set: it may still be good for other sites. */
-  get isDoubtful(): boolean {
+  get isSuspect(): boolean {
     const token = this.#token ?? this.#formerToken;
     return this.isRefused && token !== undefined && !isNewer(token, this.#refusedToken);
   }
@@ -70,13 +70,13 @@ export class CachedSource {
   }
 
   /** The token to attach now, without waiting. A due one starts a refresh that nobody waits for. */
-  peek(): Token | undefined {
+  current(): Token | undefined {
     const { clock, report } = this.#parts;
     const token = this.#live();
     report({ kind: "token_cache_read", tier: "memory", result: token === undefined ? "miss" : "hit" });
     if (token === undefined) return undefined;
     const now = clock.nowMs();
-    if (standing(token, this.#parts.thresholds, now) === "due" && now >= this.#restUntilMs) void this.warm("due");
+    if (freshness(token, this.#parts.thresholds, now) === "due" && now >= this.#restUntilMs) void this.warm("due");
     return this.#attach(token);
   }
 
@@ -88,7 +88,7 @@ export class CachedSource {
 
   #live(token = this.#token): Token | undefined {
     if (token === undefined) return undefined;
-    return standing(token, this.#parts.thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
+    return freshness(token, this.#parts.thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
   }
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. Resolves when it has ended. */
@@ -97,17 +97,17 @@ export class CachedSource {
   }
 
   /** Takes up the token of a source whose place it takes, and publishes it where it keeps tokens itself. */
-  inherit(from: CachedSource): void {
+  adoptFrom(from: TokenCache): void {
     if (from.#token === undefined) return;
     this.#refusedToken = from.#refusedToken;
     this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
     const token = { ...from.#token, credential: this.#parts.set.label };
     this.#adopt({ kind: "token", token, issuedHere: false }, "reload");
-    this.rejoin();
+    this.resync();
   }
 
   /** Takes over from the source of the set's former secret: its token serves until there is one of the present secret. */
-  succeed(from: CachedSource): void {
+  succeed(from: TokenCache): void {
     const token = from.#token ?? from.#formerToken;
     if (token === undefined || this.#token !== undefined || !isNewer(token, this.#formerToken)) return;
     const { label } = this.#parts.set;
@@ -119,12 +119,12 @@ export class CachedSource {
   }
 
   /** A token that may be attached: the one at hand if it is good, else the next, at most until the moment given (monotonic). */
-  async obtain(untilMs: number): Promise<Obtained> {
+  async get(untilMs: number): Promise<Obtained> {
     const { clock } = this.#parts;
     for (;;) {
       // Whoever waited for another set may find that this one has come to life meanwhile.
       const atHand = this.#live();
-      if (atHand !== undefined && !this.isDoubtful) return { token: this.#attach(atHand) };
+      if (atHand !== undefined && !this.isSuspect) return { token: this.#attach(atHand) };
       const reason = this.#token === undefined ? "missing" : "expired";
       const flight = this.#refresh({ reason, atHand: this.#token });
       const refreshed = await within(clock, flight, untilMs - clock.nowMs());
@@ -132,7 +132,7 @@ export class CachedSource {
       if (refreshed.kind === "token") {
         const token = this.#adopt(refreshed, reason);
         // Its life was over before it arrived.
-        return standing(token, this.#parts.thresholds, clock.nowMs()) === "expired"
+        return freshness(token, this.#parts.thresholds, clock.nowMs()) === "expired"
           ? "late"
           : { token: this.#attach(token) };
       }
@@ -195,7 +195,7 @@ export class CachedSource {
    * The shared store is back: each replica publishes its token within a second, or adopts a newer one; all come together
    * at the next refresh. A token that is no good is not published.
    */
-  rejoin(): void {
+  resync(): void {
     const { clock, random } = this.#parts;
     this.#cancelRejoin();
     this.#cancelRejoin = clock.after(1_000 * random(), () => void this.#publish());

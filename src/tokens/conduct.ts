@@ -48,7 +48,7 @@ function pauseAfter(answer: TokenAnswer, failures: number, random: () => number)
 }
 
 /** How one credential set behaves towards the login host: one sequence of back-off, however many callers ask. */
-export class Conduct {
+export class EndpointBackoff {
   readonly #clock: Clock;
   readonly #random: () => number;
   #failures = 0;
@@ -70,8 +70,8 @@ export class Conduct {
    * The same set over another pool of connections, with another trust or timeout: what failed on the old way is tried
    * anew. What the authorization server itself has said stays in force: a refusal, and how long to wait.
    */
-  onAnotherWay(way?: string): Conduct {
-    const next = new Conduct(this.#clock, this.#random, way);
+  onAnotherWay(way?: string): EndpointBackoff {
+    const next = new EndpointBackoff(this.#clock, this.#random, way);
     const ban = this.ban();
     next.#sinceMs = this.#clock.nowMs();
     next.#isRefused = this.#isRefused;

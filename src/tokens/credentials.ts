@@ -2,23 +2,23 @@ import type { Clock } from "../clock.ts";
 import type { CredentialSet } from "../environment.ts";
 import { ProxyError } from "../errors.ts";
 import type { Report } from "../events.ts";
-import type { CachedSource, Obtained } from "./cached-source.ts";
+import type { TokenCache, Obtained } from "./cached-source.ts";
 import type { Pause } from "./conduct.ts";
 import type { TokenSource } from "./source.ts";
 import type { Token } from "./token.ts";
 
 /** One credential set and its token. */
-export interface Member {
+export interface Candidate {
   readonly set: CredentialSet;
-  readonly source: CachedSource;
+  readonly source: TokenCache;
 }
 
-export interface CredentialsParts {
+export interface FailoverParts {
   readonly environment: string;
   /** The S… at which the sets are configured. */
   readonly owner: string;
   /** First choice first; one or two. */
-  readonly members: readonly [Member, ...Member[]];
+  readonly members: readonly [Candidate, ...Candidate[]];
   /** `timeouts.token`: the longest wait for a token, within the request's own deadline. */
   readonly tokenTimeoutMs: number;
   readonly clock: Clock;
@@ -33,13 +33,13 @@ const defaultRetryMs = 1_000;
  * accepted again. A set that still has a live token is used before anyone waits for another set's, and so is a token of
  * a set's former secret while the present secret has none.
  */
-export class CredentialsSource implements TokenSource {
-  readonly #parts: CredentialsParts;
-  #members: CredentialsParts["members"];
+export class CredentialFailover implements TokenSource {
+  readonly #parts: FailoverParts;
+  #members: FailoverParts["members"];
   #tokenTimeoutMs: number;
   #inUse: string;
 
-  constructor(parts: CredentialsParts) {
+  constructor(parts: FailoverParts) {
     this.#parts = parts;
     this.#members = parts.members;
     this.#tokenTimeoutMs = parts.tokenTimeoutMs;
@@ -47,7 +47,7 @@ export class CredentialsSource implements TokenSource {
   }
 
   /** Other sets from now on; requests that are under way go on with them. */
-  use(members: CredentialsParts["members"], tokenTimeoutMs: number): void {
+  use(members: FailoverParts["members"], tokenTimeoutMs: number): void {
     this.#members = members;
     this.#tokenTimeoutMs = tokenTimeoutMs;
     if (!members.some(({ set }) => set.label === this.#inUse)) this.#switchTo(members[0].set.label);
@@ -79,13 +79,13 @@ export class CredentialsSource implements TokenSource {
     const { source } = this.#memberOf(token);
     const untilMs = this.#waitUntilMs(deadlineMs);
     const newer = await source.replace(token, site, untilMs);
-    return newer ?? (source.isDoubtful ? await this.#replaceByOther(source, untilMs) : undefined);
+    return newer ?? (source.isSuspect ? await this.#replaceByOther(source, untilMs) : undefined);
   }
 
   /** Service and login host have both refused a set: another one serves, if it can. */
-  async #replaceByOther(doubtful: CachedSource, untilMs: number): Promise<Token | undefined> {
+  async #replaceByOther(doubtful: TokenCache, untilMs: number): Promise<Token | undefined> {
     const other = this.#members.find(({ source }) => source !== doubtful && !source.isRefused);
-    const obtained = await other?.source.obtain(untilMs);
+    const obtained = await other?.source.get(untilMs);
     if (obtained === undefined || obtained === "late" || !("token" in obtained)) return undefined;
     this.#noteUse(obtained.token);
     return obtained.token;
@@ -103,11 +103,11 @@ export class CredentialsSource implements TokenSource {
     const members = this.#members;
     const preferred = members.find(({ source }) => !source.isRefused);
     for (const { source } of members) if (source.isRefused) void source.warm("missing");
-    const token = preferred?.source.peek();
+    const token = preferred?.source.current();
     if (token !== undefined) return token;
     for (const { source } of members) {
-      if (source === preferred?.source || (preferred !== undefined && source.isDoubtful)) continue;
-      const other = source.peek();
+      if (source === preferred?.source || (preferred !== undefined && source.isSuspect)) continue;
+      const other = source.current();
       if (other === undefined) continue;
       void preferred?.source.warm("missing");
       return other;
@@ -116,9 +116,9 @@ export class CredentialsSource implements TokenSource {
   }
 
   /** A changed secret may be wrong, or not yet accepted: what the former one was given serves to its end. */
-  #pickFormer(preferred: Member | undefined): Token | undefined {
+  #pickFormer(preferred: Candidate | undefined): Token | undefined {
     for (const { source } of this.#members) {
-      const former = preferred !== undefined && source.isDoubtful ? undefined : source.peekFormer();
+      const former = preferred !== undefined && source.isSuspect ? undefined : source.peekFormer();
       if (former === undefined) continue;
       void preferred?.source.warm("missing");
       return former;
@@ -131,7 +131,7 @@ export class CredentialsSource implements TokenSource {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const pauses: Pause[] = [];
     for (const { source, set } of this.#members) {
-      const obtained: Obtained = await source.obtain(untilMs);
+      const obtained: Obtained = await source.get(untilMs);
       if (obtained === "late") throw this.#late(set, source.pause);
       if ("token" in obtained) return obtained.token;
       if (obtained.pause.kind !== "refused") throw this.#unavailable(set, obtained.pause);
@@ -154,7 +154,7 @@ export class CredentialsSource implements TokenSource {
     this.#inUse = label;
   }
 
-  #memberOf(token: Token): Member {
+  #memberOf(token: Token): Candidate {
     const members = this.#members;
     return members.find(({ set }) => set.label === token.credential) ?? members[0];
   }

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { SuppressionReason } from "../events.ts";
 import { type AnswerHistory, afterAcceptance, looksDead, noAnswers, suppressionOf } from "./forced-refresh-policy.ts";
-import { longestTryList, type Note, type SharedConduct, type SharedTry, tryMemoryMs } from "./shared-conduct.ts";
+import { longestTryList, type Note, type SharedLimits, type SharedTry, tryMemoryMs } from "./shared-conduct.ts";
 import { isNewer, type Token } from "./token.ts";
 
 const firstPauseMs = 30_000;
@@ -48,7 +48,7 @@ interface Try {
  *
  * What happens here is told to the other replicas by the notes that the methods return; what they tell is heard.
  */
-export class ForcedRefreshes {
+export class ForcedRefreshLimiter {
   readonly #clock: Clock;
   /** Bounded by the configured sites. */
   readonly #verdicts = new Map<string, Verdict>();
@@ -205,7 +205,7 @@ export class ForcedRefreshes {
   }
 
   /** What all replicas have said. */
-  hear({ sites, tries }: SharedConduct): void {
+  hear({ sites, tries }: SharedLimits): void {
     const nowMs = this.#clock.nowMs();
     this.#heard = tries.map(({ ageMs, ...made }) => ({ ...made, atMs: nowMs - ageMs }));
     this.#heardPauses = new Map(

@@ -1,5 +1,5 @@
 import { type RefreshParts, toToken } from "./refresh.ts";
-import { isNewer, standing, type Token } from "./token.ts";
+import { isNewer, freshness, type Token } from "./token.ts";
 
 /**
  * Shares a token that the store may have lost, unless the store has a newer one.
@@ -12,6 +12,6 @@ export async function publish(parts: RefreshParts, token: Token): Promise<Token 
   const theirs = known && toToken(parts, known, askedAtMs);
   if (theirs !== undefined && (theirs.id === token.id || isNewer(theirs, token))) return theirs;
   const now = clock.nowMs();
-  if (standing(token, thresholds, now) === "expired") return undefined;
+  if (freshness(token, thresholds, now) === "expired") return undefined;
   return toToken(parts, await store.save(key, token, now - token.issuedAtMs), now);
 }

@@ -1,12 +1,12 @@
 import { type Clock, sleep } from "../clock.ts";
 import type { CredentialSet } from "../environment.ts";
 import type { RefreshReason, Report, SuppressionReason } from "../events.ts";
-import type { Conduct, Pause } from "./conduct.ts";
+import type { EndpointBackoff, Pause } from "./conduct.ts";
 import { type PostForm, requestToken, type TokenAnswer } from "./endpoint.ts";
-import type { ForcedRefreshes } from "./forced-refreshes.ts";
+import type { ForcedRefreshLimiter } from "./forced-refreshes.ts";
 import type { Lease, RefreshLock } from "./lock.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "./store.ts";
-import { isNewer, standing, type Thresholds, type Token, tokenId } from "./token.ts";
+import { isNewer, freshness, type Thresholds, type Token, tokenId } from "./token.ts";
 
 /** Everything one credential set's refresh needs. */
 export interface RefreshParts {
@@ -17,8 +17,8 @@ export interface RefreshParts {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
   readonly post: PostForm;
-  readonly conduct: Conduct;
-  readonly forcedRefreshes: ForcedRefreshes;
+  readonly conduct: EndpointBackoff;
+  readonly forcedRefreshes: ForcedRefreshLimiter;
   readonly thresholds: Thresholds;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -110,7 +110,7 @@ export function toToken(
 function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }: Need): boolean {
   const nowMs = clock.nowMs();
   if (reason === "due") return nowMs - token.issuedAtMs < token.lifetimeMs * 0.9;
-  return standing(token, thresholds, nowMs) !== "expired";
+  return freshness(token, thresholds, nowMs) !== "expired";
 }
 
 /** Waits until it holds the lock or sees what the holder did. Without a working lock everyone goes ahead. */

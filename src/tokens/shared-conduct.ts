@@ -2,7 +2,7 @@
  * What replicas tell each other about one credential set, so that eight of them behave like one towards the login host.
  * Always durations, never moments: every reader places them on its own clock.
  */
-export interface SharedConduct {
+export interface SharedLimits {
   /** The pause that the login host's last answer asks for. */
   readonly login: HeardPause | undefined;
   /** Sites whose 401 no new token cured, by S… identifier: how long their refreshes pause; 0 is over, but not forgotten. */
@@ -66,4 +66,4 @@ export const tryMemoryMs = 60_000;
 /** The newest ones are kept; far more than any limit allows. */
 export const longestTryList = 32;
 
-export const quietConduct: SharedConduct = { login: undefined, sites: new Map(), tries: [] };
+export const quietConduct: SharedLimits = { login: undefined, sites: new Map(), tries: [] };

@@ -1,5 +1,5 @@
 import type { Secret } from "../secret.ts";
-import type { Note, SharedConduct } from "./shared-conduct.ts";
+import type { Note, SharedLimits } from "./shared-conduct.ts";
 
 /** A token as it came from the login host. */
 export interface IssuedToken {
@@ -17,7 +17,7 @@ export interface Shared {
   /** The newest token that still has life. */
   readonly token: StoredToken | undefined;
   /** Undefined when nobody knows, because the store could not be read. */
-  readonly conduct: SharedConduct | undefined;
+  readonly conduct: SharedLimits | undefined;
 }
 
 /**

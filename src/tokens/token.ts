@@ -27,7 +27,7 @@ export function isNewer(token: Token, than: Token | undefined): boolean {
  * `fresh`: use it. `due`: use it, and refresh in the background. `expired`: do not attach it any more; it is dead or
  * within its last stretch.
  */
-export type Standing = "fresh" | "due" | "expired";
+export type Freshness = "fresh" | "due" | "expired";
 
 /** Where this process draws the lines; drawn once at random, so that replicas do not act in step. */
 export interface Thresholds {
@@ -58,7 +58,7 @@ export function expiredAtMs(token: Token, thresholds: Thresholds): number {
   return token.issuedAtMs + token.lifetimeMs - Math.min(thresholds.leewayMs, token.lifetimeMs / 10);
 }
 
-export function standing(token: Token, thresholds: Thresholds, nowMs: number): Standing {
+export function freshness(token: Token, thresholds: Thresholds, nowMs: number): Freshness {
   if (nowMs >= expiredAtMs(token, thresholds)) return "expired";
   return nowMs >= dueAtMs(token, thresholds) ? "due" : "fresh";
 }

@@ -3,10 +3,10 @@ import { createMemoryTokenStore } from "../adapters/memory/token-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Report } from "../events.ts";
 import { Announcements } from "./announcements.ts";
-import type { Surroundings } from "./surroundings.ts";
-import type { TokenCache } from "./token-cache.ts";
+import type { Dependencies } from "./surroundings.ts";
+import type { TokenBackend } from "./token-cache.ts";
 
-export async function openCache({ tokens }: Config, report: Report, surroundings: Surroundings): Promise<TokenCache> {
+export async function openCache({ tokens }: Config, report: Report, surroundings: Dependencies): Promise<TokenBackend> {
   if (tokens.cache === "redis") {
     // Whoever has no Redis starts without its packages.
     const { openRedisCache } = await import("./redis-cache.ts");

@@ -3,19 +3,19 @@ import { drain } from "../adapters/node-http/drain.ts";
 import type { OpenConnections } from "../adapters/prometheus/show-connections.ts";
 import { describeBind } from "../bind.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
-import { Admission } from "../journey/admission.ts";
-import { type JourneyParts, openJourney } from "../journey/handle.ts";
-import type { Door } from "../journey/messages.ts";
+import { ConcurrencyLimit } from "../journey/admission.ts";
+import { type RequestHandlerParts, createRequestHandler } from "../journey/handle.ts";
+import type { ListenerContext } from "../journey/messages.ts";
 import { loopbackHosts } from "../journey/target.ts";
-import { OpenDoor, type ServingAtDoor } from "./open-door.ts";
-import type { Room } from "./room.ts";
-import { endServer, type Place } from "./servers.ts";
-import { Shelf } from "./shelf.ts";
+import { HotListener, type ServingOn } from "./open-door.ts";
+import type { Reloadable } from "./room.ts";
+import { endServer, type Binding } from "./servers.ts";
+import { KeyedResources } from "./shelf.ts";
 
 /** The listeners for applications. */
-export interface Doors extends Room {
+export interface Listeners extends Reloadable {
   /** Where the listeners of a prepared configuration belong, in its order. */
-  placesOf(config: Config): readonly Place[];
+  placesOf(config: Config): readonly Binding[];
   /** Requests being served now. */
   inFlight(): number;
   /** Open connections by listener, in the configuration's order. */
@@ -30,35 +30,35 @@ export interface Doors extends Room {
 /** Time for the last answers and for 503s to latecomers, after the last request could have ended. */
 const lastWordsMs = 2_000;
 
-type DoorParts = Pick<JourneyParts, "clock" | "report" | "send" | "tokensOf" | "memories">;
+type DoorParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "memories">;
 
-export function openDoors(parts: DoorParts): Doors {
+export function createListeners(parts: DoorParts): Listeners {
   const { clock, report } = parts;
-  const admissions = new Shelf<Admission>();
-  const doors = new Shelf<OpenDoor>();
+  const admissions = new KeyedResources<ConcurrencyLimit>();
+  const doors = new KeyedResources<HotListener>();
   /** Those that a reload has removed, until each has ended: whether that was in time. */
-  const leaving = new Map<OpenDoor, Promise<boolean>>();
+  const leaving = new Map<HotListener, Promise<boolean>>();
 
-  const serve = (listener: ListenerConfig, config: Config): ServingAtDoor => {
+  const serve = (listener: ListenerConfig, config: Config): ServingOn => {
     const { limits, timeouts, log } = config;
-    const admission = admissions.take(listener.environment, () => new Admission(limits.inFlightPerEnvironment));
+    const admission = admissions.take(listener.environment, () => new ConcurrencyLimit(limits.inFlightPerEnvironment));
     const { requestMs } = timeouts;
     const { upstreamHeaders } = log;
     const once = { admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
     return {
-      journey: openJourney({ ...parts, ...once }, describeDoor(listener, config)),
+      journey: createRequestHandler({ ...parts, ...once }, describeDoor(listener, config)),
       requestMs,
       settings: { ...limits, clock },
       tls: listener.callers?.kind === "mtls" ? listener.callers.tls : undefined,
     };
   };
 
-  const open = (listener: ListenerConfig, config: Config): OpenDoor => {
+  const open = (listener: ListenerConfig, config: Config): HotListener => {
     const place = { name: describeBind(listener.bind), report };
-    return new OpenDoor(place, serve(listener, config), clock);
+    return new HotListener(place, serve(listener, config), clock);
   };
 
-  const drainAll = (some: readonly OpenDoor[], onTimeUp: () => void) => {
+  const drainAll = (some: readonly HotListener[], onTimeUp: () => void) => {
     const hold = () => {
       const releases = some.map((door) => door.hold());
       return () => {
@@ -70,7 +70,7 @@ export function openDoors(parts: DoorParts): Doors {
     return drain(connections, clock, { hold, openMs, onTimeUp, lateMs: lastWordsMs });
   };
 
-  const retire = async (door: OpenDoor) => {
+  const retire = async (door: HotListener) => {
     const isDrained = await drainAll([door], () => {});
     endServer(door.listener.server);
     leaving.delete(door);
@@ -82,7 +82,7 @@ export function openDoors(parts: DoorParts): Doors {
       for (const [key, listener] of keyed(config)) doors.take(key, () => open(listener, config));
     },
 
-    use(config) {
+    commit(config) {
       const { inFlightPerEnvironment } = config.limits;
       for (const admission of admissions.all()) admission.resize(inFlightPerEnvironment);
       for (const [key, listener] of keyed(config)) {
@@ -131,7 +131,7 @@ function placeOf({ bind, callers }: ListenerConfig): string {
 }
 
 /** What a listener's requests belong to, and by which names it may be called. */
-function describeDoor({ bind, environment: name, hosts, callers }: ListenerConfig, config: Config): Door {
+function describeDoor({ bind, environment: name, hosts, callers }: ListenerConfig, config: Config): ListenerContext {
   const environment = config.environments.get(name);
   if (environment === undefined) throw new Error("a listener names an environment that does not exist");
   const own = bind.kind === "tcp" && bind.host !== "" ? [bind.host.includes(":") ? `[${bind.host}]` : bind.host] : [];

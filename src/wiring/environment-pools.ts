@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Address, Environment } from "../environment.ts";
 import { fetchDeadlineMs } from "../tokens/endpoint.ts";
 import { Leaving } from "./leaving.ts";
-import { Shelf } from "./shelf.ts";
+import { KeyedResources } from "./shelf.ts";
 
 /** Pools of one kind: what each is made from, and how. */
 export interface KindOfPool {
@@ -24,7 +24,7 @@ interface Lease {
 /** One pool of a kind for each environment. One that a configuration wants no more stays until its last user has ended. */
 export class EnvironmentPools {
   readonly #kind: KindOfPool;
-  readonly #shelf = new Shelf<Lease>();
+  readonly #shelf = new KeyedResources<Lease>();
   readonly #ofEnvironment = new WeakMap<Environment, Pool>();
   readonly #leaving: Leaving<Pool>;
 

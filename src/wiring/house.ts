@@ -6,11 +6,11 @@ import type { Report } from "../events.ts";
 import { ByteBudget } from "../journey/byte-budget.ts";
 import { RequestMemories } from "../journey/request-memory.ts";
 import { defaultBudget } from "./default-budget.ts";
-import { type Doors, openDoors } from "./doors.ts";
+import { type Listeners, createListeners } from "./doors.ts";
 import { type Observers, openObservers } from "./observers.ts";
-import type { Room } from "./room.ts";
-import { type Place, plainPlace, Servers } from "./servers.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Reloadable } from "./room.ts";
+import { type Binding, plainBinding, Servers } from "./servers.ts";
+import type { Dependencies } from "./surroundings.ts";
 import { openTokens, type Tokens } from "./tokens.ts";
 import { openUpstreams, type Upstreams } from "./upstreams.ts";
 
@@ -23,19 +23,19 @@ export interface Binds {
 }
 
 /** All rooms and servers of the process, under one configuration at a time. */
-export class House {
+export class App {
   readonly report: Report;
-  readonly doors: Doors;
+  readonly doors: Listeners;
   readonly #observers: Observers;
   readonly #upstreams: Upstreams;
   readonly #tokens: Tokens;
-  readonly #rooms: readonly Room[];
+  readonly #rooms: readonly Reloadable[];
   readonly #servers: Servers;
   #inForce: Config;
   /** Until the first configuration is in force there is nothing to go back to. */
   #isEntered = false;
 
-  constructor(first: Config, surroundings: Surroundings) {
+  constructor(first: Config, surroundings: Dependencies) {
     const { clock } = surroundings;
     this.#inForce = first;
     const budget = new ByteBudget(budgetOf(first, surroundings));
@@ -48,8 +48,8 @@ export class House {
     const { send, postFormOf } = this.#upstreams;
     this.#tokens = openTokens(postFormOf, report, surroundings);
     const { tokensOf } = this.#tokens;
-    this.doors = openDoors({ clock, report, send, tokensOf, memories: new RequestMemories(budget, clock) });
-    const limits: Room = { prepare: () => {}, use: (config) => budget.resize(budgetOf(config, surroundings)) };
+    this.doors = createListeners({ clock, report, send, tokensOf, memories: new RequestMemories(budget, clock) });
+    const limits: Reloadable = { prepare: () => {}, commit: (config) => budget.resize(budgetOf(config, surroundings)) };
     this.#rooms = [limits, this.#observers, this.#upstreams, this.#tokens, this.doors];
     this.#servers = new Servers({ clock, report });
     this.report = report;
@@ -62,7 +62,7 @@ export class House {
 
   get binds(): Binds {
     const { listeners, admin, status } = this.#placesOf(this.#inForce);
-    const bindOf = (place: Place) => this.#servers.bindOf(place);
+    const bindOf = (place: Binding) => this.#servers.bindOf(place);
     return { listeners: listeners.map(bindOf), admin: bindOf(admin), status: bindOf(status) };
   }
 
@@ -71,7 +71,7 @@ export class House {
    * @param isWanted asked when all is prepared: whether it still is
    * @throws where it cannot listen
    */
-  async enter(config: Config, isWanted: () => boolean = () => true): Promise<void> {
+  async apply(config: Config, isWanted: () => boolean = () => true): Promise<void> {
     try {
       await this.#observers.prepare(config);
       await this.#upstreams.prepare(config);
@@ -97,11 +97,11 @@ export class House {
 
   #use(config: Config): void {
     this.#inForce = config;
-    for (const room of this.#rooms) room.use(config);
+    for (const room of this.#rooms) room.commit(config);
     this.#servers.keepOnly(this.#allPlacesOf(config));
   }
 
-  #placesOf(config: Config): { listeners: readonly Place[]; admin: Place; status: Place } {
+  #placesOf(config: Config): { listeners: readonly Binding[]; admin: Binding; status: Binding } {
     const { views } = this.#observers;
     // Nobody calls a pod that is not ready, so the probe itself is the demand for a first token.
     const readiness = () => {
@@ -111,19 +111,19 @@ export class House {
     };
     return {
       listeners: this.doors.placesOf(config),
-      admin: plainPlace("admin", config.admin, () =>
+      admin: plainBinding("admin", config.admin, () =>
         createAdmin({ ...views, readiness }, () => this.#inForce.adminHosts ?? []),
       ),
-      status: plainPlace("status", config.status, () => createStatus(views)),
+      status: plainBinding("status", config.status, () => createStatus(views)),
     };
   }
 
-  #allPlacesOf(config: Config): Place[] {
+  #allPlacesOf(config: Config): Binding[] {
     const { listeners, admin, status } = this.#placesOf(config);
     return [...listeners, admin, status];
   }
 }
 
-function budgetOf({ limits }: Config, { memoryBytes }: Surroundings): number {
+function budgetOf({ limits }: Config, { memoryBytes }: Dependencies): number {
   return limits.bufferedBytes ?? defaultBudget(memoryBytes);
 }

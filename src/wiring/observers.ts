@@ -7,7 +7,7 @@ import { createMetrics } from "../adapters/prometheus/metrics.ts";
 import { type ConfiguredListener, createShowConfigured } from "../adapters/prometheus/show-configured.ts";
 import { type OpenConnections, showConnections } from "../adapters/prometheus/show-connections.ts";
 import { createStartAtZero } from "../adapters/prometheus/start-at-zero.ts";
-import { StatusBoard } from "../adapters/status/board.ts";
+import { StatusModel } from "../adapters/status/board.ts";
 import { renderPage } from "../adapters/status/page/render-page.ts";
 import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
 import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
@@ -19,15 +19,15 @@ import type { Report } from "../events.ts";
 import type { ByteBudget } from "../journey/byte-budget.ts";
 import { version } from "../version.ts";
 import { redisNodes } from "./cache.ts";
-import type { Room } from "./room.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Reloadable } from "./room.ts";
+import type { Dependencies } from "./surroundings.ts";
 
 interface Views extends AdminViews, StatusViews {
   readiness(): ReadinessView;
 }
 
 /** Everything that listens to the facts and shows them to people and machines. */
-export interface Observers extends Room {
+export interface Observers extends Reloadable {
   readonly report: Report;
   readonly views: Views;
 }
@@ -41,13 +41,13 @@ export interface Observed {
 
 export function openObservers(
   { inForce, connections, budget }: Observed,
-  { clock, report: outside, droppedLogLines }: Surroundings,
+  { clock, report: outside, droppedLogLines }: Dependencies,
 ): Observers {
   const metrics = createMetrics();
   const startAtZero = createStartAtZero(metrics);
   const showConfigured = createShowConfigured(metrics);
   const count = createCounting(metrics, clock);
-  const board = new StatusBoard(clock);
+  const board = new StatusModel(clock);
   const readiness = new Readiness([], clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();
@@ -71,7 +71,7 @@ export function openObservers(
       const environments = [inForce(), config].flatMap(({ environments }) => [...environments.values()]);
       follow(environments, [...new Set([inForce(), config].flatMap(redisNodes))]);
     },
-    use(config) {
+    commit(config) {
       const environments = [...config.environments.values()];
       follow(environments, redisNodes(config));
       const inFlightLimit = config.limits.inFlightPerEnvironment;

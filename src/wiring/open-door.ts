@@ -3,13 +3,13 @@ import {
   createListener,
   type Listener,
   type ListenerSettings,
-  type Place,
+  type Binding,
   type Serving,
 } from "../adapters/node-http/listener.ts";
 import type { Clock } from "../clock.ts";
 
 /** What a listener serves with; whether it is closing, the door itself knows. */
-export type ServingAtDoor = Omit<Serving, "settings"> & {
+export type ServingOn = Omit<Serving, "settings"> & {
   readonly settings: Omit<ListenerSettings, "isDraining" | "held">;
   /** `timeouts.request`. */
   readonly requestMs: number;
@@ -19,7 +19,7 @@ export type ServingAtDoor = Omit<Serving, "settings"> & {
  * A listener that stays, with its connections, while configurations come and go. It listens before its first configuration
  * is in force; until then requests wait.
  */
-export class OpenDoor {
+export class HotListener {
   /** Where it listens, as configured. */
   readonly name: string;
   readonly listener: Listener;
@@ -32,7 +32,7 @@ export class OpenDoor {
   #serving: Serving;
   #longestRequestMs = 0;
 
-  constructor(place: Place, serving: ServingAtDoor, clock: Clock) {
+  constructor(place: Binding, serving: ServingOn, clock: Clock) {
     this.#held = new Promise((resolve) => {
       this.#open = resolve;
     });
@@ -48,7 +48,7 @@ export class OpenDoor {
   }
 
   /** Serves so from the next request on, on open connections as well. */
-  serve(serving: ServingAtDoor): void {
+  serve(serving: ServingOn): void {
     this.#serving = this.#complete(serving);
     this.listener.renew();
     if (this.#isOpen) return;
@@ -71,7 +71,7 @@ export class OpenDoor {
     };
   }
 
-  #complete({ settings, requestMs, ...serving }: ServingAtDoor): Serving {
+  #complete({ settings, requestMs, ...serving }: ServingOn): Serving {
     this.#longestRequestMs = Math.max(this.#longestRequestMs, requestMs);
     return { ...serving, settings: { ...settings, isDraining: () => this.#isClosing, held: () => this.#held } };
   }

@@ -5,11 +5,11 @@ import { createRedisTokenStore } from "../adapters/redis/token-store.ts";
 import type { Event, Report } from "../events.ts";
 import type { RedisAccess } from "../redis-access.ts";
 import { Announcements } from "./announcements.ts";
-import type { Surroundings } from "./surroundings.ts";
-import type { TokenCache } from "./token-cache.ts";
+import type { Dependencies } from "./surroundings.ts";
+import type { TokenBackend } from "./token-cache.ts";
 
 /** What replicas share in Redis. */
-export function openRedisCache(access: RedisAccess, report: Report, { clock, random }: Surroundings): TokenCache {
+export function openRedisCache(access: RedisAccess, report: Report, { clock, random }: Dependencies): TokenBackend {
   const announcements = new Announcements(report, nodeOf);
   const connect = (client: ReturnType<typeof createCacheClient>, node: string) =>
     new RedisConnection({ client, node, clock, random, report: announcements.report });

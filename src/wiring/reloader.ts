@@ -78,7 +78,7 @@ export class Reloader {
       warn(warnings);
       return report({ kind: "config_unchanged", hash: previousHash });
     }
-    await running.follow(config, trigger);
+    await running.apply(config, trigger);
     warn(warnings);
     onApplied(config);
   }

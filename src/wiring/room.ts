@@ -5,9 +5,9 @@ import type { Config } from "../config/config.ts";
  * in use, and any of them may refuse; then all switch to it at once. Where one refused, all switch back to the
  * configuration in force, which lets go of what was prepared.
  */
-export interface Room {
+export interface Reloadable {
   /** Opens what this configuration needs and is not there; nothing in use changes. */
   prepare(config: Config): Promise<void> | void;
   /** Serves by this configuration, which has been prepared, and lets go of all that it does not need. Never fails. */
-  use(config: Config): void;
+  commit(config: Config): void;
 }

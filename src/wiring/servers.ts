@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Report } from "../events.ts";
 
 /** Where a server is to listen. */
-export interface Place {
+export interface Binding {
   /** Two configurations with the same key mean the same server. */
   readonly key: string;
   readonly bind: Bind;
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 interface Listening {
-  readonly place: Place;
+  readonly place: Binding;
   readonly server: Server;
   /** With the port that was given where 0 was asked for. */
   readonly bind: Bind;
@@ -30,7 +30,7 @@ export class Servers {
     this.#parts = parts;
   }
 
-  bindOf({ key, bind }: Place): Bind {
+  bindOf({ key, bind }: Binding): Bind {
     return this.#all.get(key)?.bind ?? bind;
   }
 
@@ -38,7 +38,7 @@ export class Servers {
    * Listens everywhere where nobody listens yet, or nowhere: where one place cannot be had, the others are given back.
    * @throws what `listen` throws
    */
-  async open(places: readonly Place[]): Promise<void> {
+  async open(places: readonly Binding[]): Promise<void> {
     const opened: Listening[] = [];
     try {
       for (const place of places) {
@@ -53,7 +53,7 @@ export class Servers {
     this.#all = new Map([...this.#all, ...opened.map((each) => [each.place.key, each] as const)]);
   }
 
-  async #open(place: Place): Promise<Listening> {
+  async #open(place: Binding): Promise<Listening> {
     const { clock, report } = this.#parts;
     const server = place.createServer();
     reportRefusedConnections(server, { name: describeBind(place.bind), report }, clock);
@@ -66,7 +66,7 @@ export class Servers {
   }
 
   /** A place that this process has for something else cannot be given back before what comes next is sure of it. */
-  #refuseOwn({ bind }: Place): void {
+  #refuseOwn({ bind }: Binding): void {
     const isTaken = [...this.#all.values()].some((other) => describeBind(other.bind) === describeBind(bind));
     if (!isTaken) return;
     const message = `${describeBind(bind)} serves something else in this process; a restart can change that`;
@@ -74,7 +74,7 @@ export class Servers {
   }
 
   /** All others retire. */
-  keepOnly(places: readonly Place[]): void {
+  keepOnly(places: readonly Binding[]): void {
     const wanted = new Set(places.map(({ key }) => key));
     const before = this.#all;
     this.#all = new Map([...before].filter(([key]) => wanted.has(key)));
@@ -88,7 +88,7 @@ export class Servers {
 }
 
 /** A place for people and probes, who lose nothing when it ends. */
-export function plainPlace(name: string, bind: Bind, createServer: () => Server): Place {
+export function plainBinding(name: string, bind: Bind, createServer: () => Server): Binding {
   return { key: `${name} ${describeBind(bind)}`, bind, createServer, retire: endServer };
 }
 

@@ -2,19 +2,19 @@ import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { Environment } from "../environment.ts";
 import type { Event, Report } from "../events.ts";
-import { CachedSource } from "../tokens/cached-source.ts";
-import { Conduct } from "../tokens/conduct.ts";
-import type { Member } from "../tokens/credentials.ts";
+import { TokenCache } from "../tokens/cached-source.ts";
+import { EndpointBackoff } from "../tokens/conduct.ts";
+import type { Candidate } from "../tokens/credentials.ts";
 import type { PostForm } from "../tokens/endpoint.ts";
-import { ForcedRefreshes } from "../tokens/forced-refreshes.ts";
+import { ForcedRefreshLimiter } from "../tokens/forced-refreshes.ts";
 import type { TokenStore } from "../tokens/store.ts";
 import { drawThresholds } from "../tokens/token.ts";
 import { Announcements } from "./announcements.ts";
 import { openCache } from "./cache.ts";
 import { Leaving } from "./leaving.ts";
-import { Shelf } from "./shelf.ts";
-import type { Surroundings } from "./surroundings.ts";
-import type { TokenCache } from "./token-cache.ts";
+import { KeyedResources } from "./shelf.ts";
+import type { Dependencies } from "./surroundings.ts";
+import type { TokenBackend } from "./token-cache.ts";
 import type { PlacedSet, TokenOwner } from "./token-owners.ts";
 
 /** A fetch that began with another cache still saves and unlocks there. */
@@ -23,10 +23,10 @@ const cacheLingerMs = 20_000;
 export interface SetSourceParts {
   readonly postFormOf: (environment: Environment) => PostForm;
   readonly report: Report;
-  readonly surroundings: Surroundings;
+  readonly surroundings: Dependencies;
 }
 
-interface PlacedMember extends Member {
+interface PlacedMember extends Candidate {
   readonly environment: string;
   /** Of the first set that it serves, whose label it has. */
   readonly placeKey: string;
@@ -41,25 +41,25 @@ interface PlacedMember extends Member {
 /** What a set's sources are held to, whichever site they serve. */
 interface Conducts {
   readonly tokenKey: string;
-  readonly conduct: Conduct;
-  readonly forcedRefreshes: ForcedRefreshes;
+  readonly conduct: EndpointBackoff;
+  readonly forcedRefreshes: ForcedRefreshLimiter;
 }
 
 /** One source for each credential set, over the cache that the configuration wants. */
 export class SetSources {
   readonly #parts: SetSourceParts;
   readonly #thresholds;
-  readonly #caches = new Shelf<TokenCache>();
-  readonly #leaving: Leaving<TokenCache>;
-  readonly #members = new Shelf<PlacedMember>();
-  readonly #conducts = new Shelf<Conducts>();
+  readonly #caches = new KeyedResources<TokenBackend>();
+  readonly #leaving: Leaving<TokenBackend>;
+  readonly #members = new KeyedResources<PlacedMember>();
+  readonly #conducts = new KeyedResources<Conducts>();
   /** By a set's place, the key of its source in the configuration in force. */
   #inForce: ReadonlyMap<string, string> = new Map();
 
   constructor(parts: SetSourceParts) {
     this.#parts = parts;
     this.#thresholds = drawThresholds(parts.surroundings.random);
-    const close = (cache: TokenCache) => cache.close();
+    const close = (cache: TokenBackend) => cache.close();
     this.#leaving = new Leaving(parts.surroundings.clock, { inTime: close, atOnce: close });
   }
 
@@ -68,12 +68,12 @@ export class SetSources {
     const cache = await openCache(config, this.#parts.report, this.#parts.surroundings);
     this.#caches.take(keyOf(config), () => cache);
     cache.onReturn(() => {
-      for (const { source } of this.#members.all()) source.rejoin();
+      for (const { source } of this.#members.all()) source.resync();
     });
   }
 
   /** A site's sets in order, over the cache that was prepared for this configuration. */
-  of({ sets: [first, ...rest] }: TokenOwner, config: Config): readonly [Member, ...Member[]] {
+  of({ sets: [first, ...rest] }: TokenOwner, config: Config): readonly [Candidate, ...Candidate[]] {
     return [this.#open(first, config), ...rest.map((set) => this.#open(set, config))];
   }
 
@@ -108,7 +108,7 @@ export class SetSources {
       const { conduct, forcedRefreshes } = this.#conductsOf(placed);
       const conducts = { conduct, forcedRefreshes };
       const place = { environment: environment.name, set, key: tokenKey, store, lock, post: postFormOf(environment) };
-      const source = new CachedSource({ ...place, ...conducts, thresholds: this.#thresholds, clock, random, report });
+      const source = new TokenCache({ ...place, ...conducts, thresholds: this.#thresholds, clock, random, report });
       const hosts = fingerprint([environment.authUrl, environment.baseUrl]);
       return this.#inherit({
         environment: environment.name,
@@ -139,14 +139,14 @@ export class SetSources {
     return this.#conducts.take(conductKey(placed), () => {
       const before = this.#conducts.all().findLast((other) => other.tokenKey === tokenKey);
       if (before !== undefined) return { ...before, conduct: before.conduct.onAnotherWay(way) };
-      return { tokenKey, conduct: new Conduct(clock, random, way), forcedRefreshes: new ForcedRefreshes(clock) };
+      return { tokenKey, conduct: new EndpointBackoff(clock, random, way), forcedRefreshes: new ForcedRefreshLimiter(clock) };
     });
   }
 
   /** A new source takes up the token of one with the same secret. */
   #inherit(member: PlacedMember): PlacedMember {
     const same = this.#members.all().find(({ source, tokenKey }) => source.hasToken && tokenKey === member.tokenKey);
-    if (same !== undefined) member.source.inherit(same.source);
+    if (same !== undefined) member.source.adoptFrom(same.source);
     return member;
   }
 

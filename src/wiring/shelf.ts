@@ -2,7 +2,7 @@
  * Parts that may outlive a configuration, by a key that says all that they were made from: what the next configuration
  * wants just so stays as it is.
  */
-export class Shelf<Part> {
+export class KeyedResources<Part> {
   readonly #parts = new Map<string, Part>();
 
   /** The part of this key, made if it is not there. */

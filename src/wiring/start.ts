@@ -5,8 +5,8 @@ import { routes } from "../config/explain.ts";
 import type { Report } from "../events.ts";
 import type { ReloadTrigger } from "../process-events.ts";
 import { version } from "../version.ts";
-import { type Binds, House } from "./house.ts";
-import { type Surroundings, systemSurroundings } from "./surroundings.ts";
+import { type Binds, App } from "./house.ts";
+import { type Dependencies, systemDependencies } from "./surroundings.ts";
 
 /** A proxy that is up. */
 export interface Running extends Binds {
@@ -19,7 +19,7 @@ export interface Running extends Binds {
    * under way end as they began, and what the two share goes on, tokens first of all. One at a time.
    * @throws where it cannot listen; then everything is as it was
    */
-  follow(config: Config, trigger: ReloadTrigger): Promise<void>;
+  apply(config: Config, trigger: ReloadTrigger): Promise<void>;
   /**
    * Drains and ends: open requests get the `timeouts.request` that they were accepted with to finish, latecomers 503 for a
    * moment. Asked again, it waits for the same end.
@@ -29,11 +29,11 @@ export interface Running extends Binds {
 }
 
 /** Puts the parts together and opens the doors; tokens are fetched in the background. */
-export async function start(first: Config, given: Partial<Surroundings> = {}): Promise<Running> {
-  const surroundings = { ...systemSurroundings, ...given };
-  const house = new House(first, surroundings);
+export async function start(first: Config, given: Partial<Dependencies> = {}): Promise<Running> {
+  const surroundings = { ...systemDependencies, ...given };
+  const house = new App(first, surroundings);
   const { report } = house;
-  await house.enter(first).catch(async (error) => {
+  await house.apply(first).catch(async (error) => {
     await house.close();
     throw error;
   });
@@ -56,11 +56,11 @@ export async function start(first: Config, given: Partial<Surroundings> = {}): P
     get status() {
       return house.binds.status;
     },
-    async follow(config, trigger) {
+    async apply(config, trigger) {
       // Whoever is leaving takes up nothing new.
       if (ended !== undefined) return;
       const { hash: previousHash } = house.config;
-      await house.enter(config, () => ended === undefined);
+      await house.apply(config, () => ended === undefined);
       if (house.config !== config) return;
       report({ kind: "config_applied", hash: config.hash, previousHash, trigger, routes: routes(config) });
     },
@@ -71,7 +71,7 @@ export async function start(first: Config, given: Partial<Surroundings> = {}): P
   };
 }
 
-async function end(house: House, { clock }: Surroundings, signal: string): Promise<boolean> {
+async function end(house: App, { clock }: Dependencies, signal: string): Promise<boolean> {
   const { drain } = house.config;
   const { report, doors } = house;
   report({ kind: "draining", signal, inFlight: doors.inFlight() });

@@ -4,7 +4,7 @@ import type { Report } from "../events.ts";
 import { containerMemory } from "./default-budget.ts";
 
 /** What the outside may replace: a test owns time and chance, and hears the facts. */
-export interface Surroundings {
+export interface Dependencies {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -16,7 +16,7 @@ export interface Surroundings {
   readonly memoryBytes?: number | undefined;
 }
 
-export const systemSurroundings: Surroundings = {
+export const systemDependencies: Dependencies = {
   clock: systemClock,
   random: Math.random,
   report: () => {},

@@ -3,7 +3,7 @@ import type { TokenStore } from "../tokens/store.ts";
 import type { Announcements } from "./announcements.ts";
 
 /** What replicas share, or what one process keeps for itself. */
-export interface TokenCache {
+export interface TokenBackend {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
   /** Calls the listener whenever the store is back after it was away. */

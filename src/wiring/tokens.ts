@@ -1,17 +1,17 @@
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import type { Report } from "../events.ts";
-import { CredentialsSource, type Member } from "../tokens/credentials.ts";
+import { CredentialFailover, type Candidate } from "../tokens/credentials.ts";
 import type { PostForm } from "../tokens/endpoint.ts";
 import type { TokenSource } from "../tokens/source.ts";
 import { within } from "../tokens/within.ts";
-import type { Room } from "./room.ts";
+import type { Reloadable } from "./room.ts";
 import { SetSources } from "./set-sources.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Dependencies } from "./surroundings.ts";
 import { ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
 
 /** The token wing, furnished. */
-export interface Tokens extends Room {
+export interface Tokens extends Reloadable {
   /** The tokens of the sets configured at a site. */
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** Fetches tokens in the background where there are none. */
@@ -25,11 +25,11 @@ const longestPrefetchMs = 5_000;
 export function openTokens(
   postFormOf: (environment: Environment) => PostForm,
   report: Report,
-  surroundings: Surroundings,
+  surroundings: Dependencies,
 ): Tokens {
   const { clock } = surroundings;
   const setSources = new SetSources({ postFormOf, report, surroundings });
-  const sources = new Map<string, CredentialsSource>();
+  const sources = new Map<string, CredentialFailover>();
   let owners: readonly TokenOwner[] = [];
   /** A request has the deadline of the configuration that accepted it. */
   let longestRequestMs = 0;
@@ -41,7 +41,7 @@ export function openTokens(
     const source = sources.get(key);
     if (source !== undefined) return source.use(members, tokenTimeoutMs);
     const parts = { environment, owner: site, members, tokenTimeoutMs, clock, report };
-    sources.set(key, new CredentialsSource(parts));
+    sources.set(key, new CredentialFailover(parts));
   };
 
   /** Requests that were accepted before may still want it. */
@@ -60,7 +60,7 @@ export function openTokens(
       await within(clock, Promise.all(awaited), longestPrefetchMs);
     },
 
-    use(config) {
+    commit(config) {
       const before = owners;
       owners = ownersOf(config);
       longestRequestMs = Math.max(longestRequestMs, config.timeouts.requestMs);
@@ -84,7 +84,7 @@ export function openTokens(
 }
 
 /** The first set's token, or the second's where the first is refused. */
-async function fetchFirst(members: readonly Member[]): Promise<void> {
+async function fetchFirst(members: readonly Candidate[]): Promise<void> {
   if (members.some(({ source }) => source.hasToken)) return;
   for (const { source } of members) {
     await source.warm("start");

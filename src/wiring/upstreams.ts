@@ -8,10 +8,10 @@ import type { Address, Environment } from "../environment.ts";
 import type { Send } from "../journey/messages.ts";
 import type { PostForm } from "../tokens/endpoint.ts";
 import { EnvironmentPools, type KindOfPool } from "./environment-pools.ts";
-import type { Room } from "./room.ts";
+import type { Reloadable } from "./room.ts";
 
 /** The ways out of the process. */
-export interface Upstreams extends Room {
+export interface Upstreams extends Reloadable {
   readonly send: Send;
   readonly postFormOf: (environment: Environment) => PostForm;
   /** Ends all connections. */
@@ -64,7 +64,7 @@ export function openUpstreams(clock: Clock): Upstreams {
       services.prepare(config);
       logins.prepare(config);
     },
-    use(config) {
+    commit(config) {
       services.keepOnly(config);
       logins.keepOnly(config);
     },

@@ -8,8 +8,8 @@ export function createWarner(report: Report): (warnings: readonly Problem[]) => 
     const keyOf = ({ code, path, message }: Problem) => `${code} ${path} ${message}`;
     for (const warning of warnings) {
       if (told.has(keyOf(warning))) continue;
-      const { code = "", path, message, mend } = warning;
-      report({ kind: "configuration_warned", code, path, message: `${message}; ${mend}` });
+      const { code = "", path, message, fix } = warning;
+      report({ kind: "configuration_warned", code, path, message: `${message}; ${fix}` });
     }
     told = new Set(warnings.map(keyOf));
   };

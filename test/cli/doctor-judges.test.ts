@@ -3,9 +3,9 @@ import type { RedisProbe } from "../../src/adapters/redis/probe.ts";
 import { formatSpan, printable } from "../../src/cli/doctor/check.ts";
 import { examineConfiguration } from "../../src/cli/doctor/examine-configuration.ts";
 import { explainFailure } from "../../src/cli/doctor/explain-failure.ts";
-import { judgeClock } from "../../src/cli/doctor/judge-clock.ts";
-import { judgeContact } from "../../src/cli/doctor/judge-contact.ts";
-import { judgeEviction, judgeLatency } from "../../src/cli/doctor/judge-redis.ts";
+import { evaluateClock } from "../../src/cli/doctor/judge-clock.ts";
+import { evaluateContact } from "../../src/cli/doctor/judge-contact.ts";
+import { evaluateEviction, evaluateLatency } from "../../src/cli/doctor/judge-redis.ts";
 import { systemClock } from "../../src/clock.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
 
@@ -35,7 +35,7 @@ test.each([
     certificate,
     answer: undefined,
   };
-  expect(judgeContact(contact, to, nowMs).verdict).toBe(verdict);
+  expect(evaluateContact(contact, to, nowMs).verdict).toBe(verdict);
 });
 
 describe("a Date, which is cut to its second", () => {
@@ -57,12 +57,12 @@ describe("a Date, which is cut to its second", () => {
     [-30_000, "warn", /30 s behind/],
     [-30_001, "fail", /30 s behind/],
   ])("%i ms after it: %s", (atMs, verdict, says) => {
-    const found = judgeClock({ status: 200, date, sentAtMs: nowMs + atMs, receivedAtMs: nowMs + atMs });
+    const found = evaluateClock({ status: 200, date, sentAtMs: nowMs + atMs, receivedAtMs: nowMs + atMs });
     expect(found).toMatchObject({ verdict, detail: expect.stringMatching(says) });
   });
 
   it("says nothing against us when the answer was long on its way", () => {
-    const found = judgeClock({ status: 200, date, sentAtMs: nowMs - 60_000, receivedAtMs: nowMs + 60_000 });
+    const found = evaluateClock({ status: 200, date, sentAtMs: nowMs - 60_000, receivedAtMs: nowMs + 60_000 });
     expect(found.verdict).toBe("ok");
   });
 });
@@ -83,21 +83,21 @@ describe("Redis", () => {
     [[0, 101, 102], "fail", "3 round trips: median 101 ms, longest 102 ms; commands end after 100 ms"],
     [[3, 2, 100, 1, 2], "ok", "5 round trips: median 2.0 ms, longest 100 ms"],
   ])("that answers in %j ms: %s", (roundTripsMs, verdict, detail) => {
-    expect(judgeLatency({ ...probe, roundTripsMs })).toMatchObject({ verdict, detail });
+    expect(evaluateLatency({ ...probe, roundTripsMs })).toMatchObject({ verdict, detail });
   });
 
   test("that evicts is warned of, once it has done so", () => {
     const facts = { version: "7", role: "master", runId: "r", evictionPolicy: "allkeys-lru", evictedKeys: 0 };
-    expect(judgeEviction({ ...probe, facts })?.verdict).toBe("ok");
-    expect(judgeEviction({ ...probe, facts: { ...facts, evictedKeys: 1 } })?.verdict).toBe("warn");
-    expect(judgeEviction(probe)).toBeUndefined();
+    expect(evaluateEviction({ ...probe, facts })?.verdict).toBe("ok");
+    expect(evaluateEviction({ ...probe, facts: { ...facts, evictedKeys: 1 } })?.verdict).toBe("warn");
+    expect(evaluateEviction(probe)).toBeUndefined();
   });
 });
 
 test("an error that nobody foresaw is told by its code, with a mend", () => {
-  const { verdict, detail, mend } = explainFailure("ESOMETHING", to, undefined, nowMs);
+  const { verdict, detail, fix } = explainFailure("ESOMETHING", to, undefined, nowMs);
   expect({ verdict, detail }).toEqual({ verdict: "fail", detail: "no connection (ESOMETHING)" });
-  expect(mend).toContain("api:443");
+  expect(fix).toContain("api:443");
 });
 
 test("subPath mounts, which are never updated, come with their mend", async () => {
@@ -106,7 +106,7 @@ test("subPath mounts, which are never updated, come with their mend", async () =
   const loaded = await folder.load(sound, { mountPoints: new Set([file, `${folder.path}/blue/client-secret`]) });
   if (loaded.kind === "refused") throw new Error("it is sound");
   const checks = examineConfiguration({ file, ...loaded, withToken: false, clock: systemClock, endsAtMs: 0 });
-  const told = checks.map(({ verdict, subject, detail, mend }) => `${verdict} ${subject}: ${detail} | ${mend}`);
+  const told = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
   expect(told).toContain(`warn ${file}: this file is mounted by subPath and is never updated | mount its whole folder`);
   expect(told).toContainEqual(
     expect.stringMatching(

@@ -45,15 +45,15 @@ export async function diagnose(file: string, { withToken = true } = {}): Promise
   const visit = { file, ...loaded, withToken, clock: systemClock, endsAtMs: systemClock.nowMs() + visitMs };
   const checks: Check[] = [];
   for await (const check of examine(visit)) checks.push(check);
-  for (const { verdict, mend } of checks) expect(mend !== undefined).toBe(verdict === "warn" || verdict === "fail");
+  for (const { verdict, fix } of checks) expect(fix !== undefined).toBe(verdict === "warn" || verdict === "fail");
   expectNoSecret(checks.map((check) => formatCheck(check, 0)).join("\n") + JSON.stringify(checks));
   return {
     hasFailed: checks.some(({ verdict }) => verdict === "fail"),
     of: (topic, wanted) =>
       checks
         .filter((check) => check.topic === topic && (wanted === undefined || check.environment === wanted))
-        .map(({ verdict, subject, detail, mend }) =>
-          [`${verdict} ${subject}: ${detail}`, mend ?? []].flat().join(" | "),
+        .map(({ verdict, subject, detail, fix }) =>
+          [`${verdict} ${subject}: ${detail}`, fix ?? []].flat().join(" | "),
         ),
   };
 }

@@ -70,7 +70,7 @@ describe("a client at two sites", () => {
     const tokens = openTokens(() => login.post, readiness.report, surroundings);
     onTestFinished(() => tokens.close());
     await tokens.prepare(config);
-    tokens.use(config);
+    tokens.commit(config);
     tokens.warm();
     await clock.advance(10);
     expect(readiness.view()).toMatchObject({ isReady: true });

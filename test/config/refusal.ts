@@ -45,7 +45,7 @@ export function itRefuses(what: string, refusals: readonly Refusal[]): void {
       expect(problems.map((problem) => [problem.path, problem.line])).toContainEqual([path, line]);
       const problem = problems.find((each) => each.path === path && each.line === line);
       expect(problem?.message).toMatch(message);
-      expect(problem?.mend).toMatch(mend);
+      expect(problem?.fix).toMatch(mend);
       expect(JSON.stringify(problems)).not.toContain("canary");
       expect(problems).toHaveLength(count);
     });

@@ -88,7 +88,7 @@ describe("what merely follows is not reported", () => {
   test("a listener whose callers are faulty", async () => {
     const yaml = edited(['"127.0.0.1:7411", environment: sandbox', '":7411", environment: sandbox, callers: everyone']);
     const problems = await new ConfigFolder().problemsOf(yaml);
-    expect(problems.map(({ path, mend }) => [path, mend])).toEqual([
+    expect(problems.map(({ path, fix }) => [path, fix])).toEqual([
       [
         "listeners[0].callers",
         "write anyone, { tokens: [ { file: /path } ] } or { mtls: { caFile, certFile, keyFile } }",

@@ -10,7 +10,7 @@ async function warningsOf(folder: ConfigFolder, yaml: string, around = {}): Prom
   const loaded = await folder.load(yaml, around);
   if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
   expect(JSON.stringify(loaded.warnings)).not.toContain("canary");
-  return loaded.warnings.map(({ path, line, message, mend }) => `${line} ${path}: ${message}; ${mend}`);
+  return loaded.warnings.map(({ path, line, message, fix }) => `${line} ${path}: ${message}; ${fix}`);
 }
 
 describe("warned about, and loaded all the same", () => {
@@ -151,7 +151,7 @@ describe("acknowledged", () => {
   test("a code that is misspelt is refused with the one that was meant", async () => {
     const [problem, ...others] = await new ConfigFolder().problemsOf(acknowledging("hmac_for_existing_client"));
     expect(problem).toMatchObject({ path: "acknowledge[0]", message: "this value is not known" });
-    expect(problem?.mend).toMatch(/did you mean hmac_for_existing_clients\? It can be .*secret_short/);
+    expect(problem?.fix).toMatch(/did you mean hmac_for_existing_clients\? It can be .*secret_short/);
     expect(others).toEqual([]);
   });
 });

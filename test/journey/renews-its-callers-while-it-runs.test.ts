@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createListener, type Serving } from "../../src/adapters/node-http/listener.ts";
 import type { CallersTls } from "../../src/callers.ts";
 import { systemClock } from "../../src/clock.ts";
-import type { Journey } from "../../src/journey/handle.ts";
+import type { RequestHandler } from "../../src/journey/handle.ts";
 import { Secret } from "../../src/secret.ts";
 import { certificate } from "../simulator/certificate.ts";
 import { call } from "../support/call.ts";
@@ -22,7 +22,7 @@ const settings = { connections: 10, bodyBytes: 1_024, clock: systemClock, isDrai
 const memory = { reserve: () => {}, gaveWay: new Promise<never>(() => {}) };
 
 /** A journey that tells which one it is. */
-function journeyOf(name: string): Journey {
+function journeyOf(name: string): RequestHandler {
   const body = Buffer.from(JSON.stringify({ name }));
   const headers = [["Content-Length", String(body.length)]] as const;
   const refused = Buffer.from("{}");

@@ -79,7 +79,7 @@ it("shows when the first certificate of each file expires, in both directions, a
   if (before === undefined) throw new Error("the stage has an environment");
   const after = { ...before, tls: { ca: undefined, cert: undefined, key: undefined } };
   const environments = new Map([[environment, after]]);
-  await proxy.follow({ ...config, environments, hash: "ba9876543210" }, "sighup");
+  await proxy.apply({ ...config, environments, hash: "ba9876543210" }, "sighup");
   expect((await shown()).map(([use]) => use)).toEqual(["listener_server", "listener_ca"]);
 });
 

@@ -46,7 +46,7 @@ it("a token outlives its secret, while the login host refuses the new one", asyn
   const stage = await stageProxy({ oneSet: true });
   expect((await call(stage.url)).status).toBe(200);
   expect(await shown(stage)).toEqual(live);
-  await stage.proxy.follow(withSet(stage.config, { clientSecret: new Secret("canary-wrong-secret") }), "sighup");
+  await stage.proxy.apply(withSet(stage.config, { clientSecret: new Secret("canary-wrong-secret") }), "sighup");
   expect(await shown(stage)).toEqual(live);
   expect((await call(stage.url)).status).toBe(200);
 });
@@ -55,7 +55,7 @@ it("a token that is new with its secret is shown at once", async () => {
   const stage = await stageProxy({ oneSet: true });
   expect((await call(stage.url)).status).toBe(200);
   stage.simulator.changeClientSecret("blue-id", "canary-client-secret-next");
-  await stage.proxy.follow(withSet(stage.config, { clientSecret: new Secret("canary-client-secret-next") }), "sighup");
+  await stage.proxy.apply(withSet(stage.config, { clientSecret: new Secret("canary-client-secret-next") }), "sighup");
   expect(await shown(stage)).toEqual(live);
   expect(stage.recorder.of("token_lapsed")).toEqual([]);
 });
@@ -69,7 +69,7 @@ it("nothing is shown of a set whose configuration was refused", async () => {
   const { port } = taken.address() as { port: number };
   const renamed = withSet(stage.config, { name: "next", label: `${oauthSite}/next` });
   const listeners = [{ bind: { kind: "tcp", host: "127.0.0.1", port }, environment: "sandbox", hosts: [] } as const];
-  await expect(stage.proxy.follow({ ...renamed, listeners }, "sighup")).rejects.toMatchObject({ code: "EADDRINUSE" });
+  await expect(stage.proxy.apply({ ...renamed, listeners }, "sighup")).rejects.toMatchObject({ code: "EADDRINUSE" });
   expect(await shown(stage)).toEqual(live);
 });
 
@@ -82,7 +82,7 @@ it("a fetch that ends after its set has gone shows nothing of it", async () => {
   await hang.whenPlayed(1);
   const next = { name: "next", label: `${oauthSite}/next`, clientId: "green-id" };
   const secret = new Secret("canary-client-secret-green");
-  await stage.proxy.follow(withSet(stage.config, { ...next, clientSecret: secret }), "sighup");
+  await stage.proxy.apply(withSet(stage.config, { ...next, clientSecret: secret }), "sighup");
   expect((await last).status).toBe(200);
   const { active, expiry, issued, lastUsed } = await shown(stage);
   expect([...active, ...expiry, ...issued, ...lastUsed].filter((credential) => credential === blue)).toEqual([]);

@@ -33,7 +33,7 @@ it("shows the limit, and each set once with its position; a child shares its par
 
 it("follows a reload that changes the limit, swaps two sets and drops a third", async () => {
   const { adminUrl, proxy, config } = await stageProxy({ withBoth: true });
-  await proxy.follow(reordered(config), "sighup");
+  await proxy.apply(reordered(config), "sighup");
   expect(await shownAt(adminUrl)).toEqual({
     limits: [limit(7)],
     sets: [set(`${oauthSite}/green`, "first"), set(`${oauthSite}/blue`, "second")],

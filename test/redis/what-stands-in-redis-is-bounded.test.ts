@@ -7,7 +7,7 @@ import { redisKeys } from "../../src/adapters/redis/keys.ts";
 import { seal } from "../../src/adapters/redis/seal.ts";
 import { systemClock } from "../../src/clock.ts";
 import { Secret } from "../../src/secret.ts";
-import { Conduct } from "../../src/tokens/conduct.ts";
+import { EndpointBackoff } from "../../src/tokens/conduct.ts";
 import type { Note } from "../../src/tokens/shared-conduct.ts";
 import { startRedis } from "../support/real-redis.ts";
 import { openReplica, sealKey } from "../support/redis-replica.ts";
@@ -86,7 +86,7 @@ describe("what was written by a clock that was ahead", () => {
 describe("what is written now", () => {
   it("a refusal as Conduct notes it, with fractions of milliseconds, reaches the others", async () => {
     const { store, recorder, conductNow } = await stage();
-    const conduct = new Conduct(systemClock, Math.random);
+    const conduct = new EndpointBackoff(systemClock, Math.random);
     conduct.note({ kind: "refused", status: 401 });
     const note = conduct.tell();
     if (note === undefined) throw new Error("a pause");

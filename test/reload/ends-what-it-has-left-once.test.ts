@@ -13,7 +13,7 @@ it("connections that a reload has left are ended with all others, and not once m
   const upstreams = openUpstreams(clock);
   for (const config of await bothConfigs()) {
     await upstreams.prepare(config);
-    upstreams.use(config);
+    upstreams.commit(config);
   }
   expect(clock.pending).toBe(1);
   await upstreams.close();
@@ -27,10 +27,10 @@ it("connections that a reload was preparing when everything ended are ended at o
   const upstreams = openUpstreams(clock);
   const [first, next] = await bothConfigs();
   await upstreams.prepare(first);
-  upstreams.use(first);
+  upstreams.commit(first);
   await upstreams.close();
   await upstreams.prepare(next);
-  upstreams.use(first);
+  upstreams.commit(first);
   expect(clock.pending).toBe(0);
 });
 

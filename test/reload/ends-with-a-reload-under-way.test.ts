@@ -15,10 +15,10 @@ it("closes the Redis connections and pools that were prepared", async () => {
     hash: "ba9876543210",
   };
   const clients = async () => String(await redis.command("CLIENT", "LIST")).match(/user=countersign/g)?.length ?? 0;
-  const following = proxy.follow(next, "sighup");
+  const following = proxy.apply(next, "sighup");
   await proxy.stop("SIGTERM");
   await following;
   await expect.poll(clients).toBe(0);
-  await proxy.follow({ ...next, hash: "cba987654321" }, "sighup");
+  await proxy.apply({ ...next, hash: "cba987654321" }, "sighup");
   expect(await clients()).toBe(0);
 });

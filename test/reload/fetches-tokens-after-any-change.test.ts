@@ -28,7 +28,7 @@ it.each(Object.keys(changes))("a new token can be had long after a change of %s"
   const { proxy, simulator, config, url } = await stageProxy({ oneSet: true, surroundings: { clock } });
   expect((await call(url)).status).toBe(200);
   const next = changes[name]?.(config) ?? config;
-  await proxy.follow({ ...next, hash: "ba9876543210" }, "sighup");
+  await proxy.apply({ ...next, hash: "ba9876543210" }, "sighup");
   clock.push(60_000);
   simulator.revokeAllTokens();
   expect((await call(url)).status).toBe(200);

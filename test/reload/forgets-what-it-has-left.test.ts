@@ -21,11 +21,11 @@ it.each([
   /** In a function of its own, whose frame holds nothing afterwards. */
   const enter = async () => {
     const environments = copy();
-    await proxy.follow({ ...config, environments, hash: "ba9876543210" }, "sighup");
+    await proxy.apply({ ...config, environments, hash: "ba9876543210" }, "sighup");
     return new WeakRef([...environments.values()][0] ?? {});
   };
   const left = await enter();
-  await proxy.follow({ ...config, environments: copy(), listeners, hash: "cba987654321" }, "sighup");
+  await proxy.apply({ ...config, environments: copy(), listeners, hash: "cba987654321" }, "sighup");
   clock.push(60_000);
   const isHeld = () => {
     collectGarbage();

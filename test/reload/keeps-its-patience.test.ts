@@ -13,7 +13,7 @@ it("asks no sooner after a reload for a token that was refused", async () => {
   for (let n = 1; n <= 3; n++) {
     // Other timeouts make another source of tokens.
     const timeouts = { ...config.timeouts, tokenMs: config.timeouts.tokenMs + n };
-    await proxy.follow({ ...config, timeouts, hash: `ba987654321${n}` }, "sighup");
+    await proxy.apply({ ...config, timeouts, hash: `ba987654321${n}` }, "sighup");
     expect((await call(url)).status).toBe(401);
   }
   expect(simulator.counts().tokenRequests).toBe(tokenRequests);

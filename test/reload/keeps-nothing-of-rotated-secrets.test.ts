@@ -1,12 +1,12 @@
 /** A secret that has rotated leaves nothing behind: neither its token, nor what was noted about it. */
 import { queryObjects, setFlagsFromString } from "node:v8";
 import { expect, it } from "vitest";
-import { MemoryConduct } from "../../src/adapters/memory/conduct.ts";
+import { MemorySharedLimits } from "../../src/adapters/memory/conduct.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { CredentialSet } from "../../src/environment.ts";
 import { Secret } from "../../src/secret.ts";
-import { CachedSource } from "../../src/tokens/cached-source.ts";
+import { TokenCache } from "../../src/tokens/cached-source.ts";
 import { openTokens } from "../../src/wiring/tokens.ts";
 import { LoginScript } from "../support/login-script.ts";
 import { stageProxy } from "../support/stage.ts";
@@ -42,12 +42,12 @@ it("5,000 rotations keep as much as one", async () => {
     () => {},
     { clock: systemClock, random: Math.random, report: () => {} },
   );
-  const count = () => [CachedSource, MemoryConduct, Secret].map((kind) => queryObjects(kind, { format: "count" }));
+  const count = () => [TokenCache, MemorySharedLimits, Secret].map((kind) => queryObjects(kind, { format: "count" }));
   const before = count();
   for (let n = 0; n < rotations; n++) {
     const next = withSecret({ ...config, timeouts }, `canary-client-secret-${n}`);
     await tokens.prepare(next);
-    tokens.use(next);
+    tokens.commit(next);
   }
   // Nothing waits for the first secret's token.
   expect(login.requests).toBeGreaterThanOrEqual(rotations - 1);

@@ -51,7 +51,7 @@ async function stage(tokens: Config["tokens"]) {
 it.each(["memory", "redis"] as const)("with the right authority orders are served, tokens in %s", async (cache) => {
   const tokens = cache === "memory" ? { cache } : { cache, redis: accessTo(nodeAt((await startRedis()).port)) };
   const { proxy, config, url, simulator } = await stage(tokens);
-  await proxy.follow(withTrust(config, authority), "sighup");
+  await proxy.apply(withTrust(config, authority), "sighup");
   expect((await call(url)).status).toBe(200);
   expect(simulator.counts().tokenRequests).toBe(1);
 });
@@ -59,9 +59,9 @@ it.each(["memory", "redis"] as const)("with the right authority orders are serve
 it("a 429 with Retry-After is kept to, whatever changes", async () => {
   const { proxy, config, url, simulator } = await stage({ cache: "memory" });
   simulator.faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "600" } });
-  await proxy.follow(withTrust(config, authority), "sighup");
+  await proxy.apply(withTrust(config, authority), "sighup");
   expect((await call(url)).status).toBe(503);
-  await proxy.follow(withTrust(config, `${authority}\n`), "sighup");
+  await proxy.apply(withTrust(config, `${authority}\n`), "sighup");
   const { status, headers } = await call(url);
   expect(status).toBe(503);
   expect(Number(headers["retry-after"])).toBeGreaterThan(500);

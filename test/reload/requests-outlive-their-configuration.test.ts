@@ -29,7 +29,7 @@ async function stage(requestMs: number) {
   const reload = (change: Partial<Config>) => {
     hash += 1;
     inForce = { ...inForce, ...change, hash: `b${hash}` };
-    return staged.proxy.follow(inForce, "sighup");
+    return staged.proxy.apply(inForce, "sighup");
   };
   return {
     ...staged,

@@ -4,7 +4,7 @@ import type { AuthMethod, CredentialSet, Environment, SigningKey, Site } from ".
 import { Secret } from "../../src/secret.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
 import { type Running, start } from "../../src/wiring/start.ts";
-import type { Surroundings } from "../../src/wiring/surroundings.ts";
+import type { Dependencies } from "../../src/wiring/surroundings.ts";
 import { addressOf } from "./address.ts";
 import { EventRecorder } from "./event-recorder.ts";
 
@@ -53,7 +53,7 @@ export interface StageOptions {
   readonly environment?: Partial<Environment>;
   readonly site?: Partial<Site>;
   readonly config?: Partial<Config>;
-  readonly surroundings?: Partial<Surroundings>;
+  readonly surroundings?: Partial<Dependencies>;
   /** In place of the simulator's. */
   readonly baseUrl?: string;
   readonly authUrl?: string;

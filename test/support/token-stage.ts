@@ -2,10 +2,10 @@ import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.
 import { createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
 import type { CredentialSet } from "../../src/environment.ts";
 import { Secret } from "../../src/secret.ts";
-import { CachedSource } from "../../src/tokens/cached-source.ts";
-import { Conduct } from "../../src/tokens/conduct.ts";
-import { CredentialsSource, type Member } from "../../src/tokens/credentials.ts";
-import { ForcedRefreshes } from "../../src/tokens/forced-refreshes.ts";
+import { TokenCache } from "../../src/tokens/cached-source.ts";
+import { EndpointBackoff } from "../../src/tokens/conduct.ts";
+import { CredentialFailover, type Candidate } from "../../src/tokens/credentials.ts";
+import { ForcedRefreshLimiter } from "../../src/tokens/forced-refreshes.ts";
 import { cacheKey } from "../../src/tokens/key.ts";
 import type { RefreshLock } from "../../src/tokens/lock.ts";
 import type { TokenStore } from "../../src/tokens/store.ts";
@@ -42,7 +42,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const random = () => 0.5;
   const { report } = recorder;
 
-  const openMember = (name: string, shared: Sharing): Member => {
+  const openMember = (name: string, shared: Sharing): Candidate => {
     const set: CredentialSet = {
       label: `S1/${name}`,
       name,
@@ -50,7 +50,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       clientSecret: new Secret(`secret-${name}`),
       audience: "https://api",
     };
-    const towards = { conduct: new Conduct(clock, random), forcedRefreshes: new ForcedRefreshes(clock) };
+    const towards = { conduct: new EndpointBackoff(clock, random), forcedRefreshes: new ForcedRefreshLimiter(clock) };
     const key = cacheKey("https://login", set);
     const parts = {
       environment: "test",
@@ -64,17 +64,17 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       random,
       report,
     };
-    return { set, source: new CachedSource(parts) };
+    return { set, source: new TokenCache(parts) };
   };
   /** Another process's view of the same sets: its own memory, the same store and lock unless given others. */
   const openReplica = (shared: Partial<Sharing> = {}) => {
     const [first, ...rest] = names;
     const sharing = { store, lock, ...shared };
-    const members: [Member, ...Member[]] = [
+    const members: [Candidate, ...Candidate[]] = [
       openMember(first, sharing),
       ...rest.map((name) => openMember(name, sharing)),
     ];
-    const source = new CredentialsSource({
+    const source = new CredentialFailover({
       environment: "test",
       owner: "S1",
       members,

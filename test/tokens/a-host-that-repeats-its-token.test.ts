@@ -3,7 +3,7 @@
  * requests, neither when the token is due nor when the service refuses it, and a dead token is attached no longer.
  */
 import { describe, expect, it } from "vitest";
-import { standing } from "../../src/tokens/token.ts";
+import { freshness } from "../../src/tokens/token.ts";
 import { answered } from "../support/login-script.ts";
 import { hourMs, stageTokens, thresholds } from "../support/token-stage.ts";
 
@@ -59,7 +59,7 @@ describe("a login host that repeats its token", () => {
     await clock.advance(endsMs - 30_000 - clock.nowMs());
     const getting = source.get(deadline());
     await clock.advance(1_100);
-    expect(standing(await getting, thresholds, clock.nowMs())).not.toBe("expired");
+    expect(freshness(await getting, thresholds, clock.nowMs())).not.toBe("expired");
   });
 
   it("costs three requests a minute though ten sites get nothing but 401 (row 39)", async () => {

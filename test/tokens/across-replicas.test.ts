@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
 import { Secret } from "../../src/secret.ts";
-import type { CredentialsSource } from "../../src/tokens/credentials.ts";
+import type { CredentialFailover } from "../../src/tokens/credentials.ts";
 import type { Shared } from "../../src/tokens/store.ts";
 import { answered } from "../support/login-script.ts";
 import { hourMs, keyOfBlue, stageTokens } from "../support/token-stage.ts";
@@ -13,12 +13,12 @@ function stageReplicas(count: number, names?: readonly [string, ...string[]]) {
   const replicas = [stage.source, ...Array.from({ length: count - 1 }, () => stage.openSource())];
   const deadline = () => stage.clock.nowMs() + 20_000;
   /** One request that the service always answers with 401. */
-  const callInVain = async (source: CredentialsSource, site: string) => {
+  const callInVain = async (source: CredentialFailover, site: string) => {
     const newer = await replace(source, site);
     if (newer !== undefined) source.refusedAgain(newer, site);
     return newer?.secret.reveal();
   };
-  const replace = async (source: CredentialsSource, site: string) => {
+  const replace = async (source: CredentialFailover, site: string) => {
     const token = await source.get(deadline());
     const replacing = source.replace(token, site, deadline());
     await stage.clock.advance(1_100);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CredentialsSource } from "../../src/tokens/credentials.ts";
+import type { CredentialFailover } from "../../src/tokens/credentials.ts";
 import { answered } from "../support/login-script.ts";
 import { stageTokens } from "../support/token-stage.ts";
 
@@ -8,7 +8,7 @@ function stage() {
   const { clock, source, login } = staged;
   const deadline = () => clock.nowMs() + 20_000;
   /** One request of a site at a service that takes the tokens it is told; counts what passes on as 401. */
-  const call = async (site: string, isAccepted: (token: string) => boolean, from: CredentialsSource = source) => {
+  const call = async (site: string, isAccepted: (token: string) => boolean, from: CredentialFailover = source) => {
     const token = await from.get(deadline());
     if (isAccepted(token.secret.reveal())) {
       from.accepted(token, site);

@@ -1,12 +1,12 @@
 /** A changed trust or timeout towards the authorization server: what a new pool of connections begins with. */
 import { describe, expect, it } from "vitest";
-import { Conduct } from "../../src/tokens/conduct.ts";
+import { EndpointBackoff } from "../../src/tokens/conduct.ts";
 import type { TokenAnswer } from "../../src/tokens/endpoint.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 
 function noted(answer: TokenAnswer) {
   const clock = new FakeClock();
-  const before = new Conduct(clock, () => 0.5);
+  const before = new EndpointBackoff(clock, () => 0.5);
   before.note(answer);
   return { clock, next: before.onAnotherWay() };
 }
@@ -39,7 +39,7 @@ describe("on another way to the authorization server", () => {
 
   it("failures of replicas that are still on the old way are not heard, those on the same way are", async () => {
     const clock = new FakeClock();
-    const next = new Conduct(clock, () => 0.5, "aa").onAnotherWay("bb");
+    const next = new EndpointBackoff(clock, () => 0.5, "aa").onAnotherWay("bb");
     await clock.advance(1_000);
     const told = { kind: "failing", status: undefined, failures: 9, remainingMs: 15_000, ageMs: 10 } as const;
     next.hear({ ...told, way: "aa" });
@@ -49,7 +49,7 @@ describe("on another way to the authorization server", () => {
   });
 
   it("a failure is told with its way, what the server said is told without", () => {
-    const conduct = new Conduct(new FakeClock(), () => 0.5, "aa");
+    const conduct = new EndpointBackoff(new FakeClock(), () => 0.5, "aa");
     conduct.note({ kind: "failed", status: undefined });
     expect(conduct.tell()).toMatchObject({ pause: { kind: "failing", way: "aa" } });
     conduct.note(throttled);

@@ -48,7 +48,7 @@ it("asks a login host that said 429 once, and shares the token afterwards", asyn
   onTestFinished(() => tokens.close());
   const config = await loadSitesOfOneClient();
   await tokens.prepare(config);
-  tokens.use(config);
+  tokens.commit(config);
   const ask = (site: string) => tokens.tokensOf("test", site).get(clock.nowMs() + 20_000);
   for (const site of sites) await expect(ask(site)).rejects.toMatchObject({ code: "token_unavailable" });
   expect(login.requests).toBe(1);

@@ -22,7 +22,7 @@ describe("when the shared store is back", () => {
       const { source, members } = stage.openReplica({ store, lock: createMemoryRefreshLock() });
       const rejoin = () => {
         isAway = false;
-        for (const member of members) member.source.rejoin();
+        for (const member of members) member.source.resync();
       };
       return { source, rejoin };
     };

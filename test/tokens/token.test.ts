@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/secret.ts";
-import { drawThresholds, standing, type Token } from "../../src/tokens/token.ts";
+import { drawThresholds, freshness, type Token } from "../../src/tokens/token.ts";
 
 const issuedAtMs = 5_000;
 const token = (lifetimeMs: number): Token => ({
@@ -29,7 +29,7 @@ describe("the standing of a token", () => {
     { lifetimeMs: short, ageMs: 90_000, expected: "expired" },
   ])("of $lifetimeMs ms at the age of $ageMs ms is $expected", ({ lifetimeMs, ageMs, expected }) => {
     const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
-    expect(standing(token(lifetimeMs), thresholds, issuedAtMs + ageMs)).toBe(expected);
+    expect(freshness(token(lifetimeMs), thresholds, issuedAtMs + ageMs)).toBe(expected);
   });
 
   it("is drawn within 80 to 88 % and 60 to 120 s", () => {

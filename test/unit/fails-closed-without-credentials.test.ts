@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Environment, Site } from "../../src/environment.ts";
 import { forward } from "../../src/journey/forward.ts";
-import type { Outgoing } from "../../src/journey/messages.ts";
-import { Trip } from "../../src/journey/trip.ts";
+import type { UpstreamRequest } from "../../src/journey/messages.ts";
+import { RequestContext } from "../../src/journey/trip.ts";
 import { Secret } from "../../src/secret.ts";
 import { EventRecorder } from "../support/event-recorder.ts";
 
@@ -14,18 +14,18 @@ it("sends nothing for an OAuth site that has a key and no credentials", async ()
   const environment = { name: "sandbox", baseUrl: { path: "" } } as Environment;
   const route = { environment, operation: "create_order", site: site as unknown as Site, auth: "oauth" } as const;
   const enriched = { route: { ...route, key: undefined, identifier: "S1" }, headers: [], parameters: new Map() };
-  const sent: Outgoing[] = [];
+  const sent: UpstreamRequest[] = [];
   const parts = {
     clock: systemClock,
     report: new EventRecorder().report,
     upstreamHeaders: [],
     tokensOf: () => expect.unreachable("there is nothing to fetch a token with"),
-    async send(outgoing: Outgoing) {
+    async send(outgoing: UpstreamRequest) {
       sent.push(outgoing);
       return { status: 200, headers: [], body: (async function* () {})(), discard: () => {} };
     },
   };
-  const trip = new Trip("id", systemClock, 1_000);
+  const trip = new RequestContext("id", systemClock, 1_000);
   const forwarding = forward(enriched, { callerLeft: () => false }, trip, parts);
   await expect(forwarding).rejects.toThrow("a site with oauth has credentials");
   expect({ sent, outcome: trip.outcome }).toEqual({ sent: [], outcome: "not_sent" });

@@ -1,6 +1,6 @@
 /** When another configuration comes into force: what stays keeps its history, what is new begins, the rest is forgotten. */
 import { describe, expect, it } from "vitest";
-import { StatusBoard } from "../../src/adapters/status/board.ts";
+import { StatusModel } from "../../src/adapters/status/board.ts";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
 import type { CredentialSet, Environment, Site } from "../../src/environment.ts";
 import type { RequestFinished } from "../../src/events.ts";
@@ -82,7 +82,7 @@ const started = { kind: "started", version: "", configHash: "", routes: ["a"], a
 
 function openBoard(...environments: readonly Environment[]) {
   const clock = new FakeClock();
-  const board = new StatusBoard(clock);
+  const board = new StatusModel(clock);
   board.follow(environments, []);
   return { board, clock };
 }

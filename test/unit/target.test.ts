@@ -1,12 +1,12 @@
 /** Proves row 2 on the pure functions: which request targets are operations, and of what the others are refused. */
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../src/environment.ts";
-import type { Door } from "../../src/journey/messages.ts";
+import type { ListenerContext } from "../../src/journey/messages.ts";
 import { checkOperation, loopbackHosts, resolveTarget } from "../../src/journey/target.ts";
 import { addressOf } from "../support/address.ts";
 import { refusalOf } from "./refusal-of.ts";
 
-function door(baseUrl: string, hosts: readonly string[] = []): Door {
+function door(baseUrl: string, hosts: readonly string[] = []): ListenerContext {
   const operations = new Set(["create_order", "orders/list"]);
   const environment = { name: "sandbox", baseUrl: addressOf(baseUrl), operations } as unknown as Environment;
   return { environment, hosts: new Set([...loopbackHosts, ...hosts]), url: "http://127.0.0.1:7411" };

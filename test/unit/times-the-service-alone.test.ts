@@ -1,13 +1,13 @@
 /** Product section 5: the service's duration is the service's. A caller that reads slowly must not look like a slow service. */
 import { expect, it } from "vitest";
-import { Trip } from "../../src/journey/trip.ts";
+import { RequestContext } from "../../src/journey/trip.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 
 const piece = new Uint8Array(1);
 
 function stage() {
   const clock = new FakeClock();
-  const trip = new Trip("id", clock, 60_000);
+  const trip = new RequestContext("id", clock, 60_000);
   /** An answer of three pieces, each of which takes the service 100 ms. */
   async function* answer() {
     for (let n = 0; n < 3; n++) {

@@ -1,11 +1,11 @@
 /** Proves the product's section 2, "Helpers of the caller": the Countersign-* headers, and what is refused of them. */
 import { describe, expect, it } from "vitest";
 import type { HeaderLine } from "../../src/journey/messages.ts";
-import { peekReference, peekTraceId, readWishes } from "../../src/journey/wishes.ts";
+import { peekReference, peekTraceId, readRequestOptions } from "../../src/journey/wishes.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const longestMs = 20_000;
-const read = (...headers: HeaderLine[]) => readWishes(headers, longestMs);
+const read = (...headers: HeaderLine[]) => readRequestOptions(headers, longestMs);
 const malformed = (message: string | RegExp) => ({
   code: "malformed_request",
   status: 400,

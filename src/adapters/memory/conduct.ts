@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import {
   longestTryList,
   type Note,
-  type SharedConduct,
+  type SharedLimits,
   type SharedPause,
   type SharedTry,
   tryMemoryMs,
@@ -12,7 +12,7 @@ import {
 const pauseMemoryMs = 900_000;
 
 /** What the sources of one process tell each other about one credential set. */
-export class MemoryConduct {
+export class MemorySharedLimits {
   readonly #clock: Clock;
   #login: { readonly pause: SharedPause; readonly atMs: number; readonly untilMs: number } | undefined;
   /** Bounded by the configured sites. */
@@ -31,7 +31,7 @@ export class MemoryConduct {
     return login === undefined && tries.length === 0 && (sites.size === 0 || !isPauseKept);
   }
 
-  read(): SharedConduct {
+  read(): SharedLimits {
     const nowMs = this.#clock.nowMs();
     this.#tries = this.#tries.filter(({ atMs }) => atMs > nowMs - tryMemoryMs);
     const login = this.#login !== undefined && this.#login.untilMs > nowMs ? this.#login : undefined;

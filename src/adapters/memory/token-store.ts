@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "../../tokens/store.ts";
-import { MemoryConduct } from "./conduct.ts";
+import { MemorySharedLimits } from "./conduct.ts";
 
 interface Entry extends IssuedToken {
   readonly issuedAtMs: number;
@@ -12,17 +12,17 @@ interface Entry extends IssuedToken {
  */
 export function createMemoryTokenStore(clock: Clock): TokenStore {
   const entries = new Map<string, Entry>();
-  const conducts = new Map<string, MemoryConduct>();
+  const conducts = new Map<string, MemorySharedLimits>();
 
   const withAge = ({ issuedAtMs, ...token }: Entry): StoredToken => ({
     ...token,
     remainingMs: issuedAtMs + token.lifetimeMs - clock.nowMs(),
   });
-  const conductOf = (key: string): MemoryConduct => {
+  const conductOf = (key: string): MemorySharedLimits => {
     const known = conducts.get(key);
     if (known !== undefined) return known;
     for (const [other, conduct] of conducts) if (conduct.isOver()) conducts.delete(other);
-    const conduct = new MemoryConduct(clock);
+    const conduct = new MemorySharedLimits(clock);
     conducts.set(key, conduct);
     return conduct;
   };

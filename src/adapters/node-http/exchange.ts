@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { ProxyError } from "../../errors.ts";
-import type { Reply } from "../../journey/messages.ts";
+import type { ClientResponse } from "../../journey/messages.ts";
 import { canBeReset } from "./cut-off.ts";
 
 /** One request and its answer on a connection. */
@@ -23,7 +23,7 @@ export interface Exchange {
 }
 
 /** @throws ProxyError upstream_bad_response when Node will not write such a head */
-export function writeHead({ request, response, decideToClose }: Exchange, reply: Reply): void {
+export function writeHead({ request, response, decideToClose }: Exchange, reply: ClientResponse): void {
   const { status, headers } = reply;
   const isFramed = !("isFramed" in reply) || reply.isFramed;
   const closes = decideToClose(!isFramed);

@@ -6,7 +6,7 @@ import { type SecureContextOptions, TLSSocket, type TlsOptions } from "node:tls"
 import type { CallersTls } from "../../callers.ts";
 import type { Clock } from "../../clock.ts";
 import type { Report } from "../../events.ts";
-import { FirstOfItsKind } from "../../first-of-its-kind.ts";
+import { LogThrottle } from "../../first-of-its-kind.ts";
 
 /** A handshake takes no longer. */
 export const handshakeTimeoutMs = 10_000;
@@ -79,7 +79,7 @@ export function reportHandshakes(
   { name, report }: { readonly name: string; readonly report: Report },
   clock: Clock,
 ): void {
-  const seldom = new FirstOfItsKind(clock);
+  const seldom = new LogThrottle(clock);
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     const reason = explainHandshake(error, socket);
     report({ kind: "handshake_failed", listener: name, reason, isFirst: seldom.isFirst(reason) });

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import type { Bind } from "../../bind.ts";
 import type { Clock } from "../../clock.ts";
 import type { Report } from "../../events.ts";
-import { FirstOfItsKind } from "../../first-of-its-kind.ts";
+import { LogThrottle } from "../../first-of-its-kind.ts";
 
 /** Owner and group: a pod's containers share a group, the rest of a machine does not belong here. */
 const socketMode = 0o660;
@@ -33,7 +33,7 @@ export function reportRefusedConnections(
   { name, report }: { readonly name: string; readonly report: Report },
   clock: Clock,
 ): void {
-  const seldom = new FirstOfItsKind(clock);
+  const seldom = new LogThrottle(clock);
   server.on("error", ({ code = "OTHER" }: NodeJS.ErrnoException) => {
     // That it cannot listen at all is told to whoever asked for it.
     if (!server.listening) return;

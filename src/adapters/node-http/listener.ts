@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { CallersTls } from "../../callers.ts";
 import { ProxyError } from "../../errors.ts";
 import type { Report } from "../../events.ts";
-import type { Journey } from "../../journey/handle.ts";
+import type { RequestHandler } from "../../journey/handle.ts";
 import { explainClientError } from "./client-error.ts";
 import { Connection, type QueuedRequest } from "./connection.ts";
 import { canBeReset } from "./cut-off.ts";
@@ -15,10 +15,10 @@ import {
   reportHandshakes,
   secureContextOf,
 } from "./handshakes.ts";
-import { type InboundSettings, NodeInbound, pairUp } from "./node-inbound.ts";
+import { type ClientRequestSettings, NodeClientRequest, pairUp } from "./node-inbound.ts";
 import { callerOnSocket } from "./raw-reply.ts";
 
-export interface ListenerSettings extends InboundSettings {
+export interface ListenerSettings extends ClientRequestSettings {
   /** `limits.connections`; those beyond get 503, and those beyond twice as many are not taken at all. */
   readonly connections: number;
   /** While requests have to wait: until when. */
@@ -27,14 +27,14 @@ export interface ListenerSettings extends InboundSettings {
 
 /** What a listener serves with. */
 export interface Serving {
-  readonly journey: Journey;
+  readonly journey: RequestHandler;
   readonly settings: ListenerSettings;
   /** Callers prove themselves by certificate. A listener stays with TLS or without, as it was made. */
   readonly tls?: CallersTls | undefined;
 }
 
 /** Which listener it is, for those who read the log. */
-export interface Place {
+export interface Binding {
   readonly name: string;
   readonly report: Report;
 }
@@ -72,14 +72,14 @@ const bounds: ServerOptions = {
  * journey sees a target, header lines and a whole body.
  * @param current asked at each connection and at each request, so that a running listener can be given another serving
  */
-export function createListener(current: () => Serving, place: Place): Listener {
+export function createListener(current: () => Serving, place: Binding): Listener {
   /** The open ones; with TLS, those whose handshake is done. */
   const connections = new Map<Duplex, Connection>();
   let authorities = current().tls?.ca;
   /** Who arrived earlier may have a certificate of an authority that counts no more: one answer, and it has to show another. */
   let trustedFromMs = Number.NEGATIVE_INFINITY;
 
-  const serve = async (inbound: NodeInbound, refusal: ProxyError | undefined) => {
+  const serve = async (inbound: NodeClientRequest, refusal: ProxyError | undefined) => {
     const held = current().settings.held?.();
     if (held !== undefined) await held;
     const { journey } = current();
@@ -103,7 +103,7 @@ export function createListener(current: () => Serving, place: Place): Listener {
     const { settings } = current();
     const refusal = connection.isExcess ? tooManyConnections(settings) : explainVersion(request);
     const node = { request, response, wantsContinue };
-    const inbound = new NodeInbound(node, settings, connection, () => serve(inbound, refusal));
+    const inbound = new NodeClientRequest(node, settings, connection, () => serve(inbound, refusal));
     const isOutdated = connection.arrivedAtMs < trustedFromMs;
     connection.receive(inbound, refusal !== undefined || wantsUpgrade(request) || isOutdated);
   };

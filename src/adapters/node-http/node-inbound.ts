@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import type { ProxyError } from "../../errors.ts";
-import type { BodyMemory, HeaderLine, Inbound, OwnReply, Peer, Reply } from "../../journey/messages.ts";
+import type { BodyMemory, HeaderLine, ClientRequest, LocalReply, Peer, ClientResponse } from "../../journey/messages.ts";
 import type { Connection, QueuedRequest } from "./connection.ts";
 import { cutOff, wasCutOff } from "./cut-off.ts";
 import type { Exchange } from "./exchange.ts";
@@ -10,7 +10,7 @@ import { checkDeclaredLength, closedEarly, declaredLength, readBody } from "./re
 import { streamAnswer } from "./stream-answer.ts";
 import { writeOwnReply } from "./write-own-reply.ts";
 
-export interface InboundSettings {
+export interface ClientRequestSettings {
   readonly bodyBytes: number;
   readonly clock: Clock;
   /** Whether connections end with their next answer. */
@@ -29,14 +29,14 @@ export interface NodeRequest {
 const bodyTimeoutMs = 15_000;
 
 /** A request of node:http as the journey sees it. */
-export class NodeInbound implements Inbound, QueuedRequest {
+export class NodeClientRequest implements ClientRequest, QueuedRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly HeaderLine[];
   readonly peer: Peer;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #settings: InboundSettings;
+  readonly #settings: ClientRequestSettings;
   readonly #connection: Connection;
   readonly #serve: () => Promise<void>;
   readonly #broken: Promise<never>;
@@ -48,7 +48,7 @@ export class NodeInbound implements Inbound, QueuedRequest {
   /** @param serve gives it its answer when its turn has come */
   constructor(
     { request, response, wantsContinue }: NodeRequest,
-    settings: InboundSettings,
+    settings: ClientRequestSettings,
     connection: Connection,
     serve: () => Promise<void>,
   ) {
@@ -91,7 +91,7 @@ export class NodeInbound implements Inbound, QueuedRequest {
     return this.#response.headersSent ? this.#response.statusCode : undefined;
   }
 
-  reply(reply: Reply, deadlineMs: number): Promise<void> {
+  reply(reply: ClientResponse, deadlineMs: number): Promise<void> {
     const exchange: Exchange = {
       request: this.#request,
       response: this.#response,
@@ -147,7 +147,7 @@ export class NodeInbound implements Inbound, QueuedRequest {
   }
 }
 
-function isOwn(reply: Reply): reply is OwnReply {
+function isOwn(reply: ClientResponse): reply is LocalReply {
   return reply.body instanceof Uint8Array;
 }
 

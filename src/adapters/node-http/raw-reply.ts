@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../clock.ts";
-import type { Caller, HeaderLine, Reply } from "../../journey/messages.ts";
+import type { ClientConnection, HeaderLine, ClientResponse } from "../../journey/messages.ts";
 import { peerOf } from "./peer.ts";
 
 /** How long the other side may take to read our answer and close, before we do. */
@@ -12,7 +12,7 @@ const lingerMs = 1_000;
  * answered on the bare socket, which then closes, in a while even if the other side keeps it open. What still comes is
  * read and dropped until then: closing a socket with unread data resets it, and the reset can overtake the answer.
  */
-export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[], clock: Clock): Caller {
+export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[], clock: Clock): ClientConnection {
   let repliedStatus: number | undefined;
   return {
     headers,
@@ -38,7 +38,7 @@ export function endConnection(socket: Duplex, clock: Clock): void {
   );
 }
 
-function format({ status, headers, body }: Reply): Buffer {
+function format({ status, headers, body }: ClientResponse): Buffer {
   const lines = [...headers, ["Connection", "close"] as const].map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`;
   const bytes = body instanceof Uint8Array ? body : Buffer.alloc(0);

@@ -1,5 +1,5 @@
 import { ProxyError } from "../../errors.ts";
-import type { StreamedReply } from "../../journey/messages.ts";
+import type { StreamedResponse } from "../../journey/messages.ts";
 import { type Exchange, writeHead } from "./exchange.ts";
 
 /**
@@ -13,7 +13,7 @@ import { type Exchange, writeHead } from "./exchange.ts";
  * @throws what the body throws, and ProxyError upstream_timeout when the caller does not take it, after cutting the
  * connection
  */
-export async function streamAnswer(exchange: Exchange, reply: StreamedReply, deadlineMs: number): Promise<void> {
+export async function streamAnswer(exchange: Exchange, reply: StreamedResponse, deadlineMs: number): Promise<void> {
   const { response, isGone } = exchange;
   const pieces = reply.body[Symbol.asyncIterator]();
   try {

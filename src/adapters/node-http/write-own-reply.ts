@@ -1,5 +1,5 @@
 import { sleep } from "../../clock.ts";
-import type { OwnReply } from "../../journey/messages.ts";
+import type { LocalReply } from "../../journey/messages.ts";
 import { wholeTurn } from "./drain.ts";
 import { type Exchange, writeHead } from "./exchange.ts";
 
@@ -13,7 +13,7 @@ const lingerBytes = 1_048_576;
 const quietMs = 1_000;
 
 /** Writes an answer of our own. Resolves when it was handed over or the caller has left. */
-export async function writeOwnReply(exchange: Exchange, reply: OwnReply): Promise<void> {
+export async function writeOwnReply(exchange: Exchange, reply: LocalReply): Promise<void> {
   const { request, response } = exchange;
   if (exchange.isGone()) return;
   writeHead(exchange, reply);

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../../clock.ts";
 import type { RedisFailureKind, Report } from "../../events.ts";
-import { FirstOfItsKind } from "../../first-of-its-kind.ts";
+import { LogThrottle } from "../../first-of-its-kind.ts";
 import type { RedisClient } from "./client.ts";
 import { isAnswer, isHopeless, kindOf, RedisFailure } from "./failure.ts";
 
@@ -32,7 +32,7 @@ export class RedisConnection {
   readonly #parts: ConnectionParts;
   readonly #first: Promise<void>;
   readonly #returnListeners: (() => void)[] = [];
-  readonly #seldom: FirstOfItsKind;
+  readonly #seldom: LogThrottle;
   #state: "connecting" | "up" | "down" | "closed" = "connecting";
   /** Why the client could not connect; the event of its closing does not say. */
   #cause: RedisFailureKind = "connection";
@@ -45,7 +45,7 @@ export class RedisConnection {
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
-    this.#seldom = new FirstOfItsKind(parts.clock);
+    this.#seldom = new LogThrottle(parts.clock);
     const { client, node, report } = parts;
     client.on("ready", () => this.#welcome());
     client.on("error", (error) => {

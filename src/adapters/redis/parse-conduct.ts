@@ -2,7 +2,7 @@ import {
   type HeardPause,
   longestTryList,
   quietConduct,
-  type SharedConduct,
+  type SharedLimits,
   type SharedTry,
 } from "../../tokens/shared-conduct.ts";
 import { aheadMs } from "./conduct.lua.ts";
@@ -18,7 +18,7 @@ const longestDocumentChars = 65_536;
  * Reads the shared conduct document (see conduct.lua.ts), strictly and within bounds; what is damaged says nothing.
  * @param nowMs Redis's clock
  */
-export function parseConduct(text: string, nowMs: number): SharedConduct {
+export function parseConduct(text: string, nowMs: number): SharedLimits {
   const document = text.length > longestDocumentChars ? undefined : parseObject(text);
   if (document === undefined) return quietConduct;
   return {

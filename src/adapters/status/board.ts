@@ -1,24 +1,24 @@
 import type { Clock } from "../../clock.ts";
 import type { Environment } from "../../environment.ts";
 import type { Event } from "../../events.ts";
-import { RedisNotes } from "./redis-notes.ts";
-import { ReloadNotes } from "./reload-notes.ts";
-import { RequestNotes } from "./request-notes.ts";
+import { RedisStats } from "./redis-notes.ts";
+import { ReloadStats } from "./reload-notes.ts";
+import { RequestStats } from "./request-notes.ts";
 import type { BoardView } from "./snapshot.ts";
-import { TokenNotes } from "./token-notes.ts";
+import { TokenStats } from "./token-notes.ts";
 
 /** Keeps what `/status` and the status page show, from the same facts that metrics and logs are made of. */
-export class StatusBoard {
-  readonly #requests: RequestNotes;
-  readonly #tokens: TokenNotes;
-  readonly #redis: RedisNotes;
-  readonly #reload: ReloadNotes;
+export class StatusModel {
+  readonly #requests: RequestStats;
+  readonly #tokens: TokenStats;
+  readonly #redis: RedisStats;
+  readonly #reload: ReloadStats;
 
   constructor(clock: Clock) {
-    this.#requests = new RequestNotes(clock);
-    this.#tokens = new TokenNotes(clock);
-    this.#redis = new RedisNotes(clock);
-    this.#reload = new ReloadNotes(clock);
+    this.#requests = new RequestStats(clock);
+    this.#tokens = new TokenStats(clock);
+    this.#redis = new RedisStats(clock);
+    this.#reload = new ReloadStats(clock);
   }
 
   /**

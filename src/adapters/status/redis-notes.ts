@@ -4,7 +4,7 @@ import { formatTime } from "./format-time.ts";
 import type { RedisStatus } from "./snapshot.ts";
 
 /** Whether each Redis server in use is there. */
-export class RedisNotes {
+export class RedisStats {
   readonly #clock: Clock;
   #nodes = new Map<string, RedisStatus>();
 

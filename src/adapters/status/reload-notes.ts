@@ -11,7 +11,7 @@ type ConfigEvent = Extract<
 const keptProblems = 50;
 
 /** How the configuration in force came to be, and the last one that was refused. */
-export class ReloadNotes {
+export class ReloadStats {
   readonly #clock: Clock;
   #status: ReloadStatus = { inForceSince: undefined, trigger: "start", routes: [], lastRefused: undefined };
 

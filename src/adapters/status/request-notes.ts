@@ -4,15 +4,15 @@ import type { RequestAccepted, RequestFinished } from "../../events.ts";
 import { Answers } from "./answers.ts";
 import { formatTime } from "./format-time.ts";
 import type { BoardView, CredentialStatus, EnvironmentStatus, SiteStatus, UnknownOutcome } from "./snapshot.ts";
-import { Tallies } from "./tallies.ts";
+import { Counters } from "./tallies.ts";
 import { findTokenOutage } from "./token-outage.ts";
 
 const keptUnknown = 100;
 
 /** What became of requests: in all, by environment and site, and the last whose outcome is unknown. */
-export class RequestNotes {
+export class RequestStats {
   readonly #clock: Clock;
-  readonly #tallies = new Tallies();
+  readonly #tallies = new Counters();
   #answers = new Map<string, Answers>();
   #environments: readonly Environment[] = [];
   /** Kept whatever is configured later: an order may exist in an environment that has gone. */

@@ -17,7 +17,7 @@ interface Times {
 }
 
 /** What became of the requests of each site, and of those whose site was never known. Bounded by the configuration. */
-export class Tallies {
+export class Counters {
   #counted = new Map<string, Counted>();
 
   /** Sites that stay keep their counts; new ones begin at 0, others go. */

@@ -18,7 +18,7 @@ interface Noted extends Omit<CredentialStatus, "token" | "lastUsedAt"> {
 type NotedToken = Pick<TokenStatus, "lifetimeMs" | "issuedHere" | "reason"> & { readonly endsMs: number };
 
 /** How each credential set stands. Bounded by the configuration. */
-export class TokenNotes {
+export class TokenStats {
   readonly #clock: Clock;
   #noted = new Map<string, Noted>();
 

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Cancel, Clock } from "../../clock.ts";
 import { ProxyError } from "../../errors.ts";
-import type { Answer, HeaderLine, Outgoing } from "../../journey/messages.ts";
+import type { UpstreamResponse, HeaderLine, UpstreamRequest } from "../../journey/messages.ts";
 import { showHidden } from "./response-heads.ts";
 import { explainTransportError } from "./transport-error.ts";
 
@@ -18,19 +18,19 @@ type Controller = Dispatcher.DispatchController;
 export class Attempt implements Dispatcher.DispatchHandler {
   /** Handed to undici by reference and, if the stamp went stale, filled anew before it is written. */
   readonly bytes: Buffer;
-  readonly answer: Promise<Answer>;
-  readonly #outgoing: Outgoing;
+  readonly answer: Promise<UpstreamResponse>;
+  readonly #outgoing: UpstreamRequest;
   readonly #clock: Clock;
   readonly #renderedAtMs: number;
   readonly #cancelDeadline: Cancel;
   readonly #onConnected: () => void;
-  #resolve: (answer: Answer) => void = () => {};
+  #resolve: (answer: UpstreamResponse) => void = () => {};
   #reject: (error: ProxyError) => void = () => {};
   #controller: Controller | undefined;
   #body: Readable | undefined;
   #ended: ProxyError | "complete" | undefined;
 
-  constructor(outgoing: Outgoing, deadlineMs: number, clock: Clock, onConnected: () => void) {
+  constructor(outgoing: UpstreamRequest, deadlineMs: number, clock: Clock, onConnected: () => void) {
     this.#outgoing = outgoing;
     this.#onConnected = onConnected;
     this.#clock = clock;

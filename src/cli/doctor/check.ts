@@ -9,7 +9,7 @@ export interface Finding {
   /** What is so, as a clause. */
   readonly detail: string;
   /** What to do about it; always there with `warn` and `fail`. */
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 /** One line of the doctor's answer. */
@@ -28,11 +28,11 @@ export function ok(detail: string): Finding {
 }
 
 export function warn(detail: string, mend: string): Finding {
-  return { verdict: "warn", detail, mend };
+  return { verdict: "warn", detail, fix };
 }
 
 export function fail(detail: string, mend: string): Finding {
-  return { verdict: "fail", detail, mend };
+  return { verdict: "fail", detail, fix };
 }
 
 export function skip(detail: string): Finding {

@@ -1,17 +1,17 @@
 import type { Config } from "../../config/config.ts";
 import { type Check, ok, warn } from "./check.ts";
-import type { Visit } from "./visit.ts";
+import type { Run } from "./visit.ts";
 
 /** What loading it has shown. A file that cannot be read is no warning: the configuration is refused for it. */
-export function examineConfiguration({ file, config, warnings }: Visit): Check[] {
+export function examineConfiguration({ file, config, warnings }: Run): Check[] {
   const { environments, listeners, hash } = config;
   const about = { topic: "config" as const, tookMs: 0 };
   const counts = `${count(environments.size, "environment")}, ${count(listeners.length, "listener")}`;
   return [
     { ...about, subject: file, ...ok(`${counts}, hash ${hash}`) },
     { ...about, subject: "secrets", ...ok(`${describeOrigins(config)}, as ${describeUser()}`) },
-    ...warnings.map(({ path, line, message, mend }) => {
-      return { ...about, subject: path === "" ? file : `${path} (line ${line})`, ...warn(message, mend) };
+    ...warnings.map(({ path, line, message, fix }) => {
+      return { ...about, subject: path === "" ? file : `${path} (line ${line})`, ...warn(message, fix) };
     }),
   ];
 }

@@ -6,7 +6,7 @@ import { examineHost } from "./examine-host.ts";
 import { examineToken } from "./examine-token.ts";
 import { hostOf } from "./host.ts";
 import type { Shared, TokenShelf } from "./token-shelf.ts";
-import { timed, type Visit } from "./visit.ts";
+import { timed, type Run } from "./visit.ts";
 
 /** A set and what was found on the shelf for it. */
 export interface SharedSet extends PlacedSet {
@@ -25,7 +25,7 @@ export async function examineEnvironment(
   environment: Environment,
   sets: readonly SharedSet[],
   way: TokenWay,
-  visit: Visit,
+  visit: Run,
 ): Promise<Check[]> {
   const { baseUrl, authUrl } = environment;
   const [service, login] = await Promise.all([
@@ -48,7 +48,7 @@ function needless({ name, authUrl }: Environment): Check {
   return { topic: "token", environment: name, subject: authUrl?.host ?? "tokens", ...finding, tookMs: 0 };
 }
 
-function examineSet(placed: SharedSet, isReachable: boolean, way: TokenWay, visit: Visit): Promise<Check> {
+function examineSet(placed: SharedSet, isReachable: boolean, way: TokenWay, visit: Run): Promise<Check> {
   const { environment, set, shared } = placed;
   const about = { topic: "token" as const, environment: environment.name, subject: set.label };
   return timed(visit, about, async () => {

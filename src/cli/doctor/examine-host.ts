@@ -1,10 +1,10 @@
 import { type Check, skip } from "./check.ts";
 import type { Host } from "./host.ts";
-import { judgeClock } from "./judge-clock.ts";
-import { judgeContact } from "./judge-contact.ts";
+import { evaluateClock } from "./judge-clock.ts";
+import { evaluateContact } from "./judge-contact.ts";
 import { lookUp } from "./look-up.ts";
-import { reach } from "./reach.ts";
-import { timed, type Visit } from "./visit.ts";
+import { probe } from "./reach.ts";
+import { timed, type Run } from "./visit.ts";
 
 /** However patient the configuration is: a visit has an end. */
 const longestConnectMs = 5_000;
@@ -16,7 +16,7 @@ export interface HostReport {
 }
 
 /** Name, connection and clock of one host, in this order, since each rests on the one before. */
-export async function examineHost(host: Host, visit: Visit): Promise<HostReport> {
+export async function examineHost(host: Host, visit: Run): Promise<HostReport> {
   const { environment, address, name, setting } = host;
   const { clock, config } = visit;
   const place = `${address.host}:${address.port}`;
@@ -28,14 +28,14 @@ export async function examineHost(host: Host, visit: Visit): Promise<HostReport>
     return { checks: [dns, { ...unknown, topic: "tls" }, { ...unknown, topic: "clock" }], isReachable: false };
   }
   const sinceMs = clock.nowMs();
-  const contact = await reach(host, { connectMs, answerMs }, clock);
+  const contact = await probe(host, { connectMs, answerMs }, clock);
   const tookMs = Math.round((contact.connectedAtMs ?? clock.nowMs()) - sinceMs);
   const tlsSetting = `environments.${environment.name}.tls`;
   const to = { place, host: name, setting, tlsSetting, connectMs };
-  const tls: Check = { ...about, topic: "tls", ...judgeContact(contact, to, clock.wallMs()), tookMs };
+  const tls: Check = { ...about, topic: "tls", ...evaluateContact(contact, to, clock.wallMs()), tookMs };
   const { answer, code } = contact;
   const dated =
-    answer === undefined ? skip(`HEAD / got no answer (${code}), so no Date to compare with`) : judgeClock(answer);
+    answer === undefined ? skip(`HEAD / got no answer (${code}), so no Date to compare with`) : evaluateClock(answer);
   const isReachable = tls.verdict !== "fail";
   return { checks: [dns, tls, { ...about, topic: "clock", ...dated, tookMs: 0 }], isReachable };
 }

@@ -2,10 +2,10 @@ import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
 import type { RedisAccess } from "../../redis-access.ts";
 import { type Check, type Finding, fail, ok, skip, warn } from "./check.ts";
 import { explainRedisRefusal } from "./explain-redis.ts";
-import { judgeCommands, judgeEviction, judgeLatency, judgeLogin } from "./judge-redis.ts";
+import { evaluateCommands, evaluateEviction, evaluateLatency, evaluateLogin } from "./judge-redis.ts";
 import { type RedisServer, serversOf } from "./redis-server.ts";
 import type { Shared } from "./token-shelf.ts";
-import type { Visit } from "./visit.ts";
+import type { Run } from "./visit.ts";
 
 interface Visited {
   readonly server: RedisServer;
@@ -16,7 +16,7 @@ interface Visited {
  * Each server, then what they are together. One after the other, so that no measurement disturbs another.
  * @param tags the sets' cache keys: what is tried is tried where their tokens are
  */
-export async function examineRedis(access: RedisAccess, tags: readonly string[], visit: Visit): Promise<Check[]> {
+export async function examineRedis(access: RedisAccess, tags: readonly string[], visit: Run): Promise<Check[]> {
   const { username: user = "default" } = access;
   const checks: Check[] = [];
   const visited: Visited[] = [];
@@ -40,8 +40,8 @@ function about(subject: string, finding: Finding, tookMs = 0): Check {
 
 function judge(probe: Extract<RedisProbe, { kind: "answered" }>, { node }: RedisServer, user: string): Finding[] {
   // The lock's keys live for seconds.
-  const eviction = node === "cache" ? judgeEviction(probe) : undefined;
-  return [judgeLogin(probe, user), judgeLatency(probe), judgeCommands(probe, user), ...(eviction ? [eviction] : [])];
+  const eviction = node === "cache" ? evaluateEviction(probe) : undefined;
+  return [evaluateLogin(probe, user), evaluateLatency(probe), evaluateCommands(probe, user), ...(eviction ? [eviction] : [])];
 }
 
 function judgeLock(visited: readonly Visited[]): Finding {

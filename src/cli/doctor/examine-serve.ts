@@ -1,12 +1,12 @@
 import { type Bind, describeBind } from "../../bind.ts";
 import { askAdmin } from "../ask-admin.ts";
 import { type Finding, fail, ok, printable, skip, warn } from "./check.ts";
-import { patienceMs, type Visit } from "./visit.ts";
+import { patienceMs, type Run } from "./visit.ts";
 
 const answerMs = 3_000;
 
 /** The `serve` that runs beside: whether it is ready, and whether this configuration is the one in force there. */
-export async function examineServe(visit: Visit): Promise<Finding> {
+export async function examineServe(visit: Run): Promise<Finding> {
   const { admin, hash } = visit.config;
   if (admin.kind === "tcp" && admin.port === 0)
     return skip("the admin port is any that is free, so nobody can ask there");

@@ -6,7 +6,7 @@ import type { PlacedSet } from "../../wiring/token-owners.ts";
 import { type Finding, formatSpan, ok, skip, warn } from "./check.ts";
 import { explainAnswer, explainPause } from "./explain-token.ts";
 import type { Shared, TokenShelf } from "./token-shelf.ts";
-import { patiently, type Visit } from "./visit.ts";
+import { patiently, type Run } from "./visit.ts";
 
 /** A shared token with less of its life left should have been refreshed by now: `serve` would ask for a new one too. */
 const overdueShare = 0.1;
@@ -19,7 +19,7 @@ export interface TokenParts {
 }
 
 /** Whether a set gets tokens. One is asked for only where no other proves that already: quotas count them. */
-export async function examineToken(placed: PlacedSet, parts: TokenParts, visit: Visit): Promise<Finding> {
+export async function examineToken(placed: PlacedSet, parts: TokenParts, visit: Run): Promise<Finding> {
   const { token } = parts.shared;
   if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs))
     return askIfFree(placed, parts, visit);
@@ -34,14 +34,14 @@ export async function examineToken(placed: PlacedSet, parts: TokenParts, visit: 
 }
 
 /** Asks for a token, unless replicas were told to wait. */
-async function askIfFree(placed: PlacedSet, parts: TokenParts, visit: Visit): Promise<Finding> {
+async function askIfFree(placed: PlacedSet, parts: TokenParts, visit: Run): Promise<Finding> {
   const { pause } = parts.shared;
   if (pause !== undefined) return explainPause(pause, placed, visit.config);
   if (!visit.withToken) return skip("not asked for (--no-token)");
   return askForToken(placed, parts, visit);
 }
 
-async function askForToken(placed: PlacedSet, parts: TokenParts, visit: Visit): Promise<Finding> {
+async function askForToken(placed: PlacedSet, parts: TokenParts, visit: Run): Promise<Finding> {
   const { clock, config } = visit;
   const sinceMs = clock.nowMs();
   const asking = requestToken(parts.post, placed.set, () => clock.wallMs());

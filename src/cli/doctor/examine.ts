@@ -8,13 +8,13 @@ import { examineEnvironment, type SharedSet } from "./examine-environment.ts";
 import { examineRedis, examineSeals } from "./examine-redis.ts";
 import { examineServe } from "./examine-serve.ts";
 import { openTokenShelf } from "./token-shelf.ts";
-import { timed, type Visit } from "./visit.ts";
+import { timed, type Run } from "./visit.ts";
 
 /**
  * Everything that can keep a request from being served, in the order in which one thing rests on another. Redis is asked
  * first, while nothing disturbs its measurement, and told of after the environments, which are examined all at once.
  */
-export async function* examine(visit: Visit): AsyncGenerator<Check> {
+export async function* examine(visit: Run): AsyncGenerator<Check> {
   const { config, clock } = visit;
   const { tokens } = config;
   yield* examineConfiguration(visit);

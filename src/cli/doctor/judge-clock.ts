@@ -7,7 +7,7 @@ const goodSkewMs = 5_000;
 const badSkewMs = 30_000;
 
 /** Both ends have some leeway: a Date is cut to its second, and an answer is on its way for a while. */
-export function judgeClock({ status, date, sentAtMs, receivedAtMs }: Answer): Finding {
+export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: Answer): Finding {
   const theirsMs = parseHttpDate(date);
   if (theirsMs === undefined) return skip(`its answer (${status}) has no Date to compare with`);
   const aheadMs = Math.max(0, sentAtMs - (theirsMs + 1_000));

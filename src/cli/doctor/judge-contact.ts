@@ -6,7 +6,7 @@ const dayMs = 86_400_000;
 /** Authorities renew earlier than that: who is later has no working renewal. */
 const renewalDays = 14;
 
-export function judgeContact(contact: Contact, to: Destination, nowMs: number): Finding {
+export function evaluateContact(contact: Contact, to: Destination, nowMs: number): Finding {
   const { isConnected, code, protocol, certificate } = contact;
   // A server that wants another client certificate says so only after the handshake (TLS 1.3).
   if (code !== undefined && (!isConnected || /SSL|TLS/.test(code))) return explainFailure(code, to, certificate, nowMs);

@@ -11,7 +11,7 @@ const longestMs = 100;
 /** Nobody misses these but the client's own checks, and people. */
 const dispensable: ReadonlySet<string> = new Set(["info", "ping"]);
 
-export function judgeLogin({ facts, objection }: Answered, user: string): Finding {
+export function evaluateLogin({ facts, objection }: Answered, user: string): Finding {
   const version = facts?.version === undefined ? "" : `, version ${facts.version}`;
   if (objection?.kind === "noperm") {
     const detail = `the user ${user} may not choose the database, so database 0 is in use`;
@@ -20,7 +20,7 @@ export function judgeLogin({ facts, objection }: Answered, user: string): Findin
   return ok(`answers to the user ${user}${version}`);
 }
 
-export function judgeLatency({ roundTripsMs }: Answered): Finding {
+export function evaluateLatency({ roundTripsMs }: Answered): Finding {
   const sorted = roundTripsMs.toSorted((one, other) => one - other);
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
   const longest = sorted.at(-1) ?? 0;
@@ -30,7 +30,7 @@ export function judgeLatency({ roundTripsMs }: Answered): Finding {
   return median > longestMs ? fail(`${detail}; commands end after ${longestMs} ms`, mend) : warn(detail, mend);
 }
 
-export function judgeCommands({ tried, facts }: Answered, user: string): Finding {
+export function evaluateCommands({ tried, facts }: Answered, user: string): Finding {
   const troubled = tried.filter(({ trouble }) => trouble !== undefined);
   const forbidden = troubled.filter(({ trouble }) => trouble?.kind === "noperm");
   if (forbidden.some(({ trouble }) => trouble?.isAboutKey)) {
@@ -72,7 +72,7 @@ function explainTrouble(name: string, kind: string, code: string | undefined): F
 }
 
 /** Undefined where nothing can be said. A token that is evicted costs one token request. */
-export function judgeEviction({ facts }: Answered): Finding | undefined {
+export function evaluateEviction({ facts }: Answered): Finding | undefined {
   if (facts?.evictionPolicy === undefined) return undefined;
   const { evictionPolicy, evictedKeys } = facts;
   const detail = `maxmemory-policy ${evictionPolicy}, ${evictedKeys} keys evicted since its start`;

@@ -2,14 +2,14 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { codeOf, type Finding, fail, ok, warn } from "./check.ts";
 import type { Host } from "./host.ts";
-import { patiently, type Visit } from "./visit.ts";
+import { patiently, type Run } from "./visit.ts";
 
 /** From here on a look-up is a noticeable part of every new connection. */
 const slowMs = 500;
 const mostShown = 4;
 
 /** As the proxy itself looks names up: by the system, so /etc/hosts and the search path count. */
-export async function lookUp({ name, setting }: Host, limitMs: number, visit: Visit): Promise<Finding> {
+export async function lookUp({ name, setting }: Host, limitMs: number, visit: Run): Promise<Finding> {
   if (isIP(name) !== 0) return ok("an address, so there is nothing to look up");
   const sinceMs = visit.clock.nowMs();
   const found = await patiently(visit, lookup(name, { all: true }).catch(codeOf), limitMs);

@@ -11,11 +11,11 @@ const indent = 6;
  * @param environmentWidth of the longest environment's name
  */
 export function formatCheck(check: Check, environmentWidth: number): string {
-  const { topic, environment = "", subject, verdict, detail, mend, tookMs } = check;
+  const { topic, environment = "", subject, verdict, detail, fix, tookMs } = check;
   const word = paint(styles[verdict], words[verdict].padEnd(indent));
   const took = tookMs > 0 ? ` (${tookMs} ms)` : "";
   const line = `${word}${topic.padEnd(8)}${environment.padEnd(environmentWidth + 2)}${subject}: ${detail}${took}`;
-  return mend === undefined ? line : `${line}\n${" ".repeat(indent)}mend: ${mend}`;
+  return fix === undefined ? line : `${line}\n${" ".repeat(indent)}mend: ${fix}`;
 }
 
 export type Sum = Readonly<Record<Verdict, number>>;

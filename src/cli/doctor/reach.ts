@@ -45,7 +45,7 @@ export interface Limits {
  * Connects as the proxy does, verifying as strictly, and asks `HEAD /` on that one connection: no credentials, no body,
  * outside the base path, so nothing that a service could take for an order.
  */
-export async function reach(host: Host, limits: Limits, clock: Clock): Promise<Contact> {
+export async function probe(host: Host, limits: Limits, clock: Clock): Promise<Contact> {
   const isTls = host.address.scheme === "https";
   let certificate: Certificate | undefined;
   const socket = isTls ? connectTls(host, (shown) => (certificate = shown)) : connectTcp(host);

@@ -2,7 +2,7 @@ import type { cacheResults, Report } from "../../events.ts";
 import type { SharedPause } from "../../tokens/shared-conduct.ts";
 import type { IssuedToken, StoredToken } from "../../tokens/store.ts";
 import { openCache } from "../../wiring/cache.ts";
-import type { Visit } from "./visit.ts";
+import type { Run } from "./visit.ts";
 
 /** What replicas share about a set. */
 export interface Shared {
@@ -22,7 +22,7 @@ export interface TokenShelf {
   close(): Promise<void>;
 }
 
-export async function openTokenShelf({ config, clock }: Visit): Promise<TokenShelf> {
+export async function openTokenShelf({ config, clock }: Run): Promise<TokenShelf> {
   let last: Shared["result"] = "miss";
   const report: Report = (event) => {
     if (event.kind === "token_cache_read") last = event.result;

@@ -5,7 +5,7 @@ import { within } from "../../tokens/within.ts";
 import type { Check, Finding } from "./check.ts";
 
 /** One run of the doctor: what it looks at, and until when. */
-export interface Visit {
+export interface Run {
   readonly file: string;
   readonly config: Config;
   readonly warnings: readonly Problem[];
@@ -20,18 +20,18 @@ export interface Visit {
 export const visitMs = 28_000;
 
 /** The limit, or what is left of the visit. */
-export function patienceMs({ clock, endsAtMs }: Visit, limitMs: number): number {
+export function patienceMs({ clock, endsAtMs }: Run, limitMs: number): number {
   return Math.min(limitMs, endsAtMs - clock.nowMs());
 }
 
 /** What the promise brings; undefined when it takes longer than the limit, or than the visit. The promise goes on. */
-export function patiently<Value>(visit: Visit, promise: Promise<Value>, limitMs: number): Promise<Value | undefined> {
+export function patiently<Value>(visit: Run, promise: Promise<Value>, limitMs: number): Promise<Value | undefined> {
   return within(visit.clock, promise, patienceMs(visit, limitMs));
 }
 
 /** Names what a finding is about, and adds what it took. */
 export async function timed(
-  { clock }: Visit,
+  { clock }: Run,
   about: Pick<Check, "topic" | "subject" | "environment">,
   find: () => Promise<Finding>,
 ): Promise<Check> {
