@@ -1,9 +1,8 @@
 // Who may import whom: the table of docs/architecture.md. Everything that is not allowed here is an error.
-const vocabulary =
-  "^src/(errors|events|secret|clock|environment|bind|callers|defect|first-of-its-kind|hop-by-hop|http-date|nearest-name|parameter-rules|printable|process-events|redis-access|status-class|version)\\.ts$";
+const vocabulary = "^src/(model/|http/|signing/parameter-rules\\.ts$|version\\.ts$)";
 
-/** A room may import itself, the vocabulary and what is listed. */
-const room = (name, path, allowed) => ({
+/** A folder may import itself, the vocabulary and what is listed. */
+const folder = (name, path, allowed) => ({
   name: `${name}-imports`,
   severity: "error",
   comment: `${name} may import the vocabulary and ${allowed.join(", ")}`,
@@ -12,16 +11,19 @@ const room = (name, path, allowed) => ({
 });
 
 /** A package is imported in one folder only. */
-const only = (packageName, folder) => ({
-  name: `only-${folder}-imports-${packageName}`,
+const only = (packageName, where) => ({
+  name: `only-${where}-imports-${packageName}`,
   severity: "error",
-  from: { path: "^src", pathNot: `^src/${folder}/` },
+  from: { path: "^src", pathNot: `^src/${where}/` },
   to: { path: `^node_modules/${packageName}/` },
 });
 
-const adapters = ["memory", "redis", "node-http", "undici", "prometheus", "log", "status"];
-const packageOf = { redis: "(ioredis|redlock)", undici: "undici", prometheus: "prom-client", log: "pino" };
-const ports = ["^src/journey/(messages|handle)\\.ts$", "^src/tokens/(store|lock|shared-conduct|endpoint)\\.ts$"];
+const adapters = ["memory", "redis", "http-server", "http-client", "prometheus", "log", "status"];
+const packageOf = { redis: "(ioredis|redlock)", "http-client": "undici", prometheus: "prom-client", log: "pino" };
+const ports = [
+  "^src/proxy/(messages|handler)\\.ts$",
+  "^src/oauth/(token-store|refresh-lock|shared-limits|token-endpoint)\\.ts$",
+];
 
 module.exports = {
   forbidden: [
@@ -33,14 +35,14 @@ module.exports = {
       from: { path: vocabulary },
       to: { pathNot: [vocabulary, "^node:(crypto|util|fs)$", "^(crypto|util|fs)$"] },
     },
-    room("signing", "^src/signing/", ["^(node:)?crypto$"]),
-    room("tokens", "^src/tokens/", ["^(node:)?crypto$"]),
-    room("journey", "^src/journey/", ["^src/signing/", "^src/tokens/(source|token)\\.ts$"]),
-    room("config", "^src/config/", [
+    folder("signing", "^src/signing/", ["^(node:)?crypto$"]),
+    folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
+    folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/(token-source|token)\\.ts$"]),
+    folder("config", "^src/config/", [
       "^node_modules/(zod|yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",
     ]),
-    room("inject", "^src/inject/", ["^node_modules/yaml/"]),
+    folder("inject", "^src/inject/", ["^node_modules/yaml/"]),
     {
       name: "only-load-reads-files",
       severity: "error",
@@ -83,24 +85,24 @@ module.exports = {
       to: { path: "^src/simulator/" },
     },
     {
-      name: "nobody-imports-the-command-line",
+      name: "no-import-of-the-command-line",
       severity: "error",
       from: { path: "^src/", pathNot: "^src/(cli/|main\\.ts$)" },
       to: { path: "^src/cli/" },
     },
     {
-      name: "only-cli-imports-wiring",
+      name: "only-cli-imports-app",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(cli|wiring)/" },
-      to: { path: "^src/wiring/" },
+      from: { path: "^src/", pathNot: "^src/(cli|app)/" },
+      to: { path: "^src/app/" },
     },
     {
-      name: "only-wiring-knows-adapters",
+      name: "only-app-knows-adapters",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(adapters|wiring|cli)/" },
+      from: { path: "^src/", pathNot: "^src/(adapters|app|cli)/" },
       to: { path: "^src/adapters/" },
     },
-    only("undici", "adapters/undici"),
+    only("undici", "adapters/http-client"),
     only("prom-client", "adapters/prometheus"),
     only("pino", "adapters/log"),
     only("(ioredis|redlock)", "adapters/redis"),

@@ -1,10 +1,10 @@
 import { defineConfig } from "vitest/config";
-import { redisIsMissing, redisTests } from "./test/support/left-out.ts";
+import { redisIsMissing, redisTests } from "./testkit/left-out.ts";
 
 /** Pure logic, on clocks that the tests own: for watching. */
 const unit = [
   "test/unit/**/*.test.ts",
-  "test/tokens/**/*.test.ts",
+  "test/oauth/**/*.test.ts",
   "test/config/**/*.test.ts",
   "test/contract/memory.test.ts",
   "test/fuzz/judge.test.ts",
@@ -64,11 +64,11 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     globalSetup: [
-      "test/support/left-out.ts",
+      "testkit/left-out.ts",
       "test/leaks/watch.ts",
-      "test/support/replays.ts",
-      "test/support/build-once.ts",
-      "test/support/redis-once.ts",
+      "testkit/replays.ts",
+      "testkit/build-once.ts",
+      "testkit/redis-once.ts",
     ],
     projects: [
       // No module has state that a test could leave to the next one, and loading all of them anew takes half of the time.

@@ -5,7 +5,7 @@ import { everyLine, logReference } from "../dist/adapters/log/reference/referenc
 import { createMetrics } from "../dist/adapters/prometheus/metrics.js";
 import { createCommands } from "../dist/cli/program.js";
 import { jsonSchema } from "../dist/config/json-schema.js";
-import { failures } from "../dist/errors.js";
+import { failures } from "../dist/model/errors.js";
 
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 const table = (heads, rows) => [row(heads), `|${heads.map(() => "---").join("|")}|`, ...rows.map(row)].join("\n");

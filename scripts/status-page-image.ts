@@ -1,8 +1,8 @@
 // Draws docs/images/status-page.png: the status page on a bad night, as Debian's Chromium shows it. Then make it smaller:
 // pngquant --strip --ext .png --force docs/images/status-page.png
 import { renderPage } from "../src/adapters/status/page/render-page.ts";
-import { launchChromium } from "../test/support/chromium.ts";
 import { badNight } from "../test/unit/status-snapshot.ts";
+import { launchChromium } from "../testkit/chromium.ts";
 
 const browser = await launchChromium();
 const page = await browser.newPage({ viewport: { width: 1_100, height: 800 }, colorScheme: "light" });

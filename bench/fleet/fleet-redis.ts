@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
-import type { RedisAccess } from "../../src/redis-access.ts";
-import { Secret } from "../../src/secret.ts";
-import { openRedis, type RealRedis } from "../../test/support/real-redis.ts";
+import type { RedisAccess } from "../../src/model/redis-access.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { openRedis, type RealRedis } from "../../testkit/real-redis.ts";
 import { ScriptTime } from "./script-time.ts";
 import { setTimeLua } from "./set-time.lua.ts";
 

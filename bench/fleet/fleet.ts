@@ -1,5 +1,5 @@
-import type { Event } from "../../src/events.ts";
-import { seededRandom } from "../../test/support/seeded-random.ts";
+import type { Event } from "../../src/model/events.ts";
+import { seededRandom } from "../../testkit/seeded-random.ts";
 import { type Ground, type Replica, startReplica } from "./replica.ts";
 
 /** Where a replica runs; its application stays when it is restarted. */

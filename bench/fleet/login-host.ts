@@ -1,5 +1,5 @@
-import { type Clock, sleep } from "../../src/clock.ts";
-import type { PostForm } from "../../src/tokens/endpoint.ts";
+import { type Clock, sleep } from "../../src/model/clock.ts";
+import type { PostForm } from "../../src/oauth/token-endpoint.ts";
 import { Lives } from "./lives.ts";
 
 export const lifetimeMs = 3_600_000;

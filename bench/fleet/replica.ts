@@ -1,13 +1,13 @@
 import { createRedisRefreshLock } from "../../src/adapters/redis/refresh-lock.ts";
 import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
-import type { Clock } from "../../src/clock.ts";
-import type { CredentialSet } from "../../src/environment.ts";
-import type { Event } from "../../src/events.ts";
-import { TokenCache } from "../../src/tokens/cached-source.ts";
-import { EndpointBackoff } from "../../src/tokens/conduct.ts";
-import { CredentialFailover } from "../../src/tokens/credentials.ts";
-import { ForcedRefreshLimiter } from "../../src/tokens/forced-refreshes.ts";
-import { drawThresholds } from "../../src/tokens/token.ts";
+import type { Clock } from "../../src/model/clock.ts";
+import type { CredentialSet } from "../../src/model/environment.ts";
+import type { Event } from "../../src/model/events.ts";
+import { CredentialFailover } from "../../src/oauth/credential-failover.ts";
+import { EndpointBackoff } from "../../src/oauth/endpoint-backoff.ts";
+import { ForcedRefreshLimiter } from "../../src/oauth/forced-refresh-limiter.ts";
+import { drawThresholds } from "../../src/oauth/token.ts";
+import { TokenCache } from "../../src/oauth/token-cache.ts";
 import type { FleetRedis } from "./fleet-redis.ts";
 import type { LoginHost } from "./login-host.ts";
 import { ProcessClock } from "./simulated-clock.ts";
@@ -38,7 +38,7 @@ const site = "S1";
 const requestTimeoutMs = 20_000;
 const tokenTimeoutMs = 5_000;
 
-/** One process: for one credential set what src/wiring makes, on a clock that can be stopped for it alone. */
+/** One process: for one credential set what src/app makes, on a clock that can be stopped for it alone. */
 export function startReplica({ name, set, key, random, hear, countCommand, ...ground }: ReplicaParts) {
   const clock = new ProcessClock(ground.clock);
   const report = (event: Event) => clock.isOver || hear(event);

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "../../src/clock.ts";
+import type { Cancel, Clock } from "../../src/model/clock.ts";
 import { EventHeap } from "./event-heap.ts";
 import type { Work } from "./work.ts";
 

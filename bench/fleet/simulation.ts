@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { CredentialSet } from "../../src/environment.ts";
-import { Secret } from "../../src/secret.ts";
-import { cacheKey } from "../../src/tokens/key.ts";
-import { seededRandom } from "../../test/support/seeded-random.ts";
+import type { CredentialSet } from "../../src/model/environment.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { cacheKey } from "../../src/oauth/key.ts";
+import { seededRandom } from "../../testkit/seeded-random.ts";
 import { type Account, Fleet } from "./fleet.ts";
 import { FleetRedis } from "./fleet-redis.ts";
 import { LoginHost, lifetimeMs } from "./login-host.ts";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Children } from "../../scripts/demo-fleet/children.ts";
 import type { Serving } from "../../scripts/soak/serve.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts";
-import { call } from "../../test/support/call.ts";
+import { call } from "../../testkit/call.ts";
 import type { Options } from "./options.ts";
 import { site, startProxy } from "./proxy.ts";
 import type { Load, Stretch } from "./stretch.ts";

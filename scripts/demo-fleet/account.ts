@@ -1,4 +1,4 @@
-import type { RefreshReason } from "../../src/events.ts";
+import type { RefreshReason } from "../../src/model/events.ts";
 
 /** What is counted, and by whom: requests by their caller, tokens and 401s by the service, reasons by the replicas. */
 export type FleetEvent =

@@ -1,4 +1,4 @@
-import type { RefreshReason } from "../../src/events.ts";
+import type { RefreshReason } from "../../src/model/events.ts";
 import type { Account, FleetEvent } from "./account.ts";
 import type { LogLine } from "./replica.ts";
 import type { Screen } from "./screen.ts";

@@ -1,4 +1,4 @@
-import type { RefreshReason } from "../../src/events.ts";
+import type { RefreshReason } from "../../src/model/events.ts";
 import type { Totals } from "./account.ts";
 
 /** What a chapter promises beforehand. That no request fails is promised by all of them. */

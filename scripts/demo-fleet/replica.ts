@@ -1,5 +1,5 @@
-import type { RedisFailureKind, RefreshReason } from "../../src/events.ts";
-import { freePort } from "../../test/support/free-port.ts";
+import type { RedisFailureKind, RefreshReason } from "../../src/model/events.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import type { Child, Children } from "./children.ts";
 import { command, type Folder, type Places } from "./folder.ts";
 import { Refusal } from "./refusal.ts";

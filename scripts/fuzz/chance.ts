@@ -1,4 +1,4 @@
-import { seededRandom } from "../../test/support/seeded-random.ts";
+import { seededRandom } from "../../testkit/seeded-random.ts";
 
 /** Everything that is drawn in a run comes from here, so its seed repeats it. */
 export class Chance {

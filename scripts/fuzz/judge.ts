@@ -1,4 +1,4 @@
-import { failures } from "../../src/errors.ts";
+import { failures } from "../../src/model/errors.ts";
 import type { Input } from "./input.ts";
 import { type Answer, closes, readAnswers } from "./read-answers.ts";
 import { readRequests } from "./read-requests.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toYaml } from "../../src/config/to-yaml.ts";
-import { freePort } from "../../test/support/free-port.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import type { Child, Children } from "../demo-fleet/children.ts";
 import type { Broken } from "./judge.ts";
 import { LogWatch } from "./log-watch.ts";

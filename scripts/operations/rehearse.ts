@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { freePort } from "../../test/support/free-port.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import { startDemo } from "./demo.ts";
 import type { Step } from "./page.ts";
 import { openShell, type Shell } from "./shell.ts";

@@ -1,4 +1,4 @@
-import type { RefreshReason } from "../../src/events.ts";
+import type { RefreshReason } from "../../src/model/events.ts";
 import type { Ending } from "./fleet.ts";
 import type { Growth } from "./growth.ts";
 import type { Columns } from "./ledger.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { call } from "../../test/support/call.ts";
+import { call } from "../../testkit/call.ts";
 
 /** What came of asking for /livez again and again. */
 export interface Liveness {

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../src/errors.ts";
+import type { Outcome } from "../../src/model/errors.ts";
 
 /** What the caller was told about its order. */
 export type Told =

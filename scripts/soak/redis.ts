@@ -1,4 +1,4 @@
-import { openRedis } from "../../test/support/real-redis.ts";
+import { openRedis } from "../../testkit/real-redis.ts";
 
 /** The Redis of the soak: a real process that can be hung, killed and made read-only. */
 export interface SoakRedis {

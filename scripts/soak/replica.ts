@@ -1,8 +1,8 @@
 import { createWriteStream, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RefreshReason } from "../../src/events.ts";
-import { scrape } from "../../test/support/exposition.ts";
+import type { RefreshReason } from "../../src/model/events.ts";
+import { scrape } from "../../testkit/exposition.ts";
 import type { Child, Children } from "../demo-fleet/children.ts";
 import { type Folder, type TokenTimeout, tokenTimeouts } from "./folder.ts";
 import type { Snapshot } from "./growth.ts";

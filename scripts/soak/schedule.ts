@@ -1,4 +1,4 @@
-import { seededRandom } from "../../test/support/seeded-random.ts";
+import { seededRandom } from "../../testkit/seeded-random.ts";
 import type { Fault } from "./fault.ts";
 import { faultsOfProcesses } from "./faults-of-processes.ts";
 import { faultsOfService } from "./faults-of-service.ts";

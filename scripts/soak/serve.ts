@@ -1,4 +1,4 @@
-import { freePort } from "../../test/support/free-port.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import type { Child, Children } from "../demo-fleet/children.ts";
 
 export const command = "dist/main.js";

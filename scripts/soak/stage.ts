@@ -1,6 +1,6 @@
-import type { RefreshReason } from "../../src/events.ts";
+import type { RefreshReason } from "../../src/model/events.ts";
 import { startSimulator } from "../../src/simulator/simulator.ts";
-import { seededRandom } from "../../test/support/seeded-random.ts";
+import { seededRandom } from "../../testkit/seeded-random.ts";
 import { Children } from "../demo-fleet/children.ts";
 import { Account } from "./account.ts";
 import { Callers } from "./callers.ts";

@@ -1,7 +1,7 @@
 import { type ClientRequestArgs, request } from "node:http";
-import type { Bind } from "../bind.ts";
-import type { Clock } from "../clock.ts";
-import { within } from "../tokens/within.ts";
+import type { Bind } from "../model/bind.ts";
+import type { Clock } from "../model/clock.ts";
+import { within } from "../oauth/within.ts";
 import { codeOf } from "./doctor/check.ts";
 
 /** Far more than any `/metrics` has. */

@@ -1,13 +1,13 @@
 import { Command } from "commander";
-import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config/load.ts";
+import { systemClock } from "../model/clock.ts";
 import { exitCodes } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import type { Check } from "./doctor/check.ts";
 import { examine } from "./doctor/examine.ts";
 import { boundLookUps } from "./doctor/look-up.ts";
 import { formatCheck, formatSum, sumUp } from "./doctor/print-check.ts";
-import { type Run, visitMs } from "./doctor/visit.ts";
+import { type Run, visitMs } from "./doctor/run.ts";
 import { loadOrRefuse } from "./load.ts";
 import { print, printJson } from "./terminal.ts";
 

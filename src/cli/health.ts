@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
-import { type Bind, describeBind } from "../bind.ts";
-import { systemClock } from "../clock.ts";
 import { readAdmin } from "../config/read-admin.ts";
 import { readBind } from "../config/values.ts";
+import { type Bind, describeBind } from "../model/bind.ts";
+import { systemClock } from "../model/clock.ts";
 import { askAdmin } from "./ask-admin.ts";
 import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";

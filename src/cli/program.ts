@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { describeDefect } from "../defect.ts";
+import { describeDefect } from "../model/defect.ts";
 import { version } from "../version.ts";
 import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
 import { orLeftOut } from "./left-out.ts";

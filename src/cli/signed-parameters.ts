@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { dropNewline } from "../config/read-secrets.ts";
-import { ProxyError } from "../errors.ts";
-import { readParameters } from "../journey/parameters.ts";
-import { defaultExempt, exemptNames, isDecimal, requiredNames } from "../parameter-rules.ts";
-import { Secret } from "../secret.ts";
+import { ProxyError } from "../model/errors.ts";
+import { Secret } from "../model/secret.ts";
+import { readParameters } from "../proxy/parameters.ts";
 import { stringToSign } from "../signing/canonical.ts";
 import { findForbiddenCharacter } from "../signing/characters.ts";
+import { defaultExempt, exemptNames, isDecimal, requiredNames } from "../signing/parameter-rules.ts";
 import { usageFailure } from "./command.ts";
 import { readStandardInput } from "./terminal.ts";
 

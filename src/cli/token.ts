@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import { systemClock } from "../clock.ts";
+import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
-import type { Environment } from "../environment.ts";
-import { requestToken, type TokenAnswer } from "../tokens/endpoint.ts";
-import { openUpstreams } from "../wiring/upstreams.ts";
+import { systemClock } from "../model/clock.ts";
+import type { Environment } from "../model/environment.ts";
+import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";

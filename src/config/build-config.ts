@@ -1,12 +1,12 @@
 import { checkListeners } from "./check-listeners.ts";
-import { checkClaims } from "./claim.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { hashConfig } from "./hash.ts";
+import type { Reading } from "./load-context.ts";
 import { readCallers } from "./read-callers.ts";
 import { readEnvironment } from "./read-environment.ts";
 import { readRedis } from "./read-redis.ts";
-import type { Reading } from "./reading.ts";
 import type { RawConfig } from "./schema.ts";
+import { checkClaims } from "./uniqueness.ts";
 
 /** Reads everything that the file names and checks what the schema cannot; what is wrong goes into the findings. */
 export async function buildConfig(raw: RawConfig, reading: Reading): Promise<Config> {

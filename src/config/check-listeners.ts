@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
-import { type Bind, describeBind } from "../bind.ts";
+import { type Bind, describeBind } from "../model/bind.ts";
 import type { RawListener } from "./listener-schema.ts";
+import type { Reading } from "./load-context.ts";
 import { formatPath, type Path } from "./problem.ts";
-import type { Reading } from "./reading.ts";
 import type { RawConfig } from "./schema.ts";
 import { isLocal } from "./values.ts";
 

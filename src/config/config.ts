@@ -1,8 +1,8 @@
-import type { Bind } from "../bind.ts";
-import type { Callers } from "../callers.ts";
-import type { Environment } from "../environment.ts";
-import type { RedisAccess } from "../redis-access.ts";
-import type { Secret } from "../secret.ts";
+import type { Bind } from "../model/bind.ts";
+import type { Callers } from "../model/callers.ts";
+import type { Environment } from "../model/environment.ts";
+import type { RedisAccess } from "../model/redis-access.ts";
+import type { Secret } from "../model/secret.ts";
 import type { WarningCode } from "./warning-codes.ts";
 
 /** A listener for applications; everything that arrives on it belongs to one environment. */

@@ -1,5 +1,5 @@
-import type { Callers } from "../callers.ts";
-import type { Secret } from "../secret.ts";
+import type { Callers } from "../model/callers.ts";
+import type { Secret } from "../model/secret.ts";
 
 /** Behind where a listener leads: who may call it. */
 export function describeCallers(callers: Callers | undefined): string {

@@ -1,6 +1,6 @@
-import { describeBind } from "../bind.ts";
-import type { HostPort, RedisAccess, RedisPlace } from "../redis-access.ts";
-import type { Secret } from "../secret.ts";
+import { describeBind } from "../model/bind.ts";
+import type { HostPort, RedisAccess, RedisPlace } from "../model/redis-access.ts";
+import type { Secret } from "../model/secret.ts";
 import { describeRedisNode } from "./redis-values.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { describeBind } from "../bind.ts";
-import type { Credentials, Environment, Site } from "../environment.ts";
-import type { Secret } from "../secret.ts";
+import { describeBind } from "../model/bind.ts";
+import type { Credentials, Environment, Site } from "../model/environment.ts";
+import type { Secret } from "../model/secret.ts";
 import type { Config, ListenerConfig } from "./config.ts";
 import { describeCallers, explainCallers } from "./explain-callers.ts";
 import { explainRedis } from "./explain-redis.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { allowedName } from "../parameter-rules.ts";
+import { allowedName } from "../signing/parameter-rules.ts";
 import { durationPattern, type Read, readDurationMs } from "./values.ts";
 
 /** Not empty; a string and nothing that YAML took for something else. */

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import { Secret } from "../secret.ts";
+import { Secret } from "../model/secret.ts";
 import type { Config } from "./config.ts";
 
 const shownDigits = 12;

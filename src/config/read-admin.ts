@@ -1,4 +1,4 @@
-import type { Bind } from "../bind.ts";
+import type { Bind } from "../model/bind.ts";
 import { readDocument } from "./document.ts";
 import { type Read, readBind } from "./values.ts";
 

@@ -1,11 +1,11 @@
 import { basename } from "node:path";
-import type { Callers } from "../callers.ts";
-import type { Secret } from "../secret.ts";
+import type { Callers } from "../model/callers.ts";
+import type { Secret } from "../model/secret.ts";
 import type { CallerTokenSource } from "./fields.ts";
 import type { RawListener } from "./listener-schema.ts";
+import type { Reading } from "./load-context.ts";
 import { formatPath, type Path } from "./problem.ts";
 import { readTlsFiles } from "./read-tls.ts";
-import type { Reading } from "./reading.ts";
 import { isLocal } from "./values.ts";
 
 /** RFC 6750 section 2.1: what can follow `Bearer`, and fits into a proxy's URL with little escaping. */

@@ -1,6 +1,6 @@
-import type { CredentialSet, Credentials } from "../environment.ts";
+import type { CredentialSet, Credentials } from "../model/environment.ts";
+import type { Reading } from "./load-context.ts";
 import type { Path } from "./problem.ts";
-import type { Reading } from "./reading.ts";
 import type { RawCredentials } from "./site-schema.ts";
 
 /** Spec 2.3. */

@@ -1,7 +1,7 @@
-import type { Secret } from "../secret.ts";
+import type { Secret } from "../model/secret.ts";
 import type { SecretSource } from "./fields.ts";
+import type { Reading } from "./load-context.ts";
 import type { Path } from "./problem.ts";
-import type { Reading } from "./reading.ts";
 
 const sixtyFourHexDigits = /^[0-9a-f]{64}$/i;
 const oneDigitOnly = /^(.)\1*$/i;

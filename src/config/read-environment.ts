@@ -1,11 +1,11 @@
-import type { Environment, Site } from "../environment.ts";
-import { hopByHop } from "../hop-by-hop.ts";
+import { hopByHop } from "../http/hop-by-hop.ts";
+import type { Environment, Site } from "../model/environment.ts";
+import type { Findings } from "./diagnostics.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
-import type { Findings } from "./findings.ts";
+import type { Reading } from "./load-context.ts";
 import type { Path } from "./problem.ts";
 import { readSite } from "./read-site.ts";
 import { readTlsFiles } from "./read-tls.ts";
-import type { Reading } from "./reading.ts";
 import { shareLabels } from "./share-labels.ts";
 
 /** Request headers that are ours or the login's to set, or that belong to one connection. */

@@ -1,6 +1,6 @@
-import type { SigningKey } from "../environment.ts";
+import type { SigningKey } from "../model/environment.ts";
+import type { Reading } from "./load-context.ts";
 import type { Path } from "./problem.ts";
-import type { Reading } from "./reading.ts";
 import type { RawKey } from "./site-schema.ts";
 
 export interface Keys {

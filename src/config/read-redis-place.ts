@@ -1,6 +1,6 @@
-import type { RedisNode, RedisPlace } from "../redis-access.ts";
+import type { RedisNode, RedisPlace } from "../model/redis-access.ts";
+import type { Reading } from "./load-context.ts";
 import type { Path } from "./problem.ts";
-import type { Reading } from "./reading.ts";
 import type { RawRedis } from "./redis-schema.ts";
 
 const section: Path = ["redis"];

@@ -1,9 +1,9 @@
-import type { RedisAccess } from "../redis-access.ts";
+import type { RedisAccess } from "../model/redis-access.ts";
+import type { Reading } from "./load-context.ts";
 import type { Path } from "./problem.ts";
 import { readEncryptionKeys } from "./read-encryption-keys.ts";
 import { checkLockNodes, nodesByUrl, readRedisPlace } from "./read-redis-place.ts";
 import { readTlsFiles } from "./read-tls.ts";
-import type { Reading } from "./reading.ts";
 import type { RawRedis } from "./redis-schema.ts";
 import { describeRedisNode } from "./redis-values.ts";
 import type { RawConfig } from "./schema.ts";

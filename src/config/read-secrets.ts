@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { Secret } from "../secret.ts";
+import { Secret } from "../model/secret.ts";
+import type { Findings } from "./diagnostics.ts";
 import type { SecretSource } from "./fields.ts";
-import type { Findings } from "./findings.ts";
 import type { Path } from "./problem.ts";
 import type { ConfigSurroundings } from "./surroundings.ts";
 

@@ -1,10 +1,10 @@
-import type { AuthMethod, Site } from "../environment.ts";
-import { defaultExempt, exemptNames, requiredNames } from "../parameter-rules.ts";
-import type { Findings } from "./findings.ts";
+import type { AuthMethod, Site } from "../model/environment.ts";
+import { defaultExempt, exemptNames, requiredNames } from "../signing/parameter-rules.ts";
+import type { Findings } from "./diagnostics.ts";
+import type { Reading } from "./load-context.ts";
 import type { Path } from "./problem.ts";
 import { readCredentials } from "./read-credentials.ts";
 import { readKeys, type SiteVersion } from "./read-keys.ts";
-import type { Reading } from "./reading.ts";
 import type { RawChild } from "./site-schema.ts";
 import { compareVersions } from "./values.ts";
 

@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import type { Tls } from "../environment.ts";
-import type { Secret } from "../secret.ts";
+import type { Tls } from "../model/environment.ts";
+import type { Secret } from "../model/secret.ts";
+import type { Reading } from "./load-context.ts";
 import type { Path } from "./problem.ts";
-import type { Reading } from "./reading.ts";
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
-import { describeBind } from "../bind.ts";
-import type { HostPort, RedisNode } from "../redis-access.ts";
+import { describeBind } from "../model/bind.ts";
+import type { HostPort, RedisNode } from "../model/redis-access.ts";
 import { canonicalIPv6, isSocketPath, type Read } from "./values.ts";
 
 /** For editors; the functions below decide. */

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { nearestName } from "../nearest-name.ts";
+import { nearestName } from "../model/nearest-name.ts";
 import { type Diagnostic, formatPath, type Path } from "./problem.ts";
 import { nodesAt } from "./schema-places.ts";
 import { durationPattern } from "./values.ts";

@@ -1,4 +1,4 @@
-import type { CredentialSet, Credentials, Site } from "../environment.ts";
+import type { CredentialSet, Credentials, Site } from "../model/environment.ts";
 import { fingerprint } from "./hash.ts";
 
 /**

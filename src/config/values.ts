@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
-import type { Bind } from "../bind.ts";
-import type { Address } from "../environment.ts";
+import type { Bind } from "../model/bind.ts";
+import type { Address } from "../model/environment.ts";
 
 /** A value read from its text, or why it cannot be. */
 export type Read<Value> = { readonly value: Value } | { readonly mend: string; readonly message?: string };

@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Cancel, Clock } from "../clock.ts";
-import { type FilePrints, printOf, printOfFailure } from "./file-prints.ts";
+import type { Cancel, Clock } from "../model/clock.ts";
+import { type FilePrints, printOf, printOfFailure } from "./file-digests.ts";
 
 /** Some file systems tell nobody of a change, and a machine may have no more watches to give. */
 const lookEveryMs = 2_000;

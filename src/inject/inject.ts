@@ -1,9 +1,9 @@
 import { type Document, parseAllDocuments } from "yaml";
 import { asWritten } from "./named-items.ts";
+import type { InjectOptions } from "./options.ts";
 import { injectPodSpec } from "./pod-spec.ts";
 import { describeSharing } from "./sharing.ts";
 import { styleOf } from "./style.ts";
-import type { InjectOptions } from "./wishes.ts";
 import { refuseWorkload, workloadKinds, workloadsIn } from "./workloads.ts";
 import { type Refused, writeOut } from "./written-out.ts";
 

@@ -1,7 +1,7 @@
 import type { Document, YAMLMap } from "yaml";
 import { itemsOf, listIn, parseItem, removeItem } from "./named-items.ts";
+import type { InjectOptions } from "./options.ts";
 import { describeContainer, describeVolumes, sidecarName, sidecarUrl } from "./sidecar.ts";
-import type { InjectOptions } from "./wishes.ts";
 
 /** Kubernetes' own default. */
 const defaultGraceSeconds = 30;

@@ -1,4 +1,4 @@
-import type { InjectOptions } from "./wishes.ts";
+import type { InjectOptions } from "./options.ts";
 
 // As in deploy/kustomize/patch.yaml; test/kubernetes holds the two and the chart together.
 

@@ -1,6 +1,6 @@
 import { type Document, isMap, isSeq, type YAMLMap } from "yaml";
+import type { InjectOptions } from "./options.ts";
 import { refusePodSpec } from "./pod-spec.ts";
-import type { InjectOptions } from "./wishes.ts";
 
 const template = ["spec", "template"];
 

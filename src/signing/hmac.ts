@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Secret } from "../secret.ts";
+import type { Secret } from "../model/secret.ts";
 
 /** HMAC-SHA256 over the UTF-8 bytes, in 64 lowercase hexadecimal digits (spec 5.2 steps 5 and 6). */
 export function sign(text: string, secret: Secret): string {

@@ -7,8 +7,8 @@ import { judge } from "../../bench/fleet/verdict.ts";
 import { Work } from "../../bench/fleet/work.ts";
 import { createRedisRefreshLock } from "../../src/adapters/redis/refresh-lock.ts";
 import { createRedisTokenStore } from "../../src/adapters/redis/token-store.ts";
-import { Secret } from "../../src/secret.ts";
-import { drawSeed } from "../support/seeded-random.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { drawSeed } from "../../testkit/seeded-random.ts";
 
 // The short form of `npm run bench:fleet`, which runs a thousand replicas for thirty lifetimes.
 

@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createCommands } from "../../src/cli/program.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries, sound } from "../config/config-folder.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 // The command line as scripts and people meet it: exit codes, what goes where, and that no secret goes anywhere (row 56).
 // The command is the built one (build-once.ts).

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../src/cli/demo/stage.ts";
-import { call } from "../support/call.ts";
-import { secrets, startDemo } from "../support/demo-run.ts";
+import { call } from "../../testkit/call.ts";
+import { secrets, startDemo } from "../../testkit/demo-run.ts";
 
 // `countersign demo --folder demo`: what a reader of docs/operations.md practises with. Configuration, secrets and log are
 // where they can be seen and edited; changes are taken up as `serve` does; nothing of anybody else's is removed.

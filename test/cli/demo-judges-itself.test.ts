@@ -8,7 +8,7 @@ import { createPlay } from "../../src/cli/demo/play.ts";
 import { formatScene } from "../../src/cli/demo/print.ts";
 import { type Scene, scenes } from "../../src/cli/demo/scenes.ts";
 import { type Demo, openDemo } from "../../src/cli/demo/stage.ts";
-import { secrets } from "../support/demo-run.ts";
+import { secrets } from "../../testkit/demo-run.ts";
 
 // The demo's `ok` is worth something only if it can be `not ok`: every fact counts, for every scene.
 

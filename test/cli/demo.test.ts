@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { scenes } from "../../src/cli/demo/scenes.ts";
-import { call } from "../support/call.ts";
-import { folderOf, isOpen, secrets, startDemo } from "../support/demo-run.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../support/run-program.ts";
+import { call } from "../../testkit/call.ts";
+import { folderOf, isOpen, secrets, startDemo } from "../../testkit/demo-run.ts";
+import { isInstalled, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 // The acceptance of `npm run demo`: it shows what it says, by itself, counted exactly; it ends without a trace and its
 // exit code tells the truth. Rows 43, 49 and 56 as a user sees them. The command is the built one (build-once.ts).

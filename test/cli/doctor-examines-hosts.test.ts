@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { certificate } from "../simulator/certificate.ts";
 import {
   authority,
   expiredCertificate,
   foreignCertificate,
   serverCertificate,
   serverKey,
-} from "../support/certificates.ts";
-import { freePort } from "../support/free-port.ts";
-import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
+} from "../../testkit/certificates.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { certificate } from "../simulator/certificate.ts";
 import { dateIn, diagnoseAll, environmentAt, startDatedHost, startTlsHost } from "./doctor-hosts.ts";
 
 // What the doctor says of names, connections and clocks: each fault at a host of its own, all of them in one run, since

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { aclRules, aclUser } from "../support/acl.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
-import { startCluster, startMasters, startReplicated } from "../support/redis-fleet.ts";
+import { aclRules, aclUser } from "../../testkit/acl.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { startCluster, startMasters, startReplicated } from "../../testkit/redis-fleet.ts";
 import { diagnose } from "./doctor-run.ts";
 import { environmentOf, openFolder, startService } from "./doctor-stage.ts";
 

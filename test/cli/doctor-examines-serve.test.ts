@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { call } from "../support/call.ts";
-import { startRawUpstream } from "../support/raw-upstream.ts";
+import { call } from "../../testkit/call.ts";
+import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { diagnose } from "./doctor-run.ts";
 import { environmentOf, openFolder, serve, startService } from "./doctor-stage.ts";
 

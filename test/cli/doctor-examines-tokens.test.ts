@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Simulator } from "../../src/simulator/simulator.ts";
-import { startRawUpstream } from "../support/raw-upstream.ts";
-import { startRedis } from "../support/real-redis.ts";
+import { startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
 import { diagnose } from "./doctor-run.ts";
 import { blueSites, environmentOf, openFolder, startService } from "./doctor-stage.ts";
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer, type TlsOptions } from "node:tls";
 import { onTestFinished } from "vitest";
-import { authority, clientCertificate, clientKey } from "../support/certificates.ts";
-import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
+import { authority, clientCertificate, clientKey } from "../../testkit/certificates.ts";
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { diagnose } from "./doctor-run.ts";
 import { openFolder } from "./doctor-stage.ts";
 

@@ -6,7 +6,7 @@ import { explainFailure } from "../../src/cli/doctor/explain-failure.ts";
 import { evaluateClock } from "../../src/cli/doctor/judge-clock.ts";
 import { evaluateContact } from "../../src/cli/doctor/judge-contact.ts";
 import { evaluateEviction, evaluateLatency } from "../../src/cli/doctor/judge-redis.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
 
 // Where the doctor draws its lines: at each bound, just before and just after.

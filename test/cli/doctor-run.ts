@@ -2,13 +2,13 @@ import { expect } from "vitest";
 import type { Check } from "../../src/cli/doctor/check.ts";
 import { examine } from "../../src/cli/doctor/examine.ts";
 import { formatCheck } from "../../src/cli/doctor/print-check.ts";
-import { visitMs } from "../../src/cli/doctor/visit.ts";
-import { systemClock } from "../../src/clock.ts";
+import { visitMs } from "../../src/cli/doctor/run.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { formatProblems } from "../../src/config/print-problems.ts";
+import { systemClock } from "../../src/model/clock.ts";
+import { aclUser } from "../../testkit/acl.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { canaries, tokenKey } from "../config/config-folder.ts";
-import { aclUser } from "../support/acl.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 /** What no doctor tells anybody; the simulator's tokens are called token_1, token_2, …. */
 const secrets = [...Object.values(canaries), "canary", aclUser.password, tokenKey, /token_\d/];
@@ -52,8 +52,6 @@ export async function diagnose(file: string, { withToken = true } = {}): Promise
     of: (topic, wanted) =>
       checks
         .filter((check) => check.topic === topic && (wanted === undefined || check.environment === wanted))
-        .map(({ verdict, subject, detail, fix }) =>
-          [`${verdict} ${subject}: ${detail}`, fix ?? []].flat().join(" | "),
-        ),
+        .map(({ verdict, subject, detail, fix }) => [`${verdict} ${subject}: ${detail}`, fix ?? []].flat().join(" | ")),
   };
 }

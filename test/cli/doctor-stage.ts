@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
+import { aclUser } from "../../testkit/acl.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
-import { aclUser } from "../support/acl.ts";
-import { freePort } from "../support/free-port.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 /** What a configuration for the doctor is made of; YAML throughout, `DIR` stands for the folder. */
 export interface Parts {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { authority, expiredCertificate, serverCertificate, serverKey } from "../support/certificates.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { plainEnvironment } from "../support/run-program.ts";
+import { authority, expiredCertificate, serverCertificate, serverKey } from "../../testkit/certificates.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { plainEnvironment } from "../../testkit/run-program.ts";
 import { diagnose, runDoctor } from "./doctor-run.ts";
 import { blueSites, environmentOf, openFolder, serve, startService } from "./doctor-stage.ts";
 

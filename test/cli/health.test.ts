@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { readAdmin } from "../../src/config/read-admin.ts";
-import { startRawUpstream } from "../support/raw-upstream.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
+import { startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { environmentOf, openFolder, serve, startService } from "./doctor-stage.ts";
 
 async function health(file: string, ...args: readonly string[]) {

@@ -1,10 +1,10 @@
 /** Environments whose sites all sign need no authUrl: every command that uses it copes, on the built command. */
 import { expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../src/simulator/simulator.ts";
+import { call } from "../../testkit/call.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
-import { call } from "../support/call.ts";
-import { freePort } from "../support/free-port.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 const key = "{ keys: [ { identifier: K1, secret: { file: DIR/k1 } } ] }";
 

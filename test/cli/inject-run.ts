@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { plainEnvironment } from "../support/run-program.ts";
+import { plainEnvironment } from "../../testkit/run-program.ts";
 
 /** `countersign inject`, the built one, with a manifest on standard input. */
 export function run(args: readonly string[], input = "") {

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 // The built command: a key that `check` accepts, never the same twice, in a file of its owner's, and none overwritten.
 

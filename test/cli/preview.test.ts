@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { plainEnvironment } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries, edited } from "../config/config-folder.ts";
-import { plainEnvironment } from "../support/run-program.ts";
 
 // `preview` on the built command: it shows what `serve` would make of a body, its refusals and its warnings too.
 

@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../src/simulator/simulator.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
-import { freePort } from "../support/free-port.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 // Signals that must neither open nor end a proxy that serves (row 57, product section 1). The command is the built one.
 

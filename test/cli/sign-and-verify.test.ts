@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { expect, it } from "vitest";
 import { sign } from "../../src/signing/hmac.ts";
+import { plainEnvironment } from "../../testkit/run-program.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
-import { plainEnvironment } from "../support/run-program.ts";
 
 // `sign` and `verify` on the built command: what they say is what `serve` would send, whatever bytes the key is made of.
 

@@ -1,9 +1,9 @@
 /** `simulate --config`: the service as a user's own configuration expects it, down to keys, children and second sets. */
 import { expect, it } from "vitest";
+import { call } from "../../testkit/call.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
-import { call } from "../support/call.ts";
-import { freePort } from "../support/free-port.ts";
-import { type Program, plainEnvironment, startProgram } from "../support/run-program.ts";
 
 async function write({ api = "", login = "" } = {}) {
   const folder = new ConfigFolder();

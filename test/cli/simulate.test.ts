@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 // `countersign simulate` for programs: a line of JSON with the addresses, a line with the counts at the end.
 

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { isInstalled, plainEnvironment } from "../../testkit/run-program.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
-import { isInstalled, plainEnvironment } from "../support/run-program.ts";
 
 const hasPython = isInstalled("python3", "-c", "import pty");
 const spawnInTerminal = "import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";

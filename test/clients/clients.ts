@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isInstalled } from "../support/run-program.ts";
+import { isInstalled } from "../../testkit/run-program.ts";
 
 /** A client library as its users find it, run from a program that reads BASE_URL and COUNT. */
 export interface Client {

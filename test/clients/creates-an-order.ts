@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { type Demo, openDemo } from "../../src/cli/demo/stage.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 /** What every client is told to send: numbers as numbers, as an application has them. */
 export const body = '{"order_amount":10,"order_currency":"EUR","site_customer_identifier":"customer_1"}';

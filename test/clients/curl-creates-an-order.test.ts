@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { isInstalled } from "../support/run-program.ts";
+import { isInstalled } from "../../testkit/run-program.ts";
 import { body, expectOrder, nameFor } from "./creates-an-order.ts";
 
 // Acceptance: plain curl creates an order through Countersign, by base URL and by http_proxy (origin and absolute form).

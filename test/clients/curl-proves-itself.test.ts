@@ -1,8 +1,8 @@
 /** Row 60: curl proves itself to a listener that asks for tokens, in the ways that it has for proxies. */
 import { expect, it } from "vitest";
-import { stageWithTokens, token } from "../journey/stage-with-callers.ts";
-import { orderText } from "../support/raw-caller.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../support/run-program.ts";
+import { orderText } from "../../testkit/raw-caller.ts";
+import { isInstalled, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { stageWithTokens, token } from "../proxy/stage-with-callers.ts";
 import { nameFor } from "./creates-an-order.ts";
 
 const isThere = isInstalled("curl", "--version");

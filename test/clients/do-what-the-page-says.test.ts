@@ -1,9 +1,9 @@
 /** Every row of docs/clients.md is measured: the programs of examples/ run, and what they did is counted. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { startFaultProxy } from "../support/fault-proxy.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
-import { stageProxy } from "../support/stage.ts";
+import { startFaultProxy } from "../../testkit/fault-proxy.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 import { type Client, clients } from "./clients.ts";
 
 const calls = 100;

@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { isInstalled } from "../support/run-program.ts";
+import { isInstalled } from "../../testkit/run-program.ts";
 import { body, expectOrder, nameFor } from "./creates-an-order.ts";
 
 // Acceptance and row 4: Java's clients, unchanged, create an order. HttpClient sends `Upgrade: h2c` with its first POST.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Site } from "../../src/environment.ts";
+import type { Site } from "../../src/model/environment.ts";
 import { ConfigFolder, edited } from "./config-folder.ts";
 
 const blue = "          - { name: blue, dir: DIR/blue }\n";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { explain, routes } from "../../src/config/explain.ts";
-import { authority, serverCertificate, serverKey } from "../support/certificates.ts";
+import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { ConfigFolder, edited, production, sound, tokenKey } from "./config-folder.ts";
 
 async function load(folder: ConfigFolder, yaml: string, env = {}): Promise<Config> {

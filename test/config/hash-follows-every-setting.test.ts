@@ -6,7 +6,7 @@ import {
   expiredCertificate,
   serverCertificate,
   serverKey,
-} from "../support/certificates.ts";
+} from "../../testkit/certificates.ts";
 import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 
 // One hash for one configuration: a setting that does not change it would look, on every dashboard, as if it had not

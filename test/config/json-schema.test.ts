@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { jsonSchema } from "../../src/config/json-schema.ts";
 import { nodesAt, type SchemaNode } from "../../src/config/schema-places.ts";
-import { nearestName } from "../../src/nearest-name.ts";
+import { nearestName } from "../../src/model/nearest-name.ts";
 
 const schema = jsonSchema() as SchemaNode;
 const [sandbox] = [["environments", "any"]] as const;

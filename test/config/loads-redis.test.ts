@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { TokensConfig } from "../../src/config/config.ts";
-import type { RedisAccess } from "../../src/redis-access.ts";
-import { authority, clientCertificate, clientKey } from "../support/certificates.ts";
+import type { RedisAccess } from "../../src/model/redis-access.ts";
+import { authority, clientCertificate, clientKey } from "../../testkit/certificates.ts";
 import { ConfigFolder, sound, tokenKey } from "./config-folder.ts";
 
 // What is written about Redis becomes exactly what the adapters are given.

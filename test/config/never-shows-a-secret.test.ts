@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { explain } from "../../src/config/explain.ts";
 import { formatProblems } from "../../src/config/print-problems.ts";
 import { toYaml } from "../../src/config/to-yaml.ts";
-import { clientCertificate, clientKey } from "../support/certificates.ts";
+import { clientCertificate, clientKey } from "../../testkit/certificates.ts";
 import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 
 const key = "secret: { file: DIR/k1 }";

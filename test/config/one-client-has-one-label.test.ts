@@ -4,9 +4,9 @@
  */
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
-import { openTokens } from "../../src/wiring/tokens.ts";
-import { FakeClock } from "../support/fake-clock.ts";
-import { LoginScript } from "../support/login-script.ts";
+import { openTokens } from "../../src/app/tokens.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
+import { LoginScript } from "../../testkit/login-script.ts";
 import { ConfigFolder, edited } from "./config-folder.ts";
 
 const [first, second, child] = ["S1000000001", "S1000000002", "S1000000009"];

@@ -1,6 +1,6 @@
 /** Row 60: tokens and certificates of callers are read and checked before anything listens. */
 import { describe, expect, test } from "vitest";
-import { authority, clientKey, serverCertificate, serverKey } from "../support/certificates.ts";
+import { authority, clientKey, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { ConfigFolder, edited, production } from "./config-folder.ts";
 import { itRefuses, listener, type Refusal } from "./refusal.ts";
 

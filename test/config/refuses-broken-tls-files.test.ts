@@ -5,7 +5,7 @@ import {
   serverKey,
   weakCertificate,
   weakKey,
-} from "../support/certificates.ts";
+} from "../../testkit/certificates.ts";
 import { after, inSandbox, itRefuses, type Refusal } from "./refusal.ts";
 
 const tlsFiles = { ca: authority, cert: clientCertificate, key: clientKey, other: serverKey };

@@ -1,4 +1,4 @@
-import { clientCertificate } from "../support/certificates.ts";
+import { clientCertificate } from "../../testkit/certificates.ts";
 import { tokenKey } from "./config-folder.ts";
 import { atTheEnd, itRefuses, type Refusal, withRedis } from "./refusal.ts";
 

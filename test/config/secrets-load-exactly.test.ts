@@ -1,6 +1,6 @@
 /** Row 21: a secret is the bytes of its file, but for one newline at the end. */
 import { describe, expect, test } from "vitest";
-import type { Secret } from "../../src/secret.ts";
+import type { Secret } from "../../src/model/secret.ts";
 import { ConfigFolder, edited, sound } from "./config-folder.ts";
 
 async function keySecretOf(folder: ConfigFolder, yaml = sound, env = {}): Promise<Secret | undefined> {

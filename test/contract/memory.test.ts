@@ -1,6 +1,6 @@
 import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
 import { createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
-import { FakeClock } from "../support/fake-clock.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
 import { describeTokenStore } from "./token-store.ts";
 

@@ -1,7 +1,7 @@
 /** The contract on the run's common Redis: a given address, a container, or a process. */
 import { randomBytes } from "node:crypto";
-import { sleep, systemClock } from "../../src/clock.ts";
-import { commonRedis, openReplica, patientClock } from "../support/redis-replica.ts";
+import { sleep, systemClock } from "../../src/model/clock.ts";
+import { commonRedis, openReplica, patientClock } from "../../testkit/redis-replica.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
 import { describeTokenStore } from "./token-store.ts";
 

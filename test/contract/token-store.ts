@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Secret } from "../../src/secret.ts";
-import type { Note, SharedPause } from "../../src/tokens/shared-conduct.ts";
-import type { StoredToken, TokenStore } from "../../src/tokens/store.ts";
+import { Secret } from "../../src/model/secret.ts";
+import type { Note, SharedPause } from "../../src/oauth/shared-limits.ts";
+import type { StoredToken, TokenStore } from "../../src/oauth/token-store.ts";
 
 /** A store under test, seen by two holders, a key that nobody has used, and a way to let its time pass. */
 export interface StoreUnderTest {

@@ -1,4 +1,4 @@
-import { chunked, orderText, rawPost } from "../support/raw-caller.ts";
+import { chunked, orderText, rawPost } from "../../testkit/raw-caller.ts";
 
 /** The caller closes its side: no more bytes will come. */
 export const hangsUp = Symbol("hangs up");

@@ -1,5 +1,5 @@
-import type { RawPost } from "../support/raw-caller.ts";
-import { hmacSite, oauthSite } from "../support/stage.ts";
+import type { RawPost } from "../../testkit/raw-caller.ts";
+import { hmacSite, oauthSite } from "../../testkit/stage.ts";
 import type { HeaderCase } from "./headers.ts";
 
 const more = (...lines: string[]): RawPost => ({ more: lines });

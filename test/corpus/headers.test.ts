@@ -1,7 +1,7 @@
 /** Proves rows 3, 5, 6 and 10 on a corpus: what a caller says in its head never reaches the service unasked. */
 import { expect, it } from "vitest";
 import type { ApiRequest } from "../../src/simulator/seen.ts";
-import { rawPost } from "../support/raw-caller.ts";
+import { rawPost } from "../../testkit/raw-caller.ts";
 import { headValueCases } from "./head-values.ts";
 import { headerCases } from "./headers.ts";
 import { describeRequest, openTheatre, play } from "./play.ts";

@@ -1,4 +1,4 @@
-import { orderText, type RawPost } from "../support/raw-caller.ts";
+import { orderText, type RawPost } from "../../testkit/raw-caller.ts";
 
 /** A header case: the order with these lines, the status, and what of the caller's lines the service gets. */
 export type HeaderCase = readonly [name: string, given: RawPost, status: number, passed?: readonly string[]];

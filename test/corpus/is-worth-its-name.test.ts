@@ -1,6 +1,6 @@
 /** The corpora of bytes are as large as they claim to be, and no case is there twice. */
 import { describe, expect, it } from "vitest";
-import { rawPost } from "../support/raw-caller.ts";
+import { rawPost } from "../../testkit/raw-caller.ts";
 import { bytesOf, type Case } from "./case.ts";
 import { framingCases } from "./framing/all.ts";
 import { headValueCases } from "./head-values.ts";

@@ -5,9 +5,9 @@
 import { describe, expect, it } from "vitest";
 import { readJson } from "../../src/simulator/read-json.ts";
 import { signatureOf, stringToSign } from "../../src/simulator/verify-signature.ts";
-import { ask } from "../support/raw-caller.ts";
-import { type RawRequest, type RawUpstream, rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
-import { canaries, hmacSite, stageProxy } from "../support/stage.ts";
+import { ask } from "../../testkit/raw-caller.ts";
+import { type RawRequest, type RawUpstream, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { canaries, hmacSite, stageProxy } from "../../testkit/stage.ts";
 import { documents } from "./json/all.ts";
 import { type Document, type Sent, siteIdentifier } from "./json/document.ts";
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ApiRequest } from "../../src/simulator/seen.ts";
-import { ask, type RawAnswered, RawConnection, readAnswers } from "../support/raw-caller.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { type Stage, type StageOptions, stageProxy } from "../support/stage.ts";
+import { ask, type RawAnswered, RawConnection, readAnswers } from "../../testkit/raw-caller.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { type Stage, type StageOptions, stageProxy } from "../../testkit/stage.ts";
 import { type Case, fallsSilent, hangsUp, readsAnswer, type Step } from "./case.ts";
 
 /** The one stage that all cases of a file are played on. */

@@ -1,4 +1,4 @@
-import { rawPost } from "../support/raw-caller.ts";
+import { rawPost } from "../../testkit/raw-caller.ts";
 import type { Case } from "./case.ts";
 
 /** Where the stage's own service is: `127.0.0.1:port`, which only the running test knows. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
-import { isInstalled } from "../support/run-program.ts";
+import { isInstalled } from "../../testkit/run-program.ts";
 import { type FleetRun, startFleetDemo } from "./fleet-run.ts";
 
 // `npm run demo:fleet` for real: Redis, four replicas and a fifth, killed and started as the story wants it. It tells the

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { onTestFinished } from "vitest";
-import { type Program, plainEnvironment, startProgram } from "../support/run-program.ts";
+import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 /** A run of the fleet demo, and every process that it has been seen to start. */
 export interface FleetRun extends Program {

@@ -4,8 +4,8 @@ import { normalise } from "../../scripts/operations/normalise.ts";
 import { operationsPage, readPage, type Step, stepsOf } from "../../scripts/operations/page.ts";
 import { rehearse } from "../../scripts/operations/rehearse.ts";
 import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";
-import { secrets } from "../support/demo-run.ts";
-import { isInstalled } from "../support/run-program.ts";
+import { secrets } from "../../testkit/demo-run.ts";
+import { isInstalled } from "../../testkit/run-program.ts";
 
 // docs/operations.md is true: whoever follows it step by step sees what it says. Its outputs are written by
 // `npm run operations`, which follows it in the same way.

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readDocument } from "../../src/config/document.ts";
 import { configSchema } from "../../src/config/schema.ts";
-import { failureCodes } from "../../src/errors.ts";
+import { failureCodes } from "../../src/model/errors.ts";
 
 const readme = readFileSync("README.md", "utf8");
 
@@ -106,7 +106,7 @@ function mentions(file: string, code: string): boolean {
   const text = readFileSync(file, "utf8");
   const beside = [...text.matchAll(/from "\.\/([^"]+)"/g)].map(([, name = ""]) => join(folder, name));
   const upstream = file.endsWith("forward.ts")
-    ? ["src/adapters/undici/attempt.ts", "src/adapters/undici/transport-error.ts"]
+    ? ["src/adapters/http-client/attempt.ts", "src/adapters/http-client/transport-error.ts"]
     : [];
   return [file, ...beside, ...upstream].some((path) => readFileSync(path, "utf8").includes(`"${code}"`));
 }

@@ -1,7 +1,7 @@
 /** Row 59: what operators are told to grant is what the suite runs with. */
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { aclRules, clusterRules } from "../support/acl.ts";
+import { aclRules, clusterRules } from "../../testkit/acl.ts";
 
 it("docs/redis.md tells operators to grant what the tests run with, to the word", async () => {
   const text = await readFile("docs/redis.md", "utf8");

@@ -1,9 +1,9 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import { call } from "../support/call.ts";
-import { authority } from "../support/certificates.ts";
-import { rawPost } from "../support/raw-caller.ts";
+import { call } from "../../testkit/call.ts";
+import { authority } from "../../testkit/certificates.ts";
+import { rawPost } from "../../testkit/raw-caller.ts";
 import { sites } from "./configuration.ts";
 import type { Lane } from "./lane.ts";
 

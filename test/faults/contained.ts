@@ -10,18 +10,18 @@ interface Contained {
  * defect can make them fail.
  */
 const contained: readonly Contained[] = [
-  { file: "adapters/node-http/listener.js", awaited: /journey\.handle/, why: "answers whatever happens" },
-  { file: "adapters/node-http/connection.js", awaited: /^request\.serve/, why: "as above" },
-  { file: "adapters/node-http/node-inbound.js", awaited: /^this\.#serve/, why: "as above" },
+  { file: "adapters/http-server/listener.js", awaited: /journey\.handle/, why: "answers whatever happens" },
+  { file: "adapters/http-server/connection.js", awaited: /^request\.serve/, why: "as above" },
+  { file: "adapters/http-server/client-request.js", awaited: /^this\.#serve/, why: "as above" },
   {
-    file: "adapters/node-http/node-inbound.js",
+    file: "adapters/http-server/client-request.js",
     awaited: /^new Promise\(\(resolve\) => response\.once\("close"/,
     why: "a close is no failure",
   },
-  { file: "adapters/node-http/write-own-reply.js", awaited: /^(linger|sleep|wholeTurn)/, why: "has no way to fail" },
-  { file: "adapters/node-http/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
+  { file: "adapters/http-server/write-own-reply.js", awaited: /^(linger|sleep|wholeTurn)/, why: "has no way to fail" },
+  { file: "adapters/http-server/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
   {
-    file: "adapters/node-http/drain.js",
+    file: "adapters/http-server/drain.js",
     awaited: /^(acceptPending|wholeTurn|nextTurn|waitUntil|Promise\.)/,
     why: "turns of the loop, and closings that nobody can refuse",
   },
@@ -45,24 +45,24 @@ const contained: readonly Contained[] = [
     why: "a file that cannot be read has a print too",
   },
   {
-    file: "journey/handle.js",
+    file: "proxy/handler.js",
     awaited: /^caller\.reply\(failureReply/,
     why: "an answer of ours is handed over, or nobody is there",
   },
-  { file: "tokens/cached-source.js", awaited: /^this\.#(refresh|flight)/, why: "a failed flight is a pause" },
-  { file: "tokens/cached-source.js", awaited: /^publish\(/, why: "as in publish.js" },
-  { file: "tokens/publish.js", awaited: /^store\./, why: "a failing Redis reads as an empty one" },
-  { file: "wiring/cache.js", awaited: /^import\(/, why: "a file of the package" },
-  { file: "wiring/doors.js", awaited: /^drainAll\(/, why: "as in drain.js" },
+  { file: "oauth/token-cache.js", awaited: /^this\.#(refresh|flight)/, why: "a failed flight is a pause" },
+  { file: "oauth/token-cache.js", awaited: /^publish\(/, why: "as in publish.js" },
+  { file: "oauth/publish.js", awaited: /^store\./, why: "a failing Redis reads as an empty one" },
+  { file: "app/cache.js", awaited: /^import\(/, why: "a file of the package" },
+  { file: "app/listeners.js", awaited: /^drainAll\(/, why: "as in drain.js" },
   {
-    file: "wiring/house.js",
+    file: "app/app.js",
     awaited: /^room\.prepare/,
     why: "what cannot be reached is tried again later",
   },
-  { file: "wiring/set-sources.js", awaited: /^openCache/, why: "as above" },
-  { file: "wiring/set-sources.js", awaited: /^source\.close/, why: "a failed flight is a pause" },
-  { file: "wiring/tokens.js", awaited: /^setSources\.prepareCache/, why: "as above" },
-  { file: "wiring/reloader.js", awaited: /^this\.#readAgain/, why: "says what cannot be read" },
+  { file: "app/set-sources.js", awaited: /^openCache/, why: "as above" },
+  { file: "app/set-sources.js", awaited: /^source\.close/, why: "a failed flight is a pause" },
+  { file: "app/tokens.js", awaited: /^setSources\.prepareCache/, why: "as above" },
+  { file: "app/reload.js", awaited: /^this\.#readAgain/, why: "says what cannot be read" },
 ];
 
 export function isContained(file: string, awaited: string): boolean {

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
-import { clientCertificate, clientKey } from "../support/certificates.ts";
-import { rawPost } from "../support/raw-caller.ts";
+import { clientCertificate, clientKey } from "../../testkit/certificates.ts";
+import { rawPost } from "../../testkit/raw-caller.ts";
 import { ask, authorised, headers, leave, page, readSlowly, secured, signed } from "./ask.ts";
 import type { Scene } from "./scene.ts";
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findingsFolder, keptFolder, readCases } from "../../scripts/fuzz/cases.ts";
 import { fuzz } from "../../scripts/fuzz/fuzz.ts";
 import { Stage } from "../../scripts/fuzz/stage.ts";
-import { drawSeed } from "../support/seeded-random.ts";
+import { drawSeed } from "../../testkit/seeded-random.ts";
 
 const cases = [keptFolder, findingsFolder].flatMap(readCases);
 /** The whole of it on a quiet machine takes two seconds. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { exampleSites } from "../../src/cli/demo/sites.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 const folder = "deploy/compose";
 const { services } = parse(readFileSync(join(folder, "compose.yaml"), "utf8"), { merge: true });

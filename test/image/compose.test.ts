@@ -4,8 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { call } from "../support/call.ts";
-import { isInstalled } from "../support/run-program.ts";
+import { call } from "../../testkit/call.ts";
+import { isInstalled } from "../../testkit/run-program.ts";
 import { buildImage, docker, followLog, hasDocker, images, mustDocker, tag } from "./docker.ts";
 
 const compose = [["docker", "compose"], ["docker-compose"]].find(([command = "", ...args]) =>

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { isInstalled, type Program, plainEnvironment, startProgram } from "../support/run-program.ts";
+import { isInstalled, type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 export const hasDocker = isInstalled("docker", "version");
 

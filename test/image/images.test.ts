@@ -1,7 +1,7 @@
 /** The Dockerfile, built for real, and what it makes, run as the strictest of platforms would run it. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { buildImage, docker, hasDocker, images, listFiles, locked, mustDocker, untilHealthy } from "./docker.ts";
 import { hang, placeOrder, release, showRights, untilOneHangs, write } from "./programs.ts";
 import { openStage } from "./stage.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { tokenKey } from "../config/config-folder.ts";
-import { authority, serverCertificate, serverKey } from "../support/certificates.ts";
 import { run } from "./tools.ts";
 
 /** Where secrets are mounted. */

@@ -7,10 +7,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { stageBothWays } from "../../testkit/both-ways.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { canaries, tokenKey } from "../config/config-folder.ts";
 import { audience, sites } from "../faults/configuration.ts";
-import { stageBothWays } from "../support/both-ways.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 import { formsOf } from "./canaries.ts";
 
 async function startServe(snapshots: string) {

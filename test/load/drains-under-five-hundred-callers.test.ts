@@ -1,7 +1,7 @@
 /** Row 50: SIGTERM under 500 keep-alive callers fails no request, and the process ends once the last of them is served. */
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import { type Called, call, order } from "../support/call.ts";
+import { type Called, call, order } from "../../testkit/call.ts";
 import { startServed } from "./served.ts";
 
 const callers = 500;

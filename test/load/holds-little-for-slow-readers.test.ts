@@ -1,9 +1,9 @@
 /** Row 48: 64 callers who ask for large answers and do not read them cost 2 MiB each at the most. */
 import { connect } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { call } from "../../testkit/call.ts";
+import { rawPost } from "../../testkit/raw-caller.ts";
 import { print } from "../redis/steady-load.ts";
-import { call } from "../support/call.ts";
-import { rawPost } from "../support/raw-caller.ts";
 import { residentBytes, startServed } from "./served.ts";
 
 const callers = 64;

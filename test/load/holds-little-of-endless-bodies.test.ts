@@ -1,8 +1,8 @@
 /** Row 9: bodies without an end, in chunks or of a lying length, cost twice the limit each at the most, and end in 413. */
 import { expect, it } from "vitest";
+import { call } from "../../testkit/call.ts";
+import { orderText, RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { print } from "../redis/steady-load.ts";
-import { call } from "../support/call.ts";
-import { orderText, RawConnection, rawPost, readAnswers } from "../support/raw-caller.ts";
 import { residentBytes, startServed } from "./served.ts";
 
 const callers = 64;

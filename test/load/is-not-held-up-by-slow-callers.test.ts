@@ -1,9 +1,9 @@
 /** Row 7: who sends a head or a body drop by drop gets 408 in the end, and meanwhile everybody else is served as ever. */
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
+import { call } from "../../testkit/call.ts";
+import { RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { print } from "../redis/steady-load.ts";
-import { call } from "../support/call.ts";
-import { RawConnection, rawPost, readAnswers } from "../support/raw-caller.ts";
 import { p99Of, startServed } from "./served.ts";
 
 const callersEach = 100;

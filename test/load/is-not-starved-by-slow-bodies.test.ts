@@ -1,8 +1,8 @@
 /** Row 69: slow bodies take no place and little memory, however many one caller sends, again and again; the others are served as ever. */
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
+import { RawConnection, rawPost } from "../../testkit/raw-caller.ts";
 import { print } from "../redis/steady-load.ts";
-import { RawConnection, rawPost } from "../support/raw-caller.ts";
 import { p99Of, startServed } from "./served.ts";
 
 /** As many as there are places. */

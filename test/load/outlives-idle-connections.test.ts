@@ -4,10 +4,10 @@
  */
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import { sleep, systemClock } from "../../src/clock.ts";
+import { sleep, systemClock } from "../../src/model/clock.ts";
+import { call } from "../../testkit/call.ts";
+import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { print } from "../redis/steady-load.ts";
-import { call } from "../support/call.ts";
-import { drawSeed, seededRandom } from "../support/seeded-random.ts";
 import { startServed } from "./served.ts";
 
 const idleMs = 5_000;

@@ -5,10 +5,10 @@
 import { Agent } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, it, onTestFinished } from "vitest";
+import { call } from "../../testkit/call.ts";
+import { RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
+import { countRound } from "../../testkit/replays.ts";
 import { print } from "../redis/steady-load.ts";
-import { call } from "../support/call.ts";
-import { RawConnection, rawPost, readAnswers } from "../support/raw-caller.ts";
-import { countRound } from "../support/replays.ts";
 import { type Served, startServed } from "./served.ts";
 
 const inFlight = 4;

@@ -2,13 +2,13 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
-import { call, order } from "../support/call.ts";
-import { type Exposition, scrape } from "../support/exposition.ts";
-import { logOf } from "../support/log-lines.ts";
-import { exchange, RawConnection, rawPost } from "../support/raw-caller.ts";
-import { orderRaw } from "../support/raw-order.ts";
-import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
-import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../support/stage.ts";
+import { call, order } from "../../testkit/call.ts";
+import { type Exposition, scrape } from "../../testkit/exposition.ts";
+import { logOf } from "../../testkit/log-lines.ts";
+import { exchange, RawConnection, rawPost } from "../../testkit/raw-caller.ts";
+import { orderRaw } from "../../testkit/raw-order.ts";
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../testkit/stage.ts";
 
 const environment = "sandbox";
 const operation = "create_order";

@@ -2,11 +2,11 @@
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import type { CredentialSet } from "../../src/environment.ts";
-import { Secret } from "../../src/secret.ts";
-import { call } from "../support/call.ts";
-import { scrape } from "../support/exposition.ts";
-import { oauthSite, type Stage, stageProxy } from "../support/stage.ts";
+import type { CredentialSet } from "../../src/model/environment.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { call } from "../../testkit/call.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { oauthSite, type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const blue = `${oauthSite}/blue`;
 

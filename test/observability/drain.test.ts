@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { type CallOptions, call, order } from "../support/call.ts";
-import { parseAnswer } from "../support/raw.ts";
-import { settlesSoon } from "../support/settles-soon.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { hmacSite, stageProxy } from "../support/stage.ts";
+import { type CallOptions, call, order } from "../../testkit/call.ts";
+import { parseAnswer } from "../../testkit/raw.ts";
+import { settlesSoon } from "../../testkit/settles-soon.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { hmacSite, stageProxy } from "../../testkit/stage.ts";
 
 const signed = { "Countersign-Site": hmacSite };
 const head = "POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";

@@ -1,14 +1,14 @@
 /** `/metrics` in both text formats of Prometheus, packed where that is asked for. */
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { prefersGzip, prefersOpenMetrics } from "../../src/adapters/node-http/negotiate.ts";
+import { prefersGzip, prefersOpenMetrics } from "../../src/adapters/http-server/negotiate.ts";
 import { writeExposition } from "../../src/adapters/prometheus/exposition.ts";
 import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";
+import { call, order } from "../../testkit/call.ts";
+import { type Exposition, readExposition } from "../../testkit/exposition.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 import { startPrometheus } from "../prometheus/running-prometheus.ts";
 import { hasPrometheus, promtool, withPrometheus } from "../prometheus/tools.ts";
-import { call, order } from "../support/call.ts";
-import { type Exposition, readExposition } from "../support/exposition.ts";
-import { stageProxy } from "../support/stage.ts";
 
 /** What Prometheus 2.42 and 3.5 send. */
 const prometheus2 =

@@ -4,14 +4,14 @@
  */
 import { Agent, METHODS } from "node:http";
 import { expect, it } from "vitest";
-import { failureCodes, failures } from "../../src/errors.ts";
-import { retryResults } from "../../src/events.ts";
-import { call, order } from "../support/call.ts";
-import { scrape } from "../support/exposition.ts";
-import { logOf } from "../support/log-lines.ts";
-import { sendRaw } from "../support/raw.ts";
-import { drawSeed, seededRandom } from "../support/seeded-random.ts";
-import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
+import { failureCodes, failures } from "../../src/model/errors.ts";
+import { retryResults } from "../../src/model/events.ts";
+import { call, order } from "../../testkit/call.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { logOf } from "../../testkit/log-lines.ts";
+import { sendRaw } from "../../testkit/raw.ts";
+import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
+import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 
 const requests = 10_000;
 const heads = 320;

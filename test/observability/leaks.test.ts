@@ -4,13 +4,13 @@
  */
 import { inspect } from "node:util";
 import { afterEach, expect, it } from "vitest";
-import { describeDefect } from "../../src/defect.ts";
-import type { FailureCode } from "../../src/errors.ts";
-import { type Called, call, order } from "../support/call.ts";
-import { scrape } from "../support/exposition.ts";
-import { logOf } from "../support/log-lines.ts";
-import { sendRaw } from "../support/raw.ts";
-import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
+import { describeDefect } from "../../src/model/defect.ts";
+import type { FailureCode } from "../../src/model/errors.ts";
+import { type Called, call, order } from "../../testkit/call.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { logOf } from "../../testkit/log-lines.ts";
+import { sendRaw } from "../../testkit/raw.ts";
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import {
   bothSite,
   canaries,
@@ -19,7 +19,7 @@ import {
   type Stage,
   type StageOptions,
   stageProxy,
-} from "../support/stage.ts";
+} from "../../testkit/stage.ts";
 
 const amount = "73514273514";
 const person = "canary.person";

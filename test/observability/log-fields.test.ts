@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { everyLine, logReference } from "../../src/adapters/log/reference/reference.ts";
-import type { Event } from "../../src/events.ts";
-import { logOf } from "../support/log-lines.ts";
+import type { Event } from "../../src/model/events.ts";
+import { logOf } from "../../testkit/log-lines.ts";
 
 type Kind = Event["kind"];
 /** One event of each kind with every field that it can have, as often as it takes to see every level. */

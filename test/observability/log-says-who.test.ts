@@ -3,15 +3,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Secret } from "../../src/secret.ts";
-import { callSecurely, known, listenerTls } from "../journey/caller-over-tls.ts";
-import { older, stageWithCallers, stageWithTokens, token } from "../journey/stage-with-callers.ts";
-import { call, order } from "../support/call.ts";
-import { authority, hostileCertificate, hostileKey } from "../support/certificates.ts";
-import { logOf } from "../support/log-lines.ts";
-import { sendRaw } from "../support/raw.ts";
-import { rawPost } from "../support/raw-caller.ts";
-import { bothSite, hmacSite, type Stage, stageProxy } from "../support/stage.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { call, order } from "../../testkit/call.ts";
+import { authority, hostileCertificate, hostileKey } from "../../testkit/certificates.ts";
+import { logOf } from "../../testkit/log-lines.ts";
+import { sendRaw } from "../../testkit/raw.ts";
+import { rawPost } from "../../testkit/raw-caller.ts";
+import { bothSite, hmacSite, type Stage, stageProxy } from "../../testkit/stage.ts";
+import { callSecurely, known, listenerTls } from "../proxy/caller-over-tls.ts";
+import { older, stageWithCallers, stageWithTokens, token } from "../proxy/stage-with-callers.ts";
 
 /** The access lines of the first n requests. */
 async function accessLines({ recorder }: Pick<Stage, "recorder">, n: number) {

@@ -1,9 +1,9 @@
 /** Product section 5: one JSON object a line, an access line per request, an event line per token event. */
 import { expect, it } from "vitest";
-import type { Event } from "../../src/events.ts";
-import { call, order } from "../support/call.ts";
-import { logOf } from "../support/log-lines.ts";
-import { hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
+import type { Event } from "../../src/model/events.ts";
+import { call, order } from "../../testkit/call.ts";
+import { logOf } from "../../testkit/log-lines.ts";
+import { hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const blue = `${oauthSite}/blue`;

@@ -2,12 +2,12 @@
 import { expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";
 import type { Config } from "../../src/config/config.ts";
-import { failureCodes, failures } from "../../src/errors.ts";
-import { cacheResults, lockResults, redisFailures } from "../../src/events.ts";
-import { readExposition, type Sample, scrape } from "../support/exposition.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { accessTo, nodeAt } from "../support/redis-replica.ts";
-import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
+import { failureCodes, failures } from "../../src/model/errors.ts";
+import { cacheResults, lockResults, redisFailures } from "../../src/model/events.ts";
+import { readExposition, type Sample, scrape } from "../../testkit/exposition.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
+import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 
 const environment = "sandbox";
 const sets = [`${oauthSite}/blue`, `${oauthSite}/green`, `${bothSite}/both`];

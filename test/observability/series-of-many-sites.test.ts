@@ -4,13 +4,13 @@ import { writeExposition } from "../../src/adapters/prometheus/exposition.ts";
 import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";
 import { createShowConfigured } from "../../src/adapters/prometheus/show-configured.ts";
 import { createStartAtZero } from "../../src/adapters/prometheus/start-at-zero.ts";
-import type { Environment, Site } from "../../src/environment.ts";
-import { Secret } from "../../src/secret.ts";
-import { addressOf } from "../support/address.ts";
-import { call, order } from "../support/call.ts";
-import { readExposition, scrape } from "../support/exposition.ts";
-import { operations, siteAt } from "../support/many-sites.ts";
-import { audience, stageProxy } from "../support/stage.ts";
+import type { Environment, Site } from "../../src/model/environment.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { addressOf } from "../../testkit/address.ts";
+import { call, order } from "../../testkit/call.ts";
+import { readExposition, scrape } from "../../testkit/exposition.ts";
+import { operations, siteAt } from "../../testkit/many-sites.ts";
+import { audience, stageProxy } from "../../testkit/stage.ts";
 
 const secretOf = (index: number) => `a secret of its own, ${index}`;
 

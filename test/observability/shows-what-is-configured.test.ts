@@ -1,9 +1,9 @@
 /** Alarms compare with what is configured: limits and the order of credential sets follow every reload. */
 import { expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import type { Credentials } from "../../src/environment.ts";
-import { scrape } from "../support/exposition.ts";
-import { bothSite, oauthSite, stageProxy } from "../support/stage.ts";
+import type { Credentials } from "../../src/model/environment.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { bothSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 
 const environment = "sandbox";
 

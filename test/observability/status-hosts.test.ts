@@ -3,10 +3,10 @@
  * name at 127.0.0.1 and read what is shown here (DNS rebinding).
  */
 import { describe, expect, it } from "vitest";
-import { isOwnHost } from "../../src/adapters/node-http/own-host.ts";
-import { call } from "../support/call.ts";
-import { parseAnswer, sendRaw } from "../support/raw.ts";
-import { type Stage, stageProxy } from "../support/stage.ts";
+import { isOwnHost } from "../../src/adapters/http-server/own-host.ts";
+import { call } from "../../testkit/call.ts";
+import { parseAnswer, sendRaw } from "../../testkit/raw.ts";
+import { type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const advice = "Use localhost or an IP address";
 

@@ -2,15 +2,15 @@
 import { once } from "node:events";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { listen } from "../../src/adapters/node-http/listen.ts";
-import { createStatus, type StatusViews } from "../../src/adapters/node-http/status.ts";
+import { listen } from "../../src/adapters/http-server/listen.ts";
+import { createStatus, type StatusViews } from "../../src/adapters/http-server/status.ts";
 import { renderPage } from "../../src/adapters/status/page/render-page.ts";
 import type { StatusSnapshot } from "../../src/adapters/status/snapshot.ts";
+import { call, order } from "../../testkit/call.ts";
+import { hasChromium, launchChromium, type Visit, visit } from "../../testkit/chromium.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { canaries, oauthSite, stageProxy } from "../../testkit/stage.ts";
 import { nameFor } from "../clients/creates-an-order.ts";
-import { call, order } from "../support/call.ts";
-import { hasChromium, launchChromium, type Visit, visit } from "../support/chromium.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { canaries, oauthSite, stageProxy } from "../support/stage.ts";
 import { badNight, darkNight, quietNight } from "../unit/status-snapshot.ts";
 import { contrasts } from "./contrast.ts";
 

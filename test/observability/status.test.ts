@@ -1,9 +1,9 @@
 /** Product section 5: `/status` shows what is configured, how each token stands, and the last 100 unknown outcomes. */
 import { expect, it } from "vitest";
-import { call, order } from "../support/call.ts";
-import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../support/stage.ts";
+import { call, order } from "../../testkit/call.ts";
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 

@@ -1,9 +1,9 @@
 /** Product sections 4 and 5: the gauges of a token appear with it, move with its successor, and lapse with it. */
 import { expect, it } from "vitest";
-import { call } from "../support/call.ts";
-import { scrape } from "../support/exposition.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { oauthSite, stageProxy } from "../support/stage.ts";
+import { call } from "../../testkit/call.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { oauthSite, stageProxy } from "../../testkit/stage.ts";
 
 const hourSeconds = 3_600;
 const blue = { environment: "sandbox", credential: `${oauthSite}/blue` };

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
-import { call, order } from "../support/call.ts";
-import { rawPost } from "../support/raw-caller.ts";
-import { stageProxy } from "../support/stage.ts";
+import { call, order } from "../../testkit/call.ts";
+import { rawPost } from "../../testkit/raw-caller.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 
 async function socketPath(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "countersign-"));

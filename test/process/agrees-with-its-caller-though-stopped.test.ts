@@ -5,10 +5,10 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { call } from "../../testkit/call.ts";
+import { type RawAnswered, RawConnection, type RawPost, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
+import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { hmacSite, type Pod, startPod } from "../reload/pod.ts";
-import { call } from "../support/call.ts";
-import { type RawAnswered, RawConnection, type RawPost, rawPost, readAnswers } from "../support/raw-caller.ts";
-import { drawSeed, seededRandom } from "../support/seeded-random.ts";
 
 /** Longer than the 10 s that a head may take. */
 const stoppedMs = 12_000;

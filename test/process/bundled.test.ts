@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
+import { stageBothWays } from "../../testkit/both-ways.ts";
+import { bundle } from "../../testkit/bundle.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { sites } from "../faults/configuration.ts";
-import { stageBothWays } from "../support/both-ways.ts";
-import { bundle } from "../support/bundle.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 it("signs and authorises orders, with a shared token, and ends as it should", { timeout: 60_000 }, async () => {
   const { redis, file, orderAt } = await stageBothWays();

@@ -2,9 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { call, order } from "../../testkit/call.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { hmacSite, startPod } from "../reload/pod.ts";
-import { call, order } from "../support/call.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite } };
 

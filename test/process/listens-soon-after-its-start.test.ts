@@ -1,9 +1,9 @@
 /** A pod is up when its slowest container is: 300 ms from process start to listening, on a quiet machine, in the image's form. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { bundle } from "../../testkit/bundle.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, edited } from "../config/config-folder.ts";
-import { bundle } from "../support/bundle.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 const starts = 7;
 const listeningWithinMs = 10 * 300;

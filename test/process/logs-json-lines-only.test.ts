@@ -1,8 +1,8 @@
 /** Row 61: while it serves, nothing but JSON lines leaves the process; warnings of Node's become lines without their text. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { startPod } from "../reload/pod.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 const secret = "canary-in-a-warning";
 /** Warns in three ways: by hand, by deprecation, and by a leak that Node finds. */

@@ -1,12 +1,12 @@
 /** Row 69: with room for few descriptors only, orders are answered or refused, none is half done, and the start says what is missing. */
 import { expect, it } from "vitest";
-import { neededDescriptors, readDescriptorLimit } from "../../src/wiring/descriptors.ts";
+import { neededDescriptors, readDescriptorLimit } from "../../src/app/descriptors.ts";
+import { bundle } from "../../testkit/bundle.ts";
+import { call } from "../../testkit/call.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { type Program, startProgram } from "../../testkit/run-program.ts";
 import { writeServed } from "../load/served.ts";
-import { bundle } from "../support/bundle.ts";
-import { call } from "../support/call.ts";
-import { freePort } from "../support/free-port.ts";
-import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
-import { type Program, startProgram } from "../support/run-program.ts";
 
 const descriptors = 64;
 const orders = 200;

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
+import { stageBothWays } from "../../testkit/both-ways.ts";
+import { isInstalled, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { sites } from "../faults/configuration.ts";
-import { stageBothWays } from "../support/both-ways.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../support/run-program.ts";
 
 /** As many connections as there is room for, and as many as there are. */
 const room = 5;

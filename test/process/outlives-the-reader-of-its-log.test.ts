@@ -8,13 +8,13 @@ import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs"
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
+import { call } from "../../testkit/call.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { plainEnvironment } from "../../testkit/run-program.ts";
 import { ConfigFolder } from "../config/config-folder.ts";
 import { searchStream } from "../leaks/outflow.ts";
 import { writeServed } from "../load/served.ts";
-import { call } from "../support/call.ts";
-import { freePort } from "../support/free-port.ts";
-import { rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
-import { plainEnvironment } from "../support/run-program.ts";
 
 /** What a stop may take, on an idle process. */
 const stopMs = 2_000;

@@ -5,14 +5,14 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { checkClaims } from "../../src/config/claim.ts";
-import { Findings } from "../../src/config/findings.ts";
+import { Findings } from "../../src/config/diagnostics.ts";
 import { shareLabels } from "../../src/config/share-labels.ts";
-import { Secret } from "../../src/secret.ts";
+import { checkClaims } from "../../src/config/uniqueness.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { siteAt, writeManySites } from "../../testkit/many-sites.ts";
+import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder } from "../config/config-folder.ts";
-import { freePort } from "../support/free-port.ts";
-import { siteAt, writeManySites } from "../support/many-sites.ts";
-import { type Program, plainEnvironment, startProgram } from "../support/run-program.ts";
 
 const sites = 1_000;
 const ticksPerSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));

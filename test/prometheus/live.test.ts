@@ -5,8 +5,8 @@
 import { expect, it } from "vitest";
 import { dashboards } from "../../scripts/dashboards/dashboards.ts";
 import { overview } from "../../scripts/dashboards/overview.ts";
-import { call } from "../support/call.ts";
-import { startMasters } from "../support/redis-fleet.ts";
+import { call } from "../../testkit/call.ts";
+import { startMasters } from "../../testkit/redis-fleet.ts";
 import { fillVariables } from "./grafana-variables.ts";
 import { type LivingService, signing, site, startService } from "./living-service.ts";
 import { queriedPanels } from "./panels.ts";

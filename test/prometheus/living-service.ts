@@ -2,12 +2,12 @@ import { Agent } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts";
+import { aclUser } from "../../testkit/acl.ts";
+import { type Called, call, order } from "../../testkit/call.ts";
+import { authority } from "../../testkit/certificates.ts";
+import type { RealRedis } from "../../testkit/real-redis.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
-import { aclUser } from "../support/acl.ts";
-import { type Called, call, order } from "../support/call.ts";
-import { authority } from "../support/certificates.ts";
-import type { RealRedis } from "../support/real-redis.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
 
 export const site = "S1000000001";
 const child = "S1000000002";

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { freePort } from "../support/free-port.ts";
-import { startProgram } from "../support/run-program.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { startProgram } from "../../testkit/run-program.ts";
 import { rulesFile } from "./tools.ts";
 
 /** One series of a result: its labels, and its value or values. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { isInstalled, plainEnvironment } from "../support/run-program.ts";
+import { isInstalled, plainEnvironment } from "../../testkit/run-program.ts";
 
 /** Debian's package `prometheus` brings both. */
 export const hasPrometheus = isInstalled("promtool", "--version") && isInstalled("prometheus", "--version");

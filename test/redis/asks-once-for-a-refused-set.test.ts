@@ -1,6 +1,6 @@
 /** Row 33: a set that the authorization server refuses costs one token request in 10 s over all replicas, from the start on. */
 import { expect, it } from "vitest";
-import type { Fleet } from "../support/fleet.ts";
+import type { Fleet } from "../../testkit/fleet.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { tokensInUse } from "./shared-token.ts";
 import { print, startLoad } from "./steady-load.ts";

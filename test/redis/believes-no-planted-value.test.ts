@@ -2,13 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
 import { open, seal } from "../../src/adapters/redis/seal.ts";
-import { Secret } from "../../src/secret.ts";
-import { cacheKey } from "../../src/tokens/key.ts";
-import { call } from "../support/call.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
-import { accessTo, nodeAt, sealKey } from "../support/redis-replica.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { oauthSite, type Stage, stageProxy } from "../support/stage.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { cacheKey } from "../../src/oauth/key.ts";
+import { call } from "../../testkit/call.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { accessTo, nodeAt, sealKey } from "../../testkit/redis-replica.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { oauthSite, type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const planted = { secret: new Secret("planted-token"), lifetimeMs: 3_600_000 };
 const hourSeconds = "3600";

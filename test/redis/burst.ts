@@ -1,5 +1,5 @@
-import type { Called } from "../support/call.ts";
-import type { Replica } from "../support/fleet.ts";
+import type { Called } from "../../testkit/call.ts";
+import type { Replica } from "../../testkit/fleet.ts";
 
 /** Many orders through several replicas at the same moment, and what became of them. */
 export interface Burst {

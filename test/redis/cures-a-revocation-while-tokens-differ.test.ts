@@ -5,10 +5,10 @@
  * site pause; row 39: real 401s are cured at once).
  */
 import { expect, it } from "vitest";
-import { call } from "../support/call.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { accessTo, nodeAt } from "../support/redis-replica.ts";
-import { type Stage, stageProxy } from "../support/stage.ts";
+import { call } from "../../testkit/call.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
+import { type Stage, stageProxy } from "../../testkit/stage.ts";
 
 /** Due after 12.8 s in one replica, after 14 s in the other. */
 const tokenLifetimeSeconds = 16;

@@ -1,8 +1,8 @@
 /** Rows 37 and 38, over processes. */
 import { expect, it } from "vitest";
-import { type Fleet, startFleet } from "../support/fleet.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { undisturbed } from "../support/undisturbed.ts";
+import { type Fleet, startFleet } from "../../testkit/fleet.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { undisturbed } from "../../testkit/undisturbed.ts";
 
 async function stage(replicas: number): Promise<Fleet> {
   const { url } = await startRedis();

@@ -1,6 +1,6 @@
-import { type Fleet, type FleetOptions, startFleet } from "../support/fleet.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
-import { undisturbed } from "../support/undisturbed.ts";
+import { type Fleet, type FleetOptions, startFleet } from "../../testkit/fleet.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { undisturbed } from "../../testkit/undisturbed.ts";
 
 /** Plays with a fleet over a Redis of its own, once more where a busy machine disturbed it. */
 export async function playFleet(

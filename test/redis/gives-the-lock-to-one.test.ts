@@ -1,11 +1,11 @@
 /** The refresh lock on real servers that die, hang and lose it (rows 23, 24, 51): it saves requests, and nothing rests on it. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
-import { sleep, systemClock } from "../../src/clock.ts";
-import type { Lease, RefreshLock } from "../../src/tokens/lock.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { startMasters } from "../support/redis-fleet.ts";
-import { accessTo, nodeAt, openReplica } from "../support/redis-replica.ts";
+import { sleep, systemClock } from "../../src/model/clock.ts";
+import type { Lease, RefreshLock } from "../../src/oauth/refresh-lock.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { startMasters } from "../../testkit/redis-fleet.ts";
+import { accessTo, nodeAt, openReplica } from "../../testkit/redis-replica.ts";
 
 const key = "key";
 const name = redisKeys(key).lock;

@@ -3,8 +3,8 @@
  * the lock has ended, one of them asks, and every one of their callers is served.
  */
 import { expect, it } from "vitest";
-import type { Fleet, Replica } from "../support/fleet.ts";
-import type { RealRedis } from "../support/real-redis.ts";
+import type { Fleet, Replica } from "../../testkit/fleet.ts";
+import type { RealRedis } from "../../testkit/real-redis.ts";
 import { burst } from "./burst.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { heldLock, lastTokens, whenTried } from "./held-lock.ts";

@@ -4,11 +4,11 @@
  * (product, section 4: by Redis's own clock).
  */
 import { describe, expect, it } from "vitest";
-import { call } from "../support/call.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { accessTo, nodeAt } from "../support/redis-replica.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { type Stage, stageProxy } from "../support/stage.ts";
+import { call } from "../../testkit/call.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const tenMinutesMs = 600_000;
 const lifetimeMs = 6_000;

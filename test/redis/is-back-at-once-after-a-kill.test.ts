@@ -3,10 +3,10 @@
  * and no lock outlives its end.
  */
 import { expect, it } from "vitest";
+import { greenSet, simulatedSites, startFleet } from "../../testkit/fleet.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { canaries } from "../config/config-folder.ts";
-import { greenSet, simulatedSites, startFleet } from "../support/fleet.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
-import { drawSeed, seededRandom } from "../support/seeded-random.ts";
 import { print } from "./steady-load.ts";
 
 const kills = 100;

@@ -1,9 +1,9 @@
 /** A Redis that answers everything, but always too late, is away; it does not come and go with every probe. */
 import { expect, it } from "vitest";
-import { sleep, systemClock } from "../../src/clock.ts";
-import { startFaultProxy } from "../support/fault-proxy.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { openReplica } from "../support/redis-replica.ts";
+import { sleep, systemClock } from "../../src/model/clock.ts";
+import { startFaultProxy } from "../../testkit/fault-proxy.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { openReplica } from "../../testkit/redis-replica.ts";
 
 const key = "01".repeat(32);
 /** A command has 100 ms. */

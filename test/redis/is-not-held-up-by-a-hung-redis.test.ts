@@ -4,8 +4,8 @@
  * the network swallows everything without a word: the connection is replaced.
  */
 import { describe, expect, it } from "vitest";
-import { type Fleet, type Replica, startFleet } from "../support/fleet.ts";
-import { startRedis } from "../support/real-redis.ts";
+import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
 import { startLossyWire } from "./lossy-wire.ts";
 import { tokensInUse, whenShared } from "./shared-token.ts";
 import { print, startLoad } from "./steady-load.ts";

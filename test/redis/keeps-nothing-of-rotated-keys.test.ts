@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { Secret } from "../../src/secret.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { openReplica, patientClock } from "../support/redis-replica.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { openReplica, patientClock } from "../../testkit/redis-replica.ts";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");

@@ -4,8 +4,8 @@
  * Redis is well, tells what the machine itself is responsible for.
  */
 import { expect, it } from "vitest";
-import { type Replica, startFleet } from "../support/fleet.ts";
-import { startRedis } from "../support/real-redis.ts";
+import { type Replica, startFleet } from "../../testkit/fleet.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
 import { tokensInRedis, whenShared } from "./shared-token.ts";
 import { print, startLoad } from "./steady-load.ts";
 

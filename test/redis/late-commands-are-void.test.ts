@@ -1,9 +1,9 @@
 /** A hung Redis carries out what it was sent long after its sender gave up. By then that means nothing any more. */
 import { expect, it } from "vitest";
-import { sleep, systemClock } from "../../src/clock.ts";
-import { Secret } from "../../src/secret.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
-import { openReplica } from "../support/redis-replica.ts";
+import { sleep, systemClock } from "../../src/model/clock.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { openReplica } from "../../testkit/redis-replica.ts";
 
 const key = "ef".repeat(32);
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { startFleet } from "../support/fleet.ts";
-import { startRedis } from "../support/real-redis.ts";
+import { startFleet } from "../../testkit/fleet.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
 import { heldLock } from "./held-lock.ts";
 
 async function startOne(authUrl?: string) {

@@ -3,9 +3,9 @@
  * lock when the late one comes back with an older token. The newest token stays, and so does the third one's lock.
  */
 import { expect, it, vi } from "vitest";
-import type { Called } from "../support/call.ts";
-import type { Fleet, Replica } from "../support/fleet.ts";
-import type { RealRedis } from "../support/real-redis.ts";
+import type { Called } from "../../testkit/call.ts";
+import type { Fleet, Replica } from "../../testkit/fleet.ts";
+import type { RealRedis } from "../../testkit/real-redis.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { heldLock, lastTokens, refuseNext } from "./held-lock.ts";
 import { tokensInRedis, tokensInUse } from "./shared-token.ts";

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import type { RedisAccess } from "../../src/redis-access.ts";
-import { call } from "../support/call.ts";
-import { scrape } from "../support/exposition.ts";
-import { accessTo, nodeAt } from "../support/redis-replica.ts";
-import { type Stage, stageProxy } from "../support/stage.ts";
+import type { RedisAccess } from "../../src/model/redis-access.ts";
+import { call } from "../../testkit/call.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
+import { type Stage, stageProxy } from "../../testkit/stage.ts";
 
 /** How it logs in, where that is not as the user with the fewest privileges. */
 export type Login = Partial<Pick<RedisAccess, "username" | "password">>;

@@ -1,8 +1,8 @@
 /** Row 22: any number of replicas, one token request. Eight processes stand for fifty: the two cores of a test machine forbid more. */
 import { expect, it } from "vitest";
-import { type Fleet, type Replica, startFleet } from "../support/fleet.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { undisturbed } from "../support/undisturbed.ts";
+import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { undisturbed } from "../../testkit/undisturbed.ts";
 
 const loginMs = 300;
 const replicas = 8;

@@ -4,8 +4,8 @@
  * has no token takes the published one.
  */
 import { describe, expect, it } from "vitest";
-import { type Fleet, startFleet } from "../support/fleet.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
+import { type Fleet, startFleet } from "../../testkit/fleet.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
 import { tokensInUse, whenShared } from "./shared-token.ts";
 import { startLoad } from "./steady-load.ts";
 

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import type { Fleet } from "../support/fleet.ts";
+import type { Fleet } from "../../testkit/fleet.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { print } from "./steady-load.ts";
 

@@ -1,11 +1,11 @@
 /** Row 58: two keys during rotation. Replicas with old, both and new keys share one Redis and one login host. */
 import { expect, it } from "vitest";
-import type { Secret } from "../../src/secret.ts";
-import { call } from "../support/call.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
-import { accessTo, nodeAt, sealKey } from "../support/redis-replica.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { type Stage, stageProxy } from "../support/stage.ts";
+import type { Secret } from "../../src/model/secret.ts";
+import { call } from "../../testkit/call.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { accessTo, nodeAt, sealKey } from "../../testkit/redis-replica.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const [oldKey, newKey] = [sealKey(1), sealKey(2)];
 

@@ -3,9 +3,9 @@
  * refused set is tried once in 10 s by all of them together, while the second set serves.
  */
 import { describe, expect, it, vi } from "vitest";
+import { expectFailure } from "../../testkit/expect-failure.ts";
+import { type Fleet, greenSet, site } from "../../testkit/fleet.ts";
 import { canaries } from "../config/config-folder.ts";
-import { expectFailure } from "../support/expect-failure.ts";
-import { type Fleet, greenSet, site } from "../support/fleet.ts";
 import { burst } from "./burst.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { refuseNext } from "./held-lock.ts";

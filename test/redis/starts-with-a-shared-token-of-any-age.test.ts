@@ -3,13 +3,13 @@
  * the leeway before its end; a token beyond that is a clear 503. The age of a token decides nothing else.
  */
 import { describe, expect, it, vi } from "vitest";
-import { Secret } from "../../src/secret.ts";
-import { cacheKey } from "../../src/tokens/key.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { cacheKey } from "../../src/oauth/key.ts";
+import { expectFailure } from "../../testkit/expect-failure.ts";
+import { type Fleet, site, startFleet } from "../../testkit/fleet.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { accessTo, nodeAt, openReplica } from "../../testkit/redis-replica.ts";
 import { canaries, tokenKey } from "../config/config-folder.ts";
-import { expectFailure } from "../support/expect-failure.ts";
-import { type Fleet, site, startFleet } from "../support/fleet.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
-import { accessTo, nodeAt, openReplica } from "../support/redis-replica.ts";
 
 const hourMs = 3_600_000;
 const lifetimeMs = 24 * hourMs;

@@ -4,9 +4,9 @@
  * are accepted and never answered, cost `timeouts.token`.
  */
 import { describe, expect, it } from "vitest";
-import { expectFailure } from "../support/expect-failure.ts";
-import { type Fleet, type FleetOptions, type Replica, site, startFleet } from "../support/fleet.ts";
-import { freePort } from "../support/free-port.ts";
+import { expectFailure } from "../../testkit/expect-failure.ts";
+import { type Fleet, type FleetOptions, type Replica, site, startFleet } from "../../testkit/fleet.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import { startLossyWire, startVanishingPort } from "./lossy-wire.ts";
 import { print } from "./steady-load.ts";
 

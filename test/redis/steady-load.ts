@@ -1,4 +1,4 @@
-import type { Replica } from "../support/fleet.ts";
+import type { Replica } from "../../testkit/fleet.ts";
 
 /** What became of the requests that were sent within a stretch of time. */
 export interface Stretch {

@@ -4,9 +4,9 @@
  * the server there is demoted.
  */
 import { describe, expect, it } from "vitest";
-import { type Fleet, startFleet } from "../support/fleet.ts";
-import type { RealRedis } from "../support/real-redis.ts";
-import { startReplicated, startSentinels, watched } from "../support/redis-fleet.ts";
+import { type Fleet, startFleet } from "../../testkit/fleet.ts";
+import type { RealRedis } from "../../testkit/real-redis.ts";
+import { startReplicated, startSentinels, watched } from "../../testkit/redis-fleet.ts";
 import { tokensInRedis, tokensInUse, whenShared } from "./shared-token.ts";
 import { print, startLoad } from "./steady-load.ts";
 

@@ -4,12 +4,12 @@
  */
 import { expect, it, onTestFinished } from "vitest";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
-import { sleep, systemClock } from "../../src/clock.ts";
-import { aclUser } from "../support/acl.ts";
-import { startFleet } from "../support/fleet.ts";
-import type { RealRedis } from "../support/real-redis.ts";
-import { startCluster } from "../support/redis-fleet.ts";
-import { accessTo, nodeAt, openReplica } from "../support/redis-replica.ts";
+import { sleep, systemClock } from "../../src/model/clock.ts";
+import { aclUser } from "../../testkit/acl.ts";
+import { startFleet } from "../../testkit/fleet.ts";
+import type { RealRedis } from "../../testkit/real-redis.ts";
+import { startCluster } from "../../testkit/redis-fleet.ts";
+import { accessTo, nodeAt, openReplica } from "../../testkit/redis-replica.ts";
 
 const key = "23".repeat(32);
 

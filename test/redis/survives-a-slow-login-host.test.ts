@@ -3,8 +3,8 @@
  * the lease is renewed; nobody waits for it while a token is due; and one that never answers is given up after 15 s.
  */
 import { expect, it } from "vitest";
-import { expectFailure } from "../support/expect-failure.ts";
-import type { Fleet } from "../support/fleet.ts";
+import { expectFailure } from "../../testkit/expect-failure.ts";
+import type { Fleet } from "../../testkit/fleet.ts";
 import { burst } from "./burst.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { heldLock, lastTokens, whenTried } from "./held-lock.ts";

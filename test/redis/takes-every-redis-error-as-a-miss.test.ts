@@ -3,9 +3,9 @@
  * its 200 with a token of this process's own, and when the trouble is over the token is shared again.
  */
 import { describe, expect, it, vi } from "vitest";
-import { scrape } from "../support/exposition.ts";
-import { startRedis } from "../support/real-redis.ts";
-import type { Stage } from "../support/stage.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import type { Stage } from "../../testkit/stage.ts";
 import { heldLock } from "./held-lock.ts";
 import { cure, errorsOf, expectShared, stagePod } from "./pod.ts";
 import { tokensInRedis } from "./shared-token.ts";

@@ -1,11 +1,11 @@
 import { Redis } from "ioredis";
 import { onTestFinished, vi } from "vitest";
-import type { RedisFailureKind } from "../../src/events.ts";
-import { Secret } from "../../src/secret.ts";
-import { aclUser } from "../support/acl.ts";
-import { freePort } from "../support/free-port.ts";
-import type { RealRedis } from "../support/real-redis.ts";
-import type { Stage } from "../support/stage.ts";
+import type { RedisFailureKind } from "../../src/model/events.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { aclUser } from "../../testkit/acl.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { Stage } from "../../testkit/stage.ts";
 import type { Login } from "./pod.ts";
 
 /** Something that makes a real Redis answer with an error, and its end. */

@@ -5,12 +5,12 @@
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
 import { seal } from "../../src/adapters/redis/seal.ts";
-import { systemClock } from "../../src/clock.ts";
-import { Secret } from "../../src/secret.ts";
-import { EndpointBackoff } from "../../src/tokens/conduct.ts";
-import type { Note } from "../../src/tokens/shared-conduct.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { openReplica, sealKey } from "../support/redis-replica.ts";
+import { systemClock } from "../../src/model/clock.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { EndpointBackoff } from "../../src/oauth/endpoint-backoff.ts";
+import type { Note } from "../../src/oauth/shared-limits.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { openReplica, sealKey } from "../../testkit/redis-replica.ts";
 
 const key = "ab".repeat(32);
 const hourMs = 3_600_000;

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
+import { openUpstreams } from "../../src/app/upstreams.ts";
 import type { Config } from "../../src/config/config.ts";
-import { openUpstreams } from "../../src/wiring/upstreams.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
 import { ConfigFolder, edited, sound } from "../config/config-folder.ts";
-import { FakeClock } from "../support/fake-clock.ts";
 
 it("connections that a reload has left are ended with all others, and not once more when their time is up", async () => {
   const refused: unknown[] = [];

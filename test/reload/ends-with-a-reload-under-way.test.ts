@@ -1,9 +1,9 @@
 /** Row 50: a process that is told to end while a reload is under way keeps nothing of it. */
 import { expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { accessTo, nodeAt } from "../support/redis-replica.ts";
-import { stageProxy } from "../support/stage.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 
 it("closes the Redis connections and pools that were prepared", async () => {
   const redis = await startRedis();

@@ -1,11 +1,11 @@
 /** Row 54: a reload closes what it has left some time later; by then nothing that stays may depend on it. */
 import { expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import type { Environment } from "../../src/environment.ts";
-import { addressOf } from "../support/address.ts";
-import { call } from "../support/call.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { stageProxy } from "../support/stage.ts";
+import type { Environment } from "../../src/model/environment.ts";
+import { addressOf } from "../../testkit/address.ts";
+import { call } from "../../testkit/call.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 
 const withEnvironment = (config: Config, change: (before: Environment) => Partial<Environment>): Config => {
   const changed = [...config.environments.values()].map((before) => ({ ...before, ...change(before) }));

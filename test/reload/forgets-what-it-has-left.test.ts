@@ -2,8 +2,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { stageProxy } from "../support/stage.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");

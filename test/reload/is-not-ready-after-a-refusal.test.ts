@@ -1,8 +1,8 @@
 /** `/readyz` says no while the newest configuration stays refused, where `reload.unreadyAfterRefusal` asks for it. */
 import { expect, it } from "vitest";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
-import { call } from "../support/call.ts";
-import { FakeClock } from "../support/fake-clock.ts";
+import { call } from "../../testkit/call.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
 import { type Pod, startPod } from "./pod.ts";
 
 const ready = async ({ adminUrl }: Pod) => {

@@ -1,7 +1,7 @@
 /** Row 54, decision 6: a reload ends no pause, so that reloading cannot become a way to flood the login host. */
 import { expect, it } from "vitest";
-import { call } from "../support/call.ts";
-import { stageProxy } from "../support/stage.ts";
+import { call } from "../../testkit/call.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 
 it("asks no sooner after a reload for a token that was refused", async () => {
   const { proxy, simulator, recorder, config, url } = await stageProxy({ oneSet: true });

@@ -1,15 +1,15 @@
 /** A secret that has rotated leaves nothing behind: neither its token, nor what was noted about it. */
 import { queryObjects, setFlagsFromString } from "node:v8";
 import { expect, it } from "vitest";
-import { MemorySharedLimits } from "../../src/adapters/memory/conduct.ts";
-import { systemClock } from "../../src/clock.ts";
+import { MemorySharedLimits } from "../../src/adapters/memory/shared-limits.ts";
+import { openTokens } from "../../src/app/tokens.ts";
 import type { Config } from "../../src/config/config.ts";
-import type { CredentialSet } from "../../src/environment.ts";
-import { Secret } from "../../src/secret.ts";
-import { TokenCache } from "../../src/tokens/cached-source.ts";
-import { openTokens } from "../../src/wiring/tokens.ts";
-import { LoginScript } from "../support/login-script.ts";
-import { stageProxy } from "../support/stage.ts";
+import { systemClock } from "../../src/model/clock.ts";
+import type { CredentialSet } from "../../src/model/environment.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { TokenCache } from "../../src/oauth/token-cache.ts";
+import { LoginScript } from "../../testkit/login-script.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 
 setFlagsFromString("--expose-gc");
 

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { Agent } from "node:http";
 import { connect, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { aclUser } from "../../testkit/acl.ts";
+import { call, order } from "../../testkit/call.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
-import { aclUser } from "../support/acl.ts";
-import { call, order } from "../support/call.ts";
-import { freePort } from "../support/free-port.ts";
-import { startRedis } from "../support/real-redis.ts";
 import { audience, hmacSite, oauthSite, type Pod, startPod } from "./pod.ts";
 
 const signed = { "Countersign-Site": hmacSite };

@@ -1,9 +1,9 @@
 /** A port that is taken is found before any token is asked for, at the start and at a reload. */
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { call } from "../support/call.ts";
-import { freePort } from "../support/free-port.ts";
-import { plainEnvironment, startProgram } from "../support/run-program.ts";
+import { call } from "../../testkit/call.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { audience, type Pod, startPod } from "./pod.ts";
 
 const own = '{ bind: "127.0.0.1:PORT", environment: sandbox }';

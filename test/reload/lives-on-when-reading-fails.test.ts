@@ -1,10 +1,10 @@
 /** Row 54: a configuration that cannot even be read to its end leaves the old in force, and the next change is taken up. */
 import { expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { Reloader } from "../../src/app/reload.ts";
 import { type Loaded, loadConfig } from "../../src/config/load.ts";
-import { Reloader } from "../../src/wiring/reloader.ts";
+import { systemClock } from "../../src/model/clock.ts";
+import { EventRecorder } from "../../testkit/event-recorder.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
-import { EventRecorder } from "../support/event-recorder.ts";
 
 type Sound = Extract<Loaded, { kind: "loaded" }>;
 

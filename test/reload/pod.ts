@@ -2,11 +2,11 @@ import { Agent } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
+import { type Called, call, order } from "../../testkit/call.ts";
+import { type Exposition, scrape } from "../../testkit/exposition.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
-import { type Called, call, order } from "../support/call.ts";
-import { type Exposition, scrape } from "../support/exposition.ts";
-import { freePort } from "../support/free-port.ts";
-import { type Program, plainEnvironment, startProgram } from "../support/run-program.ts";
 import { Mount } from "./mount.ts";
 
 export const oauthSite = "S1000000001";

@@ -4,13 +4,13 @@
  */
 import { expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import type { Environment } from "../../src/environment.ts";
-import { call } from "../support/call.ts";
-import { authority, foreignCertificate, serverCertificate, serverKey } from "../support/certificates.ts";
-import { startRedis } from "../support/real-redis.ts";
-import { accessTo, nodeAt } from "../support/redis-replica.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { stageProxy } from "../support/stage.ts";
+import type { Environment } from "../../src/model/environment.ts";
+import { call } from "../../testkit/call.ts";
+import { authority, foreignCertificate, serverCertificate, serverKey } from "../../testkit/certificates.ts";
+import { startRedis } from "../../testkit/real-redis.ts";
+import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 
 /** Longer than a test or a caller waits. */
 const longMs = 6_000;

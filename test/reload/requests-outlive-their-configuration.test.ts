@@ -5,11 +5,11 @@
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { call, order } from "../support/call.ts";
-import { orderText, RawConnection, rawPost, readAnswers } from "../support/raw-caller.ts";
-import { settlesSoon } from "../support/settles-soon.ts";
-import { ShiftedClock } from "../support/shifted-clock.ts";
-import { hmacSite, oauthSite, stageProxy } from "../support/stage.ts";
+import { call, order } from "../../testkit/call.ts";
+import { orderText, RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
+import { settlesSoon } from "../../testkit/settles-soon.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 
 const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
 const listener = { bind: anyPort, environment: "sandbox", hosts: [] };

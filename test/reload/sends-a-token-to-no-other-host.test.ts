@@ -1,6 +1,6 @@
 /** Row 67: the token of a former secret serves on, but never at another host than before, whatever changes beside it. */
 import { expect, it, vi } from "vitest";
-import { expectFailure } from "../support/expect-failure.ts";
+import { expectFailure } from "../../testkit/expect-failure.ts";
 import { startPod } from "./pod.ts";
 
 it.each([

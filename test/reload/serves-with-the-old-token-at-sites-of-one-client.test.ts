@@ -3,8 +3,8 @@
  * old token, though the sets share a label until then.
  */
 import { expect, it, vi } from "vitest";
+import { scrape } from "../../testkit/exposition.ts";
 import { canaries } from "../config/config-folder.ts";
-import { scrape } from "../support/exposition.ts";
 import { audience, oauthSite, startPod } from "./pod.ts";
 
 const second = "S1000000002";

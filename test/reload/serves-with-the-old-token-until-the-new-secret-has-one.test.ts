@@ -3,8 +3,8 @@
  * authorization server refuses the new one is seen immediately.
  */
 import { expect, it, vi } from "vitest";
-import { expectFailure } from "../support/expect-failure.ts";
-import { scrape } from "../support/exposition.ts";
+import { expectFailure } from "../../testkit/expect-failure.ts";
+import { scrape } from "../../testkit/exposition.ts";
 import { oauthSite, type Pod, startPod } from "./pod.ts";
 
 const anew = "canary-client-secret-blue-anew";

@@ -1,9 +1,9 @@
 /** Row 54: what is shown of Redis follows the configuration; alerts read it. */
 import { expect, it } from "vitest";
+import { aclUser } from "../../testkit/acl.ts";
+import { call } from "../../testkit/call.ts";
+import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
 import { tokenKey } from "../config/config-folder.ts";
-import { aclUser } from "../support/acl.ts";
-import { call } from "../support/call.ts";
-import { type RealRedis, startRedis } from "../support/real-redis.ts";
 import { type Pod, startPod } from "./pod.ts";
 
 /** A pod and two servers that it can be told to share its tokens in. */

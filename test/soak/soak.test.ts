@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { everyFault } from "../../scripts/soak/schedule.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../support/run-program.ts";
-import { drawSeed } from "../support/seeded-random.ts";
+import { isInstalled, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { drawSeed } from "../../testkit/seeded-random.ts";
 
 // The short form of `npm run soak`: every fault once, a second apart. Row 55 (and row 53, of one second).
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ByteBudget } from "../../src/journey/byte-budget.ts";
-import { RequestMemories } from "../../src/journey/request-memory.ts";
-import { containerMemory, defaultBudget } from "../../src/wiring/default-budget.ts";
-import { FakeClock } from "../support/fake-clock.ts";
+import { containerMemory, defaultBudget } from "../../src/app/default-budget.ts";
+import { ByteBudget } from "../../src/proxy/byte-budget.ts";
+import { RequestMemories } from "../../src/proxy/request-memory.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const mebibyte = 1_048_576;
 const large = 250_000;

@@ -1,10 +1,10 @@
 /** Row 60: which Proxy-Authorization lets a caller in, line by line. */
 import { describe, expect, it } from "vitest";
-import type { CallerToken } from "../../src/callers.ts";
-import { ProxyError } from "../../src/errors.ts";
-import { checkCaller } from "../../src/journey/caller.ts";
-import type { HeaderLine } from "../../src/journey/messages.ts";
-import { Secret } from "../../src/secret.ts";
+import type { CallerToken } from "../../src/model/callers.ts";
+import { ProxyError } from "../../src/model/errors.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { checkCaller } from "../../src/proxy/client-auth.ts";
+import type { HeaderLine } from "../../src/proxy/messages.ts";
 
 const token = "canary-caller.token_1~+/==";
 const older = "canary-caller-token-0";

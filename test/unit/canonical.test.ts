@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allowedName } from "../../src/parameter-rules.ts";
-import { Secret } from "../../src/secret.ts";
+import { Secret } from "../../src/model/secret.ts";
 import { stringToSign } from "../../src/signing/canonical.ts";
 import { sign, verify } from "../../src/signing/hmac.ts";
+import { allowedName } from "../../src/signing/parameter-rules.ts";
 
 const exempt = new Set(["format", "signature", "call"]);
 const none = new Set<string>();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Event } from "../../src/events.ts";
-import { checkCharacters } from "../../src/journey/check-characters.ts";
-import type { Route } from "../../src/journey/messages.ts";
+import type { Event } from "../../src/model/events.ts";
+import { checkCharacters } from "../../src/proxy/check-characters.ts";
+import type { Route } from "../../src/proxy/messages.ts";
 import { findForbiddenCharacter } from "../../src/signing/characters.ts";
 import { refusalOf } from "./refusal-of.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { enrich, stamp } from "../../src/journey/enrich.ts";
-import { readParameters } from "../../src/journey/parameters.ts";
+import { enrich, stamp } from "../../src/proxy/enrich.ts";
+import { readParameters } from "../../src/proxy/parameters.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const site = { identifier: "S1000000001", version: "3.0", decimals: new Set(["price"]) };

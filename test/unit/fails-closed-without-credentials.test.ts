@@ -1,12 +1,12 @@
 /** House rule 4: a request meant for OAuth is never signed with a key instead, whatever the configuration let through. */
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import type { Environment, Site } from "../../src/environment.ts";
-import { forward } from "../../src/journey/forward.ts";
-import type { UpstreamRequest } from "../../src/journey/messages.ts";
-import { RequestContext } from "../../src/journey/trip.ts";
-import { Secret } from "../../src/secret.ts";
-import { EventRecorder } from "../support/event-recorder.ts";
+import { systemClock } from "../../src/model/clock.ts";
+import type { Environment, Site } from "../../src/model/environment.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { RequestContext } from "../../src/proxy/context.ts";
+import { forward } from "../../src/proxy/forward.ts";
+import type { UpstreamRequest } from "../../src/proxy/messages.ts";
+import { EventRecorder } from "../../testkit/event-recorder.ts";
 
 it("sends nothing for an OAuth site that has a key and no credentials", async () => {
   const key = { identifier: "K1", version: "3.0", secret: new Secret("0123456789abcdef") };

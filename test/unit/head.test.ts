@@ -1,7 +1,7 @@
 /** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first that fails is told. */
 import { describe, expect, it } from "vitest";
-import { checkHead } from "../../src/journey/head.ts";
-import type { HeaderLine } from "../../src/journey/messages.ts";
+import type { HeaderLine } from "../../src/proxy/messages.ts";
+import { checkHead } from "../../src/proxy/request-head.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const url = "http://127.0.0.1:7411";

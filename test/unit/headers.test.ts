@@ -1,7 +1,7 @@
 /** Proves row 6 on the pure functions: which header lines leave in either direction. */
 import { describe, expect, it } from "vitest";
-import { headersDownstream, headersUpstream, valuesOf } from "../../src/journey/headers.ts";
-import type { HeaderLine } from "../../src/journey/messages.ts";
+import { headersDownstream, headersUpstream, valuesOf } from "../../src/proxy/headers.ts";
+import type { HeaderLine } from "../../src/proxy/messages.ts";
 
 const plain = { forwardHeaders: [], via: true };
 const upstream = (headers: readonly HeaderLine[], environment: Parameters<typeof headersUpstream>[1] = plain) =>

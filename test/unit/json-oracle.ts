@@ -1,4 +1,4 @@
-import type { FailureCode } from "../../src/errors.ts";
+import type { FailureCode } from "../../src/model/errors.ts";
 
 /** What reading a text must come to: the refusal's code, or the parameters as [name, kind, text]. */
 export type Expected = FailureCode | readonly (readonly [name: string, kind: string, text: string])[];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { judgeRounds } from "../support/replays.ts";
+import { judgeRounds } from "../../testkit/replays.ts";
 
 it.each([
   ["no rounds", ""],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readParameters } from "../../src/journey/parameters.ts";
+import { readParameters } from "../../src/proxy/parameters.ts";
 import { malformedTexts } from "./corpus/malformed-json.ts";
 import { loneSurrogates, otherTopLevels, refusedBytes } from "./corpus/refused-json.ts";
 import { refusalOf } from "./refusal-of.ts";

@@ -1,7 +1,7 @@
 /** What stands in Redis is foreign text: a planted or damaged document says nothing, or little, and never breaks anything. */
 import { describe, expect, it } from "vitest";
-import { parseConduct } from "../../src/adapters/redis/parse-conduct.ts";
-import { quietConduct } from "../../src/tokens/shared-conduct.ts";
+import { parseConduct } from "../../src/adapters/redis/parse-shared-limits.ts";
+import { quietConduct } from "../../src/oauth/shared-limits.ts";
 
 const now = 1_000_000;
 const parse = (document: unknown) => parseConduct(JSON.stringify(document), now);

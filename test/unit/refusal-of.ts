@@ -1,4 +1,4 @@
-import { ProxyError } from "../../src/errors.ts";
+import { ProxyError } from "../../src/model/errors.ts";
 
 /** What the step refuses with; a step that accepts, or breaks, fails the test. */
 export function refusalOf(step: () => unknown): ProxyError {

@@ -1,6 +1,6 @@
 /** What undici's parser gets to see of an answer. */
 import { describe, expect, it } from "vitest";
-import { NotAnAnswer, ResponseHeads, showHidden } from "../../src/adapters/undici/response-heads.ts";
+import { NotAnAnswer, ResponseHeads, showHidden } from "../../src/adapters/http-client/response-heads.ts";
 
 /** Everything that goes on to the parser, the bytes coming in pieces of this size. */
 function seen(text: string, sliceBytes = text.length): string {

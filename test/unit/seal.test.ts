@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { open, seal } from "../../src/adapters/redis/seal.ts";
-import { Secret } from "../../src/secret.ts";
+import { Secret } from "../../src/model/secret.ts";
 
 const oldKey = new Secret(Buffer.alloc(32, 1));
 const newKey = new Secret(Buffer.alloc(32, 2));

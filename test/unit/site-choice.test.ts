@@ -1,8 +1,8 @@
 /** Proves the product's section 2, "Site" and "Method of authentication": which site, which method, which identifier. */
 import { describe, expect, it } from "vitest";
-import type { AuthMethod, Environment, SigningKey, Site } from "../../src/environment.ts";
-import { chooseSite, keyOf } from "../../src/journey/site.ts";
-import { Secret } from "../../src/secret.ts";
+import type { AuthMethod, Environment, SigningKey, Site } from "../../src/model/environment.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { chooseSite, keyOf } from "../../src/proxy/site.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const key = (identifier: string): SigningKey => ({

@@ -1,11 +1,11 @@
 /** When another configuration comes into force: what stays keeps its history, what is new begins, the rest is forgotten. */
 import { describe, expect, it } from "vitest";
-import { StatusModel } from "../../src/adapters/status/board.ts";
+import { StatusModel } from "../../src/adapters/status/model.ts";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
-import type { CredentialSet, Environment, Site } from "../../src/environment.ts";
-import type { RequestFinished } from "../../src/events.ts";
-import { Secret } from "../../src/secret.ts";
-import { FakeClock } from "../support/fake-clock.ts";
+import type { CredentialSet, Environment, Site } from "../../src/model/environment.ts";
+import type { RequestFinished } from "../../src/model/events.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const address = { origin: "https://api.example", scheme: "https", host: "api.example", port: 443, path: "" } as const;
 

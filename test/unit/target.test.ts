@@ -1,9 +1,9 @@
 /** Proves row 2 on the pure functions: which request targets are operations, and of what the others are refused. */
 import { describe, expect, it } from "vitest";
-import type { Environment } from "../../src/environment.ts";
-import type { ListenerContext } from "../../src/journey/messages.ts";
-import { checkOperation, loopbackHosts, resolveTarget } from "../../src/journey/target.ts";
-import { addressOf } from "../support/address.ts";
+import type { Environment } from "../../src/model/environment.ts";
+import type { ListenerContext } from "../../src/proxy/messages.ts";
+import { checkOperation, loopbackHosts, resolveTarget } from "../../src/proxy/target.ts";
+import { addressOf } from "../../testkit/address.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 function door(baseUrl: string, hosts: readonly string[] = []): ListenerContext {

@@ -1,7 +1,7 @@
 /** Product section 5: the service's duration is the service's. A caller that reads slowly must not look like a slow service. */
 import { expect, it } from "vitest";
-import { RequestContext } from "../../src/journey/trip.ts";
-import { FakeClock } from "../support/fake-clock.ts";
+import { RequestContext } from "../../src/proxy/context.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const piece = new Uint8Array(1);
 

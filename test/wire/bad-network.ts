@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
-import { type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
-import type { WayFaults } from "../support/fault-proxy-way.ts";
-import { orderRaw, type RawAnswer } from "../support/raw-order.ts";
+import { type FaultProxy, startFaultProxy } from "../../testkit/fault-proxy.ts";
+import type { WayFaults } from "../../testkit/fault-proxy-way.ts";
+import { orderRaw, type RawAnswer } from "../../testkit/raw-order.ts";
 import {
   audience,
   canaries,
@@ -11,7 +11,7 @@ import {
   type Stage,
   type StageOptions,
   stageProxy,
-} from "../support/stage.ts";
+} from "../../testkit/stage.ts";
 
 export interface BadNetworkStage extends Stage {
   /** Between Countersign and the service, and between Countersign and the login host. */

@@ -6,12 +6,12 @@
  * the network between breaks them, many at a time, with OAuth and with HMAC.
  */
 import { expect, it } from "vitest";
-import { type FaultProxy, startFaultProxy } from "../support/fault-proxy.ts";
-import type { WayFaults } from "../support/fault-proxy-way.ts";
-import { orderRaw } from "../support/raw-order.ts";
-import { type RawUpstream, rawAnswer, startRawUpstream } from "../support/raw-upstream.ts";
-import { drawSeed, seededRandom } from "../support/seeded-random.ts";
-import { type Stage, stageProxy } from "../support/stage.ts";
+import { type FaultProxy, startFaultProxy } from "../../testkit/fault-proxy.ts";
+import type { WayFaults } from "../../testkit/fault-proxy-way.ts";
+import { orderRaw } from "../../testkit/raw-order.ts";
+import { type RawUpstream, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
+import { type Stage, stageProxy } from "../../testkit/stage.ts";
 import { isHonest, signed } from "./bad-network.ts";
 
 /** So many orders with bodies of such a size; a large one takes several writes. */

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type FaultProxy, type OwnFaults, startFaultProxy } from "../support/fault-proxy.ts";
-import type { WayFaults } from "../support/fault-proxy-way.ts";
+import { type FaultProxy, type OwnFaults, startFaultProxy } from "../../testkit/fault-proxy.ts";
+import type { WayFaults } from "../../testkit/fault-proxy-way.ts";
 
 /** One end of a connection, and all that came out of it. */
 class End {

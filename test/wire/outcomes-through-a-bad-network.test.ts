@@ -4,11 +4,11 @@
  */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
+import { orderRaw } from "../../testkit/raw-order.ts";
+import { startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { stageProxy } from "../../testkit/stage.ts";
 import { startVanishingPort } from "../redis/lossy-wire.ts";
-import { authority, serverCertificate, serverKey } from "../support/certificates.ts";
-import { orderRaw } from "../support/raw-order.ts";
-import { startRawUpstream } from "../support/raw-upstream.ts";
-import { stageProxy } from "../support/stage.ts";
 import { expectOrder, ordersAt, signed, stageBadNetwork } from "./bad-network.ts";
 
 const unreachable = { status: 502, code: "upstream_unreachable", outcome: "not_sent" } as const;

@@ -5,8 +5,8 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { drawSeed, seededRandom } from "../support/seeded-random.ts";
-import { canaries, hmacSite, stageProxy } from "../support/stage.ts";
+import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
+import { canaries, hmacSite, stageProxy } from "../../testkit/stage.ts";
 import { bodies } from "./verified/bodies.ts";
 import { KeptConnection } from "./verified/kept-connection.ts";
 import { type Recorder, startRecorder } from "./verified/recorder.ts";

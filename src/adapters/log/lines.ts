@@ -1,4 +1,4 @@
-import type { Event } from "../../events.ts";
+import type { Event } from "../../model/events.ts";
 import { describeRequest, describeTokenRequest, levelOf } from "./messages.ts";
 
 /** How severe a line is. */

@@ -1,6 +1,6 @@
 import pino, { type DestinationStream, type Logger } from "pino";
-import type { Clock } from "../../clock.ts";
-import type { Report } from "../../events.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { Report } from "../../model/events.ts";
 import { fieldsOf, headline } from "./lines.ts";
 import { openStandardOutput } from "./standard-output.ts";
 

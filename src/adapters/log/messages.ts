@@ -1,4 +1,4 @@
-import type { RequestFinished, TokenEvent } from "../../events.ts";
+import type { RequestFinished, TokenEvent } from "../../model/events.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 

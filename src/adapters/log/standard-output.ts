@@ -1,6 +1,6 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import type { DestinationStream } from "pino";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../model/clock.ts";
 
 /** Unwritten text beyond this is dropped: a reader of standard output that stalls must not fill our memory. */
 const longestBacklogBytes = 2_097_152;

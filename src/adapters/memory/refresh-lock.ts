@@ -1,4 +1,4 @@
-import type { RefreshLock } from "../../tokens/lock.ts";
+import type { RefreshLock } from "../../oauth/refresh-lock.ts";
 
 /** The default lock: holds within one process. It is never `unavailable`, and a lease never runs out. */
 export function createMemoryRefreshLock(): RefreshLock {

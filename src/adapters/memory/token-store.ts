@@ -1,6 +1,6 @@
-import type { Clock } from "../../clock.ts";
-import type { IssuedToken, StoredToken, TokenStore } from "../../tokens/store.ts";
-import { MemorySharedLimits } from "./conduct.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { IssuedToken, StoredToken, TokenStore } from "../../oauth/token-store.ts";
+import { MemorySharedLimits } from "./shared-limits.ts";
 
 interface Entry extends IssuedToken {
   readonly issuedAtMs: number;

@@ -1,6 +1,6 @@
-import type { Clock } from "../../clock.ts";
-import type { Event, Report, RequestFinished } from "../../events.ts";
-import { statusClass } from "../../status-class.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { Event, Report, RequestFinished } from "../../model/events.ts";
+import { statusClass } from "../../model/status-class.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Turns facts into metrics. */

@@ -1,5 +1,5 @@
-import type { CallersTls } from "../../callers.ts";
-import type { Environment } from "../../environment.ts";
+import type { CallersTls } from "../../model/callers.ts";
+import type { Environment } from "../../model/environment.ts";
 import { earliestExpirySeconds } from "./certificate-expiry.ts";
 import type { Metrics } from "./metrics.ts";
 

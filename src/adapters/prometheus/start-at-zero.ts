@@ -1,7 +1,7 @@
-import type { AuthMethod, Environment } from "../../environment.ts";
-import { type FailureCode, failureCodes, failures } from "../../errors.ts";
-import { cacheResults, cacheTiers, lockResults, redisFailures } from "../../events.ts";
-import { statusClasses } from "../../status-class.ts";
+import type { AuthMethod, Environment } from "../../model/environment.ts";
+import { type FailureCode, failureCodes, failures } from "../../model/errors.ts";
+import { cacheResults, cacheTiers, lockResults, redisFailures } from "../../model/events.ts";
+import { statusClasses } from "../../model/status-class.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Whether a series was not there for the configuration before. */

@@ -1,6 +1,6 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
-import type { Tls } from "../../environment.ts";
-import type { HostPort, RedisAccess, RedisNode } from "../../redis-access.ts";
+import type { Tls } from "../../model/environment.ts";
+import type { HostPort, RedisAccess, RedisNode } from "../../model/redis-access.ts";
 
 export type RedisClient = Redis | Cluster;
 

@@ -1,6 +1,6 @@
-import type { Cancel, Clock } from "../../clock.ts";
-import type { RedisFailureKind, Report } from "../../events.ts";
-import { LogThrottle } from "../../first-of-its-kind.ts";
+import type { Cancel, Clock } from "../../model/clock.ts";
+import type { RedisFailureKind, Report } from "../../model/events.ts";
+import { LogThrottle } from "../../model/log-throttle.ts";
 import type { RedisClient } from "./client.ts";
 import { isAnswer, isHopeless, kindOf, RedisFailure } from "./failure.ts";
 

@@ -1,10 +1,10 @@
-import { conductInLua } from "./conduct.lua.ts";
+import { conductInLua } from "./shared-limits.lua.ts";
 
 /**
  * Adds one thing to the shared conduct.
  *
  * KEYS  1 conduct
- * ARGV  1 a Note (src/tokens/shared-conduct.ts) as JSON, 2 what TIME should say by the last reading, in ms, or ""
+ * ARGV  1 a Note (src/oauth/shared-limits.ts) as JSON, 2 what TIME should say by the last reading, in ms, or ""
  * Returns 1; 0 when the command came too late to be true.
  */
 export const noteLua = `${conductInLua}

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../model/clock.ts";
 import type { RedisClient } from "./client.ts";
 import { kindOf, RedisFailure } from "./failure.ts";
 import { readServerFacts, type ServerFacts } from "./server-facts.ts";

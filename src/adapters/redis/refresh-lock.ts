@@ -1,6 +1,6 @@
 import Redlock, { ExecutionError, type Lock, type RedlockClient, ResourceLockedError } from "redlock";
-import type { Cancel, Clock } from "../../clock.ts";
-import type { Lease, RefreshLock } from "../../tokens/lock.ts";
+import type { Cancel, Clock } from "../../model/clock.ts";
+import type { Lease, RefreshLock } from "../../oauth/refresh-lock.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
 import { redisKeys } from "./keys.ts";

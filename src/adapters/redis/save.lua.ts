@@ -1,4 +1,4 @@
-import { conductInLua } from "./conduct.lua.ts";
+import { conductInLua } from "./shared-limits.lua.ts";
 
 /**
  * Saves a token, unless a newer one is there. "Newer" is by Redis's clock alone: the token was issued at TIME minus its

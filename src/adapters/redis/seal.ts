@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-import { Secret } from "../../secret.ts";
-import type { IssuedToken } from "../../tokens/store.ts";
+import { Secret } from "../../model/secret.ts";
+import type { IssuedToken } from "../../oauth/token-store.ts";
 
 const keyIdBytes = 4;
 const ivBytes = 12;

@@ -1,17 +1,17 @@
-import type { Clock } from "../../clock.ts";
-import type { Report } from "../../events.ts";
-import { quietConduct } from "../../tokens/shared-conduct.ts";
-import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../tokens/store.ts";
-import { aheadMs } from "./conduct.lua.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { Report } from "../../model/events.ts";
+import { quietConduct } from "../../oauth/shared-limits.ts";
+import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
 import { redisKeys } from "./keys.ts";
 import { noteLua } from "./note.lua.ts";
-import { parseConduct } from "./parse-conduct.ts";
+import { parseConduct } from "./parse-shared-limits.ts";
 import { readLua } from "./read.lua.ts";
 import { saveLua } from "./save.lua.ts";
 import { runScript, script } from "./script.ts";
 import { open, type SealKeys, seal } from "./seal.ts";
+import { aheadMs } from "./shared-limits.lua.ts";
 
 const readScript = script(readLua);
 const saveScript = script(saveLua);

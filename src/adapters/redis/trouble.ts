@@ -1,4 +1,4 @@
-import type { RedisFailureKind } from "../../events.ts";
+import type { RedisFailureKind } from "../../model/events.ts";
 import { kindOf } from "./failure.ts";
 
 /** Why something failed, for people: of a foreign error no more than this, since it may carry a command's arguments. */

@@ -1,5 +1,5 @@
-import type { RequestFinished } from "../../events.ts";
-import { statusClass } from "../../status-class.ts";
+import type { RequestFinished } from "../../model/events.ts";
+import { statusClass } from "../../model/status-class.ts";
 import type { AnswerCounts, RecentTraffic } from "./snapshot.ts";
 
 /** What `recent` looks back on, in steps that are forgotten one by one. */

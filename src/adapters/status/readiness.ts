@@ -1,6 +1,6 @@
-import type { Clock } from "../../clock.ts";
-import type { Environment } from "../../environment.ts";
-import type { Event } from "../../events.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { Environment } from "../../model/environment.ts";
+import type { Event } from "../../model/events.ts";
 
 /** What `/readyz` says. */
 export interface ReadinessView {

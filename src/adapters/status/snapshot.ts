@@ -1,7 +1,7 @@
-import type { AuthMethod } from "../../environment.ts";
-import type { RedisFailureKind, RefreshReason, TokenResult } from "../../events.ts";
-import type { ReloadTrigger } from "../../process-events.ts";
-import type { StatusClass } from "../../status-class.ts";
+import type { AuthMethod } from "../../model/environment.ts";
+import type { RedisFailureKind, RefreshReason, TokenResult } from "../../model/events.ts";
+import type { ReloadTrigger } from "../../model/process-events.ts";
+import type { StatusClass } from "../../model/status-class.ts";
 
 /**
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this

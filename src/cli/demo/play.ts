@@ -1,5 +1,5 @@
-import { sleep, systemClock } from "../../clock.ts";
-import type { FailureCode, Outcome } from "../../errors.ts";
+import { sleep, systemClock } from "../../model/clock.ts";
+import type { FailureCode, Outcome } from "../../model/errors.ts";
 import type { Simulator } from "../../simulator/simulator.ts";
 import { call, type DemoAnswer } from "./call.ts";
 import { type Facts, judge } from "./judge.ts";

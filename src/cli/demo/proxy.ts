@@ -1,13 +1,13 @@
 import { createWriteStream } from "node:fs";
 import { createLogging } from "../../adapters/log/logger.ts";
-import { systemClock } from "../../clock.ts";
+import { Reloader } from "../../app/reload.ts";
+import { start } from "../../app/start.ts";
+import { createWarner } from "../../app/warnings.ts";
 import type { Config } from "../../config/config.ts";
 import { type Loaded, loadConfig } from "../../config/load.ts";
 import { formatProblems } from "../../config/print-problems.ts";
-import type { Event, RequestFinished } from "../../events.ts";
-import { Reloader } from "../../wiring/reloader.ts";
-import { start } from "../../wiring/start.ts";
-import { createWarner } from "../../wiring/warnings.ts";
+import { systemClock } from "../../model/clock.ts";
+import type { Event, RequestFinished } from "../../model/events.ts";
 import { usageFailure } from "../command.ts";
 import type { DemoFolder } from "./folder.ts";
 

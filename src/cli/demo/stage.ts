@@ -1,4 +1,4 @@
-import type { RequestFinished } from "../../events.ts";
+import type { RequestFinished } from "../../model/events.ts";
 import { type Simulator, startSimulator } from "../../simulator/simulator.ts";
 import { writeFolder } from "./folder.ts";
 import { choosePorts, type DemoPorts, usualPorts } from "./ports.ts";

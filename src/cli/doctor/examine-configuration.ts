@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { type Check, ok, warn } from "./check.ts";
-import type { Run } from "./visit.ts";
+import type { Run } from "./run.ts";
 
 /** What loading it has shown. A file that cannot be read is no warning: the configuration is refused for it. */
 export function examineConfiguration({ file, config, warnings }: Run): Check[] {

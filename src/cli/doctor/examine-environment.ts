@@ -1,12 +1,12 @@
-import type { Environment } from "../../environment.ts";
-import type { PostForm } from "../../tokens/endpoint.ts";
-import type { PlacedSet } from "../../wiring/token-owners.ts";
+import type { PlacedSet } from "../../app/token-owners.ts";
+import type { Environment } from "../../model/environment.ts";
+import type { PostForm } from "../../oauth/token-endpoint.ts";
 import { type Check, skip } from "./check.ts";
 import { examineHost } from "./examine-host.ts";
 import { examineToken } from "./examine-token.ts";
 import { hostOf } from "./host.ts";
+import { type Run, timed } from "./run.ts";
 import type { Shared, TokenShelf } from "./token-shelf.ts";
-import { timed, type Run } from "./visit.ts";
 
 /** A set and what was found on the shelf for it. */
 export interface SharedSet extends PlacedSet {

@@ -3,8 +3,8 @@ import type { Host } from "./host.ts";
 import { evaluateClock } from "./judge-clock.ts";
 import { evaluateContact } from "./judge-contact.ts";
 import { lookUp } from "./look-up.ts";
-import { probe } from "./reach.ts";
-import { timed, type Run } from "./visit.ts";
+import { probe } from "./probe.ts";
+import { type Run, timed } from "./run.ts";
 
 /** However patient the configuration is: a visit has an end. */
 const longestConnectMs = 5_000;

@@ -1,11 +1,11 @@
 import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
-import type { RedisAccess } from "../../redis-access.ts";
+import type { RedisAccess } from "../../model/redis-access.ts";
 import { type Check, type Finding, fail, ok, skip, warn } from "./check.ts";
 import { explainRedisRefusal } from "./explain-redis.ts";
 import { evaluateCommands, evaluateEviction, evaluateLatency, evaluateLogin } from "./judge-redis.ts";
 import { type RedisServer, serversOf } from "./redis-server.ts";
+import type { Run } from "./run.ts";
 import type { Shared } from "./token-shelf.ts";
-import type { Run } from "./visit.ts";
 
 interface Visited {
   readonly server: RedisServer;
@@ -41,7 +41,12 @@ function about(subject: string, finding: Finding, tookMs = 0): Check {
 function judge(probe: Extract<RedisProbe, { kind: "answered" }>, { node }: RedisServer, user: string): Finding[] {
   // The lock's keys live for seconds.
   const eviction = node === "cache" ? evaluateEviction(probe) : undefined;
-  return [evaluateLogin(probe, user), evaluateLatency(probe), evaluateCommands(probe, user), ...(eviction ? [eviction] : [])];
+  return [
+    evaluateLogin(probe, user),
+    evaluateLatency(probe),
+    evaluateCommands(probe, user),
+    ...(eviction ? [eviction] : []),
+  ];
 }
 
 function judgeLock(visited: readonly Visited[]): Finding {

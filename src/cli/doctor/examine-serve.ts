@@ -1,7 +1,7 @@
-import { type Bind, describeBind } from "../../bind.ts";
+import { type Bind, describeBind } from "../../model/bind.ts";
 import { askAdmin } from "../ask-admin.ts";
 import { type Finding, fail, ok, printable, skip, warn } from "./check.ts";
-import { patienceMs, type Run } from "./visit.ts";
+import { patienceMs, type Run } from "./run.ts";
 
 const answerMs = 3_000;
 

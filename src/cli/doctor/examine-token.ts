@@ -1,12 +1,12 @@
+import type { PlacedSet } from "../../app/token-owners.ts";
 import type { Config } from "../../config/config.ts";
-import { fetchDeadlineMs, type PostForm, requestToken } from "../../tokens/endpoint.ts";
-import type { IssuedToken } from "../../tokens/store.ts";
-import { longestLeewayMs } from "../../tokens/token.ts";
-import type { PlacedSet } from "../../wiring/token-owners.ts";
+import { longestLeewayMs } from "../../oauth/token.ts";
+import { fetchDeadlineMs, type PostForm, requestToken } from "../../oauth/token-endpoint.ts";
+import type { IssuedToken } from "../../oauth/token-store.ts";
 import { type Finding, formatSpan, ok, skip, warn } from "./check.ts";
 import { explainAnswer, explainPause } from "./explain-token.ts";
+import { patiently, type Run } from "./run.ts";
 import type { Shared, TokenShelf } from "./token-shelf.ts";
-import { patiently, type Run } from "./visit.ts";
 
 /** A shared token with less of its life left should have been refreshed by now: `serve` would ask for a new one too. */
 const overdueShare = 0.1;

@@ -1,14 +1,14 @@
-import { describeBind } from "../../bind.ts";
+import { ownersOf, type PlacedSet } from "../../app/token-owners.ts";
+import { openUpstreams } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
-import { ownersOf, type PlacedSet } from "../../wiring/token-owners.ts";
-import { openUpstreams } from "../../wiring/upstreams.ts";
+import { describeBind } from "../../model/bind.ts";
 import type { Check } from "./check.ts";
 import { examineConfiguration } from "./examine-configuration.ts";
 import { examineEnvironment, type SharedSet } from "./examine-environment.ts";
 import { examineRedis, examineSeals } from "./examine-redis.ts";
 import { examineServe } from "./examine-serve.ts";
+import { type Run, timed } from "./run.ts";
 import { openTokenShelf } from "./token-shelf.ts";
-import { timed, type Run } from "./visit.ts";
 
 /**
  * Everything that can keep a request from being served, in the order in which one thing rests on another. Redis is asked

@@ -1,5 +1,5 @@
 import { type Finding, fail, formatSpan, printable } from "./check.ts";
-import type { Certificate } from "./reach.ts";
+import type { Certificate } from "./probe.ts";
 
 /** Where a connection should have led, and which settings decide about it. */
 export interface Destination {

@@ -1,8 +1,8 @@
+import type { PlacedSet } from "../../app/token-owners.ts";
+import { authUrlOf } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
-import type { TokenAnswer } from "../../tokens/endpoint.ts";
-import type { SharedPause } from "../../tokens/shared-conduct.ts";
-import type { PlacedSet } from "../../wiring/token-owners.ts";
-import { authUrlOf } from "../../wiring/upstreams.ts";
+import type { SharedPause } from "../../oauth/shared-limits.ts";
+import type { TokenAnswer } from "../../oauth/token-endpoint.ts";
 import { type Finding, fail, formatSpan, printable } from "./check.ts";
 
 /** Why nobody is to ask for a token now. */

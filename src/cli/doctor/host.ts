@@ -1,4 +1,4 @@
-import type { Address, Environment } from "../../environment.ts";
+import type { Address, Environment } from "../../model/environment.ts";
 
 /** A host that requests go to. */
 export interface Host {

@@ -1,6 +1,6 @@
-import { parseHttpDate } from "../../http-date.ts";
+import { parseHttpDate } from "../../http/http-date.ts";
 import { type Finding, fail, formatSpan, ok, skip, warn } from "./check.ts";
-import type { Answer } from "./reach.ts";
+import type { Answer } from "./probe.ts";
 
 /** Services allow for a few seconds. From 30 s on, one may take a timestamp for an old one. */
 const goodSkewMs = 5_000;

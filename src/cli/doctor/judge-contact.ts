@@ -1,6 +1,6 @@
 import { type Finding, ok, printable, warn } from "./check.ts";
 import { type Destination, explainFailure } from "./explain-failure.ts";
-import type { Certificate, Contact } from "./reach.ts";
+import type { Certificate, Contact } from "./probe.ts";
 
 const dayMs = 86_400_000;
 /** Authorities renew earlier than that: who is later has no working renewal. */

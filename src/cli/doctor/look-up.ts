@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { codeOf, type Finding, fail, ok, warn } from "./check.ts";
 import type { Host } from "./host.ts";
-import { patiently, type Run } from "./visit.ts";
+import { patiently, type Run } from "./run.ts";
 
 /** From here on a look-up is a noticeable part of every new connection. */
 const slowMs = 500;

@@ -1,7 +1,7 @@
 import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
-import { describeBind } from "../../bind.ts";
 import { describeRedisNode } from "../../config/redis-values.ts";
-import type { HostPort, RedisAccess, RedisNode, RedisPlace } from "../../redis-access.ts";
+import { describeBind } from "../../model/bind.ts";
+import type { HostPort, RedisAccess, RedisNode, RedisPlace } from "../../model/redis-access.ts";
 
 /** One Redis that the configuration names, or one that several addresses stand for. */
 export interface RedisServer {

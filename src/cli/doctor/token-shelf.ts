@@ -1,8 +1,8 @@
-import type { cacheResults, Report } from "../../events.ts";
-import type { SharedPause } from "../../tokens/shared-conduct.ts";
-import type { IssuedToken, StoredToken } from "../../tokens/store.ts";
-import { openCache } from "../../wiring/cache.ts";
-import type { Run } from "./visit.ts";
+import { openCache } from "../../app/cache.ts";
+import type { cacheResults, Report } from "../../model/events.ts";
+import type { SharedPause } from "../../oauth/shared-limits.ts";
+import type { IssuedToken, StoredToken } from "../../oauth/token-store.ts";
+import type { Run } from "./run.ts";
 
 /** What replicas share about a set. */
 export interface Shared {

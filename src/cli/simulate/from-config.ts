@@ -1,4 +1,4 @@
-import type { Address, Environment, Site } from "../../environment.ts";
+import type { Address, Environment, Site } from "../../model/environment.ts";
 import type { SimulatorOptions } from "../../simulator/options.ts";
 import type { SimulatedSite } from "../../simulator/sites.ts";
 

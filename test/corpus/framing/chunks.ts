@@ -1,4 +1,4 @@
-import { orderText } from "../../support/raw-caller.ts";
+import { orderText } from "../../../testkit/raw-caller.ts";
 import { type Case, chunks, fallsSilent, hangsUp, hidden, inChunks, last, lengthOfOrder } from "../case.ts";
 
 const hex = lengthOfOrder.toString(16);

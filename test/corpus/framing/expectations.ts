@@ -1,4 +1,4 @@
-import { orderText, rawPost } from "../../support/raw-caller.ts";
+import { orderText, rawPost } from "../../../testkit/raw-caller.ts";
 import { type Case, chunks, fallsSilent, hangsUp, hidden, last, lengthOfOrder, readsAnswer } from "../case.ts";
 
 const expecting = (value: string) => rawPost({ connection: [], more: [`Expect: ${value}`] });

@@ -1,4 +1,4 @@
-import { orderText } from "../../support/raw-caller.ts";
+import { orderText } from "../../../testkit/raw-caller.ts";
 import { type Case, chunks, fallsSilent, framed, hangsUp, hidden, last, lengthOfOrder, ofLength } from "../case.ts";
 
 const length = lengthOfOrder;

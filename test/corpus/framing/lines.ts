@@ -1,4 +1,4 @@
-import { orderText, rawPost } from "../../support/raw-caller.ts";
+import { orderText, rawPost } from "../../../testkit/raw-caller.ts";
 import { type Case, hangsUp, hidden, last, lengthOfOrder } from "../case.ts";
 
 const plain = rawPost({ connection: [] });

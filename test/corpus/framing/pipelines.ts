@@ -1,4 +1,4 @@
-import { chunked, orderText, rawPost } from "../../support/raw-caller.ts";
+import { chunked, orderText, rawPost } from "../../../testkit/raw-caller.ts";
 import { type Case, chunks, framed, hidden, last } from "../case.ts";
 
 const plain = rawPost({ connection: [] });

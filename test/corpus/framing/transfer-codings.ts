@@ -1,4 +1,4 @@
-import { orderText } from "../../support/raw-caller.ts";
+import { orderText } from "../../../testkit/raw-caller.ts";
 import { type Case, chunks, framed, hidden, last, lengthOfOrder } from "../case.ts";
 
 const both = (coding: string) => framed([coding, `Content-Length: ${lengthOfOrder}`], orderText);

@@ -1,4 +1,4 @@
-import { rawPost } from "../../support/raw-caller.ts";
+import { rawPost } from "../../../testkit/raw-caller.ts";
 import { type Case, framed, hidden, last, readsAnswer } from "../case.ts";
 
 const upgrading = rawPost({ connection: ["Connection: Upgrade"], more: ["Upgrade: h2c"] });

@@ -1,4 +1,4 @@
-import { rawPost } from "../../support/raw-caller.ts";
+import { rawPost } from "../../../testkit/raw-caller.ts";
 import { type Case, chunks, hidden, last, readsAnswer } from "../case.ts";
 
 const upgrading = (...lines: string[]) => rawPost({ connection: [], more: lines });

@@ -1,4 +1,4 @@
-import { rawPost } from "../../support/raw-caller.ts";
+import { rawPost } from "../../../testkit/raw-caller.ts";
 import { type Case, chunks, hidden, last } from "../case.ts";
 
 const ofVersion = (version: string, more: readonly string[] = []) => rawPost({ version, more, connection: [] });

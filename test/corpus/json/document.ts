@@ -1,4 +1,4 @@
-import type { FailureCode } from "../../../src/errors.ts";
+import type { FailureCode } from "../../../src/model/errors.ts";
 
 /** A parameter as it must arrive. */
 export type Sent = readonly [name: string, value: string];

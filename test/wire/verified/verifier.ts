@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { readJson } from "../../../src/simulator/read-json.ts";
 import { signatureOf, stringToSign } from "../../../src/simulator/verify-signature.ts";
-import { isInstalled, plainEnvironment } from "../../support/run-program.ts";
+import { isInstalled, plainEnvironment } from "../../../testkit/run-program.ts";
 
 /** What every request of a run must go by. */
 export interface Rules {

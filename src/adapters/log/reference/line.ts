@@ -1,4 +1,4 @@
-import type { Event } from "../../../events.ts";
+import type { Event } from "../../../model/events.ts";
 import type { Level } from "../lines.ts";
 
 type Kind = Event["kind"];

@@ -1,4 +1,4 @@
-import { type FailureCode, failureCodes, failures } from "../../../errors.ts";
+import { type FailureCode, failureCodes, failures } from "../../../model/errors.ts";
 import type { Occurrence, StatusSnapshot, Tally } from "../snapshot.ts";
 import { type Html, html, nothing } from "./html.ts";
 import { showCount, showPlace, showSentence } from "./prose.ts";

@@ -1,4 +1,4 @@
-import { statusClasses } from "../../../status-class.ts";
+import { statusClasses } from "../../../model/status-class.ts";
 import type { AnswerCounts, EnvironmentStatus } from "../snapshot.ts";
 import { facts } from "./facts.ts";
 import { type Html, html } from "./html.ts";

@@ -1,4 +1,4 @@
-import type { RefreshReason } from "../../../events.ts";
+import type { RefreshReason } from "../../../model/events.ts";
 
 /** Why a token was asked for, as the end of a sentence. */
 export const because: Readonly<Record<RefreshReason, string>> = {

@@ -1,0 +1,119 @@
+import type { HeaderLine } from "../../proxy/messages.ts";
+
+/** As long as undici lets a final head be. */
+const longestHeadBytes = 16_384;
+/** All interim responses and empty lines before one answer; a hundred interim responses are a few KiB. */
+const longestInterimBytes = 65_536;
+
+const statusLineStart = /^HTTP\/1\.[01] [1-9][0-9]{2}[ \r]$/;
+const statusLineStartBytes = 13;
+const interimHead = /^[^\r\n]+\r\n(?:[^\r\n]+\r\n)*\r\n$/;
+const endOfHead = "\r\n\r\n";
+const carriageReturn = 0x0d;
+const lineFeed = 0x0a;
+
+/** What came from the service is not an answer in HTTP/1.1. The code says why; it is ours and quotes nothing. */
+export class NotAnAnswer extends Error {
+  override readonly name = "NotAnAnswer";
+  readonly code: string;
+
+  constructor(code: string) {
+    super("not an answer in HTTP/1.1");
+    this.code = code;
+  }
+}
+
+/**
+ * Looks at each answer's head before undici's parser does, because that parser
+ *
+ * - fails a request on an interim 100 that was not asked for. RFC 9110 section 15.2 wants it ignored; so all interim
+ *   responses are taken out here, within a bound;
+ * - takes `HTTP/2.0`, `HTTP/0.9`, `RTSP/1.0` and `ICY` for versions of HTTP/1.1;
+ * - waits for a body where a 204 or 304 announces a length. Neither has one (RFC 9110 sections 15.3.5 and 15.4.5), so
+ *   these header lines are hidden from it and shown again by `showHidden`.
+ *
+ * One object serves one connection, which has one request under way at a time.
+ */
+export class ResponseHeads {
+  #isExpected = false;
+  /** The beginning of a head that is not decided on yet. */
+  #held: Buffer = Buffer.alloc(0);
+  #interimBytes = 0;
+
+  /** A request is being written: the next bytes are a head. */
+  expect(): void {
+    if (this.#isExpected) return;
+    this.#isExpected = true;
+    this.#interimBytes = 0;
+  }
+
+  /**
+   * @returns the bytes for the parser; none while it has to wait
+   * @throws NotAnAnswer
+   */
+  take(bytes: Buffer): Buffer {
+    if (!this.#isExpected) return bytes;
+    this.#held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
+    for (;;) {
+      this.#skipEmptyLines();
+      const status = this.#readStatus();
+      if (status === undefined) return empty;
+      if (status === 101) throw new NotAnAnswer("UPGRADE_NOT_ASKED_FOR");
+      if (status >= 200 && !hasNoBody(status)) return this.#release(this.#held);
+      const end = this.#held.indexOf(endOfHead);
+      const length = end === -1 ? this.#held.length : end + endOfHead.length;
+      if (length > longestHeadBytes) throw new NotAnAnswer("HEAD_TOO_LONG");
+      if (end === -1) return empty;
+      const head = this.#held.toString("latin1", 0, length);
+      const rest = this.#held.subarray(length);
+      if (status >= 200) return this.#release(Buffer.concat([Buffer.from(hide(head), "latin1"), rest]));
+      if (!interimHead.test(head)) throw new NotAnAnswer("INTERIM_RESPONSE_MALFORMED");
+      this.#drop(length);
+    }
+  }
+
+  /** Undefined while the status line is not there as far as its code. */
+  #readStatus(): number | undefined {
+    const start = this.#held.toString("latin1", 0, statusLineStartBytes);
+    // A part is compared by completing it: whatever cannot become a status line is refused at its first wrong byte.
+    if (!statusLineStart.test(start + "HTTP/1.1 200 ".slice(start.length))) throw new NotAnAnswer("NOT_HTTP_1_1");
+    return start.length < statusLineStartBytes ? undefined : Number(start.slice(9, 12));
+  }
+
+  /** A service that ends its bodies with one line end too many is understood by most clients, undici's among them. */
+  #skipEmptyLines(): void {
+    const length = this.#held.findIndex((byte) => byte !== carriageReturn && byte !== lineFeed);
+    if (length !== 0) this.#drop(length === -1 ? this.#held.length : length);
+  }
+
+  #drop(length: number): void {
+    this.#interimBytes += length;
+    if (this.#interimBytes > longestInterimBytes) throw new NotAnAnswer("INTERIM_RESPONSES_TOO_LONG");
+    this.#held = this.#held.subarray(length);
+  }
+
+  #release(bytes: Buffer): Buffer {
+    this.#isExpected = false;
+    this.#held = empty;
+    return bytes;
+  }
+}
+
+const empty = Buffer.alloc(0);
+
+/** The caller gets no `Countersign-*` header of the service, so this name is free. */
+const hiddenPrefix = "countersign-hidden-";
+
+function hide(head: string): string {
+  return head.replace(/\r\n(?=(?:content-length|transfer-encoding)[ \t]*:)/gi, `\r\n${hiddenPrefix}`);
+}
+
+/** The header lines of an answer as the service sent them. */
+export function showHidden(status: number, lines: readonly HeaderLine[]): readonly HeaderLine[] {
+  if (!hasNoBody(status)) return lines;
+  return lines.map(([name, value]) => [name.startsWith(hiddenPrefix) ? name.slice(hiddenPrefix.length) : name, value]);
+}
+
+function hasNoBody(status: number): boolean {
+  return status === 204 || status === 304;
+}

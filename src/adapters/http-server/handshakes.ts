@@ -1,0 +1,94 @@
+import { constants } from "node:crypto";
+import type { Server, ServerOptions } from "node:http";
+import { Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
+import { type SecureContextOptions, TLSSocket, type TlsOptions } from "node:tls";
+import type { CallersTls } from "../../model/callers.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { Report } from "../../model/events.ts";
+import { LogThrottle } from "../../model/log-throttle.ts";
+
+/** A handshake takes no longer. */
+export const handshakeTimeoutMs = 10_000;
+
+/** What a running listener can be given anew. */
+export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOptions {
+  return {
+    ca,
+    cert,
+    key: key.reveal(),
+    minVersion: "TLSv1.2",
+    // A session that is resumed is believed by its ticket, whatever has become of the certificate or its authority.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  };
+}
+
+/** TLS with callers that have a certificate of the right authorities, and with nobody else. */
+const rules: TlsOptions = {
+  requestCert: true,
+  rejectUnauthorized: true,
+  handshakeTimeout: handshakeTimeoutMs,
+  ALPNProtocols: ["http/1.1"],
+};
+
+/** A server that knows its connections from the first byte on: Node's own only hears of them after their handshake. */
+export class HandshakingServer extends TlsServer {
+  readonly #sockets = new Set<Socket>();
+
+  constructor(bounds: ServerOptions) {
+    super({ ...bounds, ...rules });
+    this.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    this.on("secureConnection", (secure: TLSSocket) => serverOf.set(secure, this));
+  }
+
+  /** The TCP connection below TLS. Node has no public way from one to the other, so they are told by their addresses. */
+  transportOf(secure: TLSSocket): Socket | undefined {
+    const names = ["remoteAddress", "remotePort", "localAddress"] as const;
+    return [...this.#sockets].find((socket) => names.every((name) => socket[name] === secure[name]));
+  }
+
+  /** Those in the middle of their handshake as well. */
+  override closeAllConnections(): void {
+    super.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+const serverOf = new WeakMap<Socket, HandshakingServer>();
+
+/** The TCP connection, or Unix socket, that carries a caller's connection: itself without TLS. */
+export function transportOf(socket: Socket): Socket | undefined {
+  return socket instanceof TLSSocket ? serverOf.get(socket)?.transportOf(socket) : socket;
+}
+
+export function isTls(server: Server): server is TlsServer {
+  return server instanceof TlsServer;
+}
+
+/** The event that brings the sockets which a server's requests come on: with TLS, when the handshake is done. */
+export function arrivalOf(server: Server): "connection" | "secureConnection" {
+  return isTls(server) ? "secureConnection" : "connection";
+}
+
+/** Reports each handshake that fails, and marks those of a kind that was not seen for a while. */
+export function reportHandshakes(
+  server: TlsServer,
+  { name, report }: { readonly name: string; readonly report: Report },
+  clock: Clock,
+): void {
+  const seldom = new LogThrottle(clock);
+  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+    const reason = explainHandshake(error, socket);
+    report({ kind: "handshake_failed", listener: name, reason, isFirst: seldom.isFirst(reason) });
+  });
+}
+
+/** Codes of OpenSSL and Node, of which there are so many and no more; what else an error says is foreign text. */
+function explainHandshake({ code = "" }: NodeJS.ErrnoException, { authorizationError }: TLSSocket): string {
+  // Where a certificate is refused Node cuts the connection, and gives that as the error.
+  const reason = String(authorizationError ?? code);
+  return /^[A-Z][A-Z0-9_]*$/.test(reason) ? reason : "OTHER";
+}

@@ -1,0 +1,14 @@
+import type { RefreshLock } from "../oauth/refresh-lock.ts";
+import type { TokenStore } from "../oauth/token-store.ts";
+import type { Announcements } from "./announcements.ts";
+
+/** What replicas share, or what one process keeps for itself. */
+export interface TokenBackend {
+  readonly store: TokenStore;
+  readonly lock: RefreshLock;
+  /** Calls the listener whenever the store is back after it was away. */
+  onReturn(listener: () => void): void;
+  /** Whether its servers are there. */
+  readonly announcements: Announcements;
+  close(): Promise<void>;
+}

@@ -1,0 +1,43 @@
+import type { Secret } from "../model/secret.ts";
+import type { Note, SharedLimits } from "./shared-limits.ts";
+
+/** A token as it came from the login host. */
+export interface IssuedToken {
+  readonly secret: Secret;
+  readonly lifetimeMs: number;
+}
+
+/** A token as the store knows it. Its remaining life is the store's own: a reader's wall clock plays no part. */
+export interface StoredToken extends IssuedToken {
+  readonly remainingMs: number;
+}
+
+/** What replicas share under one key. */
+export interface Shared {
+  /** The newest token that still has life. */
+  readonly token: StoredToken | undefined;
+  /** Undefined when nobody knows, because the store could not be read. */
+  readonly conduct: SharedLimits | undefined;
+}
+
+/**
+ * Where replicas share tokens, and their conduct towards the login host. Keys come from `cacheKey`.
+ *
+ * A store never fails and is never slow: what it cannot read is absent, and what it cannot save is still returned to
+ * the caller that issued it. It promises that of two tokens saved under one key the later issued one stays, in
+ * whichever order they are saved and whatever the savers' wall clocks say. It does not promise that a token is still
+ * valid, nor that anything saved or noted survives.
+ */
+export interface TokenStore {
+  read(key: string): Promise<Shared>;
+  /**
+   * Saves a token, and ends a pause of the login host's that is older; resolves to the newest token, which may be another
+   * process's.
+   * @param ageMs time since its token request began, on the saver's monotonic clock
+   */
+  save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
+  /** Tells the other replicas. */
+  note(key: string, note: Note): Promise<void>;
+  /** This process uses the key no more: what it keeps for it here is released. What replicas share stays. */
+  forget(key: string): void;
+}

@@ -1,0 +1,74 @@
+import { type Clock, sleep } from "../model/clock.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { UpstreamResponse } from "./messages.ts";
+
+/** A 401 is a few hundred bytes; a longer one is passed on too, but keeps its connection until then. */
+const heldBytes = 65_536;
+
+/** An answer whose body is read ahead, in the background. */
+export interface BufferedResponse {
+  /**
+   * To be passed on as if nothing had happened. Where the body breaks while it is held, this throws before its first byte:
+   * no head has gone out yet, so the caller can still be told of it by a whole answer.
+   */
+  readonly answer: UpstreamResponse;
+  /** Resolves when no more will be read ahead. What is not here within this time is given up and frees its connection. */
+  settle(withinMs: number): Promise<void>;
+  /** It is not needed. */
+  discard(): void;
+}
+
+/**
+ * Reads an answer's body ahead, so that its connection is free while a second attempt is made and the answer can
+ * still be passed on, byte for byte, when that attempt comes to nothing. The second attempt needs no more than the status:
+ * a body that stalls or breaks does not stand in its way.
+ */
+export function bufferResponse(answer: UpstreamResponse, clock: Clock): BufferedResponse {
+  const source = answer.body[Symbol.asyncIterator]();
+  const read: Uint8Array[] = [];
+  let state: "reading" | "whole" | "long" | "broken" = "reading";
+  let failure: unknown;
+  const fail = (error: unknown) => {
+    if (state !== "reading") return;
+    state = "broken";
+    failure = explain(error, answer.status);
+  };
+  const readAhead = async () => {
+    for (let length = 0; state === "reading"; ) {
+      const step = await source.next();
+      if (state !== "reading") return;
+      if (step.done === true) state = "whole";
+      else {
+        read.push(step.value);
+        length += step.value.length;
+        if (length >= heldBytes) state = "long";
+      }
+    }
+  };
+  const settled = readAhead().catch(fail);
+  async function* replay() {
+    await settled;
+    if (state === "broken") throw failure;
+    yield* read;
+    if (state === "long") yield* { [Symbol.asyncIterator]: () => source };
+  }
+  return {
+    answer: { ...answer, body: replay() },
+    async settle(withinMs) {
+      const ending = new AbortController();
+      await Promise.race([settled, sleep(clock, withinMs, ending.signal)]);
+      ending.abort();
+      if (state !== "reading") return;
+      fail(new ProxyError("upstream_timeout", "The rest of that answer did not come in time."));
+      answer.discard();
+    },
+    discard: () => answer.discard(),
+  };
+}
+
+/** Its status was read, though nothing of it can be passed on. */
+function explain(error: unknown, status: number): unknown {
+  if (!(error instanceof ProxyError)) return error;
+  const { code, message, outcome } = error;
+  return new ProxyError(code, `The service answered ${status}. ${message}`, { outcome });
+}

@@ -1,0 +1,113 @@
+import { ProxyError } from "../model/errors.ts";
+import { valuesOf } from "./headers.ts";
+import type { ClientRequest, HeaderLine, ListenerContext } from "./messages.ts";
+
+const mostHeaderLines = 100;
+const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
+
+/**
+ * Checks everything about a request's head that does not depend on configuration, before its body is read.
+ * @returns the only Host value
+ * @throws ProxyError headers_too_large, malformed_request, method_not_allowed, expectation_not_supported,
+ * media_type_not_supported
+ */
+export function checkHead(
+  { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
+  door: Pick<ListenerContext, "url">,
+): string {
+  if (headers.length > mostHeaderLines) {
+    throw refuse(
+      "headers_too_large",
+      `The request has ${headers.length} header lines; at most ${mostHeaderLines} are read`,
+      `${headers.length} lines`,
+    );
+  }
+  checkMethod(method, target, door.url);
+  const host = checkHost(headers);
+  checkExpectation(headers);
+  checkContent(headers);
+  return host;
+}
+
+function checkMethod(method: string, target: string, url: string): void {
+  if (method === "POST") return;
+  const detail =
+    method === "CONNECT"
+      ? `${explainTunnel(target)} Set your base URL to ${url}.`
+      : `${method} is not used by the service; operations are called with POST.`;
+  throw new ProxyError("method_not_allowed", detail, { allow: "POST" });
+}
+
+/** The port of the tunnel's target tells whose URL it was (RFC 9110 section 9.3.6). */
+function explainTunnel(target: string): string {
+  return target.endsWith(":443")
+    ? "An https:// URL came through the proxy setting, so Countersign sees only a tunnel and cannot sign."
+    : "The client asks for a tunnel through the proxy setting, as some clients do for http:// URLs too. Countersign " +
+        "sees only the tunnel and cannot sign.";
+}
+
+/** Exactly one Host (RFC 9112 section 3.2). */
+function checkHost(headers: readonly HeaderLine[]): string {
+  const [host, ...more] = valuesOf(headers, "host");
+  if (host !== undefined && more.length === 0) return host;
+  throw refuse(
+    "malformed_request",
+    host === undefined ? "The Host header is missing" : "There are several Host headers",
+    "Host",
+  );
+}
+
+function checkExpectation(headers: readonly HeaderLine[]): void {
+  const unknown = valuesOf(headers, "expect").find((value) => value.toLowerCase() !== "100-continue");
+  if (unknown !== undefined) {
+    throw refuse("expectation_not_supported", "The only expectation that can be met is 100-continue", "Expect");
+  }
+}
+
+function checkContent(headers: readonly HeaderLine[]): void {
+  const coding = valuesOf(headers, "content-encoding").find((value) => value.toLowerCase() !== "identity");
+  if (coding !== undefined) {
+    const what = "The body is compressed; send it as it is, without Content-Encoding";
+    throw refuse("media_type_not_supported", what, "Content-Encoding");
+  }
+  checkTransferCodings(headers);
+  const [type, ...more] = valuesOf(headers, "content-type");
+  if (type !== undefined && more.length === 0 && isJson(type)) return;
+  throw refuse("media_type_not_supported", explainContentType(type, more.length > 0), "Content-Type");
+}
+
+/** The parser reads chunks below any other coding, such as gzip, as if it were not there. */
+function checkTransferCodings(headers: readonly HeaderLine[]): void {
+  const values = valuesOf(headers, "transfer-encoding").flatMap((value) => value.toLowerCase().split(","));
+  const codings = values.map((coding) => coding.trim());
+  if (codings.length === 0) return;
+  // RFC 9112 section 6.3: nobody can know where such a body ends.
+  const field = "Transfer-Encoding";
+  if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked`, field);
+  if (codings.length > 1) throw refuse("media_type_not_supported", `The only ${field} that is taken is chunked`, field);
+}
+
+/** application/json with charset utf-8, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
+function isJson(mediaType: string): boolean {
+  const [type = "", ...parameters] = mediaType.toLowerCase().split(";");
+  const given = parameters.map((parameter) => parameter.trim()).filter((parameter) => parameter !== "");
+  return type.trimEnd() === "application/json" && given.length <= 1 && given.every((parameter) => utf8.has(parameter));
+}
+
+function explainContentType(type: string | undefined, isRepeated: boolean): string {
+  const mend = "Countersign takes application/json. Add -H 'Content-Type: application/json'";
+  if (type === undefined) return `Content-Type is missing; ${mend}`;
+  if (isRepeated) return `Content-Type was given more than once; ${mend}, once`;
+  if (/^application\/x-www-form-urlencoded\b/i.test(type)) {
+    return `Content-Type is application/x-www-form-urlencoded (curl -d sends that); ${mend}`;
+  }
+  return `Content-Type is not JSON in UTF-8; ${mend}`;
+}
+
+function refuse(
+  code: "headers_too_large" | "malformed_request" | "expectation_not_supported" | "media_type_not_supported",
+  what: string,
+  causedBy: string,
+): ProxyError {
+  return new ProxyError(code, `${what}.`, { causedBy });
+}

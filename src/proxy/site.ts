@@ -1,0 +1,89 @@
+import type { AuthMethod, Environment, SigningKey, Site } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { RequestOptions, Route } from "./messages.ts";
+
+/** A site, and the key when it was named by its key. */
+interface Named {
+  readonly site: Site;
+  readonly key: string | undefined;
+}
+
+/**
+ * Which site a request is for, how it is authenticated, and what is sent as `site_identifier`: the header, else the
+ * body, else the environment's default, else its only site (spec 5.1, 5.3).
+ * @throws ProxyError site_not_configured, auth_not_configured, site_conflict, site_required
+ */
+export function chooseSite(
+  environment: Environment,
+  wishes: Pick<RequestOptions, "site" | "auth">,
+  inBody: string | undefined,
+): Pick<Route, "site" | "auth" | "key" | "identifier"> {
+  const { site, key } =
+    reconcile(lookUp(environment, wishes.site, "Countersign-Site"), lookUp(environment, inBody, "site_identifier")) ??
+    fallBack(environment);
+  const auth = wishes.auth ?? site.auth[0];
+  if (!site.auth.includes(auth)) throw notConfigured(site, auth);
+  return { site, auth, key, identifier: key ?? ownIdentifier(site, auth) };
+}
+
+/**
+ * The key that signs: the one the caller named, else the site's default key (spec 5.3). The configuration makes sure
+ * that a site with HMAC has exactly one default.
+ */
+export function keyOf({ site, key }: Pick<Route, "site" | "key">): SigningKey {
+  const found = key === undefined ? site.defaultKey : site.keys.find(({ identifier }) => identifier === key);
+  if (found === undefined) throw new Error("a site with hmac has a key");
+  return found;
+}
+
+/** A site that signs may be told to name its default key instead of itself (spec 5.3). */
+function ownIdentifier(site: Site, auth: AuthMethod): string {
+  const byKey = auth === "hmac" && site.identifyBy === "key" ? site.defaultKey?.identifier : undefined;
+  return byKey ?? site.identifier;
+}
+
+/** @param givenIn the header or parameter that has the identifier, whose value is not repeated */
+function lookUp(environment: Environment, identifier: string | undefined, givenIn: string): Named | undefined {
+  if (identifier === undefined) return undefined;
+  const site = environment.sites.get(identifier);
+  if (site !== undefined) return { site, key: undefined };
+  const ofKey = environment.siteOfKey.get(identifier);
+  if (ofKey !== undefined) return { site: ofKey, key: identifier };
+  throw new ProxyError(
+    "site_not_configured",
+    `The site or key named is not configured in environment ${environment.name}, which this listener serves.`,
+    { causedBy: givenIn },
+  );
+}
+
+/** Header and body may name the same site twice, and at most one key. */
+function reconcile(a: Named | undefined, b: Named | undefined): Named | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  if (a.site !== b.site || (a.key !== undefined && b.key !== undefined && a.key !== b.key)) {
+    throw new ProxyError(
+      "site_conflict",
+      "Countersign-Site and the body's site_identifier mean different sites or keys; name one.",
+      { causedBy: "site_identifier" },
+    );
+  }
+  return { site: a.site, key: a.key ?? b.key };
+}
+
+function fallBack(environment: Environment): Named {
+  const [only, ...others] = environment.sites.values();
+  const site = environment.defaultSite === undefined ? undefined : environment.sites.get(environment.defaultSite);
+  if (site !== undefined) return { site, key: undefined };
+  if (only !== undefined && others.length === 0) return { site: only, key: undefined };
+  throw new ProxyError(
+    "site_required",
+    `Environment ${environment.name} has several sites and no defaultSite: name one in the header Countersign-Site.`,
+  );
+}
+
+function notConfigured(site: Site, auth: AuthMethod): ProxyError {
+  return new ProxyError(
+    "auth_not_configured",
+    `Site ${site.identifier} is not set up for ${auth}, only for ${site.auth.join(" and ")}.`,
+    { causedBy: auth },
+  );
+}

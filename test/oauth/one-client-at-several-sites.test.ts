@@ -1,0 +1,58 @@
+/** Row 34 for a client id that several sites use: what the login host says to one is said to all (spec 8). */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { openTokens } from "../../src/app/tokens.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
+import { answered, LoginScript } from "../../testkit/login-script.ts";
+
+const sites = ["S1000000001", "S1000000002", "S1000000003"];
+
+async function loadSitesOfOneClient() {
+  const folder = await mkdtemp(join(tmpdir(), "countersign-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "secret"), "a client secret of some length", { mode: 0o600 });
+  const set = '{ name: blue, clientId: abc, clientSecret: { file: secret }, audience: "https://api.example" }';
+  const file = join(folder, "countersign.yaml");
+  await writeFile(
+    file,
+    [
+      'listeners: [{ bind: "127.0.0.1:7411", environment: test }]',
+      'admin: { bind: "127.0.0.1:7412" }',
+      'status: { bind: "127.0.0.1:7413" }',
+      "environments:",
+      "  test:",
+      "    baseUrl: https://api.example",
+      "    authUrl: https://login.example",
+      "    operations: [create_order]",
+      "    sites:",
+      ...sites.map((site) => `      ${site}: { credentials: [${set}] }`),
+    ].join("\n"),
+  );
+  const loaded = await loadConfig(file);
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config;
+}
+
+it("asks a login host that said 429 once, and shares the token afterwards", async () => {
+  const clock = new FakeClock();
+  const login = new LoginScript().next(answered(429, "", "60"));
+  const surroundings = { clock, random: () => 0.5, report: () => {} };
+  const tokens = openTokens(
+    () => login.post,
+    () => {},
+    surroundings,
+  );
+  onTestFinished(() => tokens.close());
+  const config = await loadSitesOfOneClient();
+  await tokens.prepare(config);
+  tokens.commit(config);
+  const ask = (site: string) => tokens.tokensOf("test", site).get(clock.nowMs() + 20_000);
+  for (const site of sites) await expect(ask(site)).rejects.toMatchObject({ code: "token_unavailable" });
+  expect(login.requests).toBe(1);
+  await clock.advance(60_000);
+  for (const site of sites) expect((await ask(site)).secret.reveal()).toBe("token_2");
+  expect(login.requests).toBe(2);
+});

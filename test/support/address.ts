@@ -1,9 +1,0 @@
-import type { Address } from "../../src/environment.ts";
-
-/** A URL as the configuration takes it apart. */
-export function addressOf(text: string): Address {
-  const { protocol, hostname, port, pathname, origin } = new URL(text);
-  const scheme = protocol === "https:" ? "https" : "http";
-  const defaultPort = scheme === "https" ? 443 : 80;
-  return { origin, scheme, host: hostname, port: Number(port || defaultPort), path: pathname === "/" ? "" : pathname };
-}

@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { startSimulator } from "../src/simulator/simulator.ts";
+import { ConfigFolder, canaries, tokenKey } from "../test/config/config-folder.ts";
+import { audience, configuration, sites } from "../test/faults/configuration.ts";
+import { call, order } from "./call.ts";
+import { startRedis } from "./real-redis.ts";
+
+/** A configuration with both ways of authentication, and all that a `serve` of it needs; for tests that start it in their own way. */
+export async function stageBothWays() {
+  const simulator = await startSimulator({
+    sites: [
+      { identifier: sites.oauth, credentials: [{ clientId: "blue-id", clientSecret: canaries.blue, audience }] },
+      { identifier: sites.hmac, keys: [{ identifier: "K2000000001", secret: canaries.key, isDefault: true }] },
+    ],
+  });
+  onTestFinished(() => simulator.stop());
+  const redis = await startRedis();
+  const folder = new ConfigFolder();
+  folder.write("token-key", tokenKey);
+  const socketPath = join(folder.path, "app.sock");
+  const yaml = configuration(simulator, socketPath, redis.url);
+  const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
+  const orderAt = (site: string) =>
+    call("http://localhost", order, { socketPath, headers: { "Countersign-Site": site } }).then(({ status }) => status);
+  return { redis, socketPath, file, orderAt };
+}

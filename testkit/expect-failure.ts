@@ -1,0 +1,65 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { expect } from "vitest";
+import { type FailureCode, failures } from "../src/model/errors.ts";
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders | Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export interface ExpectedFailure {
+  readonly status: number;
+  readonly code: FailureCode;
+  readonly outcome?: "not_sent" | "unknown";
+  /** What the detail says of its own. */
+  readonly detail?: RegExp;
+  /** The caller's Countersign-Reference. */
+  readonly reference?: string | undefined;
+}
+
+/**
+ * Holds an answer to everything that a failure answer promises: RFC 9457 body and headers that agree, Retry-After and
+ * Allow where they belong and nowhere else, a detail that says whether the request may be repeated.
+ * @returns the request id
+ */
+export function expectFailure(answer: Answered, expected: ExpectedFailure): string {
+  const { status, code, outcome = "not_sent", detail = /./, reference } = expected;
+  const { headers } = answer;
+  expect({ status: answer.status, code: headers["countersign-error"] }, answer.text).toEqual({ status, code });
+  expect(headers["countersign-outcome"]).toBe(outcome);
+  expect(headers["content-type"]).toBe("application/problem+json");
+  expect(headers["content-length"]).toBe(String(Buffer.byteLength(answer.text)));
+  expect(headers["cache-control"]).toBe("no-store");
+  expect(headers["countersign-attempts"]).toBeUndefined();
+  const id = String(headers["countersign-request-id"]);
+  expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  // Also where a refused credential is tried again by the clock (product, section 3).
+  if (status === 503 || code === "credentials_refused") expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+  else expect(headers["retry-after"]).toBeUndefined();
+  expect(headers["proxy-authenticate"] === undefined).toBe(status !== 407);
+  expect(headers["allow"]).toBe(status === 405 ? "POST" : undefined);
+  const body = JSON.parse(answer.text);
+  expect(body).toEqual({
+    type: `urn:countersign:failure:${code}`,
+    title: failures[code].title,
+    status,
+    detail: expect.stringMatching(detail),
+    code,
+    outcome,
+    request_id: id,
+    ...(reference === undefined ? {} : { reference }),
+  });
+  expectAdvice(body.detail, outcome, reference === undefined ? `request ${id}` : `reference ${reference}`);
+  return id;
+}
+
+function expectAdvice(detail: string, outcome: "not_sent" | "unknown", trace: string): void {
+  if (outcome === "not_sent") {
+    expect(detail).toMatch(/\. Nothing was sent\.$/);
+  } else {
+    expect(detail).not.toContain("Nothing was sent");
+    expect(detail).toMatch(/\. create_order was sent\. The order may exist: look for .* before sending it again\.$/);
+    expect(detail).toContain(`look for ${trace} before`);
+  }
+}

@@ -1,0 +1,154 @@
+import { Agent } from "node:http";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../src/simulator/simulator.ts";
+import { ConfigFolder, tokenKey } from "../test/config/config-folder.ts";
+import { aclUser } from "./acl.ts";
+import { type Called, call, order } from "./call.ts";
+import { type Exposition, scrape } from "./exposition.ts";
+import { plainEnvironment, startProgram } from "./run-program.ts";
+
+/** Two sites share one credential set, so that one can be refused while the other is served. */
+export const site = "S1000000001";
+export const otherSite = "S1000000002";
+
+export interface FleetOptions {
+  /** The `redis` section of the configuration, in YAML, without encryptionKeys and user; `{ url: … }` at the least. */
+  readonly redis: string;
+  readonly replicas?: number;
+  readonly simulator?: Partial<SimulatorOptions>;
+  /** In place of the simulator's login host. */
+  readonly authUrl?: string;
+  /** Stands before the simulator's API: given its address, resolves to the one that replicas call. */
+  readonly front?: (apiUrl: string) => Promise<string>;
+  /** Further credential sets of the site, in YAML, one each. */
+  readonly moreSets?: readonly string[];
+  /** Further sites, in YAML. */
+  readonly moreSites?: string;
+  /** Further top-level keys, in YAML. */
+  readonly more?: string;
+}
+
+/** One proxy process: the built command, on a Unix socket. */
+export interface Replica {
+  readonly pid: number;
+  readonly adminUrl: string;
+  /** An order through this replica, on a kept connection. */
+  order(headers?: Readonly<Record<string, string>>): Promise<Called>;
+  metrics(): Promise<Exposition>;
+  /** The log's lines of this event so far. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
+  events(kind: string): readonly any[];
+  /** Resolves with the first line of this event, be it there already or still to come. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
+  event(kind: string, isMeant?: (line: any) => boolean): Promise<any>;
+  signal(name: NodeJS.Signals): void;
+  readonly ended: Promise<number | string>;
+}
+
+export interface Fleet {
+  readonly simulator: Simulator;
+  readonly replicas: readonly Replica[];
+  /** One more process with the same configuration. */
+  add(): Promise<Replica>;
+  /** The secret of the first set as all replicas have it mounted. */
+  changeMountedSecret(secret: string): void;
+  /** Sum of a metric over the replicas that are alive. */
+  sum(metric: string, labels?: Readonly<Record<string, string>>): Promise<number>;
+}
+
+/** Proxy processes that share one Redis, with the simulator behind them. All of it ends with the test. */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const simulator = await startSimulator({ sites: simulatedSites, ...options.simulator });
+  onTestFinished(() => simulator.stop());
+  const baseUrl = (await options.front?.(simulator.apiUrl)) ?? simulator.apiUrl;
+  const folder = new ConfigFolder();
+  folder.write("token-key", tokenKey);
+  folder.write("redis-password", aclUser.password);
+  const replicas: Replica[] = [];
+  const add = async () => {
+    const replica = await startReplica(folder, replicas.length, simulator, { ...options, baseUrl });
+    replicas.push(replica);
+    return replica;
+  };
+  await Promise.all(Array.from({ length: options.replicas ?? 2 }, add));
+  return {
+    simulator,
+    replicas,
+    add,
+    changeMountedSecret: (secret) => void folder.write("blue/client-secret", secret),
+    async sum(metric, labels = {}) {
+      const all = await Promise.all(replicas.map((replica) => replica.metrics().catch(() => undefined)));
+      return all.reduce((sum, exposition) => sum + (exposition?.sum(metric, labels) ?? 0), 0);
+    },
+  };
+}
+
+export const simulatedSites: SimulatorOptions["sites"] = [
+  {
+    identifier: site,
+    credentials: [
+      { clientId: "blue-id", clientSecret: "canary-client-secret-blue", audience: "https://api.sandbox.example" },
+      { clientId: "green-id", clientSecret: "canary-client-secret-green", audience: "https://api.sandbox.example" },
+    ],
+  },
+  { identifier: otherSite, parent: site },
+];
+
+/** The second set of the site, for `moreSets`. */
+export const greenSet =
+  '{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "https://api.sandbox.example" }';
+
+let started = 0;
+
+async function startReplica(
+  folder: ConfigFolder,
+  index: number,
+  simulator: Simulator,
+  { redis, authUrl, baseUrl, moreSets = [], moreSites = "", more = "" }: FleetOptions & { readonly baseUrl: string },
+): Promise<Replica> {
+  started += 1;
+  const socketPath = join(folder.path, `app-${index}-${started}.sock`);
+  const sets = ["{ name: blue, dir: DIR/blue }", ...moreSets];
+  const yaml = `listeners: [ { bind: "unix:${socketPath}", environment: sandbox } ]
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+environments:
+  sandbox:
+    baseUrl: ${baseUrl}
+    authUrl: ${authUrl ?? simulator.loginUrl}
+    allowPlaintext: true
+    operations: [create_order]
+    defaultSite: ${site}
+    sites: { ${site}: { credentials: [ ${sets.join(", ")} ], children: { ${otherSite}: {} } }, ${moreSites} }
+tokens: { cache: redis }
+redis: { username: ${aclUser.username}, password: { file: DIR/redis-password }, encryptionKeys: [ { file: DIR/token-key } ], ${redis.trim().replace(/^\{|\}$/g, "")} }
+${more}
+`;
+  const file = folder.write(`countersign-${started}.yaml`, yaml.replaceAll("DIR", folder.path));
+  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
+  const startedLine = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const adminUrl = `http://${startedLine.adminBind}`;
+  const linesOf = (kind: string) =>
+    program
+      .stdout()
+      .split("\n")
+      .slice(0, -1)
+      .filter((line) => line.includes(`"event":"${kind}"`))
+      .map((line) => JSON.parse(line));
+  return {
+    pid: program.child.pid ?? 0,
+    adminUrl,
+    order: (headers = {}) => call("http://localhost", order, { socketPath, agent, headers }),
+    metrics: () => scrape(adminUrl),
+    events: linesOf,
+    event: async (kind, isMeant = () => true) => {
+      const line = await program.line((text) => text.includes(`"event":"${kind}"`) && isMeant(JSON.parse(text)));
+      return JSON.parse(line);
+    },
+    signal: (name) => void program.child.kill(name),
+    ended: program.ended,
+  };
+}

@@ -1,0 +1,41 @@
+import { createLogging } from "../src/adapters/log/logger.ts";
+import type { Event } from "../src/model/events.ts";
+
+/** A log in memory. */
+export interface LogLines {
+  readonly text: string;
+  /** The lines, or those of one event, as objects. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
+  of(event?: Event["kind"]): any[];
+}
+
+/**
+ * What the log says about these facts.
+ * @throws Error when any line is not one JSON object with an end
+ */
+export function logOf(events: Iterable<Event>, level: string): LogLines {
+  let text = "";
+  const { report } = createLogging(level, {
+    write(chunk) {
+      text += chunk;
+    },
+  });
+  for (const event of events) report(event);
+  const lines = readLines(text);
+  return { text, of: (event) => (event === undefined ? lines : lines.filter((line) => line.event === event)) };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+function readLines(text: string): any[] {
+  if (text !== "" && !text.endsWith("\n")) throw new Error("the last line does not end");
+  return text.split("\n").slice(0, -1).map(readLine);
+}
+
+function readLine(line: string): unknown {
+  const value: unknown = JSON.parse(line);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`not an object: ${line}`);
+  // JSON.parse takes the last of two equal names, log stores refuse the line.
+  const names = [...JSON.stringify(value)].length;
+  if (names !== [...line].length) throw new Error(`not as it would be written, so a name may come twice: ${line}`);
+  return value;
+}

@@ -1,0 +1,46 @@
+import type { PostForm, PostResult } from "../src/oauth/token-endpoint.ts";
+
+/** A login host's next answers. Without any left it issues `token_N`, N counting its answers, for an hour. */
+export class LoginScript {
+  /** Client ids in the order they asked. */
+  readonly asked: string[] = [];
+  readonly #answers: (() => PostResult | Promise<PostResult>)[] = [];
+  lifetimeSeconds = 3_600;
+
+  readonly post: PostForm = async (body) => {
+    this.asked.push(new URLSearchParams(body).get("client_id") ?? "");
+    const next = this.#answers.shift();
+    return next === undefined ? this.issued(this.asked.length) : next();
+  };
+
+  get requests(): number {
+    return this.asked.length;
+  }
+
+  /** The next request gets this answer. */
+  next(answer: PostResult | (() => PostResult | Promise<PostResult>)): this {
+    this.#answers.push(typeof answer === "function" ? answer : () => answer);
+    return this;
+  }
+
+  issued(n: number): PostResult {
+    return answered(
+      200,
+      JSON.stringify({ access_token: `token_${n}`, token_type: "Bearer", expires_in: this.lifetimeSeconds }),
+    );
+  }
+
+  /** The next request is answered when the returned function is called. */
+  hold(): () => void {
+    let release: (result: PostResult) => void = () => {};
+    const held = new Promise<PostResult>((resolve) => {
+      release = resolve;
+    });
+    this.next(() => held);
+    return () => release(this.issued(this.requests));
+  }
+}
+
+export function answered(status: number, body = "", retryAfter?: string): PostResult {
+  return { kind: "answered", status, body, retryAfter, date: undefined };
+}

@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { setPriority, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Redis } from "ioredis";
+import { onTestFinished } from "vitest";
+import { searchRedis } from "../test/leaks/search-redis.ts";
+import { aclLine } from "./acl.ts";
+import { freePort } from "./free-port.ts";
+
+/** The one line to type. */
+export const missingServer =
+  "The tests need redis-server. Type: apt-get install redis-server   (or: brew install redis)";
+
+export interface RedisOptions {
+  /** Further arguments of redis-server, e.g. `--maxmemory`, `2mb`. */
+  readonly args?: readonly string[];
+  /** Plays the Sentinel, by these lines of its configuration. */
+  readonly sentinel?: readonly string[];
+}
+
+/** A redis-server process that the test owns: it can be stopped, killed and started again on its port. */
+export interface RealRedis {
+  readonly port: number;
+  /** `redis://127.0.0.1:port` */
+  readonly url: string;
+  readonly pid: () => number;
+  /** A command of the test's own, as the default user. */
+  command(name: string, ...args: (string | number)[]): Promise<unknown>;
+  config(name: string, value: string | number): Promise<void>;
+  /** SIGSTOP, and back with SIGCONT. */
+  stop(): void;
+  cont(): void;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, empty. */
+  restart(): Promise<void>;
+  /** Ends it; the end of the test does so too. */
+  end(): Promise<void>;
+}
+
+/** Starts one for a test; ends with it. */
+export async function startRedis(options: RedisOptions = {}): Promise<RealRedis> {
+  const redis = await openRedis(options);
+  onTestFinished(() => redis.end());
+  return redis;
+}
+
+/** Starts one that the caller ends. */
+export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Promise<RealRedis> {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-redis-"));
+  const port = await freePort();
+  const persistence = ["--save", "", "--appendonly", "no"];
+  const file = join(folder, "redis.conf");
+  writeFileSync(file, (sentinel ?? [aclLine]).join("\n"));
+  const role = sentinel === undefined ? persistence : ["--sentinel"];
+  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
+  const start = () => startServer([file, ...place, ...role, ...args]);
+  let server = await start();
+  const admin = new Redis({ port, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
+  admin.on("error", () => {});
+  const kill = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    server.kill("SIGKILL");
+    await once(server, "exit");
+  };
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    pid: () => server.pid ?? 0,
+    command: (name, ...given) => admin.call(name, ...given),
+    async config(name, value) {
+      await admin.config("SET", name, String(value));
+    },
+    stop: () => void server.kill("SIGSTOP"),
+    cont: () => void server.kill("SIGCONT"),
+    kill,
+    async restart() {
+      await kill();
+      server = await start();
+    },
+    async end() {
+      if (server.exitCode === null && server.signalCode === null) await searchRedis(admin);
+      admin.disconnect();
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves when it accepts connections. */
+async function startServer(args: readonly string[]): Promise<ChildProcess> {
+  const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "pipe"] });
+  prefer(server);
+  const lines: string[] = [];
+  const log = createInterface({ input: server.stdout }).on("line", (line) => lines.push(line));
+  return new Promise((resolve, reject) => {
+    log.on("line", (line) => {
+      if (/Ready to accept connections|Sentinel ID is/.test(line)) resolve(server);
+    });
+    server.once("error", () => reject(new Error(missingServer)));
+    server.once("exit", () => reject(new Error(`redis-server ended:\n${lines.join("\n")}`)));
+  });
+}
+
+/** In earnest, Redis has a machine of its own: here it is not to starve beside a test's many processes. */
+function prefer({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, -10);
+  } catch {
+    // That takes root.
+  }
+}

@@ -1,0 +1,71 @@
+import { Redis } from "ioredis";
+import { inject, onTestFinished } from "vitest";
+import { createCacheClient, createNodeClient } from "../src/adapters/redis/client.ts";
+import { RedisConnection } from "../src/adapters/redis/connection.ts";
+import { createRedisRefreshLock } from "../src/adapters/redis/refresh-lock.ts";
+import { createRedisTokenStore } from "../src/adapters/redis/token-store.ts";
+import { type Clock, systemClock } from "../src/model/clock.ts";
+import type { RedisAccess, RedisNode } from "../src/model/redis-access.ts";
+import { Secret } from "../src/model/secret.ts";
+import { aclUser } from "./acl.ts";
+import { EventRecorder } from "./event-recorder.ts";
+
+/** 32 bytes for tests. */
+export const sealKey = (byte = 7) => new Secret(Buffer.alloc(32, byte));
+
+export function nodeAt(port: number, more: Partial<Extract<RedisNode, { kind: "tcp" }>> = {}): RedisNode {
+  return { kind: "tcp", host: "127.0.0.1", port, tls: false, db: 0, ...more };
+}
+
+/** As the user with the fewest privileges. */
+export function accessTo(node: RedisNode, more: Partial<RedisAccess> = {}): RedisAccess {
+  const user = { username: aclUser.username, password: new Secret(aclUser.password), tls: undefined };
+  return { place: { kind: "standalone", node }, lockNodes: [], ...user, encryptionKeys: [sealKey()], ...more };
+}
+
+/**
+ * The run's common Redis: a given address, a container or a process. It may be used by others, so keys must be one's own.
+ * @throws Error that says how to get one
+ */
+export function commonRedis(): RedisAccess {
+  const redis = inject("redis");
+  if ("why" in redis) throw new Error(redis.why);
+  const { hostname, port, username, password, pathname, protocol } = new URL(redis.url);
+  const node = nodeAt(Number(port || 6379), {
+    host: hostname,
+    tls: protocol === "rediss:",
+    db: Number(pathname.slice(1) || 0),
+  });
+  return accessTo(node, {
+    username: username === "" ? undefined : decodeURIComponent(username),
+    password: password === "" ? undefined : new Secret(decodeURIComponent(password)),
+  });
+}
+
+/** For tests of what is kept, not of how fast: a machine that stands still for a moment turns no read into a miss. */
+export const patientClock: Clock = {
+  ...systemClock,
+  after: (delayMs, task) => systemClock.after(delayMs * 20, task),
+};
+
+/** One process's store and lock, with its own connections; ends with the test. */
+export function openReplica(at: { readonly port: number } | RedisAccess, clock: Clock = systemClock) {
+  const access = "port" in at ? accessTo(nodeAt(at.port)) : at;
+  const recorder = new EventRecorder();
+  const { report } = recorder;
+  const connect = (client: ReturnType<typeof createCacheClient>, node: string) => {
+    const connection = new RedisConnection({ client, node, clock, random: Math.random, report });
+    // The client's own bound on every command, 500 ms, is for greetings that hang.
+    if (clock === patientClock && client instanceof Redis) delete client.options.commandTimeout;
+    onTestFinished(() => connection.close());
+    return connection;
+  };
+  const cache = connect(createCacheClient(access), "cache");
+  const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), `lock-${index + 2}`));
+  return {
+    recorder,
+    connection: cache,
+    store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
+    lock: createRedisRefreshLock([cache, ...others], clock),
+  };
+}

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+import { searchStream } from "../test/leaks/outflow.ts";
+
+/** A program that was started, and what it has written so far. */
+export interface Program {
+  readonly child: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** The first line on standard output that satisfies the condition. */
+  line(isMeant: (line: string) => boolean): Promise<string>;
+  /** Its exit code once it has ended; the signal's name where one ended it. */
+  readonly ended: Promise<number | string>;
+}
+
+/** The environment without proxy settings and colours, so that nothing of this machine plays a part. */
+export function plainEnvironment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(.*_proxy|no_color|force_color|node_options|ci|term)$/i.test(name),
+  );
+  return { ...Object.fromEntries(kept), TERM: "xterm", ...more };
+}
+
+/** Starts a program; ends it with the test, should it still run. */
+export function startProgram(command: string, args: readonly string[], env = plainEnvironment()): Program {
+  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  const searched = { stdout: searchStream("stdout"), stderr: searchStream("stderr") };
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    stdout += text;
+    searched.stdout.take(text);
+  });
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    stderr += text;
+    searched.stderr.take(text);
+  });
+  const lines = createInterface({ input: child.stdout });
+  const ended = once(child, "close").then(([code, signal]) => {
+    searched.stdout.end();
+    searched.stderr.end();
+    return code ?? signal;
+  });
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended,
+    line(isMeant) {
+      const before = stdout.split("\n").slice(0, -1).find(isMeant);
+      if (before !== undefined) return Promise.resolve(before);
+      return new Promise((resolve, reject) => {
+        lines.on("line", (line) => {
+          if (isMeant(line)) resolve(line);
+        });
+        lines.once("close", () => reject(new Error(`it ended without that line:\n${stdout}${stderr}`)));
+      });
+    },
+  };
+}
+
+/** Whether a program is on this machine and works. */
+export function isInstalled(command: string, ...args: readonly string[]): boolean {
+  return spawnSync(command, args, { stdio: "ignore" }).status === 0;
+}

@@ -1,0 +1,63 @@
+import { type Cancel, type Clock, systemClock } from "../src/model/clock.ts";
+
+interface Timer {
+  readonly atMs: number;
+  readonly task: () => void;
+  cancel: Cancel;
+}
+
+/**
+ * The machine's clocks and an offset that the test pushes forward: sockets go on in real time, while lifetimes, pauses
+ * and deadlines pass at will.
+ */
+export class ShiftedClock implements Clock {
+  #offsetMs = 0;
+  #wallOffsetMs = 0;
+  readonly #timers = new Set<Timer>();
+
+  nowMs(): number {
+    return systemClock.nowMs() + this.#offsetMs;
+  }
+
+  wallMs(): number {
+    return systemClock.wallMs() + this.#offsetMs + this.#wallOffsetMs;
+  }
+
+  after(delayMs: number, task: () => void): Cancel {
+    const timer: Timer = { atMs: this.nowMs() + Math.max(0, delayMs), task, cancel: () => {} };
+    this.#timers.add(timer);
+    this.#arm(timer);
+    return () => this.#disarm(timer);
+  }
+
+  /** Both clocks move on together; what is due by then fires at once, in order, as after a process was suspended. */
+  push(byMs: number): void {
+    this.#offsetMs += byMs;
+    const pending = [...this.#timers].sort((a, b) => a.atMs - b.atMs);
+    for (const timer of pending) {
+      if (!this.#timers.has(timer)) continue;
+      if (timer.atMs <= this.nowMs()) this.#fire(timer);
+      else this.#arm(timer);
+    }
+  }
+
+  /** A step of the wall clock alone: somebody sets it, or NTP does. */
+  jumpWall(byMs: number): void {
+    this.#wallOffsetMs += byMs;
+  }
+
+  #arm(timer: Timer): void {
+    timer.cancel();
+    timer.cancel = systemClock.after(timer.atMs - this.nowMs(), () => this.#fire(timer));
+  }
+
+  #fire(timer: Timer): void {
+    this.#disarm(timer);
+    timer.task();
+  }
+
+  #disarm(timer: Timer): void {
+    timer.cancel();
+    this.#timers.delete(timer);
+  }
+}

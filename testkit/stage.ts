@@ -1,0 +1,188 @@
+import { onTestFinished } from "vitest";
+import type { Dependencies } from "../src/app/dependencies.ts";
+import { type Running, start } from "../src/app/start.ts";
+import type { Config } from "../src/config/config.ts";
+import type { AuthMethod, CredentialSet, Environment, SigningKey, Site } from "../src/model/environment.ts";
+import { Secret } from "../src/model/secret.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../src/simulator/simulator.ts";
+import { addressOf } from "./address.ts";
+import { EventRecorder } from "./event-recorder.ts";
+
+export const audience = "https://api.example";
+/** Parent with two sets, its child, and a site that signs. */
+export const oauthSite = "S1000000001";
+export const childSite = "S1000000002";
+export const hmacSite = "S1000000003";
+/** Has both: OAuth first. */
+export const bothSite = "S1000000005";
+
+/** Every secret of the stage: none of them may ever come out. */
+export const canaries = {
+  blue: "canary-client-secret-blue",
+  green: "canary-client-secret-green",
+  both: "canary-client-secret-both",
+  keyOne: "canary-api-secret-key-one",
+  keyTwo: "canary-api-secret-key-two",
+} as const;
+
+const simulatedSites: SimulatorOptions["sites"] = [
+  {
+    identifier: oauthSite,
+    credentials: [
+      { clientId: "blue-id", clientSecret: canaries.blue, audience },
+      { clientId: "green-id", clientSecret: canaries.green, audience },
+    ],
+  },
+  { identifier: childSite, parent: oauthSite },
+  {
+    identifier: hmacSite,
+    keys: [
+      { identifier: "K2000000001", secret: canaries.keyOne, isDefault: true },
+      { identifier: "K2000000002", secret: canaries.keyTwo },
+    ],
+  },
+  {
+    identifier: bothSite,
+    credentials: [{ clientId: "both-id", clientSecret: canaries.both, audience }],
+    keys: [{ identifier: "K2000000005", secret: canaries.keyOne }],
+  },
+];
+
+export interface StageOptions {
+  readonly simulator?: Partial<SimulatorOptions>;
+  readonly environment?: Partial<Environment>;
+  readonly site?: Partial<Site>;
+  readonly config?: Partial<Config>;
+  readonly surroundings?: Partial<Dependencies>;
+  /** In place of the simulator's. */
+  readonly baseUrl?: string;
+  readonly authUrl?: string;
+  /** One set at the OAuth site instead of two. */
+  readonly oneSet?: boolean;
+  /** Also the site with both methods; its set's token is fetched at the start too, so tokens count from there. */
+  readonly withBoth?: boolean;
+}
+
+export interface Stage {
+  readonly simulator: Simulator;
+  readonly proxy: Running;
+  readonly recorder: EventRecorder;
+  readonly config: Config;
+  /** `http://127.0.0.1:port` of the first listener (port 0 when that is a Unix socket), the admin and the status server. */
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly statusUrl: string;
+  readonly port: number;
+}
+
+/** The whole proxy in this process, over real sockets, with the simulator behind it. Ends with the test. */
+export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
+  const simulator = await startSimulator({ sites: simulatedSites, ...options.simulator });
+  onTestFinished(() => simulator.stop());
+  const recorder = new EventRecorder();
+  const config = describeConfig(options, simulator);
+  const proxy = await start(config, { ...options.surroundings, report: recorder.report });
+  onTestFinished(async () => {
+    await proxy.stop("test");
+  });
+  const [listener] = proxy.listeners;
+  const port = listener?.kind === "tcp" ? listener.port : 0;
+  return {
+    simulator,
+    proxy,
+    recorder,
+    config,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    adminUrl: `http://127.0.0.1:${portOf(proxy.admin)}`,
+    statusUrl: `http://127.0.0.1:${portOf(proxy.status)}`,
+  };
+}
+
+function describeConfig(options: StageOptions, simulator: Simulator): Config {
+  const environment = describeEnvironment(options, simulator);
+  const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
+  return {
+    listeners: [{ bind: anyPort, environment: environment.name, hosts: [] }],
+    admin: anyPort,
+    status: anyPort,
+    environments: new Map([[environment.name, environment]]),
+    tokens: { cache: "memory" },
+    timeouts: { requestMs: 5_000, connectMs: 1_000, tokenMs: 2_000 },
+    limits: { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 },
+    log: { level: "info", upstreamHeaders: ["x-request-id"] },
+    readiness: "listening",
+    reload: { unreadyAfterRefusalMs: undefined },
+    drain: { minMs: 0 },
+    hash: "0123456789ab",
+    ...options.config,
+  };
+}
+
+function describeEnvironment(options: StageOptions, simulator: Simulator): Environment {
+  const sites = new Map(describeSites(options).map((site) => [site.identifier, site]));
+  const keyed = [...sites.values()].flatMap((site) => site.keys.map(({ identifier }) => [identifier, site] as const));
+  return {
+    name: "sandbox",
+    baseUrl: addressOf(options.baseUrl ?? simulator.apiUrl),
+    authUrl: addressOf(options.authUrl ?? simulator.loginUrl),
+    operations: new Set(["create_order", "get_order"]),
+    defaultSite: oauthSite,
+    sites,
+    siteOfKey: new Map(keyed),
+    undecided: new Set(),
+    forwardHeaders: [],
+    via: true,
+    tls: { ca: undefined, cert: undefined, key: undefined },
+    ...options.environment,
+  };
+}
+
+function describeSites({ site = {}, oneSet = false, withBoth = false }: StageOptions): Site[] {
+  const blue = credentialSet(oauthSite, "blue", canaries.blue);
+  const green = credentialSet(oauthSite, "green", canaries.green);
+  const credentials = { owner: oauthSite, sets: oneSet ? ([blue] as const) : ([blue, green] as const) };
+  const both = credentialSet(bothSite, "both", canaries.both);
+  const keyOne = signingKey("K2000000001", canaries.keyOne);
+  const keyTwo = signingKey("K2000000002", canaries.keyTwo);
+  const keyFive = signingKey("K2000000005", canaries.keyOne);
+  const make = (identifier: string, auth: readonly [AuthMethod, ...AuthMethod[]], own: Partial<Site>): Site => ({
+    identifier,
+    auth,
+    parent: undefined,
+    version: "3.0",
+    identifyBy: "site",
+    characters: "reject",
+    exempt: new Set(["format", "signature", "call"]),
+    decimals: new Set(),
+    keys: [],
+    defaultKey: undefined,
+    credentials: undefined,
+    ...own,
+    ...site,
+  });
+  const bothWays = make(bothSite, ["oauth", "hmac"], {
+    keys: [keyFive],
+    defaultKey: keyFive,
+    credentials: { owner: bothSite, sets: [both] },
+  });
+  return [
+    make(oauthSite, ["oauth"], { credentials }),
+    make(childSite, ["oauth"], { parent: oauthSite, credentials }),
+    make(hmacSite, ["hmac"], { keys: [keyOne, keyTwo], defaultKey: keyOne }),
+    ...(withBoth ? [bothWays] : []),
+  ];
+}
+
+function credentialSet(site: string, name: string, secret: string): CredentialSet {
+  return { label: `${site}/${name}`, name, clientId: `${name}-id`, clientSecret: new Secret(secret), audience };
+}
+
+function signingKey(identifier: string, secret: string): SigningKey {
+  return { identifier, version: "3.0", secret: new Secret(secret) };
+}
+
+function portOf(bind: Running["admin"]): number {
+  if (bind.kind !== "tcp") throw new Error("the stage listens on TCP");
+  return bind.port;
+}

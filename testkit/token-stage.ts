@@ -1,0 +1,92 @@
+import { createMemoryRefreshLock } from "../src/adapters/memory/refresh-lock.ts";
+import { createMemoryTokenStore } from "../src/adapters/memory/token-store.ts";
+import type { CredentialSet } from "../src/model/environment.ts";
+import { Secret } from "../src/model/secret.ts";
+import { type Candidate, CredentialFailover } from "../src/oauth/credential-failover.ts";
+import { EndpointBackoff } from "../src/oauth/endpoint-backoff.ts";
+import { ForcedRefreshLimiter } from "../src/oauth/forced-refresh-limiter.ts";
+import { cacheKey } from "../src/oauth/key.ts";
+import type { RefreshLock } from "../src/oauth/refresh-lock.ts";
+import { TokenCache } from "../src/oauth/token-cache.ts";
+import type { TokenStore } from "../src/oauth/token-store.ts";
+import { EventRecorder } from "./event-recorder.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { LoginScript } from "./login-script.ts";
+
+/** 90 s of leeway and 84 %: in the middle of what is drawn. */
+export const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
+export const hourMs = 3_600_000;
+
+/** The cache key of the set `blue`. */
+export const keyOfBlue = cacheKey("https://login", {
+  label: "S1/blue",
+  name: "blue",
+  clientId: "client-blue",
+  clientSecret: new Secret("secret-blue"),
+  audience: "https://api",
+});
+
+/** What replicas have in common. */
+interface Sharing {
+  readonly store: TokenStore;
+  readonly lock: RefreshLock;
+}
+
+/** The token wing of one process and one site, on a clock and a login host that the test owns. */
+export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
+  const clock = new FakeClock();
+  const login = new LoginScript();
+  const recorder = new EventRecorder();
+  const store = createMemoryTokenStore(clock);
+  const lock = createMemoryRefreshLock();
+  const random = () => 0.5;
+  const { report } = recorder;
+
+  const openMember = (name: string, shared: Sharing): Candidate => {
+    const set: CredentialSet = {
+      label: `S1/${name}`,
+      name,
+      clientId: `client-${name}`,
+      clientSecret: new Secret(`secret-${name}`),
+      audience: "https://api",
+    };
+    const towards = { conduct: new EndpointBackoff(clock, random), forcedRefreshes: new ForcedRefreshLimiter(clock) };
+    const key = cacheKey("https://login", set);
+    const parts = {
+      environment: "test",
+      set,
+      key,
+      ...shared,
+      post: login.post,
+      ...towards,
+      thresholds,
+      clock,
+      random,
+      report,
+    };
+    return { set, source: new TokenCache(parts) };
+  };
+  /** Another process's view of the same sets: its own memory, the same store and lock unless given others. */
+  const openReplica = (shared: Partial<Sharing> = {}) => {
+    const [first, ...rest] = names;
+    const sharing = { store, lock, ...shared };
+    const members: [Candidate, ...Candidate[]] = [
+      openMember(first, sharing),
+      ...rest.map((name) => openMember(name, sharing)),
+    ];
+    const source = new CredentialFailover({
+      environment: "test",
+      owner: "S1",
+      members,
+      tokenTimeoutMs: 5_000,
+      clock,
+      report,
+    });
+    return { source, members };
+  };
+  const openSource = () => openReplica().source;
+  const source = openSource();
+  /** A token within the usual deadline, by its text. */
+  const get = async (from = source) => (await from.get(clock.nowMs() + 20_000)).secret.reveal();
+  return { clock, login, recorder, store, lock, source, openSource, openReplica, get };
+}
