@@ -53,7 +53,7 @@ LABEL org.opencontainers.image.vendor="Countersign" \
 
 FROM runtime AS simulator
 LABEL org.opencontainers.image.title="countersign-simulator" \
-      org.opencontainers.image.description="The payment service, simulated: the JSON API and the login host."
+      org.opencontainers.image.description="The payment service, simulated: the JSON API and the authorization server."
 COPY --from=files /files/dependencies/ /
 COPY --from=files /files/simulator/ /
 EXPOSE 7421 7422

@@ -17,7 +17,7 @@ export interface FleetOptions {
   readonly redis: string;
   readonly replicas?: number;
   readonly simulator?: Partial<SimulatorOptions>;
-  /** In place of the simulator's login host. */
+  /** In place of the simulator's authorization server. */
   readonly authUrl?: string;
   /** Stands before the simulator's API: given its address, resolves to the one that replicas call. */
   readonly front?: (apiUrl: string) => Promise<string>;

@@ -1,6 +1,6 @@
 import type { PostForm, PostResult } from "../src/oauth/token-endpoint.ts";
 
-/** A login host's next answers. Without any left it issues `token_N`, N counting its answers, for an hour. */
+/** An authorization server's next answers. Without any left it issues `token_N`, N counting its answers, for an hour. */
 export class LoginScript {
   /** Client ids in the order they asked. */
   readonly asked: string[] = [];

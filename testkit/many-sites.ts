@@ -4,7 +4,7 @@ import type { ConfigFolder } from "../test/config/config-folder.ts";
 
 export interface ManySites {
   readonly sites: number;
-  /** Of the login host and the service, where nothing need listen. */
+  /** Of the authorization server and the service, where nothing need listen. */
   readonly port: number;
   /** Whether the authorities of a whole system are trusted by name, as `caFile`. */
   readonly withAuthorities?: boolean;

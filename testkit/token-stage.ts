@@ -32,7 +32,7 @@ interface Sharing {
   readonly lock: RefreshLock;
 }
 
-/** The token wing of one process and one site, on a clock and a login host that the test owns. */
+/** The token wing of one process and one site, on a clock and an authorization server that the test owns. */
 export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const clock = new FakeClock();
   const login = new LoginScript();

@@ -1,4 +1,4 @@
-/** A token's life on the login host's side: from its request until the next request that is not premature. */
+/** A token's life on the authorization server's side: from its request until the next request that is not premature. */
 export interface Life {
   readonly beganAtMs: number;
   /** Token requests, the first included. */

@@ -5,7 +5,7 @@ import { Lives } from "./lives.ts";
 export const lifetimeMs = 3_600_000;
 const answerMs = 300;
 
-/** A login host in good health: it answers after 300 ms, with a token for an hour. */
+/** An authorization server in good health: it answers after 300 ms, with a token for an hour. */
 export class LoginHost {
   readonly lives = new Lives(lifetimeMs);
   readonly #issuedAtMs = new Map<string, number>();

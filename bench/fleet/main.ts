@@ -5,7 +5,7 @@ import { formatHead, formatRow, formatTarget, legend } from "./report.ts";
 import { type Simulated, simulate } from "./simulation.ts";
 import { judge } from "./verdict.ts";
 
-// `npm run bench:fleet`: what a thousand replicas cost the login host and Redis in thirty token lifetimes, a day and a
+// `npm run bench:fleet`: what a thousand replicas cost the authorization server and Redis in thirty token lifetimes, a day and a
 // night. See options.ts for what may be asked, plan.ts for what befalls them, verdict.ts for what is to be reached.
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));

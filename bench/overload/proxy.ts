@@ -8,7 +8,7 @@ import type { SimulatedSite } from "../../src/simulator/sites.ts";
 
 const key = { identifier: "K2000000001", secret: "example-api-secret-of-the-bench" };
 
-/** It signs, so that no login host has a part in it; the secret is made up and public. */
+/** It signs, so that no authorization server has a part in it; the secret is made up and public. */
 export const site: SimulatedSite = { identifier: "S1000000003", keys: [key] };
 
 /** The built command, with a limit on what it has in flight. Its folder goes away with this process. */

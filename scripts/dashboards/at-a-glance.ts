@@ -101,7 +101,7 @@ const shortestLife = bigNumber({
 const issued = bigNumber({
   title: "Tokens issued, 24 h",
   description:
-    "Tokens that the login host issued, against the most that lifetimes and starting pods explain: one refresh at 80 % of each life, shared by all pods over Redis, and one for each pod that starts without it. Needs the recording rule of rules.yaml. Runbook: Too many tokens.",
+    "Tokens that the authorization server issued, against the most that lifetimes and starting pods explain: one refresh at 80 % of each life, shared by all pods over Redis, and one for each pod that starts without it. Needs the recording rule of rules.yaml. Runbook: Too many tokens.",
   unit: "short",
   decimals: 0,
   width,

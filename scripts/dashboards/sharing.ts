@@ -9,7 +9,7 @@ export const sharing: Row = {
     bars({
       title: "Credential sets in use",
       description:
-        "Pods that use each set; the second of a site serves while the login host refuses the first. Runbook: Tokens are refused.",
+        "Pods that use each set; the second of a site serves while the authorization server refuses the first. Runbook: Tokens are refused.",
       unit: "short",
       width: 6,
       queries: [

@@ -56,13 +56,13 @@ const life: Row = {
 };
 
 const loginHost: Row = {
-  title: "Login host",
+  title: "Authorization server",
   height: 8,
   panels: [
     curves({
       title: "Token requests by result",
       description:
-        "What the login host answers. Refused: wrong or deleted credentials. Throttled: 429. Runbooks: Tokens are refused, The login host throttles.",
+        "What the authorization server answers. Refused: wrong or deleted credentials. Throttled: 429. Runbooks: Tokens are refused, The authorization server throttles.",
       unit: "reqps",
       width: 8,
       queries: [
@@ -73,9 +73,9 @@ const loginHost: Row = {
       ],
     }),
     curves({
-      title: "Login host, p99",
+      title: "Authorization server, p99",
       description:
-        "How long the login host took to answer token requests. No request waits for it while a token lives.",
+        "How long the authorization server took to answer token requests. No request waits for it while a token lives.",
       unit: "s",
       width: 8,
       queries: [

@@ -29,7 +29,7 @@ export function createChapters({ seconds, tokenLifetimeSeconds }: Options): Chap
   return [
     {
       title: "Four replicas start at the same moment",
-      introduction: "Each of them needs a token. One asks the login host, the others read it from Redis.",
+      introduction: "Each of them needs a token. One asks the authorization server, the others read it from Redis.",
       promised: { tokens: 1, reasons: ["start"], unauthorized: false, inUse: 1 },
       play: startAll,
     },
@@ -80,7 +80,7 @@ export function createChapters({ seconds, tokenLifetimeSeconds }: Options): Chap
     {
       title: "The lock holder is killed in the middle of a refresh",
       introduction:
-        "The login host is slow for one request, so that the replica that refreshes, and holds the lock, can be caught. " +
+        "The authorization server is slow for one request, so that the replica that refreshes, and holds the lock, can be caught. " +
         "Its lock runs out 4 s after it was last renewed, then another replica fetches a token. With lives as short as " +
         "here the old token comes to its end meanwhile, and requests wait: see the slowest answer. The service issues " +
         "two tokens: one is lost with the dead replica.",

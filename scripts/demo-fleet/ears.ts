@@ -24,7 +24,7 @@ const inWords: Readonly<Record<RefreshReason, string>> = {
   due: "due (80 % used up)",
   expired: "expired (near its end)",
   unauthorized: "unauthorized (a 401)",
-  redis_back: "redis_back",
+  redis_recovered: "redis_recovered",
   reload: "reload (its place in the configuration changed)",
 };
 

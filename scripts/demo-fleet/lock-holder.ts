@@ -11,7 +11,9 @@ const slowAnswerMs = 30_000;
 export async function killTheHolder(stage: Stage): Promise<void> {
   const { screen, load, service } = stage;
   const holder = await catchTheHolder(stage);
-  screen.happened(`${holder} holds the lock (its log says so), and its token request hangs at the login host`);
+  screen.happened(
+    `${holder} holds the lock (its log says so), and its token request hangs at the authorization server`,
+  );
   await load.remove(holder);
   const from = stage.log.length;
   await stage.fleet.remove(holder).process.end("SIGKILL");
@@ -31,7 +33,7 @@ async function catchTheHolder(stage: Stage): Promise<string> {
   const from = stage.log.length;
   const before = service.tokenRequests;
   service.delayNextToken(slowAnswerMs);
-  stage.screen.happened("the login host will not answer the next token request for 30 s");
+  stage.screen.happened("the authorization server will not answer the next token request for 30 s");
   await until(
     stage,
     "waiting for the token to become due",

@@ -69,7 +69,7 @@ export const faultsOfProcesses: readonly Fault[] = [
     },
   },
   {
-    name: "service, login host, Redis away",
+    name: "service, authorization server, Redis away",
     allows: ["upstream_unreachable not_sent", "upstream_reset unknown"],
     feltAfterMs: 0,
     tokens: 0,

@@ -29,7 +29,7 @@ export const faultsOfService: readonly Fault[] = [
     [
       { host: "api", kind: "reset", when: "mid_answer" },
       { host: "api", kind: "truncate" },
-      { host: "api", kind: "raw", bytes: "HTTP/9.9 rubbish\r\n\r\n" },
+      { host: "api", kind: "raw", bytes: "HTTP/9.9 malformed\r\n\r\n" },
     ],
   ),
   {

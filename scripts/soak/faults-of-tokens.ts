@@ -39,13 +39,13 @@ export const faultsOfTokens: readonly Fault[] = [
     },
   },
   {
-    name: "login host away, tokens live on",
+    name: "authorization server away, tokens live on",
     allows: [],
     tokens: 0,
     begin: stopLogin,
   },
   {
-    name: "login host away, tokens revoked",
+    name: "authorization server away, tokens revoked",
     allows: noToken,
     feltAfterMs: 2 * tokenTimeoutMs,
     tokens: 1,
@@ -55,16 +55,22 @@ export const faultsOfTokens: readonly Fault[] = [
       return end;
     },
   },
-  felt(revokedWhile("login host answers 503, tokens revoked", noToken, { host: "login", kind: "answer", status: 503 })),
   felt(
-    revokedWhile("login host answers 429, tokens revoked", noToken, {
+    revokedWhile("authorization server answers 503, tokens revoked", noToken, {
+      host: "login",
+      kind: "answer",
+      status: 503,
+    }),
+  ),
+  felt(
+    revokedWhile("authorization server answers 429, tokens revoked", noToken, {
       host: "login",
       kind: "answer",
       status: 429,
       headers: { "retry-after": "1" },
     }),
   ),
-  revokedWhile("login host slow, tokens revoked", revoked, { host: "login", kind: "delay", delayMs: slowMs }),
+  revokedWhile("authorization server slow, tokens revoked", revoked, { host: "login", kind: "delay", delayMs: slowMs }),
 ];
 
 async function stopLogin({ simulator }: Scene): Promise<() => Promise<void>> {

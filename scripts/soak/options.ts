@@ -21,7 +21,7 @@ export interface Options {
 export const usage = `npm run soak -- [options]
 
 Two replicas of the built command over a real redis-server, with callers that send orders at a steady rate and the
-simulated service in this process. Again and again a fault: tokens revoked, the login host or the service away, slow or
+simulated service in this process. Again and again a fault: tokens revoked, the authorization server or the service away, slow or
 broken, Redis hung, killed or read-only, callers that leave, a replica killed and replaced, everything away at once. Each
 order is followed by its own reference from its caller to the service and in the log.
 

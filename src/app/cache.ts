@@ -9,7 +9,7 @@ import type { TokenBackend } from "./token-backend.ts";
 export async function openCache({ tokens }: Config, report: Report, surroundings: Dependencies): Promise<TokenBackend> {
   if (tokens.cache === "redis") {
     // Whoever has no Redis starts without its packages.
-    const { openRedisCache } = await import("../wiring/redis-cache");
+    const { openRedisCache } = await import("./redis-cache.ts");
     return openRedisCache(tokens.redis, report, surroundings);
   }
   const store = createMemoryTokenStore(surroundings.clock);

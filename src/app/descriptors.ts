@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Config } from "../config/config.ts";
 
-/** Connections to the admin and the status port, to login hosts and Redis, standard streams, watched files, Node's own. */
+/** Connections to the admin and the status port, to authorization servers and Redis, standard streams, watched files, Node's own. */
 const besidesLimits = 256;
 
 /** The descriptors that a configuration can use at once: one for each connection of a listener and of a request in flight. */

@@ -12,7 +12,7 @@ import { explainListenError } from "./explain-listen-error.ts";
 import type { Running } from "./start.ts";
 
 export interface ReloaderParts {
-  readonly running: Pick<Running, "config" | "follow">;
+  readonly running: Pick<Running, "config" | "apply">;
   readonly load: () => Promise<Loaded>;
   readonly clock: Clock;
   readonly report: Report;

@@ -52,7 +52,7 @@ export function openTokens(
   };
 
   return {
-    /** A changed secret has its token before its site depends on it, unless the login host takes too long. */
+    /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
     async prepare(config) {
       await setSources.prepareCache(config);
       const opened = ownersOf(config).map((owner) => ({ owner, members: setSources.of(owner, config) }));

@@ -40,7 +40,7 @@ export function authUrlOf({ authUrl }: Environment): Address {
   return authUrl;
 }
 
-/** All that the connections to an environment's login host are made from, and so the sources that use them. */
+/** All that the connections to an environment's authorization server are made from, and so the sources that use them. */
 export function loginKey({ name, authUrl, tls }: Environment, { timeouts }: Config): string {
   return fingerprint([name, authUrl?.origin, fingerprintOf(tls), timeouts]);
 }

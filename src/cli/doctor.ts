@@ -20,7 +20,7 @@ interface Options {
 export function createCommand(): Command {
   return new Command("doctor")
     .description(
-      "Examine what requests rest on: files, DNS, TLS, clock, token, Redis. Each is ok, or comes with its mend.",
+      "Examine what requests rest on: files, DNS, TLS, clock, token, Redis. Each is ok, or comes with its fix.",
     )
     .addOption(configOption())
     .option("--no-token", "ask for no token; one in the shared cache is looked at all the same")
@@ -30,7 +30,7 @@ export function createCommand(): Command {
 }
 
 const harmless = `
-It sends no order. Each host gets one HEAD / without credentials, for its Date. The login host is asked for a token only for
+It sends no order. Each host gets one HEAD / without credentials, for its Date. The authorization server is asked for a token only for
 credential sets that have none in the shared cache, and what it issues goes there. In Redis, probe keys under countersign: are
 written, and removed at once. It needs neither a shell nor other programs, and ends within 30 s:
 

@@ -50,7 +50,7 @@ function no(message: string): CommandFailure {
 
 function readPlace(text: string): Bind {
   const read = readBind(text);
-  if ("mend" in read) throw new InvalidArgumentError(`Please ${read.mend}.`);
+  if ("fix" in read) throw new InvalidArgumentError(`Please ${read.fix}.`);
   return read.value;
 }
 
@@ -60,7 +60,7 @@ async function readOwnPlace(file: string | undefined): Promise<Bind> {
     throw usageFailure(`${file} cannot be read (${codeOf(error)}): give the path of serve's configuration.`);
   });
   const read = readAdmin(text);
-  if ("mend" in read) throw usageFailure(`${file}: admin.bind cannot be read: ${read.mend}.`);
+  if ("fix" in read) throw usageFailure(`${file}: admin.bind cannot be read: ${read.fix}.`);
   const { value: bind } = read;
   if (bind.kind === "tcp" && bind.port === 0) {
     throw usageFailure(`${file}: admin.bind takes any port that is free, so nobody can ask there: name one.`);

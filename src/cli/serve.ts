@@ -41,8 +41,8 @@ async function serve({ config: file }: Options): Promise<void> {
     const reason = explainListenError(error);
     if (reason === undefined) throw error;
     const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
-    const mend = isTaken ? " End the process that listens there, or give `bind` another port." : "";
-    throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.${mend}`);
+    const fix = isTaken ? " End the process that listens there, or give `bind` another port." : "";
+    throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.${fix}`);
   });
   const load = () => loadConfig(file);
   const onApplied = ({ log }: typeof config) => setLevel(log.level);

@@ -18,7 +18,7 @@ interface Options extends OwnPorts {
 
 export function createCommand(): Command {
   return new Command("simulate")
-    .description("Play the payment service: the JSON API and the login host, strictly by the specification.")
+    .description("Play the payment service: the JSON API and the authorization server, strictly by the specification.")
     .option(
       "--config <file>",
       "play the sites, keys and credential sets of this configuration, at its addresses on loopback",
@@ -26,7 +26,7 @@ export function createCommand(): Command {
     .option("--environment <name>", "with --config: only this environment")
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--api-port <port>", "port of the JSON API", readPort, 7421)
-    .option("--login-port <port>", "port of the login host", readPort, 7422)
+    .option("--login-port <port>", "port of the authorization server", readPort, 7422)
     .option("--token-lifetime <seconds>", "life of a token", readNumber, 86_400)
     .option("--json", "print the addresses, and at the end the counts, as a line of JSON each")
     .action(simulate);
@@ -80,7 +80,7 @@ function describe({ played, simulator }: Running, file: string | undefined): voi
   const { environment, elsewhere, notes, options } = played;
   if (file !== undefined) print(`environment ${environment} of ${file}`);
   print(`JSON API    ${simulator.apiUrl}`);
-  print(`login host  ${simulator.loginUrl}`);
+  print(`authorization server  ${simulator.loginUrl}`);
   print(`control     ${simulator.controlUrl}   (GET: counts; POST …/faults, …/revoke-tokens, …/login/stop)`);
   for (const site of options.sites) for (const line of describeSite(site, file === undefined)) print(line);
   print("made up     tokens, order ids and the bodies of answers: the specification shows none");

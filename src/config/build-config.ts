@@ -53,8 +53,8 @@ async function readTokens(raw: RawConfig, reading: Reading): Promise<TokensConfi
 function checkTimeouts({ timeouts: { connect, request } }: RawConfig, { findings }: Reading): void {
   if (connect <= request) return;
   const message = `timeouts.connect (${connect} ms) is longer than timeouts.request (${request} ms) and never reached`;
-  const mend = "write a shorter one: then a service that takes no connection is told from one that does not answer";
-  findings.warn("connect_longer_than_request", ["timeouts", "connect"], message, mend);
+  const fix = "write a shorter one: then a service that takes no connection is told from one that does not answer";
+  findings.warn("connect_longer_than_request", ["timeouts", "connect"], message, fix);
 }
 
 function lowerCase(text: string): string {

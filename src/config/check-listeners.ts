@@ -12,8 +12,8 @@ export function checkListeners(raw: RawConfig, reading: Reading): void {
     checkListener(listener, ["listeners", index], Object.keys(raw.environments), reading);
   }
   if (!isLocal(raw.status.bind)) {
-    const mend = "bind it to 127.0.0.1; kubectl port-forward reaches it there";
-    reading.findings.refuse(["status", "bind"], "the status port is for loopback only", mend);
+    const fix = "bind it to 127.0.0.1; kubectl port-forward reaches it there";
+    reading.findings.refuse(["status", "bind"], "the status port is for loopback only", fix);
   }
   checkBinds(raw, reading);
 }
@@ -26,8 +26,8 @@ function checkListener(
 ): void {
   if (!environments.includes(environment)) {
     const at: Path = [...path, "environment"];
-    const mend = `name one of: ${environments.join(", ")}`;
-    findings.conclude([at, ["environments", environment]], at, "there is no such environment", mend);
+    const fix = `name one of: ${environments.join(", ")}`;
+    findings.conclude([at, ["environments", environment]], at, "there is no such environment", fix);
   }
   if (!isLocal(bind) && callers === undefined) {
     findings.conclude(

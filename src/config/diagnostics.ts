@@ -21,21 +21,21 @@ export class Findings {
     return [...this.#faults, ...this.#refusals];
   }
 
-  refuse(path: Path, message: string, mend: string, found?: string): undefined {
+  refuse(path: Path, message: string, fix: string, found?: string): undefined {
     const place = this.#placeInFile(path);
     this.#refusals.push({ path: place, message, fix, ...(found === undefined ? {} : { found }) });
     return undefined;
   }
 
   /** Refuses what was concluded from several places; where one of them is faulty, nothing can be concluded. */
-  conclude(from: readonly Path[], path: Path, message: string, mend: string, found?: string): undefined {
+  conclude(from: readonly Path[], path: Path, message: string, fix: string, found?: string): undefined {
     const places = from.map(this.#placeInFile);
     const isFaulty = (place: Path) =>
       this.#faults.some(({ path, meant = path }) => doOverlap(place, path) || doOverlap(place, meant));
-    return places.some(isFaulty) ? undefined : this.refuse(path, message, mend, found);
+    return places.some(isFaulty) ? undefined : this.refuse(path, message, fix, found);
   }
 
-  warn(code: WarningCode, path: Path, message: string, mend: string): void {
+  warn(code: WarningCode, path: Path, message: string, fix: string): void {
     this.warnings.push({ code, path, message, fix, found: "hidden" });
   }
 }

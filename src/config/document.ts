@@ -24,9 +24,9 @@ export function readDocument(text: string): SourceDocument {
   const { value, faults } = readValue(document, text);
   return {
     value,
-    yamlProblems: faults.map(({ message, offset, mend = "correct the YAML" }) => {
+    yamlProblems: faults.map(({ message, offset, fix = "correct the YAML" }) => {
       const { line, col: column } = lineCounter.linePos(offset);
-      return { path: "", line, column, message, found: undefined, mend };
+      return { path: "", line, column, message, found: undefined, fix };
     }),
     locate({ path, message, fix, found, code }) {
       const { line, column } = placeOf(document, lineCounter, path);
@@ -39,7 +39,7 @@ export function readDocument(text: string): SourceDocument {
 interface Fault {
   readonly message: string;
   readonly offset: number;
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 function readValue(document: Document.Parsed, text: string): { value: unknown; faults: readonly Fault[] } {
@@ -60,7 +60,7 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
     return explainMarks(text, offset) ?? { message: explain(error), offset };
   });
   // What follows `${` on its line is not understood either.
-  const first = told.findIndex(({ mend }) => mend !== undefined);
+  const first = told.findIndex(({ fix }) => fix !== undefined);
   const lineEnd = text.indexOf("\n", told[first]?.offset);
   const faults = told.filter((fault, index) => first === -1 || index <= first || fault.offset > lineEnd);
   // YAML 1.1 reads other values from the same text: `no` is false, and `<<` merges.
@@ -71,8 +71,8 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
       if (target !== undefined && !holders.includes(target)) return;
       if (alias.source === "") return;
       const message = "this alias (*name) leads nowhere, or into itself";
-      const mend = "correct the YAML; a text that begins with * stands in quotes";
-      faults.push({ message, mend, offset: alias.range?.[0] ?? 0 });
+      const fix = "correct the YAML; a text that begins with * stands in quotes";
+      faults.push({ message, fix, offset: alias.range?.[0] ?? 0 });
     },
     Pair(_, { key }) {
       // Node assigns a prototype under this name; nothing sound is called so.
@@ -86,13 +86,13 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
 /** Marks that mean something else in YAML than the person who wrote them thought. */
 function explainMarks(text: string, offset: number): Fault | undefined {
   if (text[offset] === "*" && !/[^\s,\]}]/.test(text[offset + 1] ?? " ")) {
-    return { message: "a * without quotes begins an alias in YAML", mend: 'write it in quotes: ["*"]', offset };
+    return { message: "a * without quotes begins an alias in YAML", fix: 'write it in quotes: ["*"]', offset };
   }
   if (text[offset - 1] !== "$" || text[offset] !== "{") return undefined;
-  const mend = "write the value itself, or for a secret { file: /path } or { env: NAME }";
+  const fix = "write the value itself, or for a secret { file: /path } or { env: NAME }";
   return {
     message: "a variable in braces cannot stand here, and nothing is expanded in this file",
-    mend,
+    fix,
     offset: offset - 1,
   };
 }

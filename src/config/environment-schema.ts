@@ -17,7 +17,7 @@ const tls = z
     keyFile: text.optional().describe("PEM file of the client certificate's key, without a passphrase."),
   })
   .prefault({})
-  .describe("TLS towards the service and the login host. Certificates are always verified.");
+  .describe("TLS towards the service and the authorization server. Certificates are always verified.");
 
 export const environmentSchema = z
   .strictObject({
@@ -27,7 +27,7 @@ export const environmentSchema = z
     authUrl: url("https://login.example")
       .optional()
       .describe(
-        "Address of the login host; tokens come from `{authUrl}/oauth/token` (spec 4.2). Never the baseUrl's origin. " +
+        "Address of the authorization server; tokens come from `{authUrl}/oauth/token` (spec 4.2). Never the baseUrl's origin. " +
           "Needed where a site has credentials.",
       ),
     operations: listOf(operation, 1).describe('Operations that may be called; `["*"]` alone allows any.'),

@@ -6,8 +6,8 @@ import { durationPattern, type Read, readDurationMs } from "./values.ts";
 export const text = z.string().min(1);
 
 /** A string of a certain form. */
-export function matching(form: RegExp, mend: string) {
-  return z.string().regex(form, { error: mend });
+export function matching(form: RegExp, fix: string) {
+  return z.string().regex(form, { error: fix });
 }
 
 /** What an editor shows and checks for a value that is read from its text. */
@@ -25,7 +25,7 @@ export function parsed<Value>(read: (text: string) => Read<Value>, { pattern, ex
     context.addIssue({
       code: "custom",
       message: result.message ?? "this cannot be read",
-      params: { mend: result.mend },
+      params: { fix: result.fix },
     });
     return z.NEVER;
   });
@@ -44,7 +44,7 @@ export function durationWithin(leastMs: number, mostMs: number, example: string)
     const [side, bound] = result.value < leastMs ? ["less", "least"] : ["more", "most"];
     const limit = bound === "least" ? `${leastMs}ms` : `${mostMs / 1_000}s`;
     const message = `${given} is ${side} than ${limit}, the ${bound} that is allowed`;
-    return { message, mend: `write a duration from ${leastMs}ms to ${mostMs / 1_000}s` };
+    return { message, fix: `write a duration from ${leastMs}ms to ${mostMs / 1_000}s` };
   };
   return parsed(read, { pattern: durationPattern, example });
 }

@@ -76,7 +76,7 @@ function byPlace(a: Problem, b: Problem): number {
 }
 
 async function readText(file: string, { readFile }: ConfigSurroundings): Promise<string | Problem> {
-  const fail = (message: string, mend: string): Problem => {
+  const fail = (message: string, fix: string): Problem => {
     return { path: "", line: 1, column: 1, message, found: undefined, fix };
   };
   try {

@@ -39,7 +39,7 @@ function describe(text: string, path: Path): Diagnostic[] {
   const name = inBraces ?? inParentheses;
   if (name === undefined) return [];
   const key = path.findLast((part) => typeof part === "string");
-  const mend = secretKeys.test(String(key))
+  const fix = secretKeys.test(String(key))
     ? `write { env: ${name} } in its place, or better { file: /path }`
     : "write the value itself, or let a tool such as envsubst write this file; only secrets are named by { file } or { env }";
   const found = inBraces === undefined ? `$(${name})` : `\${${name}}`;

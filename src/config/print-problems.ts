@@ -1,6 +1,6 @@
 import type { Problem } from "./problem.ts";
 
-/** Problems for a terminal: a line that says where and what, then what was found and how to mend it. */
+/** Problems for a terminal: a line that says where and what, then what was found and how to fix it. */
 export function formatProblems(file: string, problems: readonly Problem[]): string {
   return problems
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
@@ -8,7 +8,7 @@ export function formatProblems(file: string, problems: readonly Problem[]): stri
       const where = `${file}:${line}:${column}`;
       const lines = [`${where}  ${path === "" ? message : `${path}: ${message}`}`];
       if (found !== undefined && found !== "") lines.push(`    found  ${found}`);
-      lines.push(`    mend   ${fix}`);
+      lines.push(`    fix    ${fix}`);
       if (code !== undefined) lines.push(`    code   ${code}`);
       return lines.join("\n");
     })

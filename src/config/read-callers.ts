@@ -63,9 +63,9 @@ async function readEach(
     own.push({ name, token, path: at, environment });
   }
   if (!isLocal(bind)) {
-    const mend = "use callers: { mtls: … }, or see to it that nobody listens between";
+    const fix = "use callers: { mtls: … }, or see to it that nobody listens between";
     const message = "tokens and orders go over the network in plain text";
-    reading.findings.warn("callers_in_plain_text", [...path, "tokens"], message, mend);
+    reading.findings.warn("callers_in_plain_text", [...path, "tokens"], message, fix);
   }
   openers.push(...own);
   return { kind: "tokens", tokens: own.map(({ name, token }) => ({ name, token })) };
@@ -91,8 +91,8 @@ function checkOpeners(openers: readonly Opener[], { findings }: Reading): void {
     const twin = equal.find((other) => isOfOneList(other.path, path));
     if (foreign !== undefined) {
       const from = [path, foreign.path].flatMap((each) => [each, [...each.slice(0, 2), "environment"]]);
-      const mend = `give the callers of environment ${environment} their own`;
-      findings.conclude(from, path, `the token also opens environment ${foreign.environment}`, mend, "hidden");
+      const fix = `give the callers of environment ${environment} their own`;
+      findings.conclude(from, path, `the token also opens environment ${foreign.environment}`, fix, "hidden");
     } else if (twin !== undefined) {
       const message = `this is the same token as ${formatPath(twin.path)}`;
       findings.warn("caller_token_twice", path, message, "put another one there, or leave it out");

@@ -28,7 +28,7 @@ export async function readCredentials(
     }
     const set = await readSet(given, owner, at, reading);
     if (set !== undefined && sets.some(({ clientId }) => clientId === set.clientId)) {
-      const message = `both sets are of client ${set.clientId}: when the login host refuses it, the second cannot take over`;
+      const message = `both sets are of client ${set.clientId}: when the authorization server refuses it, the second cannot take over`;
       reading.findings.warn(
         "client_twice",
         at,

@@ -5,7 +5,7 @@ import type { Path } from "./problem.ts";
 
 const sixtyFourHexDigits = /^[0-9a-f]{64}$/i;
 const oneDigitOnly = /^(.)\1*$/i;
-const mend = "make one with `countersign keygen`";
+const fix = "make one with `countersign keygen`";
 
 /** Reads the keys that seal tokens in Redis: 32 bytes each, written as hex digits. */
 export async function readEncryptionKeys(
@@ -16,7 +16,7 @@ export async function readEncryptionKeys(
   const { findings } = reading;
   if (sources.length === 0) {
     const message = "tokens in Redis are encrypted, and there is no key";
-    return findings.conclude([path], path, message, `${mend} and name its file here`);
+    return findings.conclude([path], path, message, `${fix} and name its file here`);
   }
   const keys: Secret[] = [];
   for (const [index, source] of sources.entries()) {
@@ -25,7 +25,7 @@ export async function readEncryptionKeys(
     if (key === undefined) continue;
     if (keys.some((earlier) => earlier.equals(key))) {
       const message = "this key is here already: a key that is being replaced needs another beside it";
-      findings.refuse(at, message, `remove it, or ${mend}`, "hidden");
+      findings.refuse(at, message, `remove it, or ${fix}`, "hidden");
     }
     keys.push(key);
   }
@@ -38,10 +38,10 @@ async function readKey(source: SecretSource, path: Path, { findings, secrets }: 
   if (written === undefined) return undefined;
   const digits = written.reveal();
   if (!sixtyFourHexDigits.test(digits)) {
-    return findings.refuse(path, "the key is not 64 hex digits", mend, "hidden");
+    return findings.refuse(path, "the key is not 64 hex digits", fix, "hidden");
   }
   if (oneDigitOnly.test(digits)) {
-    return findings.refuse(path, "the key is one digit 64 times: anybody would try it", mend, "hidden");
+    return findings.refuse(path, "the key is one digit 64 times: anybody would try it", fix, "hidden");
   }
   return secrets.decode(written, Buffer.from(digits, "hex"));
 }

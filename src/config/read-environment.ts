@@ -83,8 +83,8 @@ function checkDefaultSite(
   if (defaultSite === undefined || sites.has(defaultSite)) return;
   const inSites: Path = [...path, "sites"];
   const from = [[...inSites, defaultSite], ...Object.keys(raw).map((site) => [...inSites, site, "children"])];
-  const mend = `name one of: ${[...sites.keys()].join(", ")}`;
-  findings.conclude(from, [...path, "defaultSite"], "there is no such site", mend);
+  const fix = `name one of: ${[...sites.keys()].join(", ")}`;
+  findings.conclude(from, [...path, "defaultSite"], "there is no such site", fix);
 }
 
 function checkNeedOfAuthUrl({ authUrl, sites }: RawEnvironment, path: Path, findings: Findings): void {
@@ -96,15 +96,15 @@ function checkNeedOfAuthUrl({ authUrl, sites }: RawEnvironment, path: Path, find
   const [owner] = all.filter(({ credentials }) => credentials !== undefined);
   if (owner === undefined) return;
   const at: Path = [...path, "authUrl"];
-  const mend = 'add the address of the login host, like "https://login.example"; HMAC alone needs none';
-  findings.conclude([at], at, `authUrl is missing: site ${owner.identifier} has credentials`, mend);
+  const fix = 'add the address of the authorization server, like "https://login.example"; HMAC alone needs none';
+  findings.conclude([at], at, `authUrl is missing: site ${owner.identifier} has credentials`, fix);
 }
 
 function checkAddresses(raw: RawEnvironment, path: Path, { findings, claims }: Reading): void {
   if (raw.baseUrl.origin === raw.authUrl?.origin) {
-    const mend = "give the login host; it is another host than the JSON API (spec 4.2)";
+    const fix = "give the authorization server; it is another host than the JSON API (spec 4.2)";
     const message = "baseUrl and authUrl have the same origin";
-    findings.conclude([[...path, "baseUrl"]], [...path, "authUrl"], message, mend);
+    findings.conclude([[...path, "baseUrl"]], [...path, "authUrl"], message, fix);
   }
   for (const name of ["baseUrl", "authUrl"] as const) {
     const address = raw[name];
@@ -112,24 +112,24 @@ function checkAddresses(raw: RawEnvironment, path: Path, { findings, claims }: R
     const { origin, scheme } = address;
     claims.push({ kind: "origin", value: origin, path: [...path, name] });
     if (scheme === "https" || raw.allowPlaintext) continue;
-    const mend = "use https://, or allowPlaintext: true for tests";
+    const fix = "use https://, or allowPlaintext: true for tests";
     const message = "http:// would send credentials in plain text";
-    findings.conclude([[...path, "allowPlaintext"]], [...path, name], message, mend);
+    findings.conclude([[...path, "allowPlaintext"]], [...path, name], message, fix);
   }
 }
 
 /** Both are added behind these addresses. A token path there twice leads nowhere; an operation's name may be the service's own. */
 function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, path: Path, findings: Findings): void {
   if (authUrl?.path.endsWith(tokenPath)) {
-    const mend = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
+    const fix = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
     const message = `authUrl ends with ${tokenPath}, which Countersign adds itself (spec 4.2)`;
-    findings.refuse([...path, "authUrl"], message, mend);
+    findings.refuse([...path, "authUrl"], message, fix);
   }
   const operation = operations.find((name) => baseUrl.path.endsWith(`/${name}`));
   if (operation === undefined) return;
-  const mend = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}, unless the service has it twice`;
+  const fix = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}, unless the service has it twice`;
   const message = `baseUrl ends with the operation ${operation}, which is called below it`;
-  findings.warn("base_url_ends_in_operation", [...path, "baseUrl"], message, mend);
+  findings.warn("base_url_ends_in_operation", [...path, "baseUrl"], message, fix);
 }
 
 function checkOperations(operations: readonly string[], path: Path, findings: Findings): void {

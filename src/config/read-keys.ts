@@ -26,9 +26,9 @@ export async function readKeys(
   const isSole = raw.length === 1;
   const defaults = raw.filter((key) => key.default).length;
   if (raw.length > 1 && defaults !== 1) {
-    const mend = "write default: true at the site's default key pair (spec 5.3)";
+    const fix = "write default: true at the site's default key pair (spec 5.3)";
     const from = raw.map((_, index) => [...path, index, "default"]);
-    findings.conclude(from, path, "several keys need exactly one default", mend, `${defaults} defaults`);
+    findings.conclude(from, path, "several keys need exactly one default", fix, `${defaults} defaults`);
   }
   const keys: SigningKey[] = [];
   let defaultKey: SigningKey | undefined;
@@ -38,8 +38,8 @@ export async function readKeys(
     claims.push({ kind: "key identifier", value: identifier, path: [...at, "identifier"] });
     if (own !== version.text) {
       const message = `a key of version ${own} cannot sign calls of version ${version.text}`;
-      const mend = "use a key of the site's version (spec 5.2 rule 6)";
-      findings.conclude(version.from, [...at, "version"], message, mend);
+      const fix = "use a key of the site's version (spec 5.2 rule 6)";
+      findings.conclude(version.from, [...at, "version"], message, fix);
     }
     const secret = await secrets.secret(given.secret, [...at, "secret"]);
     if (secret === undefined) continue;

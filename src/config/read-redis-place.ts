@@ -36,8 +36,8 @@ export function checkLockNodes({ url, lockNodes }: RawRedis, { findings }: Readi
   const masters = lockNodes.length + (url === undefined ? 0 : 1);
   if (url === undefined || masters % 2 === 0) {
     const message = "the lock needs an odd number of independent masters";
-    const mend = "with url there must be 3, 5, … in all";
-    findings.conclude([...places, lockNodesPath], lockNodesPath, message, mend, `${masters} in all`);
+    const fix = "with url there must be 3, 5, … in all";
+    findings.conclude([...places, lockNodesPath], lockNodesPath, message, fix, `${masters} in all`);
   }
   const all = nodesByUrl({ url, lockNodes });
   for (const [index, { node, path }] of all.entries()) {

@@ -17,8 +17,8 @@ export async function readRedis({ redis, tokens }: RawConfig, reading: Reading):
   const { findings } = reading;
   if (redis !== undefined) {
     if (tokens.cache === "memory") {
-      const mend = "write tokens: { cache: redis }, or remove it";
-      findings.warn("redis_unused", section, "redis is not used while tokens.cache is memory", mend);
+      const fix = "write tokens: { cache: redis }, or remove it";
+      findings.warn("redis_unused", section, "redis is not used while tokens.cache is memory", fix);
     }
     return readSection(redis, reading);
   }
@@ -46,17 +46,17 @@ function checkTls(raw: RawRedis, { findings }: Reading): void {
   for (const { node, path } of nodesByUrl(raw)) {
     if (node.kind === "tcp" && node.tls) continue;
     const what = node.kind === "unix" ? "a Unix socket" : "redis://";
-    const mend = node.kind === "unix" ? "rediss://host:6379" : describeRedisNode({ ...node, tls: true });
+    const fix = node.kind === "unix" ? "rediss://host:6379" : describeRedisNode({ ...node, tls: true });
     const message = `${what} does not speak TLS, and tls is configured`;
-    findings.refuse(path, message, `write ${mend}, or remove tls`);
+    findings.refuse(path, message, `write ${fix}, or remove tls`);
   }
 }
 
 /** Redis knows a user by name and password together; without the password the default user would be in force. */
 function checkUser({ username, password }: RawRedis, { findings }: Reading): void {
   if (username === undefined || password !== undefined) return;
-  const mend = "add password: { file: … }; for a user with nopass any password does";
-  findings.conclude([at("password")], at("username"), "nobody can log in with a username alone", mend);
+  const fix = "add password: { file: … }; for a user with nopass any password does";
+  findings.conclude([at("password")], at("username"), "nobody can log in with a username alone", fix);
 }
 
 function warnOfPlaintext(raw: RawRedis, { findings }: Reading): void {

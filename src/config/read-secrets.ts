@@ -100,8 +100,8 @@ export class SecretReader {
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
       const isMissing = code === "ENOENT" || code === "ENOTDIR";
-      const mend = isMissing ? "create the file, or correct the path" : "make it a file that this process may read";
-      return this.#findings.refuse(path, `the file cannot be read (${code})`, mend, origin);
+      const fix = isMissing ? "create the file, or correct the path" : "make it a file that this process may read";
+      return this.#findings.refuse(path, `the file cannot be read (${code})`, fix, origin);
     }
   }
 
@@ -111,8 +111,8 @@ export class SecretReader {
     const value = this.#surroundings.env[name];
     const origin = `env ${name}`;
     if (value !== undefined) return { bytes: Buffer.from(value, "utf8"), origin };
-    const mend = `set ${name}, or use { file: … }`;
-    return this.#findings.refuse(path, "the environment variable is not set", mend, origin);
+    const fix = `set ${name}, or use { file: … }`;
+    return this.#findings.refuse(path, "the environment variable is not set", fix, origin);
   }
 
   #locate(file: string): string {

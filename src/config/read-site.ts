@@ -78,8 +78,8 @@ function chooseAuth(source: SiteSource, findings: Findings): readonly [AuthMetho
   if (first === undefined) {
     if (!hasMeans.oauth && !hasMeans.hmac) {
       const from = [...places.oauth, ...places.hmac];
-      const mend = "add credentials (OAuth) or keys (HMAC)";
-      findings.conclude(from, path, "the site has neither credentials nor keys", mend);
+      const fix = "add credentials (OAuth) or keys (HMAC)";
+      findings.conclude(from, path, "the site has neither credentials nor keys", fix);
     }
     return hasMeans.oauth ? ["oauth"] : ["hmac"];
   }
@@ -108,8 +108,8 @@ function checkVersion(
   if (!auth.includes("oauth") || compareVersions(text, firstVersionWithOAuth) >= 0) return;
   const holder = raw.version === undefined && parent !== undefined ? parent.path : path;
   const message = `OAuth is not available for version ${text}`;
-  const mend = "use version 3.0 or later, or auth: [hmac] (spec 9)";
-  findings.conclude([...from, [...path, "auth"]], [...holder, "version"], message, mend);
+  const fix = "use version 3.0 or later, or auth: [hmac] (spec 9)";
+  findings.conclude([...from, [...path, "auth"]], [...holder, "version"], message, fix);
 }
 
 function checkExempt(exempt: readonly string[], path: Path, findings: Findings): void {

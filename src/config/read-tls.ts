@@ -23,12 +23,12 @@ export async function readTlsFiles(
   const { findings } = reading;
   const at = (name: keyof TlsFiles): Path => [...path, name];
   if (certFile !== undefined && keyFile === undefined) {
-    const mend = "add keyFile: /path, the certificate's private key";
-    findings.conclude([at("keyFile")], at("keyFile"), "the certificate has no key", mend);
+    const fix = "add keyFile: /path, the certificate's private key";
+    findings.conclude([at("keyFile")], at("keyFile"), "the certificate has no key", fix);
   }
   if (certFile === undefined && keyFile !== undefined) {
-    const mend = "add certFile: /path, the key's certificate";
-    findings.conclude([at("certFile")], at("certFile"), "the key has no certificate", mend);
+    const fix = "add certFile: /path, the key's certificate";
+    findings.conclude([at("certFile")], at("certFile"), "the key has no certificate", fix);
   }
   const ca = caFile === undefined ? undefined : await readCertificates(caFile, at("caFile"), reading);
   const cert = certFile === undefined ? undefined : await readCertificates(certFile, at("certFile"), reading);
@@ -66,8 +66,8 @@ async function readPrivateKey(file: string, path: Path, { secrets, findings }: R
   const read = await secrets.secretFile(file, path);
   if (read === undefined) return undefined;
   if (doesSucceed(() => createPrivateKey(read.bytes))) return secrets.keep(read);
-  const mend = "give the path of a PEM file without a passphrase";
-  return findings.refuse(path, "this file holds no private key in PEM", mend, read.origin);
+  const fix = "give the path of a PEM file without a passphrase";
+  return findings.refuse(path, "this file holds no private key in PEM", fix, read.origin);
 }
 
 /** OpenSSL's errors tell a person nothing. */

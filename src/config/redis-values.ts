@@ -20,7 +20,7 @@ export function readRedisNode(text: string): Read<RedisNode> {
     // One text for one path, as for addresses; some write unix:///run.
     const plain = path.replace(/\/{2,}/g, "/");
     if (isSocketPath(plain)) return { value: { kind: "unix", path: plain, db: Number(socketDb) } };
-    return { mend: "write unix: and an absolute path of at most 107 bytes, like unix:/run/redis/redis.sock" };
+    return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/redis/redis.sock" };
   }
   const [, scheme = "", authority = "", db = "0"] = urlForm.exec(text) ?? [];
   const place = readAuthority(authority, redisPort);
@@ -28,13 +28,13 @@ export function readRedisNode(text: string): Read<RedisNode> {
     return { value: { kind: "tcp", ...place, tls: scheme.toLowerCase() === "rediss", db: Number(db) } };
   }
   const forms = "redis://host:6379, rediss://host:6379 (TLS) or unix:/path/redis.sock?db=0";
-  return { mend: `write ${forms}; user and password have keys of their own` };
+  return { fix: `write ${forms}; user and password have keys of their own` };
 }
 
 /** `host:port`, as Sentinels and Cluster nodes are named. */
 export function readHostPort(text: string): Read<HostPort> {
   const place = readAuthority(text);
-  return place === undefined ? { mend: "write host:port" } : { value: place };
+  return place === undefined ? { fix: "write host:port" } : { value: place };
 }
 
 function readAuthority(text: string, defaultPort?: number): HostPort | undefined {

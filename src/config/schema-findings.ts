@@ -34,24 +34,24 @@ function describeAt(issue: Issue, path: Path): Diagnostic[] {
     case "invalid_type":
       return [describeType(issue, path)];
     case "invalid_key":
-      return [{ path, message: "nothing can be called so here", fix: mendOf(issue.issues[0]), found: keyOf(path) }];
+      return [{ path, message: "nothing can be called so here", fix: fixOf(issue.issues[0]), found: keyOf(path) }];
     case "invalid_value":
-      return [{ path, message: "this value is not known", fix: mendValue(issue) }];
+      return [{ path, message: "this value is not known", fix: fixValue(issue) }];
     case "invalid_format":
       return [
-        { path, message: issue.input === "" ? "this is empty" : "this has not the right form", fix: mendOf(issue) },
+        { path, message: issue.input === "" ? "this is empty" : "this has not the right form", fix: fixOf(issue) },
       ];
     case "too_small":
     case "too_big":
       return [describeSize(issue, path)];
     case "custom":
-      return [{ path, message: issue.message, fix: String(issue.params?.["mend"] ?? "correct it") }];
+      return [{ path, message: issue.message, fix: String(issue.params?.["fix"] ?? "correct it") }];
     default:
       return [{ path, message: issue.message, fix: "see `countersign schema`" }];
   }
 }
 
-function mendValue({ input, values }: IssueOf<"invalid_value">): string {
+function fixValue({ input, values }: IssueOf<"invalid_value">): string {
   const names = values.map(String);
   const nearest = typeof input === "string" && names.length > 2 ? nearestName(input, names) : undefined;
   return nearest === undefined
@@ -60,7 +60,7 @@ function mendValue({ input, values }: IssueOf<"invalid_value">): string {
 }
 
 /** The form's own words, as the schema gives them. */
-function mendOf(issue: Issue | undefined): string {
+function fixOf(issue: Issue | undefined): string {
   return issue?.message ?? "see `countersign schema`";
 }
 
@@ -74,7 +74,7 @@ function describeUnknownKey(key: string, holder: Path, given: readonly string[])
   const alternatives = nodesAt(holder).map(({ properties = {} }) => Object.keys(properties));
   const known = [...new Set(alternatives.flat())];
   if (known.includes(key)) {
-    const mend = `write either ${alternatives.map((keys) => keys.join(", ")).join(" or ")}`;
+    const fix = `write either ${alternatives.map((keys) => keys.join(", ")).join(" or ")}`;
     return { path, message: `${key} does not go with the other keys here`, fix, found: "hidden" };
   }
   const finding = { path, message: `there is no key ${key} here`, found: "hidden" };
@@ -94,7 +94,7 @@ function isSecretSource(path: Path): boolean {
 function describeSecret({ errors, input }: IssueOf<"invalid_union">, path: Path): Diagnostic {
   if (input === undefined) {
     const key = path.findLast((part) => typeof part === "string");
-    const mend = `say where it is: ${key}: { file: /path }, or second best { env: NAME }`;
+    const fix = `say where it is: ${key}: { file: /path }, or second best { env: NAME }`;
     return { path, message: `${key} is missing`, fix };
   }
   const isWrittenOut = errors.every(([first]) => first?.code === "invalid_type" && first.path.length === 0);

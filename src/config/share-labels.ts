@@ -2,7 +2,7 @@ import type { CredentialSet, Credentials, Site } from "../model/environment.ts";
 import { fingerprint } from "./hash.ts";
 
 /**
- * A client that is configured at several sites is one to the login host, and has one token: its sets all carry the label
+ * A client that is configured at several sites is one to the authorization server, and has one token: its sets all carry the label
  * of the first, so that metrics, logs and `/status` speak of one thing by one name.
  */
 export function shareLabels(sites: ReadonlyMap<string, Site>): Map<string, Site> {

@@ -26,12 +26,12 @@ export function checkClaims(claims: readonly Claim[], findings: Findings): void 
     const [own, others] = [environmentOf(claim), environmentOf(earlier)];
     if (own !== others) {
       const message = `the ${claim.kind} is also environment ${others}'s`;
-      const mend = `give environment ${own} its own; environments share no host, client or key`;
+      const fix = `give environment ${own} its own; environments share no host, client or key`;
       const found = claim.kind === "secret" ? "hidden" : undefined;
-      findings.conclude([claim.path, earlier.path], claim.path, message, mend, found);
+      findings.conclude([claim.path, earlier.path], claim.path, message, fix, found);
     } else if (claim.kind === "key identifier") {
-      const mend = "keep one; it is unique per key pair (spec 5.3)";
-      findings.conclude([claim.path, earlier.path], claim.path, "this key is configured twice", mend);
+      const fix = "keep one; it is unique per key pair (spec 5.3)";
+      findings.conclude([claim.path, earlier.path], claim.path, "this key is configured twice", fix);
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Bind } from "../model/bind.ts";
 import type { Address } from "../model/environment.ts";
 
 /** A value read from its text, or why it cannot be. */
-export type Read<Value> = { readonly value: Value } | { readonly mend: string; readonly message?: string };
+export type Read<Value> = { readonly value: Value } | { readonly fix: string; readonly message?: string };
 
 export const durationPattern = /^(\d{1,9})(ms|s|m|h)$/;
 /** For editors; the functions below decide. */
@@ -17,7 +17,7 @@ export function readDurationMs(text: string): Read<number> {
   const [, digits, unit = ""] = durationPattern.exec(text) ?? [];
   const factor = msPerUnit[unit];
   if (digits === undefined || factor === undefined)
-    return { mend: "write a whole number and its unit, like 500ms, 20s or 2m" };
+    return { fix: "write a whole number and its unit, like 500ms, 20s or 2m" };
   return { value: Number(digits) * factor };
 }
 
@@ -26,14 +26,13 @@ export function readBind(text: string): Read<Bind> {
   if (text.startsWith("unix:")) {
     const path = text.slice("unix:".length);
     if (isSocketPath(path)) return { value: { kind: "unix", path } };
-    return { mend: "write unix: and an absolute path of at most 107 bytes, like unix:/run/countersign/app.sock" };
+    return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/countersign/app.sock" };
   }
   const [, ipv6, name = "", digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   const isAddress = ipv6 === undefined || isIPv6(ipv6);
-  if (port > 65_535)
-    return { message: `${port} is more than 65535, the highest port`, mend: "name a port up to 65535" };
-  if (digits === undefined || !isAddress) return { mend: "write an address and a port, like 127.0.0.1:7411 or :7412" };
+  if (port > 65_535) return { message: `${port} is more than 65535, the highest port`, fix: "name a port up to 65535" };
+  if (digits === undefined || !isAddress) return { fix: "write an address and a port, like 127.0.0.1:7411 or :7412" };
   return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
 }
 
@@ -60,7 +59,7 @@ export function readAddress(text: string): Read<Address> {
   const [, scheme, given = ""] = urlForm.exec(text) ?? [];
   const path = given.replace(/\/$/, "");
   if (scheme === undefined || !URL.canParse(text) || !pathSegments.test(path)) {
-    return { mend: "write an http:// or https:// URL with a plain host and an optional path, and nothing more" };
+    return { fix: "write an http:// or https:// URL with a plain host and an optional path, and nothing more" };
   }
   const { hostname: host, port, origin } = new URL(text);
   const isSecure = scheme.toLowerCase() === "https";

@@ -64,7 +64,7 @@ export interface Site {
   readonly credentials: Credentials | undefined;
 }
 
-/** Trust and identity towards the service and the login host; PEM texts. */
+/** Trust and identity towards the service and the authorization server; PEM texts. */
 export interface Tls {
   readonly ca: string | undefined;
   readonly cert: string | undefined;

@@ -180,9 +180,9 @@ export const failures = {
   },
   credentials_refused: {
     status: 502,
-    title: "Credentials refused by the login host",
+    title: "Credentials refused by the authorization server",
     outcomes: notSent,
-    meaning: "The login host refused every configured credential set of the site.",
+    meaning: "The authorization server refused every configured credential set of the site.",
   },
   upstream_reset: {
     status: 502,
@@ -200,7 +200,8 @@ export const failures = {
     status: 503,
     title: "No token available",
     outcomes: notSent,
-    meaning: "No valid token, and the login host did not issue one in time. Retry-After says when to come back.",
+    meaning:
+      "No valid token, and the authorization server did not issue one in time. Retry-After says when to come back.",
   },
   overloaded: {
     status: 503,
@@ -254,7 +255,7 @@ export interface FailureDetails {
 }
 
 /**
- * A failure to serve. The message says what happened and how to mend it, in whole sentences; the answer adds what became
+ * A failure to serve. The message says what happened and how to fix it, in whole sentences; the answer adds what became
  * of the request. It never holds a secret, a token, a signature or a parameter's value.
  */
 export class ProxyError extends Error {

@@ -146,8 +146,8 @@ export interface CharacterWarned {
   readonly position: number;
 }
 
-export const tokenResults = ["issued", "refused", "throttled", "failed", "timed_out", "rubbish"] as const;
-/** What came of one request to the login host. */
+export const tokenResults = ["issued", "refused", "throttled", "failed", "timed_out", "malformed"] as const;
+/** What came of one request to the authorization server. */
 export type TokenResult = (typeof tokenResults)[number];
 
 export const suppressionReasons = ["paused", "limited"] as const;
@@ -158,7 +158,7 @@ export const suppressionReasons = ["paused", "limited"] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
 /** Why a token was asked for. */
-export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_back" | "reload";
+export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_recovered" | "reload";
 
 export const cacheTiers = ["memory", "redis"] as const;
 export const cacheResults = ["hit", "miss", "unreadable", "error"] as const;
@@ -173,7 +173,7 @@ export type TokenEvent =
       readonly result: TokenResult;
       readonly reason: RefreshReason;
       readonly durationMs: number;
-      /** The login host's status, when it answered. */
+      /** The authorization server's status, when it answered. */
       readonly status: number | undefined;
       /**
        * Why it brought no token: a code of the connection (`ECONNREFUSED`), the OAuth error code (RFC 6749 section

@@ -29,7 +29,7 @@ export interface FailoverParts {
 const defaultRetryMs = 1_000;
 
 /**
- * The first set serves; the second takes over when the login host refuses the first, and gives way when the first is
+ * The first set serves; the second takes over when the authorization server refuses the first, and gives way when the first is
  * accepted again. A set that still has a live token is used before anyone waits for another set's, and so is a token of
  * a set's former secret while the present secret has none.
  */
@@ -82,7 +82,7 @@ export class CredentialFailover implements TokenSource {
     return newer ?? (source.isSuspect ? await this.#replaceByOther(source, untilMs) : undefined);
   }
 
-  /** Service and login host have both refused a set: another one serves, if it can. */
+  /** Service and authorization server have both refused a set: another one serves, if it can. */
   async #replaceByOther(doubtful: TokenCache, untilMs: number): Promise<Token | undefined> {
     const other = this.#members.find(({ source }) => source !== doubtful && !source.isRefused);
     const obtained = await other?.source.get(untilMs);
@@ -163,7 +163,7 @@ export class CredentialFailover implements TokenSource {
     const retryAfterMs = pause === undefined ? defaultRetryMs : this.#remainingMs(pause);
     return new ProxyError(
       "token_unavailable",
-      `No token for ${this.#describe(set)}: the login host did not answer in time. The same request may be repeated.`,
+      `No token for ${this.#describe(set)}: the authorization server did not answer in time. The same request may be repeated.`,
       { retryAfterMs, causedBy: causeOf(pause) ?? "no answer" },
     );
   }
@@ -173,7 +173,7 @@ export class CredentialFailover implements TokenSource {
     const said = pause.status === undefined ? "could not be reached or did not answer" : `answered ${pause.status}`;
     return new ProxyError(
       "token_unavailable",
-      `No token for ${this.#describe(set)}: the login host ${said}. Next try in ${seconds(retryAfterMs)} s. ` +
+      `No token for ${this.#describe(set)}: the authorization server ${said}. Next try in ${seconds(retryAfterMs)} s. ` +
         "The same request may be repeated.",
       { retryAfterMs, causedBy: causeOf(pause) },
     );
@@ -186,7 +186,7 @@ export class CredentialFailover implements TokenSource {
     const rest = members.length === 1 ? "; no other set is configured" : "";
     return new ProxyError(
       "credentials_refused",
-      `The login host refused ${names}${rest}. Wrong secret or audience, a deleted set, or another environment's. ` +
+      `The authorization server refused ${names}${rest}. Wrong secret or audience, a deleted set, or another environment's. ` +
         `Next try in ${seconds(retryAfterMs)} s, or at once when the secret changes.`,
       { retryAfterMs, causedBy: causeOf(pauses[0]) },
     );
@@ -201,7 +201,7 @@ export class CredentialFailover implements TokenSource {
   }
 }
 
-/** Why the login host issues nothing, for the log. */
+/** Why the authorization server issues nothing, for the log. */
 function causeOf(pause: Pause | undefined): string | undefined {
   return pause?.cause ?? (pause?.status === undefined ? undefined : `HTTP ${pause.status}`);
 }

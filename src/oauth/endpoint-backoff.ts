@@ -5,13 +5,13 @@ import type { TokenAnswer } from "./token-endpoint.ts";
 
 /**
  * Why no token request may be made for a while. `refused`: the credentials were refused. `throttled`: 429. `failing`:
- * the login host fails or does not answer. `spacing`: a token was issued a moment ago.
+ * the authorization server fails or does not answer. `spacing`: a token was issued a moment ago.
  */
 export interface Pause {
   readonly kind: SharedPause["kind"] | "spacing";
   /** On the monotonic clock. */
   readonly untilMs: number;
-  /** The login host's answer that caused it, where there was one. */
+  /** The authorization server's answer that caused it, where there was one. */
   readonly status: number | undefined;
   /** Why that brought no token; unknown where another replica was told. */
   readonly cause?: string | undefined;
@@ -29,7 +29,7 @@ const throttledSteps = 6;
 /** How often one refresh may try again; see `mayRetry`. */
 const retriesPerRefresh = 4;
 
-/** How long to leave the login host alone after an answer, in ms. */
+/** How long to leave the authorization server alone after an answer, in ms. */
 function pauseAfter(answer: TokenAnswer, failures: number, random: () => number): Pick<Pause, "kind"> & { ms: number } {
   switch (answer.kind) {
     case "issued":
@@ -40,14 +40,14 @@ function pauseAfter(answer: TokenAnswer, failures: number, random: () => number)
       const ownMs = Math.max(spacingMs, backoffMs(failures + throttledSteps, random));
       return { kind: "throttled", ms: answer.retryAfterMs ?? ownMs };
     }
-    case "rubbish":
+    case "malformed":
     case "failed":
     case "timed_out":
       return { kind: "failing", ms: backoffMs(failures, random) };
   }
 }
 
-/** How one credential set behaves towards the login host: one sequence of back-off, however many callers ask. */
+/** How one credential set behaves towards the authorization server: one sequence of back-off, however many callers ask. */
 export class EndpointBackoff {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -94,7 +94,7 @@ export class EndpointBackoff {
     return pause === undefined || pause.kind === "spacing" ? undefined : { ...pause, kind: pause.kind };
   }
 
-  /** The login host refused this set and has not accepted it since. */
+  /** The authorization server refused this set and has not accepted it since. */
   isRefused(): boolean {
     return this.#isRefused;
   }
@@ -151,7 +151,7 @@ export class EndpointBackoff {
 
   /** Whether a refresh that began with all well may try again within itself; later ones wait for demand. */
   mayRetry(answer: TokenAnswer, retriesMade: number): boolean {
-    const isBrief = answer.kind === "failed" || answer.kind === "rubbish";
+    const isBrief = answer.kind === "failed" || answer.kind === "malformed";
     return isBrief && retriesMade < retriesPerRefresh && this.#failures === retriesMade + 1;
   }
 }

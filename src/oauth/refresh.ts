@@ -66,7 +66,7 @@ export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshe
   }
 }
 
-/** Why the login host may not be asked now, as far as this process knows. */
+/** Why the authorization server may not be asked now, as far as this process knows. */
 export function obstacleTo({ conduct, forcedRefreshes }: RefreshParts, { site, atHand }: Need): Obstacle | undefined {
   const pause = conduct.ban();
   if (pause !== undefined) return { kind: "paused", pause };
@@ -133,7 +133,7 @@ async function awaitTurn(parts: RefreshParts, need: Need): Promise<{ lease?: Lea
   }
 }
 
-/** 30 to 70 ms at first; with time a tenth of what has been waited, so that a slow login host costs Redis little. */
+/** 30 to 70 ms at first; with time a tenth of what has been waited, so that a slow authorization server costs Redis little. */
 function pollDelayMs(waitedMs: number, random: () => number): number {
   return Math.min(Math.max(50, waitedMs / 10), longestPollMs) * (0.6 + 0.8 * random());
 }

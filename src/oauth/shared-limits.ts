@@ -1,9 +1,9 @@
 /**
- * What replicas tell each other about one credential set, so that eight of them behave like one towards the login host.
+ * What replicas tell each other about one credential set, so that eight of them behave like one towards the authorization server.
  * Always durations, never moments: every reader places them on its own clock.
  */
 export interface SharedLimits {
-  /** The pause that the login host's last answer asks for. */
+  /** The pause that the authorization server's last answer asks for. */
   readonly login: HeardPause | undefined;
   /** Sites whose 401 no new token cured, by S… identifier: how long their refreshes pause; 0 is over, but not forgotten. */
   readonly sites: ReadonlyMap<string, { readonly pauseMs: number; readonly remainingMs: number }>;
@@ -13,7 +13,7 @@ export interface SharedLimits {
 
 export interface SharedPause {
   readonly kind: "refused" | "throttled" | "failing";
-  /** The login host's status, when it answered. */
+  /** The authorization server's status, when it answered. */
   readonly status: number | undefined;
   /** Failures in a row up to this pause. */
   readonly failures: number;

@@ -43,17 +43,17 @@ export class TokenCache {
     });
   }
 
-  /** The pause in force towards the login host, if any. */
+  /** The pause in force towards the authorization server, if any. */
   get pause(): Pause | undefined {
     return this.#parts.conduct.pause();
   }
 
-  /** The login host refused this set and has not accepted it since. */
+  /** The authorization server refused this set and has not accepted it since. */
   get isRefused(): boolean {
     return this.#parts.conduct.isRefused();
   }
 
-  /** The service has refused its token, and the login host the set: it may still be good for other sites. */
+  /** The service has refused its token, and the authorization server the set: it may still be good for other sites. */
   get isSuspect(): boolean {
     const token = this.#token ?? this.#formerToken;
     return this.isRefused && token !== undefined && !isNewer(token, this.#refusedToken);
@@ -205,7 +205,7 @@ export class TokenCache {
     const own = this.#token;
     if (own === undefined || !isNewer(own, this.#refusedToken)) return;
     const token = await publish(this.#parts, own);
-    if (token !== undefined) this.#adopt({ kind: "token", token, issuedHere: false }, "redis_back");
+    if (token !== undefined) this.#adopt({ kind: "token", token, issuedHere: false }, "redis_recovered");
   }
 
   /** A token goes out with a request: that is what keeps it alive. */
@@ -256,7 +256,7 @@ export class TokenCache {
   }
 
   /**
-   * The newest token wins: a flight that ends late never puts an older token back. A login host may give the same token
+   * The newest token wins: a flight that ends late never puts an older token back. An authorization server may give the same token
    * out again while it lives; then its life is what the last answer says.
    */
   #adopt({ token, issuedHere }: Extract<Refreshed, { kind: "token" }>, reason: Need["reason"]): Token {

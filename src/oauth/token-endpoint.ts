@@ -2,7 +2,7 @@ import { retryAfterMs } from "../http/retry-after.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import { readErrorCode, readTokenAnswer, type TokenGrant, whatIsUnsound } from "./token-answer.ts";
 
-/** What came back from the login host, as far as HTTP goes. */
+/** What came back from the authorization server, as far as HTTP goes. */
 export type PostResult =
   | {
       readonly kind: "answered";
@@ -17,18 +17,18 @@ export type PostResult =
   /** Longer than any token answer. */
   | { readonly kind: "too_large" };
 
-/** Posts a form to the login host; follows no redirect, and always settles within the timeout. */
+/** Posts a form to the authorization server; follows no redirect, and always settles within the timeout. */
 export type PostForm = (body: string, timeoutMs: number) => Promise<PostResult>;
 
 /**
- * What one token request came to. `status` is the login host's, when it answered. `cause` says why there is no token:
+ * What one token request came to. `status` is the authorization server's, when it answered. `cause` says why there is no token:
  * a code of the connection, the OAuth error code, or what is wrong with the answer.
  */
 export type TokenAnswer =
   | { readonly kind: "issued"; readonly grant: TokenGrant; readonly status: number }
   | (NoToken & { readonly kind: "refused"; readonly status: number })
   | (NoToken & { readonly kind: "throttled"; readonly status: number; readonly retryAfterMs: number | undefined })
-  | (NoToken & { readonly kind: "rubbish"; readonly status: number | undefined })
+  | (NoToken & { readonly kind: "malformed"; readonly status: number | undefined })
   | (NoToken & { readonly kind: "failed"; readonly status: number | undefined })
   | (NoToken & { readonly kind: "timed_out" });
 
@@ -54,7 +54,7 @@ export async function requestToken(post: PostForm, set: CredentialSet, wallMs: (
     case "timed_out":
       return { kind: "timed_out", cause: "no answer" };
     case "too_large":
-      return { kind: "rubbish", status: undefined, cause: "answer too long" };
+      return { kind: "malformed", status: undefined, cause: "answer too long" };
     case "answered":
       return judge(result, set, wallMs);
   }
@@ -70,7 +70,7 @@ function judge(
   if (status === 200) {
     const grant = readTokenAnswer(answer.body);
     if (grant !== undefined) return { kind: "issued", grant, status };
-    return { kind: "rubbish", status, cause: whatIsUnsound(answer.body) };
+    return { kind: "malformed", status, cause: whatIsUnsound(answer.body) };
   }
   const cause = readErrorCode(answer.body, set.clientSecret);
   if (status === 400 || status === 401 || status === 403) return { kind: "refused", status, cause };

@@ -1,7 +1,7 @@
 import type { Secret } from "../model/secret.ts";
 import type { Note, SharedLimits } from "./shared-limits.ts";
 
-/** A token as it came from the login host. */
+/** A token as it came from the authorization server. */
 export interface IssuedToken {
   readonly secret: Secret;
   readonly lifetimeMs: number;
@@ -21,7 +21,7 @@ export interface Shared {
 }
 
 /**
- * Where replicas share tokens, and their conduct towards the login host. Keys come from `cacheKey`.
+ * Where replicas share tokens, and their conduct towards the authorization server. Keys come from `cacheKey`.
  *
  * A store never fails and is never slow: what it cannot read is absent, and what it cannot save is still returned to
  * the caller that issued it. It promises that of two tokens saved under one key the later issued one stays, in
@@ -31,7 +31,7 @@ export interface Shared {
 export interface TokenStore {
   read(key: string): Promise<Shared>;
   /**
-   * Saves a token, and ends a pause of the login host's that is older; resolves to the newest token, which may be another
+   * Saves a token, and ends a pause of the authorization server's that is older; resolves to the newest token, which may be another
    * process's.
    * @param ageMs time since its token request began, on the saver's monotonic clock
    */

@@ -46,7 +46,7 @@ export class RequestContext {
   callerName: string | undefined;
   /** What only the log says. */
   readonly details: Details = {};
-  /** Waiting for anyone else: the caller, the login host, the service. */
+  /** Waiting for anyone else: the caller, the authorization server, the service. */
   #waitedMs = 0;
 
   constructor(requestId: string, clock: Clock, timeoutMs: number) {

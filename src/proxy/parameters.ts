@@ -95,8 +95,8 @@ function judgeValue({ name, kind, valueAt }: Member, json: JsonCursor): ProxyErr
   const where = () => `The parameter ${showName(name)} at character ${json.characterAt(valueAt)}`;
   if (kind === "null") return refuse("null_value", `${where()} is null; give it a value, or leave it out`, name);
   if (kind !== "object" && kind !== "array") return undefined;
-  const mend = "parameters are flat, so send a string, a number or a boolean";
-  return refuse("nested_value", `${where()} is ${kindInWords[kind]}; ${mend}`, name);
+  const fix = "parameters are flat, so send a string, a number or a boolean";
+  return refuse("nested_value", `${where()} is ${kindInWords[kind]}; ${fix}`, name);
 }
 
 function refuse(

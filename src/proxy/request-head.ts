@@ -95,13 +95,13 @@ function isJson(mediaType: string): boolean {
 }
 
 function explainContentType(type: string | undefined, isRepeated: boolean): string {
-  const mend = "Countersign takes application/json. Add -H 'Content-Type: application/json'";
-  if (type === undefined) return `Content-Type is missing; ${mend}`;
-  if (isRepeated) return `Content-Type was given more than once; ${mend}, once`;
+  const fix = "Countersign takes application/json. Add -H 'Content-Type: application/json'";
+  if (type === undefined) return `Content-Type is missing; ${fix}`;
+  if (isRepeated) return `Content-Type was given more than once; ${fix}, once`;
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) {
-    return `Content-Type is application/x-www-form-urlencoded (curl -d sends that); ${mend}`;
+    return `Content-Type is application/x-www-form-urlencoded (curl -d sends that); ${fix}`;
   }
-  return `Content-Type is not JSON in UTF-8; ${mend}`;
+  return `Content-Type is not JSON in UTF-8; ${fix}`;
 }
 
 function refuse(

@@ -32,8 +32,8 @@ function isUtf16([first, second]: Uint8Array): boolean {
 
 /** Where lenient decoding first changes a byte, counted from 1. */
 function findBadByte(body: Uint8Array): number {
-  const mended = new TextEncoder().encode(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
-  return mended.findIndex((byte, index) => byte !== body[index]) + 1;
+  const fixed = new TextEncoder().encode(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
+  return fixed.findIndex((byte, index) => byte !== body[index]) + 1;
 }
 
 function refuse(what: string): ProxyError {

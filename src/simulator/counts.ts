@@ -18,10 +18,10 @@ export interface Counts {
   readonly cut: number;
   /** Answers of the JSON API that the client did not wait for. */
   readonly abandoned: number;
-  /** Requests to the login host that arrived completely. */
+  /** Requests to the authorization server that arrived completely. */
   readonly tokenRequests: number;
   readonly tokensIssued: number;
-  /** Status lines that the login host wrote. */
+  /** Status lines that the authorization server wrote. */
   readonly loginAnswers: Readonly<Record<string, number>>;
   /** Requests to either host that were not read to their end. */
   readonly incomplete: number;

@@ -9,7 +9,7 @@ export interface CredentialSet {
   readonly owner: string;
 }
 
-/** Why the login host refuses a set (spec 7, first row). */
+/** Why the authorization server refuses a set (spec 7, first row). */
 export type CredentialRefusal = "client_unknown" | "credentials_deleted" | "secret_wrong" | "audience_wrong";
 
 /** The credential sets of all sites. */

@@ -6,7 +6,7 @@ export interface FaultScope {
   readonly host: HostName;
   /** How many requests it meets; default 1. */
   readonly times?: number | "until_cleared";
-  /** Only requests of this Site or Key Identifier; at the login host, of sets that were generated at this site. */
+  /** Only requests of this Site or Key Identifier; at the authorization server, of sets that were generated at this site. */
   readonly site?: string;
   /** Only requests with this client's credentials or tokens. */
   readonly clientId?: string;
@@ -14,7 +14,7 @@ export interface FaultScope {
   readonly delayMs?: number;
 }
 
-/** Another answer instead of the service's own: 429 with Retry-After, 5xx, redirects, rubbish from the login host. */
+/** Another answer instead of the service's own: 429 with Retry-After, 5xx, redirects, malformed from the authorization server. */
 export interface AnswerFault {
   readonly kind: "answer";
   readonly status: number;

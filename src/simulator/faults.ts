@@ -37,7 +37,7 @@ export interface Faults {
 export interface Sender {
   /** What `site_identifier` says. */
   readonly siteIdentifier: string | undefined;
-  /** The S… that this means; at the login host, where the credential set was generated. */
+  /** The S… that this means; at the authorization server, where the credential set was generated. */
   readonly site: string | undefined;
   readonly clientId: string | undefined;
 }

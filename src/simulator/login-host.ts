@@ -10,7 +10,7 @@ import { receiveBody } from "./receive.ts";
 import type { Log, TokenRequest } from "./seen.ts";
 import type { TokenDesk } from "./token-desk.ts";
 
-/** What the login host works with. */
+/** What the authorization server works with. */
 export interface LoginHost {
   readonly sets: CredentialSets;
   readonly desk: TokenDesk;
@@ -21,7 +21,7 @@ export interface LoginHost {
   readonly log: (line: string) => void;
 }
 
-/** Serves one request to the login host (spec 4.2). */
+/** Serves one request to the authorization server (spec 4.2). */
 export async function serveLogin(exchange: Exchange, login: LoginHost): Promise<void> {
   const { request } = exchange;
   const { plan, sets, totals } = login;
@@ -59,7 +59,7 @@ interface Decision {
 function decide(grant: Grant, isExecuted: boolean, { sets, desk }: LoginHost): Decision {
   if (!grant.ok) return refused(grant.refusal, answerError(grant.status, grant.error, grant.refusal));
   const set = sets.check(grant.credentials);
-  // One body for every reason, as a login host that gives nothing away would; the log knows the reason.
+  // One body for every reason, as an authorization server that gives nothing away would; the log knows the reason.
   if (typeof set === "string") return refused(set, answerError(401, "access_denied", "Unauthorized"));
   // Never sent: whatever keeps a request from taking effect brings its own answer.
   if (!isExecuted) return { refusal: undefined, answer: { ...answerError(500, "server_error", ""), names: {} } };

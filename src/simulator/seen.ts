@@ -33,7 +33,7 @@ export interface ApiRequest extends SeenRequest {
   readonly orderId: string | undefined;
 }
 
-/** A request to the login host that arrived completely. Its body holds the secret, so it is not kept. */
+/** A request to the authorization server that arrived completely. Its body holds the secret, so it is not kept. */
 export interface TokenRequest extends SeenRequest {
   readonly method: string;
   readonly target: string;

@@ -11,7 +11,7 @@ import type { Forgery } from "./token-desk.ts";
 
 export type { SimulatorOptions } from "./options.ts";
 
-/** The payment service as the specification describes it: JSON API and login host, on a port each. */
+/** The payment service as the specification describes it: JSON API and authorization server, on a port each. */
 export interface Simulator {
   /** e.g. `http://127.0.0.1:41001/json-api`: what a client calls its base URL. */
   readonly apiUrl: string;

@@ -65,7 +65,7 @@ describe("check", () => {
     });
   });
 
-  it("prints every problem with its line and its mend to standard error", async () => {
+  it("prints every problem with its line and its fix to standard error", async () => {
     const file = write(faulty);
     const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
     expect(exitCode).toBe(2);
@@ -80,7 +80,7 @@ describe("check", () => {
       "3 problems; nothing was started.",
       "",
     ]);
-    expect(stderr.match(/^ {4}mend {3}\S/gm)).toHaveLength(3);
+    expect(stderr.match(/^ {4}fix {3}\S/gm)).toHaveLength(3);
   });
 
   it("gives programs every problem as JSON", async () => {

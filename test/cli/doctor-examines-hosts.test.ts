@@ -118,7 +118,7 @@ it("compares our clock with the Date of each host", async () => {
     ahead: environmentAt(await startDatedHost(dateIn(-20_000))),
     behind: environmentAt(await startDatedHost(dateIn(600_000))),
     dateless: environmentAt(await startDatedHost(() => "")),
-    rubbish: environmentAt(await startDatedHost(() => "Date: 5\r\n")),
+    malformed: environmentAt(await startDatedHost(() => "Date: 5\r\n")),
   });
   expect(hasFailed).toBe(true);
   const told = (name: string) => of("clock", name)[0]?.replace(/^(\w+) \S+: /, "$1 ");
@@ -131,5 +131,5 @@ it("compares our clock with the Date of each host", async () => {
     /^fail our clock is (9|10) min behind its Date: it may refuse our timestamps \| set this/,
   );
   expect(told("dateless")).toBe("skipped its answer (200) has no Date to compare with");
-  expect(told("rubbish")).toBe("skipped its answer (200) has no Date to compare with");
+  expect(told("malformed")).toBe("skipped its answer (200) has no Date to compare with");
 });

@@ -5,7 +5,7 @@ import { startRedis } from "../../testkit/real-redis.ts";
 import { diagnose } from "./doctor-run.ts";
 import { blueSites, environmentOf, openFolder, startService } from "./doctor-stage.ts";
 
-// What the doctor says of credential sets, and what that costs: counted at the login host, which sees a HEAD besides.
+// What the doctor says of credential sets, and what that costs: counted at the authorization server, which sees a HEAD besides.
 
 const asked = ({ seen }: Simulator) => seen.tokenRequests.filter(({ method }) => method === "POST").length;
 
@@ -37,7 +37,7 @@ it.each([
   {
     what: "500",
     fault: { kind: "answer", status: 500 },
-    says: /: the login host is in trouble \(500\) \| that is its owner's to mend$/,
+    says: /: the authorization server is in trouble \(500\) \| that is its owner's to fix$/,
   },
   {
     what: "a redirect",
@@ -64,14 +64,14 @@ it.each([
   expect(asked(simulator)).toBe(1);
 });
 
-it("asks nobody for a token while the login host cannot be reached", async () => {
+it("asks nobody for a token while the authorization server cannot be reached", async () => {
   const simulator = await startService();
   const { write } = await openFolder();
   const login = await startRawUpstream();
   const sandbox = `baseUrl: "${simulator.apiUrl}", authUrl: "https://127.0.0.1:${login.port}", allowPlaintext: true, ${blueSites}`;
   const { hasFailed, of } = await diagnose(write({ environments: { sandbox } }));
   expect(hasFailed).toBe(true);
-  expect(of("token")).toEqual(["skipped S1/blue: the login host cannot be reached"]);
+  expect(of("token")).toEqual(["skipped S1/blue: the authorization server cannot be reached"]);
 });
 
 it("shares what it is issued, asks for nothing that is shared, and heeds what replicas were told", async () => {
@@ -115,13 +115,13 @@ it("shares what it is issued, asks for nothing that is shared, and heeds what re
   const fourth = await diagnose(otherKey);
   expect(fourth.of("token")).toEqual([
     expect.stringMatching(
-      /^fail S1\/blue: a replica was told: the login host answered 429, and is left alone for another \d+ min \| wait: nothing/,
+      /^fail S1\/blue: a replica was told: the authorization server answered 429, and is left alone for another \d+ min \| wait: nothing/,
     ),
   ]);
   expect(asked(simulator)).toBe(2);
 });
 
-it("takes a shared token up to its leeway for one that serves, whatever the login host says", async () => {
+it("takes a shared token up to its leeway for one that serves, whatever the authorization server says", async () => {
   const simulator = await startService({ tokenLifetimeSeconds: 86_400 });
   const redis = await startRedis();
   const { write } = await openFolder();

@@ -94,13 +94,13 @@ describe("Redis", () => {
   });
 });
 
-test("an error that nobody foresaw is told by its code, with a mend", () => {
+test("an error that nobody foresaw is told by its code, with a fix", () => {
   const { verdict, detail, fix } = explainFailure("ESOMETHING", to, undefined, nowMs);
   expect({ verdict, detail }).toEqual({ verdict: "fail", detail: "no connection (ESOMETHING)" });
   expect(fix).toContain("api:443");
 });
 
-test("subPath mounts, which are never updated, come with their mend", async () => {
+test("subPath mounts, which are never updated, come with their fix", async () => {
   const folder = new ConfigFolder();
   const file = `${folder.path}/countersign.yaml`;
   const loaded = await folder.load(sound, { mountPoints: new Set([file, `${folder.path}/blue/client-secret`]) });

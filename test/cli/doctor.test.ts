@@ -64,7 +64,7 @@ it("says line by line that all is well, asks for nothing that is there, and ends
   expect(await redis.command("KEYS", "*probe*")).toEqual([]);
 });
 
-it("gives each fault its mend, and ends with 1; programs get the same as JSON", async () => {
+it("gives each fault its fix, and ends with 1; programs get the same as JSON", async () => {
   const simulator = await startService({ tls: { key: serverKey, cert: expiredCertificate } });
   const login = await startService();
   login.changeClientSecret("blue-id", "canary-another-secret");
@@ -77,16 +77,16 @@ it("gives each fault its mend, and ends with 1; programs get the same as JSON", 
   const file = write({ environments: { sandbox }, redis: `url: "${redis.url}"` });
   const { exitCode, stdout, stderr } = await runDoctor(["--config", file]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
-  const mend = " {6}mend: \\S.*";
+  const fix = " {6}fix: \\S.*";
   const told = stdout.split("\n");
   const faults = told.flatMap((line, index) => (/^(warn|fail)/.test(line) ? [`${line}\n${told[index + 1]}`] : []));
   expect(faults).toEqual([
-    expect.stringMatching(`^fail  tls     sandbox  ${host}: its certificate has expired \\d+ days ago .*\n${mend}$`),
-    expect.stringMatching(`^warn  tls     sandbox  \\S+: connected, without TLS .*\n${mend}$`),
-    expect.stringMatching(`^fail  token   sandbox  S1/blue: refused \\(401\\) for client blue-id${took}\n${mend}$`),
-    expect.stringMatching(`^fail  redis            cache \\S+: the user countersign may not PTTL${took}\n${mend}$`),
+    expect.stringMatching(`^fail  tls     sandbox  ${host}: its certificate has expired \\d+ days ago .*\n${fix}$`),
+    expect.stringMatching(`^warn  tls     sandbox  \\S+: connected, without TLS .*\n${fix}$`),
+    expect.stringMatching(`^fail  token   sandbox  S1/blue: refused \\(401\\) for client blue-id${took}\n${fix}$`),
+    expect.stringMatching(`^fail  redis            cache \\S+: the user countersign may not PTTL${took}\n${fix}$`),
   ]);
-  expect(stdout).toMatch(/\nSomething has to be mended: \d+ ok, 1 to be warned of, 3 failed, 3 skipped\.\n$/);
+  expect(stdout).toMatch(/\nSomething has to be fixed: \d+ ok, 1 to be warned of, 3 failed, 3 skipped\.\n$/);
 
   const programs = await runDoctor(["--config", file, "--json", "--no-token"]);
   expect(programs).toMatchObject({ exitCode: 1, stderr: "" });
@@ -99,7 +99,7 @@ it("gives each fault its mend, and ends with 1; programs get the same as JSON", 
     subject: host,
     verdict: "fail",
     detail: expect.stringContaining("(CERT_HAS_EXPIRED)"),
-    mend: expect.stringContaining("its owner has to renew it"),
+    fix: expect.stringContaining("its owner has to renew it"),
     tookMs: expect.any(Number),
   });
 });
@@ -123,7 +123,7 @@ describe("a configuration that cannot be used", () => {
     folder.write("blue/client-secret", "");
     const people = await runDoctor(["--config", file]);
     expect(people).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(people.stderr.match(/^ {4}mend {3}\S/gm)).toHaveLength(3);
+    expect(people.stderr.match(/^ {4}fix {3}\S/gm)).toHaveLength(3);
     expect(people.stderr).toContain("the secret is empty");
     const programs = await runDoctor(["--config", file, "--json"]);
     expect(programs).toMatchObject({ exitCode: 2, stderr: "" });
@@ -159,5 +159,7 @@ it("passes on what loading the configuration has to say", async () => {
     `${where}: everyone may read the secret in ${secret} | take that away from others (chmod o-r)`,
     `${where}: the secret from file ${secret} is shorter than 16 bytes | use a longer one`,
   ]);
-  expect(of("token")).toEqual([expect.stringMatching(/^skipped .*: no site has credentials, so the login host/)]);
+  expect(of("token")).toEqual([
+    expect.stringMatching(/^skipped .*: no site has credentials, so the authorization server/),
+  ]);
 });

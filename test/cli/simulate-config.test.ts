@@ -52,7 +52,7 @@ it("serves every site and key of the configuration where its addresses lead, and
   expect(await simulate.ended).toBe(0);
   const shown = simulate.stdout();
   expect(shown).toContain(`JSON API    http://127.0.0.1:${apiPort}/v3/json-api\n`);
-  expect(shown).toContain(`login host  http://127.0.0.1:${loginPort}\n`);
+  expect(shown).toContain(`authorization server  http://127.0.0.1:${loginPort}\n`);
   for (const line of ["site        S2, child of S1", "            key K2", "            client blue-id audience "]) {
     expect(shown).toContain(`\n${line}`);
   }

@@ -1,5 +1,5 @@
 /**
- * A client that is configured at several sites is one to the login host and has one token, so metrics, logs and `/status`
+ * A client that is configured at several sites is one to the authorization server and has one token, so metrics, logs and `/status`
  * know it by one name. What waits for a site's token knows it by that name too, or it would wait for ever.
  */
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -108,16 +108,16 @@ const refusals: readonly Refusal[] = [
     yaml: here(calledBy("{ tokens: [] }")),
     path: "listeners[0].callers.tokens",
     message: /this is empty/,
-    mend: /./,
+    fix: /./,
   },
   {
     what: "a token's file that is not there",
     yaml: here(calledBy("{ tokens: [ { file: DIR/nothing } ] }")),
     path: token,
     message: /ENOENT/,
-    mend: /create the file/,
+    fix: /create the file/,
   },
-  { what: "an empty token", yaml: here(byToken), files: { main: "\n" }, path: token, message: /empty/, mend: /put it/ },
+  { what: "an empty token", yaml: here(byToken), files: { main: "\n" }, path: token, message: /empty/, fix: /put it/ },
   ...["canary of two words", "canary-\u00fcmlaut-of-length", "canary-of-two-lines\n\n", "canary=in=the=middle"].map(
     (main) => ({
       what: `a token that cannot be sent: ${JSON.stringify(main)}`,
@@ -125,7 +125,7 @@ const refusals: readonly Refusal[] = [
       files: { main },
       path: token,
       message: /cannot be sent.*RFC 6750/,
-      mend: /keygen/,
+      fix: /keygen/,
     }),
   ),
   ...["", "two words", "a".repeat(65), '"a\\nb"'].map((name) => ({
@@ -133,28 +133,28 @@ const refusals: readonly Refusal[] = [
     yaml: here(calledBy(`{ tokens: [ { file: DIR/main, name: ${name === "" ? '""' : name} } ] }`)),
     path: `${token}.name`,
     message: /./,
-    mend: /write 1 to 64 of A-Z a-z 0-9 \. _ -/,
+    fix: /write 1 to 64 of A-Z a-z 0-9 \. _ -/,
   })),
   {
     what: "a token that opens another environment too",
     yaml: `${instead(`${byToken}${byToken.replace("7411", "7414").replace("sandbox", "production").trimEnd()} # here\n`)}${own}`,
     path: "listeners[1].callers.tokens[0]",
     message: /^the token also opens environment sandbox$/,
-    mend: /callers of environment production/,
+    fix: /callers of environment production/,
   },
   {
     what: "both ways at once",
     yaml: here(calledBy(`{ tokens: [ { file: DIR/main } ], ${withMtls.slice(2)}`)),
     path: mtls,
     message: /mtls does not go with/,
-    mend: /./,
+    fix: /./,
   },
   {
     what: "a listener's certificate without its key",
     yaml: here(calledBy("{ mtls: { caFile: ca, certFile: cert } }")),
     path: `${mtls}.keyFile`,
     message: /missing/,
-    mend: /./,
+    fix: /./,
   },
   {
     what: "a listener's certificate with another key",
@@ -162,7 +162,7 @@ const refusals: readonly Refusal[] = [
     files: { key: clientKey },
     path: `${mtls}.keyFile`,
     message: /not the certificate's/,
-    mend: /certFile/,
+    fix: /certFile/,
   },
   {
     what: "an authority that is no certificate",
@@ -170,7 +170,7 @@ const refusals: readonly Refusal[] = [
     files: { ca: serverKey },
     path: `${mtls}.caFile`,
     message: /no certificate/,
-    mend: /PEM/,
+    fix: /PEM/,
   },
 ].map((refusal) => ({ ...refusal, files: { ...pem, ...("files" in refusal ? refusal.files : {}) } }));
 

@@ -68,7 +68,7 @@ describe("Redis URLs", () => {
     "unix:/run/a\0b",
     `unix:/${"a".repeat(107)}`,
   ])("%j is refused", (text) => {
-    expect(readRedisNode(text)).toEqual({ mend: expect.stringMatching(/^write /) });
+    expect(readRedisNode(text)).toEqual({ fix: expect.stringMatching(/^write /) });
   });
 });
 
@@ -85,7 +85,7 @@ describe("addresses of Sentinels and Cluster nodes", () => {
   test.each(["", "a", ":1", "a:", "a:0", "a:65536", "a:b", "::1:1", "[::1]", "redis://a:1", "u@a:1", "a:1/1", "a b:1"])(
     "%j is refused",
     (text) => {
-      expect(readHostPort(text)).toHaveProperty("mend");
+      expect(readHostPort(text)).toHaveProperty("fix");
     },
   );
 });

@@ -8,7 +8,7 @@ export interface Refusal {
   readonly yaml: string;
   readonly path: string;
   readonly message: RegExp;
-  readonly mend: RegExp;
+  readonly fix: RegExp;
   readonly env?: Record<string, string>;
   readonly files?: Record<string, string>;
   /** How many problems there are in all. */
@@ -36,7 +36,7 @@ export const withRedis = (settings: string): string =>
 /** Every row is refused for its fault and for nothing else. */
 export function itRefuses(what: string, refusals: readonly Refusal[]): void {
   describe(`refuses ${what}`, () => {
-    test.each(refusals)("$what", async ({ yaml: text, path, message, mend, env = {}, files = {}, count = 1 }) => {
+    test.each(refusals)("$what", async ({ yaml: text, path, message, fix, env = {}, files = {}, count = 1 }) => {
       const folder = new ConfigFolder();
       folder.write("token-key", tokenKey);
       for (const [name, content] of Object.entries(files)) folder.write(name, content);
@@ -45,7 +45,7 @@ export function itRefuses(what: string, refusals: readonly Refusal[]): void {
       expect(problems.map((problem) => [problem.path, problem.line])).toContainEqual([path, line]);
       const problem = problems.find((each) => each.path === path && each.line === line);
       expect(problem?.message).toMatch(message);
-      expect(problem?.fix).toMatch(mend);
+      expect(problem?.fix).toMatch(fix);
       expect(JSON.stringify(problems)).not.toContain("canary");
       expect(problems).toHaveLength(count);
     });

@@ -16,28 +16,28 @@ const tls: readonly Refusal[] = [
     yaml: after(inSandbox, "    tls: { certFile: DIR/cert } # here"),
     path: "environments.sandbox.tls.keyFile",
     message: /no key/,
-    mend: /keyFile/,
+    fix: /keyFile/,
   },
   {
     what: "a client key without its certificate",
     yaml: after(inSandbox, "    tls: { keyFile: DIR/key } # here"),
     path: "environments.sandbox.tls.certFile",
     message: /no certificate/,
-    mend: /certFile/,
+    fix: /certFile/,
   },
   {
     what: "a client key that is not the certificate's",
     yaml: after(inSandbox, "    tls: { certFile: DIR/cert, keyFile: DIR/other } # here"),
     path: "environments.sandbox.tls.keyFile",
     message: /not the certificate's/,
-    mend: /certFile/,
+    fix: /certFile/,
   },
   {
     what: "an authority that is not PEM",
     yaml: after(inSandbox, "    tls: { caFile: DIR/k1 } # here"),
     path: "environments.sandbox.tls.caFile",
     message: /no certificate/,
-    mend: /PEM/,
+    fix: /PEM/,
   },
   {
     what: "an authority with a damaged second certificate",
@@ -45,7 +45,7 @@ const tls: readonly Refusal[] = [
     files: { ca: `${authority}${authority.replace("MIIB", "MIIX")}` },
     path: "environments.sandbox.tls.caFile",
     message: /damaged/,
-    mend: /PEM/,
+    fix: /PEM/,
   },
   {
     what: "a private key that does not parse",
@@ -53,7 +53,7 @@ const tls: readonly Refusal[] = [
     files: { key: clientKey.replace("MIGH", "MIGX") },
     path: "environments.sandbox.tls.keyFile",
     message: /no private key/,
-    mend: /passphrase/,
+    fix: /passphrase/,
   },
   {
     what: "a certificate that OpenSSL will not have",
@@ -61,14 +61,14 @@ const tls: readonly Refusal[] = [
     files: { cert: weakCertificate, key: weakKey },
     path: "environments.sandbox.tls.certFile",
     message: /OpenSSL/,
-    mend: /too weak/,
+    fix: /too weak/,
   },
   {
     what: "a missing authority",
     yaml: after(inSandbox, "    tls: { caFile: DIR/nothing } # here"),
     path: "environments.sandbox.tls.caFile",
     message: /ENOENT/,
-    mend: /create the file/,
+    fix: /create the file/,
   },
 ].map((refusal) => ({ ...refusal, files: { ...tlsFiles, ...refusal.files } }));
 

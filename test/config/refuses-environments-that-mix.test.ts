@@ -12,7 +12,7 @@ const addresses: readonly Refusal[] = [
     ),
     path: "environments.sandbox.authUrl",
     message: /same origin|origin of baseUrl/,
-    mend: /login host/,
+    fix: /authorization server/,
   },
   {
     what: "two environments sharing an API origin",
@@ -21,21 +21,21 @@ const addresses: readonly Refusal[] = [
     ),
     path: "environments.production.baseUrl",
     message: /sandbox/,
-    mend: /own/,
+    fix: /own/,
   },
   {
     what: "two environments sharing a login origin",
     yaml: twoEnvironments((text) => text.replace("https://login.example", "https://login.sandbox.example/x # here")),
     path: "environments.production.authUrl",
     message: /sandbox/,
-    mend: /own/,
+    fix: /own/,
   },
   {
-    what: "one environment's API at another's login host",
+    what: "one environment's API at another's authorization server",
     yaml: twoEnvironments((text) => text.replace("https://api.example\n", "https://login.sandbox.example # here\n")),
     path: "environments.production.baseUrl",
     message: /sandbox/,
-    mend: /own/,
+    fix: /own/,
   },
   {
     what: "two environments sharing a client id",
@@ -44,7 +44,7 @@ const addresses: readonly Refusal[] = [
     ),
     path: "environments.production.sites.S2000000001.credentials[0].clientId",
     message: /client id.*sandbox/,
-    mend: /own/,
+    fix: /own/,
   },
   {
     what: "two environments sharing a client secret",
@@ -53,21 +53,21 @@ const addresses: readonly Refusal[] = [
     ),
     path: "environments.production.sites.S2000000001.credentials[0].clientSecret",
     message: /secret.*sandbox/,
-    mend: /own/,
+    fix: /own/,
   },
   {
     what: "two environments sharing a key identifier",
     yaml: `${twoEnvironments((text) => text)}        keys:\n          - { identifier: K2000000001, secret: { file: DIR/k2 } } # here\n`,
     path: "environments.production.sites.S2000000001.keys[0].identifier",
     message: /sandbox/,
-    mend: /own/,
+    fix: /own/,
   },
   {
     what: "two environments sharing a key's secret",
     yaml: `${twoEnvironments((text) => text)}        keys:\n          - { identifier: K9, secret: { file: DIR/k1 } } # here\n`,
     path: "environments.production.sites.S2000000001.keys[0].secret",
     message: /secret.*sandbox/,
-    mend: /own/,
+    fix: /own/,
   },
   {
     what: "http without allowPlaintext",
@@ -77,7 +77,7 @@ const addresses: readonly Refusal[] = [
     ),
     path: "environments.sandbox.baseUrl",
     message: /http/,
-    mend: /https.*allowPlaintext/,
+    fix: /https.*allowPlaintext/,
   },
   {
     what: "a baseUrl with a query",
@@ -87,7 +87,7 @@ const addresses: readonly Refusal[] = [
     ),
     path: "environments.sandbox.baseUrl",
     message: /./,
-    mend: /https?:\/\//,
+    fix: /https?:\/\//,
   },
 ];
 

@@ -15,12 +15,12 @@ const figures: readonly Refusal[] = [
   ["reload: { unreadyAfterRefusal: 999ms }", "reload.unreadyAfterRefusal", /1000ms to 3600s/],
   ["reload: { unreadyAfterRefusal: 61m }", "reload.unreadyAfterRefusal", /1000ms to 3600s/],
   ["readiness: maybe", "readiness", /listening or token/],
-].map(([line, path, mend]) => ({
+].map(([line, path, fix]) => ({
   what: `${line}`,
   yaml: atTheEnd(`${line} # here`),
   path: String(path),
   message: /./,
-  mend: mend as RegExp,
+  fix: fix as RegExp,
 }));
 
 itRefuses("figures out of range", figures);
@@ -31,12 +31,12 @@ const undecided: readonly Refusal[] = [
   ["[502.5]", "[0]", /must be a whole number/, /^write a whole number/],
   ['["502"]', "[0]", /must be a number/, /^write a number/],
   ["502", "", /must be a list/, /^write a list/],
-].map(([given, place, message, mend]) => ({
+].map(([given, place, message, fix]) => ({
   what: `undecided: ${given}`,
   yaml: after(inSandbox, `    undecided: ${given} # here`),
   path: `environments.sandbox.undecided${place}`,
   message: message as RegExp,
-  mend: mend as RegExp,
+  fix: fix as RegExp,
 }));
 
 itRefuses("statuses that cannot be undecided", undecided);

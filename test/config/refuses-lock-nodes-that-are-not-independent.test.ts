@@ -6,21 +6,21 @@ const lockNodes: readonly Refusal[] = [
     yaml: withRedis('url: "redis://a", lockNodes: ["redis://b", "redis://c", "redis://d"]'),
     path: "redis.lockNodes",
     message: /odd/,
-    mend: /3, 5/,
+    fix: /3, 5/,
   },
   {
     what: "two lock masters in all",
     yaml: withRedis("url: redis://a:6379, lockNodes: [redis://b:6379]"),
     path: "redis.lockNodes",
     message: /odd/,
-    mend: /3/,
+    fix: /3/,
   },
   {
     what: "lock nodes beside Sentinels",
     yaml: withRedis('sentinel: { name: m, nodes: ["s:1"] }, lockNodes: ["redis://b", "redis://c", "redis://d"]'),
     path: "redis.lockNodes",
     message: /odd/,
-    mend: /with url/,
+    fix: /with url/,
   },
   ...[
     ["the url's server", "redis://b:6379"],
@@ -31,7 +31,7 @@ const lockNodes: readonly Refusal[] = [
     yaml: withRedis(`url: "redis://b", lockNodes: ["redis://c:6380", "${node}"]`),
     path: "redis.lockNodes[1]",
     message: /one server twice/,
-    mend: /another server/,
+    fix: /another server/,
   })),
   ...[
     ["redis://localhost", "redis://127.0.0.1:6379"],
@@ -42,7 +42,7 @@ const lockNodes: readonly Refusal[] = [
     yaml: withRedis(`url: "${url}", lockNodes: ["${node}", "redis://c"]`),
     path: "redis.lockNodes[0]",
     message: /one server twice/,
-    mend: /another server/,
+    fix: /another server/,
   })),
 ];
 

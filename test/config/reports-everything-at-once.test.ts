@@ -69,7 +69,7 @@ describe("a file with many faults", () => {
     ]);
   });
 
-  test("is printed with what was found and how to mend it", async () => {
+  test("is printed with what was found and how to fix it", async () => {
     const folder = new ConfigFolder();
     const yaml = edited([
       "    sites:\n",
@@ -79,7 +79,7 @@ describe("a file with many faults", () => {
     expect(printed.split("\n")).toEqual([
       "countersign.yaml:12:13  environments.sandbox.sites.S9.version: YAML read this version as a number",
       "    found  3.0",
-      '    mend   write it in quotes, like "3.0"',
+      '    fix    write it in quotes, like "3.0"',
     ]);
   });
 });

@@ -11,9 +11,9 @@ const literal = /^write the value itself.*only secrets are named by \{ file \} o
 /** As a shell would write it. */
 const inBraces = (name: string) => ["$", "{", name, "}"].join("");
 
-type Row = readonly [what: string, yaml: string, path: string, message: RegExp, mend: RegExp];
+type Row = readonly [what: string, yaml: string, path: string, message: RegExp, fix: RegExp];
 const refusals = (rows: readonly Row[]): Refusal[] =>
-  rows.map(([what, yaml, path, message, mend]) => ({ what, yaml, path, message, mend }));
+  rows.map(([what, yaml, path, message, fix]) => ({ what, yaml, path, message, fix }));
 
 itRefuses(
   "text that something else was to replace",

@@ -25,7 +25,7 @@ describe("durations", () => {
   test.each(["", "20", "s", "20 s", " 20s", "20s ", "1.5s", "-1s", "+1s", "1e3s", "20S", "1d", "1234567890s", "٣s"])(
     "%j is refused",
     (text) => {
-      expect(readDurationMs(text)).toHaveProperty("mend");
+      expect(readDurationMs(text)).toHaveProperty("fix");
       expect(text).not.toMatch(durationPattern);
     },
   );
@@ -73,7 +73,7 @@ describe("binds", () => {
     `unix:/${"a".repeat(107)}`,
     `unix:/${"ü".repeat(54)}`,
   ])("%j is refused", (text) => {
-    expect(readBind(text)).toHaveProperty("mend");
+    expect(readBind(text)).toHaveProperty("fix");
   });
 });
 
@@ -136,7 +136,7 @@ describe("URLs", () => {
     " https://api.example",
     "https://api.example\n",
   ])("%j is refused", (text) => {
-    expect(readAddress(text)).toHaveProperty("mend");
+    expect(readAddress(text)).toHaveProperty("fix");
   });
 });
 

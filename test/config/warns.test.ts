@@ -159,8 +159,7 @@ describe("acknowledged", () => {
 describe("a Redis password in plain text beyond this machine", () => {
   const password = "password: { file: DIR/main }";
   const sentinel = (host: string, more: string) => `sentinel: { name: m, nodes: ["${host}:26379"]${more} }`;
-  const warning = (path: string, mend: string) =>
-    `16 ${path}: the password goes over the network in plain text; ${mend}`;
+  const warning = (path: string, fix: string) => `16 ${path}: the password goes over the network in plain text; ${fix}`;
   const urlWarning = (path: string) => warning(path, "use rediss:// (TLS)");
   const nodesWarning = (path: string) => warning(path, "use TLS and add tls: {}");
 

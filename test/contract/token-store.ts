@@ -94,7 +94,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect((await conductOf(other, key)).login).toMatchObject({ kind: "failing", way: "0a1b2c" });
     });
 
-    it("tells everyone how long the login host is to be left alone", async () => {
+    it("tells everyone how long the authorization server is to be left alone", async () => {
       const { one, other, key, pass } = await open();
       await one.note(key, pause());
       await pass(100);

@@ -119,7 +119,7 @@ const byStatus: readonly (readonly [status: number, targets: readonly (readonly 
         ["an operation in capitals", "/CREATE_ORDER"],
         ["an operation and one more segment", "/create_order/get_order"],
         ["the service's own path", "/json-api/create_order"],
-        ["the login host's path", "/oauth/token"],
+        ["the authorization server's path", "/oauth/token"],
         ["a path of the admin port", "/metrics"],
         ["an operation with a dash", "/create-order"],
         ["a name of JavaScript objects", "/__proto__"],

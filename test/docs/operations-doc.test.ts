@@ -29,7 +29,7 @@ const headings = [
   "metrics-are-absent",
   "signed-requests-are-refused",
   "too-many-tokens",
-  "the-login-host-throttles",
+  "the-authorization-server-throttles",
   "the-clock-is-wrong",
 ];
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { authorised } from "./ask.ts";
 import type { Scene } from "./scene.ts";
 
-/** What the login host and Redis do. */
+/** What the authorization server and Redis do. */
 export const scenesOfTokens: readonly Scene[] = [
   {
     name: "a revoked token",
@@ -20,7 +20,7 @@ export const scenesOfTokens: readonly Scene[] = [
     },
   },
   {
-    name: "a revoked token, and a login host that fails at first",
+    name: "a revoked token, and an authorization server that fails at first",
     async play(lane) {
       lane.simulator.revokeAllTokens();
       lane.simulator.faults.add({ host: "login", kind: "answer", status: 503, times: 1 });
@@ -66,7 +66,7 @@ export const scenesOfTokens: readonly Scene[] = [
     },
   },
   {
-    name: "a login host that is slow",
+    name: "an authorization server that is slow",
     async play(lane) {
       lane.simulator.revokeAllTokens();
       lane.simulator.faults.add({ host: "login", kind: "delay", delayMs: 1_500 });

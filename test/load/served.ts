@@ -29,7 +29,7 @@ export interface ServedOptions {
   readonly more?: string;
 }
 
-/** One signing site, so that no login host has a part in it. Ends with the test. */
+/** One signing site, so that no authorization server has a part in it. Ends with the test. */
 export async function startServed(options: ServedOptions = {}): Promise<Served> {
   const { answerMs = 0, answerText = '{"order_id":"order_1"}', idleMs = 0, more = "" } = options;
   const bytes = rawAnswer(200, answerText);
@@ -51,7 +51,7 @@ export async function startServed(options: ServedOptions = {}): Promise<Served> 
   };
 }
 
-/** Writes a configuration with one signing site, which needs no login host; returns its file. */
+/** Writes a configuration with one signing site, which needs no authorization server; returns its file. */
 export function writeServed(upstreamUrl: string, bind: string, more: string, adminBind = "127.0.0.1:0"): string {
   const folder = new ConfigFolder();
   folder.write("key", canaries.key);

@@ -1,5 +1,5 @@
 /**
- * A login host may give out the same token for as long as it lives (RFC 6749 does not forbid it). That costs no flood of
+ * An authorization server may give out the same token for as long as it lives (RFC 6749 does not forbid it). That costs no flood of
  * requests, neither when the token is due nor when the service refuses it, and a dead token is attached no longer.
  */
 import { describe, expect, it } from "vitest";
@@ -29,7 +29,7 @@ function stage() {
   return { ...tokens, endsMs, deadline, callInVain };
 }
 
-describe("a login host that repeats its token", () => {
+describe("an authorization server that repeats its token", () => {
   it("is asked with pauses while it is due, not with every call", async () => {
     const { clock, login, get } = stage();
     await get();

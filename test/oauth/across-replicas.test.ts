@@ -1,4 +1,4 @@
-/** What replicas owe each other, over a shared store; the clock and the login host are the test's. */
+/** What replicas owe each other, over a shared store; the clock and the authorization server are the test's. */
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
 import { Secret } from "../../src/model/secret.ts";
@@ -27,7 +27,7 @@ function stageReplicas(count: number, names?: readonly [string, ...string[]]) {
   return { ...stage, replicas, deadline, replace, callInVain, requests: () => stage.login.requests };
 }
 
-describe("eight replicas towards the login host", () => {
+describe("eight replicas towards the authorization server", () => {
   it("make one request when it answers 429, and one again after the pause", async () => {
     const { replicas, clock, login, get } = stageReplicas(8);
     login.next(answered(429, "", "60"));

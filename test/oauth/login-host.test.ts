@@ -3,7 +3,7 @@ import type { Token } from "../../src/oauth/token.ts";
 import { answered } from "../../testkit/login-script.ts";
 import { hourMs, stageTokens } from "../../testkit/token-stage.ts";
 
-describe("a login host that fails", () => {
+describe("an authorization server that fails", () => {
   it("is tried five times at once, with back-off, then left to demand", async () => {
     const { clock, login, get, recorder } = stageTokens();
     for (let n = 0; n < 6; n++) login.next(answered(500));
@@ -59,13 +59,13 @@ describe("a login host that fails", () => {
     expect(recorder.of("token_requested").map(({ result }) => result)).toEqual(["failed", "failed", "issued"]);
   });
 
-  it("answers rubbish, which is never a token", async () => {
+  it("answers malformed, which is never a token", async () => {
     const { clock, login, get, recorder } = stageTokens();
     login.next(answered(200, "<html>")).next({ kind: "too_large" });
     const token = get();
     await clock.advance(1_000);
     expect(await token).toBe("token_3");
-    expect(recorder.of("token_requested").map(({ result }) => result)).toEqual(["rubbish", "rubbish", "issued"]);
+    expect(recorder.of("token_requested").map(({ result }) => result)).toEqual(["malformed", "malformed", "issued"]);
   });
 });
 

@@ -14,7 +14,7 @@ import { canaries, childSite, oauthSite, type StageOptions, stageProxy } from ".
 const get = (url: string, path: string, method = "GET") => call(url, "", { path, method });
 const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
 
-/** A login host that answers when it is told to, and a proxy that is ready once it has a token. */
+/** An authorization server that answers when it is told to, and a proxy that is ready once it has a token. */
 async function stageAwaiting(options: StageOptions = {}) {
   const pending: (() => void)[] = [];
   const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
@@ -58,7 +58,7 @@ it.each([
   expect((await get(adminUrl, "/readyz")).status).toBe(200);
 });
 
-it("becomes ready without any request once the login host is back: the probe asks for the token", async () => {
+it("becomes ready without any request once the authorization server is back: the probe asks for the token", async () => {
   const failures = 5;
   const login = await startRawUpstream({
     answer: ({ number }, socket) => socket.write(number > failures ? granted : rawAnswer(500)),

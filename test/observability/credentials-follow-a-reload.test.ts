@@ -42,7 +42,7 @@ async function shown({ adminUrl, statusUrl }: Stage) {
 
 const live = { active: [blue], expiry: [blue], issued: [blue], lastUsed: [blue], status: [blue] };
 
-it("a token outlives its secret, while the login host refuses the new one", async () => {
+it("a token outlives its secret, while the authorization server refuses the new one", async () => {
   const stage = await stageProxy({ oneSet: true });
   expect((await call(stage.url)).status).toBe(200);
   expect(await shown(stage)).toEqual(live);

@@ -161,7 +161,7 @@ it("nothing comes out when the service breaks off, answers junk or is late", asy
 });
 
 const token = "canary-token_0";
-const rubbish = [
+const malformed = [
   `<html>${token}</html>`,
   `{"access_token":"${token}\\r\\nX: y","token_type":"Bearer","expires_in":60}`,
   `{"access_token":"${token}","token_type":"mac","expires_in":60}`,
@@ -171,14 +171,14 @@ const rubbish = [
 ];
 
 it.each([
-  ...rubbish.map((body) => [200, body, "token_unavailable", "rubbish"] as const),
+  ...malformed.map((body) => [200, body, "token_unavailable", "malformed"] as const),
   [400, token, "credentials_refused", "refused"],
   [401, token, "credentials_refused", "refused"],
   [429, token, "token_unavailable", "throttled"],
   [302, token, "token_unavailable", "failed"],
   [500, token, "token_unavailable", "failed"],
 ] as const)(
-  "nothing comes out of a login host's %i that repeats what it got: %s",
+  "nothing comes out of an authorization server's %i that repeats what it got: %s",
   async (status, body, code, result) => {
     const login = await startRawUpstream({
       answer(request, socket) {
@@ -208,7 +208,7 @@ it.each([
   expect(logOf(recorder.events, "trace").text).not.toContain(error);
 });
 
-it("nothing comes out when the connection to the login host breaks", async () => {
+it("nothing comes out when the connection to the authorization server breaks", async () => {
   const login = await startRawUpstream({ answer: (_request, socket) => void socket.resetAndDestroy() });
   const { url, recorder } = await stage({ authUrl: login.url });
   expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe("token_unavailable");

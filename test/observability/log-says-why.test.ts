@@ -167,7 +167,7 @@ it.each([
   ["no life", { access_token: "token_0", token_type: "Bearer", expires_in: 0 }, "expires_in"],
 ])("says what is wrong with a token answer that has %s", async (_, body, cause) => {
   const { line, access } = await tokenLine(200, body);
-  expect(line).toMatchObject({ level: "warn", result: "rubbish", status: 200, cause });
+  expect(line).toMatchObject({ level: "warn", result: "malformed", status: 200, cause });
   expect(access).toMatchObject({ code: "token_unavailable", cause });
 });
 

@@ -71,7 +71,7 @@ it("writes the operation as it was called, where metrics say other", async () =>
   expect(line).not.toHaveProperty("upstreamMs");
 });
 
-it("grades access lines by what somebody has to do: nothing, mend the call, look the order up", async () => {
+it("grades access lines by what somebody has to do: nothing, fix the call, look the order up", async () => {
   const { url, recorder, simulator } = await stageProxy();
   await call(url);
   await call(url, "{");

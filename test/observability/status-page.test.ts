@@ -84,7 +84,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     expect(await part("Requests")).toContain("3 answered by the service, 1 by Countersign itself.");
     expect(await part("Requests")).toContain("In all Service: 3 × 2xx; Countersign: 1 × 5xx.");
     expect(await part("Failures")).toMatch(
-      /the login host 1 \S+ (9|10) min ago sandbox S1000000001\/blue 401, asked because/,
+      /the authorization server 1 \S+ (9|10) min ago sandbox S1000000001\/blue 401, asked because/,
     );
     expect(await part("Tokens")).toContain("Issued here, because");
     expect(await part("Redis")).toContain("Not used");

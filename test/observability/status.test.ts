@@ -72,7 +72,7 @@ it("shows when a set was refused, and when it is tried again", async () => {
   await recorder.nth("token_adopted", 1);
   simulator.deleteCredentials("blue-id");
   simulator.revokeAllTokens();
-  // Service and login host have both refused blue, so green serves the one retry.
+  // Service and authorization server have both refused blue, so green serves the one retry.
   const answer = await call(url);
   expect({ status: answer.status, attempts: answer.headers["countersign-attempts"] }).toEqual({
     status: 200,

@@ -1,6 +1,6 @@
 /**
  * Row 46: the answer comes at the deadline, never before it, wherever the request is then; `unknown` only if a byte was
- * written. Row 40: a login host that hangs.
+ * written. Row 40: an authorization server that hangs.
  */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../src/simulator/simulator.ts";
@@ -131,7 +131,7 @@ describe("504 upstream_timeout, not_sent, while no connection was ready", () => 
 });
 
 describe("the wait for a token lies within the deadline", () => {
-  it("503 token_unavailable at timeouts.token, with Retry-After, while the login host hangs", async () => {
+  it("503 token_unavailable at timeouts.token, with Retry-After, while the authorization server hangs", async () => {
     const stage = await stageProxy({ config: { timeouts: { requestMs: 15_000, connectMs: 1_000, tokenMs: 600 } } });
     stage.simulator.faults.add({ host: "login", kind: "hang", times: "until_cleared" });
     const answer = await timed(stage, {});

@@ -34,7 +34,7 @@ it("posts four form fields to {authUrl}/oauth/token, and nothing else of value",
   ]);
 });
 
-it("never asks the JSON API's host for a token, nor tells the login host of an order", async () => {
+it("never asks the JSON API's host for a token, nor tells the authorization server of an order", async () => {
   const service = await startRawUpstream({ answer: (_request, socket) => socket.write(rawAnswer(200, "{}")) });
   const login = await startRawUpstream({ answer: (_request, socket) => socket.write(granted) });
   const { url } = await stageProxy({ baseUrl: `${service.url}/json-api`, authUrl: login.url, oneSet: true });

@@ -1,5 +1,5 @@
 /**
- * Row 32: a 200 of the login host that is not surely a bearer token is no token, and nothing is sent with it; lifetimes
+ * Row 32: a 200 of the authorization server that is not surely a bearer token is no token, and nothing is sent with it; lifetimes
  * are read leniently where that is safe. A redirect is never followed.
  */
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { stageLiving } from "../../testkit/living-stage.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { stageProxy } from "../../testkit/stage.ts";
 
-/** What the login host issues, `{{token}}` standing for it, with some fields changed; `undefined` leaves one out. */
+/** What the authorization server issues, `{{token}}` standing for it, with some fields changed; `undefined` leaves one out. */
 function grant(changes: Record<string, unknown> = {}): string {
   return JSON.stringify({ access_token: "{{token}}", token_type: "Bearer", expires_in: 3_600, ...changes });
 }
@@ -69,7 +69,7 @@ describe("a token answer is refused", () => {
     const answer = await call(url);
     expect(answer.json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
     const results = recorder.of("token_requested").map(({ result }) => result);
-    expect(results).toEqual(["issued", ...Array(5).fill("rubbish")]);
+    expect(results).toEqual(["issued", ...Array(5).fill("malformed")]);
     expect(simulator.counts().apiRequests).toBe(1);
     simulator.faults.clear();
     clock.push(30_000);
@@ -107,7 +107,7 @@ describe("a token answer is used", () => {
   });
 });
 
-it.each([301, 302, 303, 307, 308])("a redirect %i of the login host is never followed", async (status) => {
+it.each([301, 302, 303, 307, 308])("a redirect %i of the authorization server is never followed", async (status) => {
   const elsewhere = await startRawUpstream({ answer: (_request, socket) => socket.write(rawAnswer(200, grant())) });
   const { url, simulator } = await stageAnswer("", status, { Location: `${elsewhere.url}/oauth/token` });
   expect((await call(url)).json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });

@@ -62,7 +62,7 @@ it("stamps the retry anew", async () => {
   });
   const login = simulator.faults.add({ host: "login", kind: "hang" });
   const calling = call(url);
-  // The spacing between two refreshes (1 s) passes before the login host is asked.
+  // The spacing between two refreshes (1 s) passes before the authorization server is asked.
   await login.whenPlayed(1);
   clock.push(10_000);
   login.release();

@@ -22,7 +22,7 @@ class BreakableClock extends ShiftedClock {
   }
 }
 
-/** Every way in which the service, the login host or Countersign itself is at fault: 500 to 504. */
+/** Every way in which the service, the authorization server or Countersign itself is at fault: 500 to 504. */
 export const failuresBehindTheDoor: readonly FailureCase[] = [
   {
     code: "upstream_unreachable",
@@ -37,9 +37,10 @@ export const failuresBehindTheDoor: readonly FailureCase[] = [
   },
   {
     code: "credentials_refused",
-    way: "the login host knows neither set's secret",
+    way: "the authorization server knows neither set's secret",
     status: 502,
-    detail: /^The login host refused credential "blue" \(client blue-id, site S1000000001\) and credential "green" /,
+    detail:
+      /^The authorization server refused credential "blue" \(client blue-id, site S1000000001\) and credential "green" /,
     provoke: byCalling(
       {},
       {
@@ -85,9 +86,10 @@ export const failuresBehindTheDoor: readonly FailureCase[] = [
   },
   {
     code: "token_unavailable",
-    way: "the login host refuses connections",
+    way: "the authorization server refuses connections",
     status: 503,
-    detail: /^No token for credential "blue" \(client blue-id, site S1000000001\): the login host (could|did) not /,
+    detail:
+      /^No token for credential "blue" \(client blue-id, site S1000000001\): the authorization server (could|did) not /,
     provoke: byCalling({ headers: { "Countersign-Timeout-Ms": "1000" } }, { authUrl: deadUrl }),
   },
   {

@@ -1,5 +1,5 @@
 /**
- * Rows 31, 35: while a valid token exists, nothing that happens at the login host is visible to callers: not when it is
+ * Rows 31, 35: while a valid token exists, nothing that happens at the authorization server is visible to callers: not when it is
  * stopped, open connections too, nor slow, failing or throttling, also once the token is due. Row 36: no token in its
  * last stretch. Afterwards callers get 503 with Retry-After within timeouts.token, and it recovers.
  */
@@ -25,13 +25,13 @@ async function stage(longestWaitMs: number) {
       if (status !== 200) failed.push({ n, status, text });
     }
     expect(failed).toEqual([]);
-    // Far below timeouts.token: nobody waited for the login host.
+    // Far below timeouts.token: nobody waited for the authorization server.
     expect(slowestMs).toBeLessThan(3_000);
   };
   return { ...living, callOften };
 }
 
-describe("stopping the login host while a token lives fails no call", () => {
+describe("stopping the authorization server while a token lives fails no call", () => {
   it("while the token is fresh, when it becomes due, and until it expires: 200 calls", async () => {
     const { simulator, clock, callOften, recorder } = await stage(10_000);
     await callOften();
@@ -60,14 +60,14 @@ describe("stopping the login host while a token lives fails no call", () => {
   });
 });
 
-describe("a login host in trouble is invisible while the token is due", () => {
+describe("an authorization server in trouble is invisible while the token is due", () => {
   it.each([
     ["hangs", { kind: "hang" }],
     ["answers 500", { kind: "answer", status: 500 }],
     ["answers 503 with Retry-After", { kind: "answer", status: 503, headers: { "Retry-After": "60" } }],
     ["answers 429", { kind: "answer", status: 429, headers: { "Retry-After": "600" } }],
     ["answers 401", { kind: "answer", status: 401 }],
-    ["answers rubbish", { kind: "answer", status: 200, body: "<html>" }],
+    ["answers malformed", { kind: "answer", status: 200, body: "<html>" }],
     ["drips", { kind: "drip", intervalMs: 200 }],
     ["resets", { kind: "reset", when: "after_reading" }],
     ["truncates", { kind: "truncate" }],
@@ -95,7 +95,7 @@ describe("a login host in trouble is invisible while the token is due", () => {
 });
 
 describe("once the token has expired", () => {
-  it("callers get 503 with Retry-After while the login host is gone, and 200 when it is back", async () => {
+  it("callers get 503 with Retry-After while the authorization server is gone, and 200 when it is back", async () => {
     const { url, simulator, clock, recorder } = await stage(tokenMs);
     await simulator.stopLogin();
     clock.push(expiredMs + marginMs);
@@ -122,7 +122,7 @@ describe("once the token has expired", () => {
     expect(simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
   });
 
-  it("a login host that answers 500 costs five requests, then back-off", async () => {
+  it("an authorization server that answers 500 costs five requests, then back-off", async () => {
     const { url, simulator, expire, recorder } = await stage(tokenMs);
     simulator.faults.add({ host: "login", kind: "answer", status: 500, times: "until_cleared" });
     expire();

@@ -82,9 +82,9 @@ describe("the first 401 is passed on", () => {
     ["answers 500 for ever", { kind: "answer", status: 500 }, 5],
     ["refuses the credentials", { kind: "answer", status: 401 }, 1],
     ["answers 429", { kind: "answer", status: 429, headers: { "Retry-After": "60" } }, 1],
-    ["answers rubbish", { kind: "answer", status: 200, body: "<html>" }, 5],
+    ["answers malformed", { kind: "answer", status: 200, body: "<html>" }, 5],
     ["resets", { kind: "reset", when: "before_reading" }, 5],
-  ] as const)("when the login host %s", async (_name, fault, tokenRequests) => {
+  ] as const)("when the authorization server %s", async (_name, fault, tokenRequests) => {
     const { port, upstream, simulator, recorder } = await stageAnswers([first401], { oneSet: true });
     simulator.faults.add({ host: "login", times: "until_cleared", ...fault });
     expectFirst(await orderRaw(port));
@@ -94,14 +94,14 @@ describe("the first 401 is passed on", () => {
     expect(recorder.of("retry_finished").map(({ result }) => result)).toEqual(["not_possible"]);
   });
 
-  it("when the login host is gone", async () => {
+  it("when the authorization server is gone", async () => {
     const { port, upstream, simulator } = await stageAnswers([first401]);
     await simulator.stopLogin();
     expectFirst(await orderRaw(port));
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it("at the deadline, when the login host hangs", async () => {
+  it("at the deadline, when the authorization server hangs", async () => {
     const { port, upstream, simulator } = await stageAnswers([first401]);
     simulator.faults.add({ host: "login", kind: "hang" });
     const startedMs = performance.now();

@@ -69,7 +69,7 @@ it.each([
   [["Content-Type: application/jsonp"], /is not JSON in UTF-8/],
   [["Content-Type: multipart/form-data; boundary=application/json"], /is not JSON in UTF-8/],
   [["Content-Type: application/json", "content-type: application/json"], /more than once/],
-])("refuses %j and says how to mend it", async (type, detail) => {
+])("refuses %j and says how to fix it", async (type, detail) => {
   const { port, simulator } = await stageProxy();
   expectFailure(await ask(port, { type }), { ...refusal, detail });
   expect(simulator.counts().apiRequests).toBe(0);

@@ -109,7 +109,7 @@ it("the TLS 1.1 server of these tests does work", async () => {
 describe("a service behind a private CA", () => {
   const server = { key: serverKey, cert: serverCertificate };
 
-  it("is reached, and so is its login host", async () => {
+  it("is reached, and so is its authorization server", async () => {
     const { url, simulator } = await stageProxy({ simulator: { tls: server }, environment: { tls: trusting } });
     expect((await call(url)).status).toBe(200);
     expect(simulator.counts()).toMatchObject({ accepted: 1, tokensIssued: 1 });
@@ -132,7 +132,7 @@ describe("a service behind a private CA", () => {
   });
 });
 
-it("a login host with a bad certificate is never told the credentials", async () => {
+it("an authorization server with a bad certificate is never told the credentials", async () => {
   const login = await startTlsUpstream(certificate);
   const { url, simulator } = await stageProxy({ authUrl: login.url });
   const answer = await call(url);

@@ -17,7 +17,7 @@ describe("refused by every set", () => {
     expect(answer.headers["countersign-error"]).toBe("credentials_refused");
     expect(answer.json).toMatchObject({ code: "credentials_refused", outcome: "not_sent" });
     expect(answer.json.detail).toContain(
-      `The login host refused credential "blue" (client blue-id, site ${oauthSite}); no other set is configured.`,
+      `The authorization server refused credential "blue" (client blue-id, site ${oauthSite}); no other set is configured.`,
     );
     expect(answer.json.detail).toMatch(/Next try in 10 s, or at once when the secret changes\. Nothing was sent\.$/);
     expect(answer.text).not.toContain(canaries.blue);
@@ -51,7 +51,7 @@ describe("refused by every set", () => {
     expect(simulator.counts()).toMatchObject({ tokenRequests: 3, apiRequests: 1 });
   });
 
-  it("is over when the login host accepts them again", async () => {
+  it("is over when the authorization server accepts them again", async () => {
     const { url, simulator, clock, expire } = await stageLiving();
     simulator.deleteCredentials("blue-id");
     expire();

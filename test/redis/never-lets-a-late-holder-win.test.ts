@@ -23,11 +23,11 @@ async function refresh(fleet: Fleet, replica: Replica, token: string): Promise<v
 interface Held {
   readonly lock: string;
   readonly answered: Promise<Called>;
-  /** Lets the login host answer. */
+  /** Lets the authorization server answer. */
   release(): void;
 }
 
-/** Its token is refused once, and it holds the lock while the login host does not answer. */
+/** Its token is refused once, and it holds the lock while the authorization server does not answer. */
 async function holdLock(fleet: Fleet, redis: RealRedis, replica: Replica): Promise<Held> {
   const { simulator } = fleet;
   const { tokenRequests } = simulator.counts();

@@ -1,4 +1,4 @@
-/** Row 58: two keys during rotation. Replicas with old, both and new keys share one Redis and one login host. */
+/** Row 58: two keys during rotation. Replicas with old, both and new keys share one Redis and one authorization server. */
 import { expect, it } from "vitest";
 import type { Secret } from "../../src/model/secret.ts";
 import { call } from "../../testkit/call.ts";

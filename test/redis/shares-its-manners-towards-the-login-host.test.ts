@@ -1,5 +1,5 @@
 /**
- * Rows 33, 34: what the login host says to one replica is said to all. Eight replicas and one 429 make one request; a
+ * Rows 33, 34: what the authorization server says to one replica is said to all. Eight replicas and one 429 make one request; a
  * refused set is tried once in 10 s by all of them together, while the second set serves.
  */
 import { describe, expect, it, vi } from "vitest";
@@ -43,7 +43,7 @@ async function underLoad(fleet: Fleet, play: () => Promise<unknown>): Promise<vo
   expect((await load.stop()).failures).toEqual([]);
 }
 
-describe("a 429 of the login host", () => {
+describe("a 429 of the authorization server", () => {
   it("at the start of eight replicas makes one request, and all of them say when to come again", async () => {
     await playFleet({ replicas: 0 }, async (fleet) => {
       // A second request would be answered.
@@ -51,7 +51,11 @@ describe("a 429 of the login host", () => {
       await Promise.all(Array.from({ length: replicas }, () => fleet.add()));
       const { answers } = await burst(fleet.replicas, callersEach);
       for (const answer of answers) {
-        expectFailure(answer, { status: 503, code: "token_unavailable", detail: /the login host answered 429/ });
+        expectFailure(answer, {
+          status: 503,
+          code: "token_unavailable",
+          detail: /the authorization server answered 429/,
+        });
         // Nobody's own back-off is so long.
         expect(Number(answer.headers["retry-after"])).toBeGreaterThan(30);
         expect(Number(answer.headers["retry-after"])).toBeLessThanOrEqual(60);
@@ -76,7 +80,7 @@ describe("a 429 of the login host", () => {
   }, 180_000);
 });
 
-describe("a set that the login host refuses", () => {
+describe("a set that the authorization server refuses", () => {
   it("gives way at once on eight replicas, is tried once in 10 s, and is back when it is accepted", async () => {
     await playFleet({ replicas, moreSets: [greenSet] }, async (fleet) => {
       const { simulator } = fleet;
@@ -112,7 +116,11 @@ describe("a set that the login host refuses", () => {
       simulator.deleteCredentials("blue-id");
       simulator.changeClientSecret("green-id", canaries.blue);
       const old = await Promise.all([fleet.add(), fleet.add()]);
-      const refused = { status: 502, code: "credentials_refused", detail: /^The login host refused/ } as const;
+      const refused = {
+        status: 502,
+        code: "credentials_refused",
+        detail: /^The authorization server refused/,
+      } as const;
       for (const replica of old) expectFailure(await replica.order(), refused);
       expect(simulator.counts().tokenRequests).toBe(2);
 

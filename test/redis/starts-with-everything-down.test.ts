@@ -1,5 +1,5 @@
 /**
- * Row 30: neither Redis nor the login host can be reached at the start. The process is up all the same, says 503 and when
+ * Row 30: neither Redis nor the authorization server can be reached at the start. The process is up all the same, says 503 and when
  * to come again, and recovers by itself. Connections that are refused are known to fail at once; those that vanish, or
  * are accepted and never answered, cost `timeouts.token`.
  */
@@ -55,8 +55,8 @@ async function orderUntilServed(replica: Replica) {
   }
 }
 
-describe("a process that starts while Redis and the login host refuse connections", () => {
-  it("is up, says 503 at once, and serves once the login host is back, Redis or not", async () => {
+describe("a process that starts while Redis and the authorization server refuse connections", () => {
+  it("is up, says 503 at once, and serves once the authorization server is back, Redis or not", async () => {
     const redis = `{ url: "redis://127.0.0.1:${await freePort()}" }`;
     const { simulator, replica, startMs } = await startAlone({ redis }, ({ simulator }) => simulator.stopLogin());
     const first = await orderInVain(replica, refusedMs);

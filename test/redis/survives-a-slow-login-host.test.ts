@@ -1,5 +1,5 @@
 /**
- * Rows 31, 40 over four replicas: a login host that is slower than the lock's first lease gets one token request, since
+ * Rows 31, 40 over four replicas: an authorization server that is slower than the lock's first lease gets one token request, since
  * the lease is renewed; nobody waits for it while a token is due; and one that never answers is given up after 15 s.
  */
 import { expect, it } from "vitest";
@@ -26,13 +26,17 @@ const startAll = (fleet: Fleet) => Promise.all(Array.from({ length: replicas }, 
 async function orderInVain(fleet: Fleet): Promise<void> {
   const { answers, tookMs } = await burst(fleet.replicas, callersEach);
   for (const answer of answers) {
-    expectFailure(answer, { status: 503, code: "token_unavailable", detail: /the login host did not answer in time/ });
+    expectFailure(answer, {
+      status: 503,
+      code: "token_unavailable",
+      detail: /the authorization server did not answer in time/,
+    });
   }
   expect(tookMs).toBeGreaterThan(longestWaitMs - 50);
   expect(tookMs).toBeLessThan(longestWaitMs + slackMs);
 }
 
-it("a login host that takes more than 6 s gets one request, and its token is everybody's", async () => {
+it("an authorization server that takes more than 6 s gets one request, and its token is everybody's", async () => {
   await playFleet({ replicas: 0 }, async (fleet, redis) => {
     const { simulator } = fleet;
     const hang = simulator.faults.add({ host: "login", kind: "hang" });
@@ -51,7 +55,7 @@ it("a login host that takes more than 6 s gets one request, and its token is eve
   });
 }, 180_000);
 
-it("nobody waits for a slow login host while the token is due", async () => {
+it("nobody waits for a slow authorization server while the token is due", async () => {
   await playFleet({ replicas }, async (fleet) => {
     const { simulator } = fleet;
     simulator.setTokenLifetimeSeconds(12);
@@ -60,7 +64,7 @@ it("nobody waits for a slow login host while the token is due", async () => {
     simulator.faults.add({ host: "login", kind: "delay", delayMs: slowMs });
     const requests = await simulator.seen.whenTokenRequests(3);
     const { statuses } = await burst(fleet.replicas, callersEach);
-    // All of them have their answers, and the login host has still to give its own.
+    // All of them have their answers, and the authorization server has still to give its own.
     expect(requests.at(-1)?.answer).toBeUndefined();
     expect(statuses).toEqual({ 200: replicas * callersEach });
     expect(lastTokens(fleet, replicas * callersEach)).toEqual(["token_2"]);
@@ -68,7 +72,7 @@ it("nobody waits for a slow login host while the token is due", async () => {
   });
 }, 180_000);
 
-it("a login host that never answers is given up after 15 s, and the next caller is served", async () => {
+it("an authorization server that never answers is given up after 15 s, and the next caller is served", async () => {
   await playFleet({ replicas: 0 }, async (fleet) => {
     const { simulator } = fleet;
     simulator.faults.add({ host: "login", kind: "hang" });

@@ -1,4 +1,4 @@
-/** Row 54, decision 6: a reload ends no pause, so that reloading cannot become a way to flood the login host. */
+/** Row 54, decision 6: a reload ends no pause, so that reloading cannot become a way to flood the authorization server. */
 import { expect, it } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { stageProxy } from "../../testkit/stage.ts";

@@ -30,7 +30,7 @@ function open(port: number): Promise<string> {
   });
 }
 
-it("goes on with the same connection, token and login host's patience when timeouts change", async () => {
+it("goes on with the same connection, token and authorization server's patience when timeouts change", async () => {
   const pod = await startPod({ settings: { more: "timeouts: { request: 20s }" } });
   const { simulator } = pod;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

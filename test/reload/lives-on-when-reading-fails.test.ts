@@ -19,7 +19,7 @@ async function stage() {
     get config() {
       return config;
     },
-    async follow(next: typeof config) {
+    async apply(next: typeof config) {
       config = next;
     },
   };

@@ -17,6 +17,10 @@ it.each([
   const { apiRequests } = pod.simulator.counts();
   pod.config.update({ "countersign.yaml": elsewhere });
   await pod.nth("config_applied", 2);
-  expectFailure(await pod.order(), { status: 502, code: "credentials_refused", detail: /^The login host refused/ });
+  expectFailure(await pod.order(), {
+    status: 502,
+    code: "credentials_refused",
+    detail: /^The authorization server refused/,
+  });
   expect(pod.simulator.counts().apiRequests).toBe(apiRequests);
 });

@@ -93,7 +93,11 @@ it("the old token ends with its own life", async () => {
   await pod.nth("config_applied", 1);
   await expectServed(pod, lastToken(pod) ?? "");
   await pod.nth("token_lapsed", 1);
-  expectFailure(await pod.order(), { status: 502, code: "credentials_refused", detail: /^The login host refused/ });
+  expectFailure(await pod.order(), {
+    status: 502,
+    code: "credentials_refused",
+    detail: /^The authorization server refused/,
+  });
 }, 60_000);
 
 it("the second set takes over as soon as it has a token", async () => {

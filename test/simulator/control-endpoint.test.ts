@@ -40,7 +40,7 @@ test("revokes tokens and changes their lifetime", async () => {
   expect(JSON.parse(answer.body)).toMatchObject({ expires_in: 9 });
 });
 
-test("stops and starts the login host, and either twice without harm", async () => {
+test("stops and starts the authorization server, and either twice without harm", async () => {
   const simulator = await stage();
   const ask = () => askForToken(simulator);
   for (const path of ["/login/stop", "/login/stop"]) {

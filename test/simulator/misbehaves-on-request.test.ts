@@ -33,7 +33,7 @@ describe("another answer", () => {
     ["application/json", '{"access_token":"a\\r\\nX: y","token_type":"Bearer","expires_in":NaN}'],
     ["application/json", `{"access_token":"${"x".repeat(5_000_000)}"}`],
     ["application/json", ""],
-  ])("200 with rubbish at the login host: %s %.60s", async (type, body) => {
+  ])("200 with malformed at the authorization server: %s %.60s", async (type, body) => {
     const simulator = await stage();
     simulator.faults.add({ host: "login", kind: "answer", status: 200, headers: { "content-type": type }, body });
     const answer = await askForToken(simulator);

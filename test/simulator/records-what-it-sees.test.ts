@@ -113,7 +113,7 @@ test("stops and starts the API on the same port, and keeps what it has seen", as
   expect(JSON.parse((await orderWithToken(simulator, token)).body)).toMatchObject({ order: { order_id: "order_2" } });
 });
 
-test("does not leave the login host open when the API port is taken", async () => {
+test("does not leave the authorization server open when the API port is taken", async () => {
   const first = await stage();
   const { port } = new URL(first.apiUrl);
   await expect(stage({ apiPort: Number(port) })).rejects.toMatchObject({ code: "EADDRINUSE" });

@@ -30,7 +30,7 @@ it("reads what the scripts write", () => {
   ]);
 });
 
-it("believes no pause longer than a login host may ask for", () => {
+it("believes no pause longer than an authorization server may ask for", () => {
   expect(parse({ login: { ...login, untilMs: 1e300 } }).login?.remainingMs).toBe(86_400_000);
   expect(parse({ login: { ...login, failures: 1e300 } }).login?.failures).toBe(64);
   expect(parse({ sites: { S1: { pauseMs: 900_001, untilMs: now } } }).sites.size).toBe(0);

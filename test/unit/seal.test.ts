@@ -50,7 +50,7 @@ describe("a sealed token", () => {
     expect(open([oldKey], name, Buffer.concat([bytes, Buffer.of(0)]).toString("base64url"))).toBeUndefined();
   });
 
-  it("takes the longest token that a login host may issue", () => {
+  it("takes the longest token that an authorization server may issue", () => {
     const longest = { secret: new Secret("x".repeat(16_384)), lifetimeMs: 604_800_000 };
     expect(textOf(open([oldKey], name, seal([oldKey], name, longest)))).toHaveLength(16_384);
   });

@@ -144,7 +144,7 @@ describe("the status board", () => {
     expect(board.view().redis).toMatchObject([{ node: "cache", isUp: true }]);
   });
 
-  it("tells since when a configuration is in force, and of the last that was refused until it is mended", async () => {
+  it("tells since when a configuration is in force, and of the last that was refused until it is fixed", async () => {
     const { board, clock } = openBoard();
     board.report(started);
     const { inForceSince } = board.view().reload;

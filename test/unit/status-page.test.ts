@@ -57,7 +57,7 @@ describe("the status page", () => {
     expect(bad).toContain("<title>3 unknown · ");
     expect(bad.indexOf("3 outcomes are unknown")).toBeLessThan(bad.indexOf("Needs attention"));
     expect(bad.indexOf("Needs attention")).toBeLessThan(bad.indexOf('id="requests"'));
-    for (const trouble of ["The login host refuses", "is away", "A new configuration was refused"]) {
+    for (const trouble of ["The authorization server refuses", "is away", "A new configuration was refused"]) {
       expect(bad).toContain(trouble);
     }
     const notReady = { ...quietNight, readiness: { isReady: false, reason: "no token yet for production" } };
@@ -72,7 +72,7 @@ describe("the status page", () => {
       .replace(/\s+/g, " ");
     expect(text).toContain("no token: production");
     expect(text).toContain(
-      "No token for S1000000001, S1000000002 of production for 17 min: the login host does not answer in time. Their orders are not sent. Next try in 9 s.",
+      "No token for S1000000001, S1000000002 of production for 17 min: the authorization server does not answer in time. Their orders are not sent. Next try in 9 s.",
     );
     expect(text).toContain(
       "The service fails in production: 60 % of its answers of the last 5 min are 5xx (12 of 20).",
@@ -93,7 +93,7 @@ describe("the status page", () => {
     [{ result: "refused", status: 401 }, "refuses the set (401)"],
     [{ result: "refused", status: 401, cause: "invalid_client" }, "refuses the set (401, invalid_client)"],
     [{ result: "throttled", status: 429 }, "has asked to wait (429)"],
-    [{ result: "rubbish", status: 200 }, "answers what is no token (200)"],
+    [{ result: "malformed", status: 200 }, "answers what is no token (200)"],
   ] as const)("says why there is no token: %o", (last, words) => {
     const environments = darkNight.environments.map((environment) => ({
       ...environment,
@@ -104,7 +104,7 @@ describe("the status page", () => {
       },
     }));
     const { html: page } = renderPage({ ...darkNight, environments });
-    expect(page).toContain(`the login host ${words}.`);
+    expect(page).toContain(`the authorization server ${words}.`);
     expect(page).toContain("and 2 more of");
   });
 
@@ -147,14 +147,14 @@ describe("the status page", () => {
     expect(page).toContain("<code>S500/blue</code>");
   });
 
-  it("tells of a reload that was refused until it is mended, with the first of its problems", () => {
+  it("tells of a reload that was refused until it is fixed, with the first of its problems", () => {
     const { lastRefused } = badNight.reload;
     if (lastRefused === undefined) throw new Error("the bad night has one");
     const page = (change: object) =>
       renderPage({ ...quietNight, reload: { ...quietNight.reload, lastRefused: { ...lastRefused, ...change } } }).html;
     expect(page({})).toContain("there is no default key");
     expect(page({ problemCount: 51 })).toContain("And 50 more, in the log.");
-    expect(page({ isPending: false })).toContain("It has been mended since.");
+    expect(page({ isPending: false })).toContain("It has been fixed since.");
     expect(page({ isPending: false })).not.toContain("Needs attention");
   });
 

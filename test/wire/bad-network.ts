@@ -14,7 +14,7 @@ import {
 } from "../../testkit/stage.ts";
 
 export interface BadNetworkStage extends Stage {
-  /** Between Countersign and the service, and between Countersign and the login host. */
+  /** Between Countersign and the service, and between Countersign and the authorization server. */
   readonly service: FaultProxy;
   readonly login: FaultProxy;
 }

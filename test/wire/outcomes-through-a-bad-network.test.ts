@@ -32,7 +32,7 @@ describe("connections that are refused", () => {
     expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
   });
 
-  it("by the login host: 503 not_sent within timeouts.token, while orders that need no token are served", async () => {
+  it("by the authorization server: 503 not_sent within timeouts.token, while orders that need no token are served", async () => {
     const timeouts = { requestMs: 15_000, connectMs: 1_000, tokenMs: 600 };
     const stage = await stageBadNetwork({ refuseLogin: true, config: { timeouts } });
     const answer = await expectOrder(stage, {}, noToken, [0, 600]);
@@ -55,7 +55,7 @@ describe("a black hole where connections are made", () => {
     await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "not_sent" }, [500, 500]);
   });
 
-  it("of the login host: 503 not_sent at timeouts.token", async () => {
+  it("of the authorization server: 503 not_sent at timeouts.token", async () => {
     const authUrl = `http://127.0.0.1:${await startVanishingPort()}`;
     const stage = await stageProxy({ authUrl, config: { timeouts: { ...patient, tokenMs: 500 } } });
     await expectOrder(stage, {}, noToken, [500, 500]);
@@ -107,7 +107,7 @@ describe("a black hole once the request was written: 504 unknown at the deadline
 describe("one deadline holds the wait for a token, the connection, and the retry", () => {
   const slow = { latencyMs: 1_500 };
 
-  it("slow login host, slow service: each alone in time, together 504 unknown at the deadline", async () => {
+  it("slow authorization server, slow service: each alone in time, together 504 unknown at the deadline", async () => {
     const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
     stage.service.toCaller.become(slow);
     await expectOrder(stage, within(2_200), { ...late, outcome: "unknown" }, [2_200, 2_200]);
@@ -115,7 +115,7 @@ describe("one deadline holds the wait for a token, the connection, and the retry
     await expectOrder(stage, within(4_000), served, [1_500, 3_000]);
   });
 
-  it("a login host slower than the deadline: 503 not_sent at the deadline, and no order later on", async () => {
+  it("an authorization server slower than the deadline: 503 not_sent at the deadline, and no order later on", async () => {
     const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
     await expectOrder(stage, within(500), noToken, [500, 500]);
     await expectOrder(stage, within(5_000), served, [0, 1_500]);

@@ -46,7 +46,7 @@ export class MemorySharedLimits {
     };
   }
 
-  /** The login host has issued a token to a request that began at the moment named. */
+  /** The authorization server has issued a token to a request that began at the moment named. */
   endPause(issuedAtMs: number): void {
     if (this.#login !== undefined && this.#login.atMs <= issuedAtMs) this.#login = undefined;
   }

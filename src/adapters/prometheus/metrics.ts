@@ -97,14 +97,14 @@ export function createMetrics() {
       "site",
       "result",
     ]),
-    tokenRequests: counter("countersign_token_requests_total", "Requests to the login host by result.", [
+    tokenRequests: counter("countersign_token_requests_total", "Requests to the authorization server by result.", [
       "environment",
       "credential",
       "result",
     ]),
     tokenRequestDuration: histogram(
       "countersign_token_request_duration_seconds",
-      "How long the login host took.",
+      "How long the authorization server took.",
       ["environment"],
       answerBuckets,
     ),

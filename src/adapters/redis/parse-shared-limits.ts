@@ -9,7 +9,7 @@ import { aheadMs } from "./shared-limits.lua.ts";
 
 type Fields = Record<string, unknown>;
 
-/** No login host is believed for longer (spec 8, Retry-After). */
+/** No authorization server is believed for longer (spec 8, Retry-After). */
 const longestPauseMs = 86_400_000;
 const longestSitePauseMs = 900_000;
 const longestDocumentChars = 65_536;

@@ -11,7 +11,7 @@ import { conductInLua } from "./shared-limits.lua.ts";
  * the network stood still between its sending and now: the age is no longer the token's.
  *
  * The value is `1:<issued at, ms>:<sealed token>` and carries its remaining life as its TTL. A value without a TTL, from
- * the future, or not of this form is damaged, and overwritten. A login host's pause that is older than the token ends.
+ * the future, or not of this form is damaged, and overwritten. An authorization server's pause that is older than the token ends.
  */
 export const saveLua = `${conductInLua}
 local now = nowMs()

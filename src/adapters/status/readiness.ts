@@ -23,7 +23,7 @@ interface Awaited {
 
 /**
  * Green once listening, or, with `readiness: token`, once every default site's credential set has had a token. It does
- * not fall back when tokens end or the configuration changes: an outage of the login host must not take every
+ * not fall back when tokens end or the configuration changes: an outage of the authorization server must not take every
  * application out. Draining ends it, and a newest configuration that stays refused, where `reload.unreadyAfterRefusal` asks for that.
  */
 export class Readiness {

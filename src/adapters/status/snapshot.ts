@@ -95,7 +95,7 @@ export interface TokenOutage {
   readonly sites: readonly string[];
   readonly since: string | undefined;
   readonly lastRequest: TokenRequestStatus | undefined;
-  /** The earliest, while the login host is left alone. */
+  /** The earliest, while the authorization server is left alone. */
   readonly nextTryAt: string | undefined;
 }
 
@@ -132,13 +132,13 @@ export interface CredentialStatus {
   readonly isActive: boolean;
   readonly token: TokenStatus | "none";
   readonly lastUsedAt: string | undefined;
-  /** Requests to the login host, by result. */
+  /** Requests to the authorization server, by result. */
   readonly requests: Readonly<Partial<Record<TokenResult, number>>>;
   readonly lastRequest: TokenRequestStatus | undefined;
   /** When the first of the requests failed that have failed in a row; undefined while none has. */
   readonly failingSince: string | undefined;
   readonly lastRefusal: Omit<TokenRequestStatus, "result"> | undefined;
-  /** When the login host is asked again, while it is left alone. */
+  /** When the authorization server is asked again, while it is left alone. */
   readonly nextTryAt: string | undefined;
 }
 
@@ -157,7 +157,7 @@ export interface TokenRequestStatus {
   readonly at: string;
   readonly result: TokenResult;
   readonly reason: RefreshReason;
-  /** The login host's, when it answered. */
+  /** The authorization server's, when it answered. */
   readonly status: number | undefined;
   /** Why it brought no token, where that is known: a code. */
   readonly cause?: string | undefined;

@@ -31,7 +31,7 @@ export function formatOpening({ url, simulator, configFile, taken }: Demo): stri
     "",
     place("you call", url, "Countersign"),
     place("it calls", simulator.apiUrl, "the service, simulated"),
-    place("tokens from", simulator.loginUrl, "login host, simulated"),
+    place("tokens from", simulator.loginUrl, "authorization server, simulated"),
     entry("configured in", configFile),
     ...(taken.length === 0 ? [] : [entry("taken", `${taken.join(", ")}; free ports stand in`)]),
     "",

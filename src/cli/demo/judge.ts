@@ -18,7 +18,7 @@ export interface Facts {
   readonly created: number;
   /** 401 answers of the service. */
   readonly unauthorized: number;
-  /** Requests to the login host. */
+  /** Requests to the authorization server. */
   readonly tokenRequests: number;
 }
 

@@ -27,11 +27,11 @@ export function ok(detail: string): Finding {
   return { verdict: "ok", detail };
 }
 
-export function warn(detail: string, mend: string): Finding {
+export function warn(detail: string, fix: string): Finding {
   return { verdict: "warn", detail, fix };
 }
 
-export function fail(detail: string, mend: string): Finding {
+export function fail(detail: string, fix: string): Finding {
   return { verdict: "fail", detail, fix };
 }
 

@@ -20,7 +20,7 @@ export interface TokenWay {
   readonly postFormOf: (environment: Environment) => PostForm;
 }
 
-/** Both hosts at once; then a token for each set, from a login host that can be reached. */
+/** Both hosts at once; then a token for each set, from an authorization server that can be reached. */
 export async function examineEnvironment(
   environment: Environment,
   sets: readonly SharedSet[],
@@ -44,7 +44,7 @@ export async function examineEnvironment(
 }
 
 function needless({ name, authUrl }: Environment): Check {
-  const finding = skip("no site has credentials, so the login host is not asked");
+  const finding = skip("no site has credentials, so the authorization server is not asked");
   return { topic: "token", environment: name, subject: authUrl?.host ?? "tokens", ...finding, tookMs: 0 };
 }
 
@@ -52,7 +52,7 @@ function examineSet(placed: SharedSet, isReachable: boolean, way: TokenWay, visi
   const { environment, set, shared } = placed;
   const about = { topic: "token" as const, environment: environment.name, subject: set.label };
   return timed(visit, about, async () => {
-    if (!isReachable && shared.token === undefined) return skip("the login host cannot be reached");
+    if (!isReachable && shared.token === undefined) return skip("the authorization server cannot be reached");
     return examineToken(placed, { shelf: way.shelf, post: way.postFormOf(environment), shared }, visit);
   });
 }

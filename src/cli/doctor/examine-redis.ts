@@ -57,15 +57,15 @@ function judgeLock(visited: readonly Visited[]): Finding {
     const runId = probe.kind === "answered" ? probe.facts?.runId : undefined;
     const other = runId === undefined ? undefined : seen.get(runId);
     if (other !== undefined) {
-      const mend = "name independent masters: where one server is lost, both of its names are";
-      return fail(`${other} and ${server.node} are one server`, mend);
+      const fix = "name independent masters: where one server is lost, both of its names are";
+      return fail(`${other} and ${server.node} are one server`, fix);
     }
     if (runId !== undefined) seen.set(runId, server.node);
   }
   const detail = `${answering.length} of ${visited.length} independent masters answer; ${needed} of them lock`;
   if (answering.length === visited.length) return ok(detail);
-  const mend = "bring the others back; without a majority, replicas may ask for a token each";
-  return answering.length >= needed ? warn(detail, mend) : fail(detail, mend);
+  const fix = "bring the others back; without a majority, replicas may ask for a token each";
+  return answering.length >= needed ? warn(detail, fix) : fail(detail, fix);
 }
 
 /** Whether our keys open what other replicas sealed. */
@@ -75,10 +75,10 @@ export function examineSeals(shared: readonly Shared[]): Check {
   const subject = "encryptionKeys";
   if (unreadable > 0) {
     const detail = `${unreadable} of ${unreadable + opened} values in the cache cannot be opened`;
-    const mend =
+    const fix =
       "give every replica the same redis.encryptionKeys (docs/redis.md: roll the encryption key); " +
       "else each replaces the others' tokens";
-    return about(subject, warn(detail, mend));
+    return about(subject, warn(detail, fix));
   }
   if (shared.some(({ result }) => result === "error")) return about(subject, skip("the cache could not be read"));
   return about(

@@ -22,10 +22,10 @@ export async function examineServe(visit: Run): Promise<Finding> {
     return fail("something listens there that is not Countersign", "give admin.bind another port, or end what has it");
   }
   if (inForce !== hash) {
-    const mend =
+    const fix =
       "its log says why (config_refused); what changed a moment ago is taken up within 10 s; " +
       "a subPath mount and the environment only by a restart";
-    return warn(`runs with another configuration in force (${inForce}) than this file is (${hash})`, mend);
+    return warn(`runs with another configuration in force (${inForce}) than this file is (${hash})`, fix);
   }
   const reason = printable(ready.text);
   if (ready.status === 200) return ok(`runs with this configuration (${hash}), and is ready`);

@@ -52,7 +52,7 @@ async function askForToken(placed: PlacedSet, parts: TokenParts, visit: Run): Pr
   const detail = `issued, valid for ${formatSpan(answer.grant.lifetimeMs)}, ${where}`;
   if (tookMs <= config.timeouts.tokenMs) return ok(detail);
   const late = `${detail}; that took longer than requests wait for it (timeouts.token, ${config.timeouts.tokenMs} ms)`;
-  return warn(late, "see why the login host is slow; raise timeouts.token if that is its way");
+  return warn(late, "see why the authorization server is slow; raise timeouts.token if that is its way");
 }
 
 /** As `serve` would, so that it is not wasted; but another replica's value stays, as the evidence that it is. */

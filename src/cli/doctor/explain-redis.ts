@@ -11,8 +11,8 @@ export function explainRedisRefusal({ kind, code }: RedisTrouble, server: RedisS
   const { place, setting, isTls } = server;
   if (code === "ETIMEDOUT") {
     const also = isTls ? ", and see that it speaks TLS there" : "";
-    const mend = `let this pod reach ${place} (NetworkPolicy or firewall: egress to that port, and to DNS)${also}`;
-    return fail(`no ${isTls ? "TLS " : ""}connection within ${connectMs} ms (${code})`, mend);
+    const fix = `let this pod reach ${place} (NetworkPolicy or firewall: egress to that port, and to DNS)${also}`;
+    return fail(`no ${isTls ? "TLS " : ""}connection within ${connectMs} ms (${code})`, fix);
   }
   if (code !== undefined && isExplained(code)) {
     const host = place.replace(/^rediss?:\/\//, "");
@@ -31,7 +31,7 @@ export function explainRedisRefusal({ kind, code }: RedisTrouble, server: RedisS
     case "noperm":
       return fail(
         `the user ${user} may not even ask (NOPERM)`,
-        mendPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []),
+        fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []),
       );
     case "timeout":
       return fail(
@@ -63,7 +63,7 @@ const unknown: Readonly<Record<RedisServer["kind"], string>> = {
 };
 
 /** The whole line for a new user is in docs/redis.md. */
-export function mendPermissions(user: string, commands: readonly string[], keys = ""): string {
+export function fixPermissions(user: string, commands: readonly string[], keys = ""): string {
   const rules = [...(keys === "" ? [] : [keys]), ...commands.map((name) => `+${name}`)];
   const line = ["ACL SETUSER", user, ...rules].join(" ");
   return `${line}   (and keep it: ACL SAVE, or the file of users; docs/redis.md has the whole line)`;

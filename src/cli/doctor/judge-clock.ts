@@ -16,6 +16,6 @@ export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: Answer):
   if (skewMs < 1_000) return ok("our clock agrees with its Date");
   const detail = `our clock is ${formatSpan(skewMs)} ${aheadMs > 0 ? "ahead of" : "behind"} its Date`;
   if (skewMs <= goodSkewMs) return ok(detail);
-  const mend = "set this node's clock (NTP, chrony); if it agrees with other hosts, theirs is wrong";
-  return skewMs <= badSkewMs ? warn(detail, mend) : fail(`${detail}: it may refuse our timestamps`, mend);
+  const fix = "set this node's clock (NTP, chrony); if it agrees with other hosts, theirs is wrong";
+  return skewMs <= badSkewMs ? warn(detail, fix) : fail(`${detail}: it may refuse our timestamps`, fix);
 }

@@ -1,6 +1,6 @@
 import type { RedisProbe } from "../../adapters/redis/probe.ts";
 import { type Finding, fail, ok, warn } from "./check.ts";
-import { mendPermissions } from "./explain-redis.ts";
+import { fixPermissions } from "./explain-redis.ts";
 
 type Answered = Extract<RedisProbe, { kind: "answered" }>;
 
@@ -15,7 +15,7 @@ export function evaluateLogin({ facts, objection }: Answered, user: string): Fin
   const version = facts?.version === undefined ? "" : `, version ${facts.version}`;
   if (objection?.kind === "noperm") {
     const detail = `the user ${user} may not choose the database, so database 0 is in use`;
-    return fail(detail, `write the address without a database, or ${mendPermissions(user, ["select"])}`);
+    return fail(detail, `write the address without a database, or ${fixPermissions(user, ["select"])}`);
   }
   return ok(`answers to the user ${user}${version}`);
 }
@@ -26,35 +26,35 @@ export function evaluateLatency({ roundTripsMs }: Answered): Finding {
   const longest = sorted.at(-1) ?? 0;
   const detail = `${sorted.length} round trips: median ${formatMs(median)}, longest ${formatMs(longest)}`;
   if (median <= goodMedianMs && longest <= longestMs) return ok(detail);
-  const mend = "bring it nearer (same zone), or see what keeps it or this pod busy (SLOWLOG, CPU throttling)";
-  return median > longestMs ? fail(`${detail}; commands end after ${longestMs} ms`, mend) : warn(detail, mend);
+  const fix = "bring it nearer (same zone), or see what keeps it or this pod busy (SLOWLOG, CPU throttling)";
+  return median > longestMs ? fail(`${detail}; commands end after ${longestMs} ms`, fix) : warn(detail, fix);
 }
 
 export function evaluateCommands({ tried, facts }: Answered, user: string): Finding {
   const troubled = tried.filter(({ trouble }) => trouble !== undefined);
   const forbidden = troubled.filter(({ trouble }) => trouble?.kind === "noperm");
   if (forbidden.some(({ trouble }) => trouble?.isAboutKey)) {
-    return fail(`the user ${user} may not use keys under countersign:`, mendPermissions(user, [], "~countersign:*"));
+    return fail(`the user ${user} may not use keys under countersign:`, fixPermissions(user, [], "~countersign:*"));
   }
   if (forbidden.length > 0) {
     const names = forbidden.map(({ name }) => name);
     const detail = `the user ${user} may not ${names.map((name) => name.toUpperCase().replace("|", " ")).join(", ")}`;
     const judge = names.every((name) => dispensable.has(name)) ? warn : fail;
-    return judge(detail, mendPermissions(user, names));
+    return judge(detail, fixPermissions(user, names));
   }
   const [first] = troubled;
   if (first?.trouble !== undefined) return explainTrouble(first.name, first.trouble.kind, first.trouble.code);
-  if (facts?.role === "slave") return fail("it is a replica, and takes writes that nobody else sees", mendReplica);
+  if (facts?.role === "slave") return fail("it is a replica, and takes writes that nobody else sees", fixReplica);
   return ok(`every command that is needed works: ${tried.map(({ name }) => name.replace("|", " ")).join(", ")}`);
 }
 
-const mendReplica = "name the master; where masters change, let Sentinels find it (redis.sentinel)";
+const fixReplica = "name the master; where masters change, let Sentinels find it (redis.sentinel)";
 
 function explainTrouble(name: string, kind: string, code: string | undefined): Finding {
   const command = name.toUpperCase().replace("|", " ");
   switch (kind) {
     case "readonly":
-      return fail(`it is a replica and takes no writes (${command}: READONLY)`, mendReplica);
+      return fail(`it is a replica and takes no writes (${command}: READONLY)`, fixReplica);
     case "oom":
       return fail(
         `its memory is full (${command}: OOM)`,

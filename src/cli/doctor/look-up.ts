@@ -13,13 +13,13 @@ export async function lookUp({ name, setting }: Host, limitMs: number, visit: Ru
   if (isIP(name) !== 0) return ok("an address, so there is nothing to look up");
   const sinceMs = visit.clock.nowMs();
   const found = await patiently(visit, lookup(name, { all: true }).catch(codeOf), limitMs);
-  if (found === undefined) return fail(`no answer within ${limitMs} ms (timeouts.connect)`, mendSilence);
+  if (found === undefined) return fail(`no answer within ${limitMs} ms (timeouts.connect)`, fixSilence);
   if (typeof found === "string") return explain(found, setting);
   const addresses = found.map(({ address }) => address);
   const more = addresses.length > mostShown ? ` and ${addresses.length - mostShown} more` : "";
   const detail = `${addresses.slice(0, mostShown).join(", ")}${more}`;
   const isSlow = visit.clock.nowMs() - sinceMs > slowMs;
-  return isSlow ? warn(`${detail}, but the look-up is slow`, mendSlowness) : ok(detail);
+  return isSlow ? warn(`${detail}, but the look-up is slow`, fixSlowness) : ok(detail);
 }
 
 /**
@@ -33,15 +33,15 @@ export function boundLookUps(connectMs: number): void {
   process.env["RES_OPTIONS"] = `${given} timeout:${seconds} attempts:1`.trim();
 }
 
-const mendSilence =
+const fixSilence =
   "let this pod reach its DNS server (NetworkPolicy: egress to port 53, UDP and TCP), and see that it is up";
-const mendSlowness =
+const fixSlowness =
   "see how busy the DNS server is; in Kubernetes a lower ndots (dnsConfig) spares it the search path of outside names";
 
 function explain(code: string, setting: string): Finding {
-  if (code !== "ENOTFOUND") return fail(`the look-up failed (${code})`, mendSilence);
-  const mend =
+  if (code !== "ENOTFOUND") return fail(`the look-up failed (${code})`, fixSilence);
+  const fix =
     `correct the name in ${setting}, or add it to DNS; a service in another namespace of the cluster is ` +
     "name.namespace.svc";
-  return fail("there is no such name (ENOTFOUND)", mend);
+  return fail("there is no such name (ENOTFOUND)", fix);
 }

@@ -15,7 +15,7 @@ export function formatCheck(check: Check, environmentWidth: number): string {
   const word = paint(styles[verdict], words[verdict].padEnd(indent));
   const took = tookMs > 0 ? ` (${tookMs} ms)` : "";
   const line = `${word}${topic.padEnd(8)}${environment.padEnd(environmentWidth + 2)}${subject}: ${detail}${took}`;
-  return fix === undefined ? line : `${line}\n${" ".repeat(indent)}mend: ${fix}`;
+  return fix === undefined ? line : `${line}\n${" ".repeat(indent)}fix: ${fix}`;
 }
 
 export type Sum = Readonly<Record<Verdict, number>>;
@@ -26,6 +26,6 @@ export function sumUp(checks: readonly Check[]): Sum {
 }
 
 export function formatSum({ ok, warn, fail, skipped }: Sum): string {
-  const verdict = fail > 0 ? paint("red", "Something has to be mended") : paint("green", "Nothing stands in the way");
+  const verdict = fail > 0 ? paint("red", "Something has to be fixed") : paint("green", "Nothing stands in the way");
   return `${verdict}: ${ok} ok, ${warn} to be warned of, ${fail} failed, ${skipped} skipped.`;
 }

@@ -9,7 +9,7 @@ export interface Shared {
   /** As in `token_cache_read`; `miss` with the cache in memory, which dies with its process. */
   readonly result: (typeof cacheResults)[number];
   readonly token: StoredToken | undefined;
-  /** How long the login host is left alone, as its last answer asks for. */
+  /** How long the authorization server is left alone, as its last answer asks for. */
   readonly pause: SharedPause | undefined;
 }
 

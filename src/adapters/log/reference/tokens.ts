@@ -6,7 +6,7 @@ const { environment, site, credential, isFirst } = common;
 const node = "`cache`, or `lock-2`, `lock-3`, … for further masters of the lock.";
 const failure = "Why: `timeout`, `connection`, `tls`, or the kind of Redis's error, such as `readonly` or `noauth`.";
 const reason =
-  "Why a token was wanted: `start`, `missing`, `due`, `expired`, `unauthorized` (a 401), `redis_back` or `reload`.";
+  "Why a token was wanted: `start`, `missing`, `due`, `expired`, `unauthorized` (a 401), `redis_recovered` or `reload`.";
 
 /** The lines of tokens and of the cache that replicas share. */
 export const tokenLines: Reference<TokenEvent["kind"] | RedisEvent["kind"]> = {
@@ -16,7 +16,8 @@ export const tokenLines: Reference<TokenEvent["kind"] | RedisEvent["kind"]> = {
     fields: {
       environment,
       credential,
-      result: "`issued`, `refused`, `throttled`, `failed`, `timed_out` or `rubbish` (a 200 that holds no sound token).",
+      result:
+        "`issued`, `refused`, `throttled`, `failed`, `timed_out` or `malformed` (a 200 that holds no sound token).",
       reason,
       durationMs: "How long it took.",
       status: "The HTTP status, where it answered.",

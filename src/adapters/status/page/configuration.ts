@@ -32,7 +32,7 @@ ${more > 0 ? html`<p>And ${more} more, in the log.</p>` : nothing}`;
     return html`<div class="notice bad"><p><strong>${title}</strong> What is below stays in force.</p>
 ${list}</div>
 `;
-  return html`<details><summary>${title} It has been mended since.</summary>
+  return html`<details><summary>${title} It has been fixed since.</summary>
 ${list}</details>
 `;
 }

@@ -19,7 +19,7 @@ interface FailureRow extends Occurrence {
   readonly place: Html;
 }
 
-/** How Countersign failed to serve, where and when last, and what each code means; whom login host and service refused. */
+/** How Countersign failed to serve, where and when last, and what each code means; whom authorization server and service refused. */
 export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
   const { environments, at } = snapshot;
   const rows = environments.flatMap(({ name, sites, withoutSite }) => [

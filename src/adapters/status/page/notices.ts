@@ -33,7 +33,7 @@ function summarise(failing: readonly CredentialStatus[]): Html[] {
   if (first === undefined) return [];
   const more = others.length === 0 ? nothing : html` and ${showCount(others.length)} more`;
   return [
-    html`<a href="#tokens">No new token for <code>${first.credential}</code></a>${more} of ${first.environment}: the login host fails. The old one is still good.`,
+    html`<a href="#tokens">No new token for <code>${first.credential}</code></a>${more} of ${first.environment}: the authorization server fails. The old one is still good.`,
   ];
 }
 
@@ -49,7 +49,7 @@ function describeAllRefused(refused: readonly CredentialStatus[]): Html[] {
 
 function describeRefused({ environment, credential, token }: CredentialStatus): Html {
   const rest = token === "none" ? "It has no token." : "It still has a token.";
-  return html`<a href="#tokens">The login host refuses <code>${credential}</code></a> of ${environment}. ${rest}`;
+  return html`<a href="#tokens">The authorization server refuses <code>${credential}</code></a> of ${environment}. ${rest}`;
 }
 
 function describeAway({ node, since, failure }: RedisStatus, now: string): Html {

@@ -32,7 +32,7 @@ function describeOutage(environment: string, outage: TokenOutage, now: string): 
   const lasting = since === undefined ? "" : ` for ${describeAge(since, now).replace(" ago", "")}`;
   const next = nextTryAt === undefined ? "" : ` Next try ${describeNext(nextTryAt, now)}.`;
   return html`<a href="#tokens"><strong>No token</strong></a> for ${shown}${more} of <strong>${environment}</strong>${lasting}:
-the login host ${describeCause(lastRequest)}. Their orders are not sent.${next}`;
+the authorization server ${describeCause(lastRequest)}. Their orders are not sent.${next}`;
 }
 
 function describeNext(nextTryAt: string, now: string): string {
@@ -49,7 +49,7 @@ function describeCause(last: TokenRequestStatus | undefined): string {
       return `has asked to wait${status}`;
     case "timed_out":
       return `does not answer in time${status}`;
-    case "rubbish":
+    case "malformed":
       return `answers what is no token${status}`;
     default:
       return last?.status === undefined ? `cannot be reached${status}` : `fails${status}`;

@@ -7,6 +7,6 @@ export const because: Readonly<Record<RefreshReason, string>> = {
   due: "because the last one was due",
   expired: "because the last one had expired",
   unauthorized: "because the service answered 401",
-  redis_back: "because Redis was back",
+  redis_recovered: "because Redis was back",
   reload: "because the configuration changed",
 };

@@ -18,7 +18,7 @@ interface RefusalRow {
   readonly cells: readonly Html[];
 }
 
-/** Whom the login host refused a token, and whose requests the service refused. */
+/** Whom the authorization server refused a token, and whose requests the service refused. */
 export function refusalTable({ environments, credentials, at }: StatusSnapshot): Html {
   const rows = [
     ...credentials.flatMap((credential) => byLoginHost(credential, at)),
@@ -34,7 +34,7 @@ function byLoginHost({ environment, credential, lastRefusal, requests }: Credent
   if (lastRefusal === undefined) return [];
   const { at: lastAt, status, reason } = lastRefusal;
   const cells = [
-    html`the login host`,
+    html`the authorization server`,
     html`${showCount(requests.refused ?? 0)}`,
     showTime(lastAt, now),
     showPlace(environment, credential),

@@ -9,7 +9,7 @@ import { describeLeft, tokenBar } from "./token-bar.ts";
 /** Of more sets, the rest is folded. */
 const shownSets = 12;
 
-/** How each token stands, who got it and why, and what the login host said last. */
+/** How each token stands, who got it and why, and what the authorization server said last. */
 export function tokens({ credentials, redis, at }: StatusSnapshot): Html {
   const cache = redis.length === 0 ? "Taken from this process’s cache" : "Adopted from Redis";
   const showCards = (some: readonly CredentialStatus[]) =>
@@ -36,7 +36,7 @@ function showCredential(status: CredentialStatus, cache: string, now: string): H
   const { environment, credential, token, lastUsedAt, lastRequest, nextTryAt, failingSince } = status;
   const entries: (readonly [string, Html])[] = [
     ["Last used", lastUsedAt === undefined ? quiet("never") : showTime(lastUsedAt, now)],
-    ["Login host", lastRequest === undefined ? quiet("not asked") : showRequests(status, lastRequest, now)],
+    ["Authorization server", lastRequest === undefined ? quiet("not asked") : showRequests(status, lastRequest, now)],
     ...(failingSince === undefined ? [] : [["Failing", html`since ${showTime(failingSince, now)}`] as const]),
     ...(nextTryAt === undefined ? [] : [["Next try", showTime(nextTryAt, now)] as const]),
   ];
