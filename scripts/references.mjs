@@ -1,4 +1,4 @@
-// Writes the reference tables of README.md and docs/reference from the built code; with --check it only tells whether they are true.
+// Writes the reference pages from the built code; with --check it only tells whether they are true.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { everyLine, logReference } from "../dist/adapters/log/reference/reference.js";
@@ -32,13 +32,14 @@ const linkCitations = (text, page) =>
   });
 
 function describeFailures() {
-  const rows = Object.entries(failures).map(([name, { status, outcomes, meaning }]) => [
+  const rows = Object.entries(failures).map(([name, { status, outcomes, title }]) => [
     name === "target_not_allowed" ? "400, 403" : status,
-    code(name),
+    `[${code(name)}](#${name})`,
     outcomes.join(", "),
-    meaning,
+    title,
   ]);
-  return table(["status", "code", "outcome", "meaning"], rows);
+  const sections = Object.entries(failures).map(([name, { meaning }]) => `## \`${name}\`\n\n${meaning}`);
+  return [table(["status", "code", "outcome", "title"], rows), ...sections].join("\n\n");
 }
 
 /** Our own metrics; those of the Node.js process come with prom-client. */
@@ -115,12 +116,10 @@ function describeLog() {
 }
 
 const pages = {
-  "README.md": {
-    commands: await describeCommands(),
-    failures: describeFailures(),
-    metrics: await describeMetrics(),
-    configuration: describeConfiguration(),
-  },
+  "docs/reference/cli.md": { commands: await describeCommands() },
+  "docs/reference/config.md": { configuration: describeConfiguration() },
+  "docs/reference/errors.md": { failures: describeFailures() },
+  "docs/reference/metrics.md": { metrics: await describeMetrics() },
   "docs/reference/log.md": { log: describeLog() },
 };
 for (const [page, sections] of Object.entries(pages)) {

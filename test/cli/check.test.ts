@@ -80,7 +80,7 @@ describe("check", () => {
       "3 problems; nothing was started.",
       "",
     ]);
-    expect(stderr.match(/^ {4}fix {3}\S/gm)).toHaveLength(3);
+    expect(stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(3);
   });
 
   it("gives programs every problem as JSON", async () => {
