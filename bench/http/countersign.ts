@@ -1,0 +1,75 @@
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { key, site } from "./job.mjs";
+import { isThere, type Program, type Running, startProgram } from "./program.ts";
+
+const main = join(import.meta.dirname, "../../dist/main.js");
+
+/** The built command with one site, by HMAC and by OAuth. */
+export const countersign: readonly Program[] = [
+  { name: "Countersign HMAC", job: "hmac", isInstalled: () => true, start: (at) => start(at, "hmac") },
+  { name: "Countersign OAuth", job: "oauth", isInstalled: () => true, start: (at) => start(at, "oauth") },
+  {
+    name: "Countersign OAuth Redis",
+    job: "oauth",
+    isInstalled: () => isThere("redis-server"),
+    start: (at) => start(at, "oauth", true),
+  },
+];
+
+async function start(
+  { port, service, cpu, folder }: Parameters<Program["start"]>[0],
+  method: "hmac" | "oauth",
+  isShared = false,
+): Promise<Running> {
+  const redis = isShared ? await startRedis(port + 2, folder) : undefined;
+  const secret = (name: string, value: string) => {
+    const file = join(folder, name);
+    writeFileSync(file, value, { mode: 0o600 });
+    return { file };
+  };
+  const auth =
+    method === "hmac"
+      ? { keys: [{ identifier: "K1000000001", secret: secret("key", key) }] }
+      : {
+          credentials: [{ name: "blue", clientId: "c", clientSecret: secret("secret", "s".repeat(32)), audience: "a" }],
+        };
+  const environment = {
+    baseUrl: `http://127.0.0.1:${service.port}/json-api`,
+    ...(method === "oauth" ? { authUrl: `http://127.0.0.1:${service.authPort}` } : {}),
+    allowPlaintext: true,
+    operations: ["create_order"],
+    forwardHeaders: ["bench-job"],
+    sites: { [site]: auth },
+  };
+  const config = {
+    listeners: [{ bind: `127.0.0.1:${port}`, environment: "bench" }],
+    admin: { bind: "127.0.0.1:0" },
+    status: { bind: "127.0.0.1:0" },
+    environments: { bench: environment },
+    ...(isShared
+      ? {
+          tokens: { cache: "redis" },
+          redis: {
+            url: `redis://127.0.0.1:${port + 2}/0`,
+            encryptionKeys: [secret("token-key", randomBytes(32).toString("hex"))],
+          },
+        }
+      : {}),
+  };
+  const file = join(folder, "countersign.yaml");
+  writeFileSync(file, JSON.stringify(config));
+  const proxy = await startProgram([process.execPath, main, "serve", "--config", file], { port, cpu });
+  return {
+    ...proxy,
+    stop: async () => {
+      await proxy.stop();
+      await redis?.stop();
+    },
+  };
+}
+
+function startRedis(port: number, folder: string): Promise<Running> {
+  return startProgram(["redis-server", "--port", String(port), "--save", "", "--dir", folder], { port, cpu: 1 });
+}

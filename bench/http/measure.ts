@@ -1,0 +1,112 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { order } from "./job.mjs";
+import type { Options } from "./options.ts";
+import type { Program, Service } from "./program.ts";
+
+const run = promisify(execFile);
+const proxyCpu = 0;
+const loadCpu = 1;
+const openLoopRate = 1_000;
+/** As long as a program's compiler needs to be warm. */
+const coldSeconds = 10;
+
+/** One program in one round. CPU is the program's own, in microseconds a request. */
+export interface Measured {
+  readonly startMs: number;
+  /** Of the first ten seconds under full load. */
+  readonly coldCpuUs: number;
+  /** After them. */
+  readonly cpuUs: number;
+  /** Requests per second under full load. */
+  readonly rate: number;
+  /** At 1,000 requests a second, sent whether or not earlier ones were answered. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly rssMiB: number;
+}
+
+/** A program answered wrongly, or an order reached the service unsigned. */
+export class WrongAnswer extends Error {}
+
+/** Runs the service for as long as the work takes. */
+export async function withService<Value>(work: (service: Service) => Promise<Value>): Promise<Value> {
+  const file = join(import.meta.dirname, "service.mjs");
+  const child: ChildProcess = spawn("taskset", ["-c", String(loadCpu), process.execPath, file], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    if (child.stdout === null) throw new Error("the service has no output");
+    const [line] = await once(createInterface({ input: child.stdout }), "line");
+    return await work(JSON.parse(line) as Service);
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+/** Starts the program, measures it cold, warm and at a steady rate, and ends it. */
+export async function measure(
+  program: Program,
+  service: Service,
+  port: number,
+  { seconds, connections }: Options,
+): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const before = await countsOf(service);
+  const running = await program.start({ port, service, cpu: proxyCpu, folder });
+  try {
+    const load = async (forSeconds: number) => {
+      const cpuMs = running.cpuMs();
+      const { requests, durationMs, failed } = await wrk(port, program.job, connections, forSeconds);
+      if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} of ${requests} orders failed`);
+      return { cpuUs: ((running.cpuMs() - cpuMs) * 1_000) / requests, rate: (requests * 1_000) / durationMs };
+    };
+    const cold = await load(coldSeconds);
+    const { cpuUs, rate } = await load(seconds);
+    const rssMiB = running.rssBytes() / 2 ** 20;
+    const { p50Ms, p99Ms, failed } = await openLoop(port, program.job, seconds);
+    const after = await countsOf(service);
+    if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} orders failed at ${openLoopRate} a second`);
+    if (after.wrong > before.wrong)
+      throw new WrongAnswer(`${program.name}: ${after.wrong - before.wrong} wrong orders`);
+    return { startMs: running.startMs, coldCpuUs: cold.cpuUs, cpuUs, rate, p50Ms, p99Ms, rssMiB };
+  } finally {
+    await running.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function wrk(port: number, job: string, connections: number, seconds: number) {
+  const { stdout } = await run(
+    "taskset",
+    [
+      "-c",
+      `${loadCpu}`,
+      "wrk",
+      "-t1",
+      `-c${connections}`,
+      `-d${seconds}s`,
+      "-s",
+      join(import.meta.dirname, "post.lua"),
+    ].concat(`http://127.0.0.1:${port}`),
+    { env: { ...process.env, BENCH_JOB: job, BENCH_ORDER: order } },
+  );
+  const [, result = ""] = /RESULT (.*)/.exec(stdout) ?? [];
+  return JSON.parse(result) as { requests: number; durationMs: number; failed: number };
+}
+
+async function openLoop(port: number, job: string, seconds: number) {
+  const file = join(import.meta.dirname, "open-loop.mjs");
+  const command = ["-c", `${loadCpu}`, process.execPath, file, `${port}`, `${openLoopRate}`, `${seconds}`, job];
+  const { stdout } = await run("taskset", command);
+  return JSON.parse(stdout) as { p50Ms: number; p99Ms: number; failed: number };
+}
+
+async function countsOf({ authPort }: Service): Promise<{ wrong: number }> {
+  return (await fetch(`http://127.0.0.1:${authPort}/counts`)).json() as Promise<{ wrong: number }>;
+}

@@ -1,0 +1,177 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { isThere, type Program, type Running, type Service, startProgram } from "./program.ts";
+
+const here = import.meta.dirname;
+const tools = resolve(here, "../../.tools/bench");
+const modules = join(tools, "node_modules");
+const envoy = join(tools, "python/bin/envoy");
+const oauthProxy = join(tools, "oauth-proxy");
+const njs = "/usr/lib/nginx/modules/ngx_http_js_module.so";
+
+/** Programs to compare with. Each does its job with as little configuration as it allows. */
+export const peers: readonly Program[] = [
+  {
+    name: "nginx static header",
+    job: "none",
+    isInstalled: () => isThere("nginx"),
+    start: (at) => startNginx(at, false),
+  },
+  {
+    name: "nginx + njs",
+    job: "hmac",
+    isInstalled: () => isThere("nginx") && existsSync(njs),
+    start: (at) => startNginx(at, true),
+  },
+  { name: "HAProxy static header", job: "none", isInstalled: () => isThere("haproxy"), start: startHaproxy },
+  { name: "Envoy credential injector", job: "oauth", isInstalled: () => existsSync(envoy), start: startEnvoy },
+  {
+    name: "Go ReverseProxy + x/oauth2",
+    job: "oauth",
+    isInstalled: () => existsSync(oauthProxy),
+    start: ({ port, service, cpu }) =>
+      startProgram([oauthProxy, String(port), String(service.port), String(service.authPort)], { port, cpu }),
+  },
+  {
+    name: "node:http + undici",
+    job: "hmac",
+    isInstalled: () => true,
+    start: (at) => startNode("floor.mjs", at),
+  },
+  {
+    name: "http-proxy program",
+    job: "hmac",
+    isInstalled: () => existsSync(join(modules, "http-proxy")),
+    start: (at) => startNode("http-proxy.mjs", at),
+  },
+  {
+    name: "@fastify/http-proxy",
+    job: "none",
+    isInstalled: () => existsSync(join(modules, "@fastify/http-proxy")),
+    start: (at) => startNode("fastify-http-proxy.mjs", at),
+  },
+];
+
+interface Place {
+  readonly port: number;
+  readonly service: Service;
+  /** The processor that it runs on. */
+  readonly cpu: number;
+  /** A folder of its own. */
+  readonly folder: string;
+}
+
+function startNode(file: string, { port, service, cpu }: Place): Promise<Running> {
+  const command = [process.execPath, join(here, "peers", file), String(port), String(service.port)];
+  return startProgram(command, { port, cpu, env: { BENCH_MODULES: modules } });
+}
+
+function startNginx({ port, service, cpu, folder }: Place, isSigning: boolean): Promise<Running> {
+  const upstream = `proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection "";`;
+  const locations = isSigning
+    ? `location / { js_content job.sign; }
+       location = /upstream { internal; rewrite ^ /json-api/create_order break; proxy_set_header Bench-Job hmac; ${upstream} }`
+    : `location / { proxy_set_header X-Key fixed; ${upstream} }`;
+  const file = join(folder, "nginx.conf");
+  writeFileSync(
+    file,
+    `${isSigning ? `load_module ${njs};` : ""}
+    worker_processes 1; daemon off; pid ${folder}/nginx.pid; error_log ${folder}/error.log;
+    events { worker_connections 1024; }
+    http {
+      access_log off; client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy;
+      ${isSigning ? `js_path ${here}/peers/; js_import job from sign.js;` : ""}
+      upstream service { server 127.0.0.1:${service.port}; keepalive 256; }
+      server { listen 127.0.0.1:${port}; keepalive_requests 1000000000; client_body_buffer_size 64k; ${locations} }
+    }`,
+  );
+  return startProgram(["nginx", "-c", file, "-p", folder], { port, cpu });
+}
+
+function startHaproxy({ port, service, cpu, folder }: Place): Promise<Running> {
+  const file = join(folder, "haproxy.cfg");
+  writeFileSync(
+    file,
+    `global
+  nbthread 1
+defaults
+  mode http
+  timeout client 30s
+  timeout server 30s
+  timeout connect 2s
+frontend in
+  bind 127.0.0.1:${port}
+  http-request set-header X-Key fixed
+  default_backend service
+backend service
+  http-reuse always
+  server service 127.0.0.1:${service.port}
+`,
+  );
+  return startProgram(["haproxy", "-db", "-f", file], { port, cpu });
+}
+
+function startEnvoy({ port, service, cpu, folder }: Place): Promise<Running> {
+  const cluster = (name: string, to: number) => ({
+    name,
+    connect_timeout: "2s",
+    load_assignment: {
+      cluster_name: name,
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: address(to) } }] }],
+    },
+  });
+  const secret = (name: string) => ({ name, generic_secret: { secret: { inline_string: "s" } } });
+  const injected = {
+    name: "envoy.http.injected_credentials.oauth2",
+    typed_config: {
+      "@type": "type.googleapis.com/envoy.extensions.http.injected_credentials.oauth2.v3.OAuth2",
+      token_endpoint: { cluster: "auth", timeout: "3s", uri: `http://127.0.0.1:${service.authPort}/oauth/token` },
+      client_credentials: { client_id: "c", client_secret: { name: "client-secret" } },
+    },
+  };
+  const filters = [
+    filter("envoy.filters.http.credential_injector", "credential_injector.v3.CredentialInjector", {
+      credential: injected,
+    }),
+    filter("envoy.filters.http.router", "router.v3.Router", {}),
+  ];
+  const routes = {
+    virtual_hosts: [
+      {
+        name: "all",
+        domains: ["*"],
+        request_headers_to_add: [{ header: { key: "Bench-Job", value: "oauth" } }],
+        routes: [{ match: { prefix: "/" }, route: { cluster: "service" } }],
+      },
+    ],
+  };
+  const manager = {
+    "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+    stat_prefix: "in",
+    route_config: routes,
+    http_filters: filters,
+  };
+  const listener = {
+    address: address(port),
+    filter_chains: [{ filters: [{ name: "envoy.filters.network.http_connection_manager", typed_config: manager }] }],
+  };
+  const resources = {
+    listeners: [listener],
+    clusters: [cluster("service", service.port), cluster("auth", service.authPort)],
+    secrets: [secret("client-secret")],
+  };
+  const file = join(folder, "envoy.json");
+  writeFileSync(file, JSON.stringify({ static_resources: resources }));
+  return startProgram([envoy, "-c", file, "--concurrency", "1", "--log-level", "error", "--disable-hot-restart"], {
+    port,
+    cpu,
+  });
+}
+
+function filter(name: string, type: string, settings: object) {
+  return { name, typed_config: { "@type": `type.googleapis.com/envoy.extensions.filters.http.${type}`, ...settings } };
+}
+
+function address(port: number) {
+  return { socket_address: { address: "127.0.0.1", port_value: port } };
+}

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Where the service of the benchmark listens. */
+export interface Service {
+  readonly port: number;
+  readonly authPort: number;
+}
+
+/** A proxy to measure. */
+export interface Program {
+  readonly name: string;
+  /** What it does to an order, and what the service checks: signs it, attaches a token, or a fixed header. */
+  readonly job: "hmac" | "oauth" | "none";
+  readonly isInstalled: () => boolean;
+  readonly start: (at: {
+    readonly port: number;
+    readonly service: Service;
+    readonly cpu: number;
+    readonly folder: string;
+  }) => Promise<Running>;
+}
+
+export interface Running {
+  /** From spawn to the first connection that it takes. */
+  readonly startMs: number;
+  /** CPU time of the process and its children so far. */
+  cpuMs(): number;
+  /** Resident memory, children included. */
+  rssBytes(): number;
+  stop(): Promise<void>;
+}
+
+export function isThere(command: string): boolean {
+  return spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
+}
+
+/** Starts a program on one processor. Resolves when its port takes connections. */
+export async function startProgram(
+  command: readonly string[],
+  { port, cpu, env = {}, waitMs = 10_000 }: { port: number; cpu: number; env?: NodeJS.ProcessEnv; waitMs?: number },
+): Promise<Running> {
+  const startedMs = performance.now();
+  const child = spawn("taskset", ["-c", String(cpu), ...command], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  while (!(await takesConnections(port))) {
+    if (child.exitCode !== null) throw new Error(`${command[0]} ended with ${child.exitCode}`);
+    if (performance.now() - startedMs > waitMs) {
+      child.kill("SIGKILL");
+      throw new Error(`${command[0]} does not listen on ${port}`);
+    }
+    await sleep(5);
+  }
+  const startMs = performance.now() - startedMs;
+  const sum = (read: (pid: number) => number) => treeOf(child.pid ?? 0).reduce((all, pid) => all + read(pid), 0);
+  return { startMs, cpuMs: () => sum(cpuMsOf), rssBytes: () => sum(rssBytesOf), stop: () => end(child) };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  const giveUp = setTimeout(() => child.kill("SIGKILL"), 3_000);
+  await ended;
+  clearTimeout(giveUp);
+}
+
+function takesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}
+
+/** A process and its children, such as nginx's workers. */
+function treeOf(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  );
+  return [pid, ...children.flatMap(treeOf)];
+}
+
+/** utime and stime of proc(5), in ticks of 10 ms. */
+function cpuMsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function rssBytesOf(pid: number): number {
+  const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
+  return pages * 4_096;
+}

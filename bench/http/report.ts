@@ -1,0 +1,73 @@
+import type { Measured } from "./measure.ts";
+
+/** What several rounds of one program came to: medians, and the spread of CPU between the middle half of the rounds. */
+export interface Row extends Measured {
+  readonly name: string;
+  readonly job: string;
+  readonly spreadPercent: number;
+  readonly rounds: number;
+}
+
+export function sumUp(name: string, job: string, rounds: readonly Measured[]): Row {
+  const at = (key: keyof Measured, share: number) => {
+    const sorted = rounds.map((round) => round[key]).sort((a, b) => a - b);
+    return sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
+  };
+  const middle = (key: keyof Measured) => at(key, 0.5);
+  return {
+    name,
+    job,
+    rounds: rounds.length,
+    startMs: middle("startMs"),
+    coldCpuUs: middle("coldCpuUs"),
+    cpuUs: middle("cpuUs"),
+    rate: middle("rate"),
+    p50Ms: middle("p50Ms"),
+    p99Ms: middle("p99Ms"),
+    rssMiB: middle("rssMiB"),
+    spreadPercent: ((at("cpuUs", 0.75) - at("cpuUs", 0.25)) / middle("cpuUs")) * 100,
+  };
+}
+
+const heads = ["program", "job", "CPU µs", "±%", "cold µs", "1/s", "p50 ms", "p99 ms", "RSS MiB", "start ms"];
+
+/** The table, as Markdown. CPU is of the program alone, for each request. */
+export function formatTable(rows: readonly Row[]): string {
+  const cells = rows.map((row) => [
+    row.name,
+    row.job,
+    row.cpuUs.toFixed(0),
+    row.spreadPercent.toFixed(0),
+    row.coldCpuUs.toFixed(0),
+    row.rate.toFixed(0),
+    row.p50Ms.toFixed(1),
+    row.p99Ms.toFixed(1),
+    row.rssMiB.toFixed(0),
+    row.startMs.toFixed(0),
+  ]);
+  const line = (values: readonly string[]) => `| ${values.join(" | ")} |`;
+  return [line(heads), line(heads.map((_, n) => (n < 2 ? "---" : "--:"))), ...cells.map(line)].join("\n");
+}
+
+/** CPU for each request as bars, one for each program. */
+export function drawSvg(rows: readonly Row[]): string {
+  const rowHeight = 26;
+  const left = 230;
+  const right = 640;
+  const most = Math.max(...rows.map(({ cpuUs }) => cpuUs));
+  const bars = rows.map(({ name, cpuUs }, n) => {
+    const y = 30 + n * rowHeight;
+    const width = ((right - left) * cpuUs) / most;
+    const fill = name.startsWith("Countersign") ? "#2563eb" : "#94a3b8";
+    return `<text x="${left - 8}" y="${y + 13}" text-anchor="end">${name.replaceAll("&", "&amp;")}</text>
+<rect x="${left}" y="${y}" width="${width.toFixed(1)}" height="18" rx="3" fill="${fill}"/>
+<text x="${(left + width + 6).toFixed(1)}" y="${y + 13}">${cpuUs.toFixed(0)}</text>`;
+  });
+  const height = 40 + rows.length * rowHeight;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" font-family="sans-serif" font-size="13">
+<rect width="720" height="${height}" fill="#fff"/>
+<text x="8" y="18" font-weight="bold">CPU of the proxy for each request, in microseconds</text>
+${bars.join("\n")}
+</svg>
+`;
+}
