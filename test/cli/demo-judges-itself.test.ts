@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { type Facts, judge } from "../../src/cli/demo/judge.ts";
-import { wrap } from "../../src/cli/demo/layout.ts";
-import { createPlay } from "../../src/cli/demo/play.ts";
-import { formatScene } from "../../src/cli/demo/print.ts";
-import { type Scene, scenes } from "../../src/cli/demo/scenes.ts";
-import { type Demo, openDemo } from "../../src/cli/demo/stage.ts";
+import { type Facts, judge } from "../../simulator/src/demo/judge.ts";
+import { wrap } from "../../simulator/src/demo/layout.ts";
+import { createPlay } from "../../simulator/src/demo/play.ts";
+import { formatScene } from "../../simulator/src/demo/print.ts";
+import { type Scene, scenes } from "../../simulator/src/demo/scenes.ts";
+import { type Demo, openDemo } from "../../simulator/src/demo/stage.ts";
 import { secrets } from "../../testkit/demo-run.ts";
 
 // The demo's `ok` is worth something only if it can be `not ok`: every fact counts, for every scene.

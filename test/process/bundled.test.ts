@@ -22,10 +22,19 @@ it("signs and authorises orders, with a shared token, and ends as it should", { 
   expect(program.stderr()).toBe("");
 });
 
+it.each(["simulate", "demo"])("says where to get %s, which is left out of it", async (command) => {
+  const program = startProgram(process.execPath, [bundle(), command, "--once", "more"], plainEnvironment());
+  expect(await program.ended).toBe(2);
+  expect(program.stderr()).toBe(
+    `countersign ${command} is left out here: the image and the npm package countersign-simulator have it.\n`,
+  );
+  expect(program.stdout()).toBe("");
+});
+
 it("holds no simulator, and the licence of every package in it", () => {
   const folder = dirname(bundle());
   const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-  expect(texts.filter((text) => /^\/\/ dist\/(simulator\/|cli\/(demo|simulate))/m.test(text))).toEqual([]);
+  expect(texts.filter((text) => /^\/\/ simulator\//m.test(text))).toEqual([]);
   const packages = new Set(
     texts.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(([, name]) => name)),
   );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { readForm } from "../../src/simulator/read-form.ts";
-import { readJson } from "../../src/simulator/read-json.ts";
+import { readForm } from "../../simulator/src/service/read-form.ts";
+import { readJson } from "../../simulator/src/service/read-json.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 

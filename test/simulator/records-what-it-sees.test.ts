@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ApiRequest } from "../../src/simulator/seen.ts";
-import { createLog } from "../../src/simulator/seen.ts";
+import type { ApiRequest } from "../../simulator/src/service/seen.ts";
+import { createLog } from "../../simulator/src/service/seen.ts";
 import { certificate } from "./certificate.ts";
 import { send, sendBytes, sendJson, signed } from "./client.ts";
 import {

@@ -2,9 +2,9 @@ import { rmSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { toYaml } from "../../config/to-yaml.ts";
-import type { SimulatedCredentials, SimulatedKey, SimulatedSite } from "../../simulator/sites.ts";
-import { usageFailure } from "../command.ts";
+import { usageFailure } from "countersign/cli/command";
+import { toYaml } from "countersign/config/to-yaml";
+import type { SimulatedCredentials, SimulatedKey, SimulatedSite } from "../service/sites.ts";
 import type { DemoPorts } from "./ports.ts";
 
 /** A real configuration on disk, as a user would have it, for as long as the demo runs. */

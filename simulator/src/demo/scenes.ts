@@ -1,4 +1,4 @@
-import type { Fault } from "../../simulator/fault.ts";
+import type { Fault } from "../service/fault.ts";
 import type { DemoRequest } from "./call.ts";
 import type { Facts } from "./judge.ts";
 

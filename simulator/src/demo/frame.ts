@@ -1,5 +1,5 @@
-import { version } from "../../version.ts";
-import { paint } from "../terminal.ts";
+import { paint } from "countersign/cli/terminal";
+import { version } from "countersign/version";
 import { formatCount } from "./layout.ts";
 import type { Demo } from "./stage.ts";
 
@@ -31,7 +31,7 @@ export function formatOpening({ url, simulator, configFile, taken }: Demo): stri
     "",
     place("you call", url, "Countersign"),
     place("it calls", simulator.apiUrl, "the service, simulated"),
-    place("tokens from", simulator.loginUrl, "authorization server, simulated"),
+    place("tokens from", simulator.loginUrl, "its authorization server"),
     entry("configured in", configFile),
     ...(taken.length === 0 ? [] : [entry("taken", `${taken.join(", ")}; free ports stand in`)]),
     "",

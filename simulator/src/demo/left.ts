@@ -1,4 +1,4 @@
-import type { ApiRequest } from "../../simulator/seen.ts";
+import type { ApiRequest } from "../service/seen.ts";
 import type { DemoRequest } from "./call.ts";
 
 /** `added`: the application did not send it. `rewritten`: it sent another value. */

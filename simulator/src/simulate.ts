@@ -1,13 +1,13 @@
 import { Command, InvalidArgumentError } from "commander";
-import type { Config } from "../config/config.ts";
-import { type Simulator, startSimulator } from "../simulator/simulator.ts";
-import type { SimulatedSite } from "../simulator/sites.ts";
-import { usageFailure } from "./command.ts";
-import { exampleSites } from "./demo/sites.ts";
-import { loadOrRefuse } from "./load.ts";
-import { type OwnPorts, type Played, playEnvironment } from "./simulate/from-config.ts";
-import { print } from "./terminal.ts";
-import { untilStopped } from "./until-stopped.ts";
+import { usageFailure } from "countersign/cli/command";
+import { loadOrRefuse } from "countersign/cli/load";
+import { print } from "countersign/cli/terminal";
+import { untilStopped } from "countersign/cli/until-stopped";
+import type { Config } from "countersign/config/config";
+import { exampleSites } from "./example-sites.ts";
+import { type OwnPorts, type Played, playEnvironment } from "./from-config.ts";
+import { type Simulator, startSimulator } from "./service/simulator.ts";
+import type { SimulatedSite } from "./service/sites.ts";
 
 interface Options extends OwnPorts {
   readonly config?: string;

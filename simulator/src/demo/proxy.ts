@@ -1,14 +1,14 @@
 import { createWriteStream } from "node:fs";
-import { createLogging } from "../../adapters/log/logger.ts";
-import { Reloader } from "../../app/reload.ts";
-import { start } from "../../app/start.ts";
-import { createWarner } from "../../app/warnings.ts";
-import type { Config } from "../../config/config.ts";
-import { type Loaded, loadConfig } from "../../config/load.ts";
-import { formatProblems } from "../../config/print-problems.ts";
-import { systemClock } from "../../model/clock.ts";
-import type { Event, RequestFinished } from "../../model/events.ts";
-import { usageFailure } from "../command.ts";
+import { createLogging } from "countersign/adapters/log/logger";
+import { Reloader } from "countersign/app/reload";
+import { start } from "countersign/app/start";
+import { createWarner } from "countersign/app/warnings";
+import { usageFailure } from "countersign/cli/command";
+import type { Config } from "countersign/config/config";
+import { type Loaded, loadConfig } from "countersign/config/load";
+import { formatProblems } from "countersign/config/print-problems";
+import { systemClock } from "countersign/model/clock";
+import type { Event, RequestFinished } from "countersign/model/events";
 import type { DemoFolder } from "./folder.ts";
 
 /** The proxy of the demo: as `serve` runs it, but with its log in a file, and with an ear for how requests end. */

@@ -1,5 +1,7 @@
 import { Command } from "commander";
-import { exitCodes, usageFailure } from "./command.ts";
+import { exitCodes, usageFailure } from "countersign/cli/command";
+import { print, printJson } from "countersign/cli/terminal";
+import { untilStopped } from "countersign/cli/until-stopped";
 import { formatInvitation, formatOpening, formatScore, formatSum, sumUp } from "./demo/frame.ts";
 import { chooseWidth } from "./demo/layout.ts";
 import { createPlay, type Played } from "./demo/play.ts";
@@ -7,8 +9,6 @@ import { usualPorts } from "./demo/ports.ts";
 import { formatScene } from "./demo/print.ts";
 import { scenes } from "./demo/scenes.ts";
 import { type Demo, openDemo } from "./demo/stage.ts";
-import { print, printJson } from "./terminal.ts";
-import { untilStopped } from "./until-stopped.ts";
 
 interface Options {
   readonly folder?: string;

@@ -1,4 +1,4 @@
-import type { FailureCode, Outcome } from "../../model/errors.ts";
+import type { FailureCode, Outcome } from "countersign/model/errors";
 
 /** What can be known of a scene when it is over; the same words say what should be. */
 export interface Facts {

@@ -1,4 +1,4 @@
-import { paint } from "../terminal.ts";
+import { paint } from "countersign/cli/terminal";
 import type { Line, Mark } from "./left.ts";
 
 /** Where things stand on a line: a label, a mark, and what there is to say. */

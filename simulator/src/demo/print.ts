@@ -1,4 +1,4 @@
-import { paint } from "../terminal.ts";
+import { paint } from "countersign/cli/terminal";
 import type { DemoAnswer } from "./call.ts";
 import { formatCount, formatLabelled, formatLines, formatMs } from "./layout.ts";
 import type { Left, Line } from "./left.ts";

@@ -1,9 +1,9 @@
-import type { RequestFinished } from "../../model/events.ts";
-import { type Simulator, startSimulator } from "../../simulator/simulator.ts";
+import type { RequestFinished } from "countersign/model/events";
+import { configuredSites, exampleSites, generatedSets } from "../example-sites.ts";
+import { type Simulator, startSimulator } from "../service/simulator.ts";
 import { writeFolder } from "./folder.ts";
 import { choosePorts, type DemoPorts, usualPorts } from "./ports.ts";
 import { startProxy } from "./proxy.ts";
-import { configuredSites, exampleSites, generatedSets } from "./sites.ts";
 
 /** The real proxy, started from a real configuration file, with the simulated service behind it. */
 export interface Demo {

@@ -1,6 +1,6 @@
-import type { Address, Environment, Site } from "../../model/environment.ts";
-import type { SimulatorOptions } from "../../simulator/options.ts";
-import type { SimulatedSite } from "../../simulator/sites.ts";
+import type { Address, Environment, Site } from "countersign/model/environment";
+import type { SimulatorOptions } from "./service/options.ts";
+import type { SimulatedSite } from "./service/sites.ts";
 
 /** How the simulator plays one environment of a configuration. */
 export interface Played {

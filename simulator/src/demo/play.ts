@@ -1,6 +1,6 @@
-import { sleep, systemClock } from "../../model/clock.ts";
-import type { FailureCode, Outcome } from "../../model/errors.ts";
-import type { Simulator } from "../../simulator/simulator.ts";
+import { sleep, systemClock } from "countersign/model/clock";
+import type { FailureCode, Outcome } from "countersign/model/errors";
+import type { Simulator } from "../service/simulator.ts";
 import { call, type DemoAnswer } from "./call.ts";
 import { type Facts, judge } from "./judge.ts";
 import { describeLeft, type Left, TokenNumbers } from "./left.ts";

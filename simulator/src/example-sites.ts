@@ -1,4 +1,4 @@
-import type { SimulatedCredentials, SimulatedSite } from "../../simulator/sites.ts";
+import type { SimulatedCredentials, SimulatedSite } from "./service/sites.ts";
 
 /**
  * What `simulate` and `demo` know: a parent with two credential sets and a child, a child with its own sets, and a site
