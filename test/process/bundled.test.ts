@@ -1,4 +1,5 @@
 /** The form in which the proxy's image holds the command: bundled, without packages and without the simulator. */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
@@ -29,6 +30,14 @@ it.each(["simulate", "demo"])("says where to get %s, which is left out of it", a
     `countersign ${command} is left out here: the image and the npm package countersign-simulator have it.\n`,
   );
   expect(program.stdout()).toBe("");
+});
+
+it("leaves the simulator out of the npm package as well", () => {
+  const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { encoding: "utf8" });
+  const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
+  const paths = files.map(({ path }) => path);
+  expect(paths).toContain("dist/cli/serve.js");
+  expect(paths.filter((path) => /simulat|demo/.test(path))).toEqual([]);
 });
 
 it("holds no simulator, and the licence of every package in it", () => {
