@@ -1,4 +1,4 @@
-import type { ApiRequest } from "../../simulator/src/service/seen.ts";
+import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
 import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import type { Sighting } from "./order.ts";
 

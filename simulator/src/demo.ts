@@ -2,13 +2,13 @@ import { Command } from "commander";
 import { exitCodes, usageFailure } from "countersign/cli/command";
 import { print, printJson } from "countersign/cli/terminal";
 import { untilStopped } from "countersign/cli/until-stopped";
-import { formatInvitation, formatOpening, formatScore, formatSum, sumUp } from "./demo/frame.ts";
+import { type Demo, openDemo } from "./demo/env.ts";
+import { formatInvitation, formatOpening, formatScore, formatSum, sumUp } from "./demo/header.ts";
 import { chooseWidth } from "./demo/layout.ts";
-import { createPlay, type Played } from "./demo/play.ts";
 import { usualPorts } from "./demo/ports.ts";
 import { formatScene } from "./demo/print.ts";
+import { createRun, type SceneResult } from "./demo/run.ts";
 import { scenes } from "./demo/scenes.ts";
-import { type Demo, openDemo } from "./demo/stage.ts";
 
 interface Options {
   readonly folder?: string;
@@ -34,13 +34,13 @@ async function demonstrate({ folder, once = false, json = false }: Options): Pro
     if (!json) process.on("SIGHUP", () => readAgain(demo));
     if (!json) printLines(formatOpening(demo));
     const width = chooseWidth(process.stdout.columns);
-    const played = await playAll(demo, stopped, (each) => {
+    const results = await runAll(demo, stopped, (each) => {
       if (!json) printLines([...formatScene(each, width), ""]);
     });
-    if (json) printJson(describeResults(demo, played));
-    else printLines(formatSummary(demo, played));
-    if (!isGood(played)) process.exitCode = exitCodes.no;
-    if (once || played.length < scenes.length) return;
+    if (json) printJson(describeResults(demo, results));
+    else printLines(formatSummary(demo, results));
+    if (!isGood(results)) process.exitCode = exitCodes.no;
+    if (once || results.length < scenes.length) return;
     printLines(["", ...formatInvitation(demo)]);
     signal = await stopped;
     printLines(["", "", ...formatSum(sumUp(demo))]);
@@ -49,46 +49,51 @@ async function demonstrate({ folder, once = false, json = false }: Options): Pro
   }
 }
 
-/** The line tells whoever sent the signal; where a closed terminal did, it cannot be written, and that ends the demo. */
+/** The line is for the person who sent the signal. Where a closed terminal sent it, the failed write ends the demo. */
 function readAgain(demo: Demo): void {
   print("   SIGHUP: configuration and secrets are read again.");
   demo.reload();
 }
 
-/** All scenes in order, or those before somebody ended it. */
-async function playAll(demo: Demo, stopped: Promise<unknown>, show: (played: Played) => void): Promise<Played[]> {
-  const play = createPlay(demo);
+/** All scenes in order, or those before it was ended. */
+async function runAll(
+  demo: Demo,
+  stopped: Promise<unknown>,
+  show: (result: SceneResult) => void,
+): Promise<SceneResult[]> {
+  const run = createRun(demo);
   const ended = stopped.then(() => undefined);
-  const all: Played[] = [];
+  const all: SceneResult[] = [];
   for (const [index, scene] of scenes.entries()) {
-    const played = await Promise.race([ended, play(scene, index + 1)]);
-    if (played === undefined) break;
-    all.push(played);
-    show(played);
+    const result = await Promise.race([ended, run(scene, index + 1)]);
+    if (result === undefined) break;
+    all.push(result);
+    show(result);
   }
   return all;
 }
 
-function isGood(played: readonly Played[]): boolean {
-  return played.length === scenes.length && played.every(({ wrong }) => wrong.length === 0);
+function isGood(results: readonly SceneResult[]): boolean {
+  return results.length === scenes.length && results.every(({ wrong }) => wrong.length === 0);
 }
 
-function formatSummary(demo: Demo, played: readonly Played[]): string[] {
-  const good = played.filter(({ wrong }) => wrong.length === 0).length;
+function formatSummary(demo: Demo, results: readonly SceneResult[]): string[] {
+  const good = results.filter(({ wrong }) => wrong.length === 0).length;
   return [...formatSum(sumUp(demo)), formatScore(good, scenes.length)];
 }
 
-function describeResults(demo: Demo, played: readonly Played[]): object {
+function describeResults(demo: Demo, results: readonly SceneResult[]): object {
   const { url, statusUrl, metricsUrl, simulator } = demo;
   return {
-    ok: isGood(played),
+    ok: isGood(results),
     addresses: { url, statusUrl, metricsUrl, baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl },
-    scenes: played.map(({ number, scene, wrong, ...rest }) => ({
+    scenes: results.map(({ number, scene, wrong, upstreamRequests, ...rest }) => ({
       number,
       title: scene.title,
       ok: wrong.length === 0,
       wrong,
       sent: scene.request,
+      left: upstreamRequests,
       ...rest,
     })),
     sum: sumUp(demo),

@@ -1,9 +1,9 @@
 import type { Address, Environment, Site } from "countersign/model/environment";
-import type { SimulatorOptions } from "./service/options.ts";
+import type { SimulatorOptions } from "./service/simulator.ts";
 import type { SimulatedSite } from "./service/sites.ts";
 
-/** How the simulator plays one environment of a configuration. */
-export interface Played {
+/** How the simulator stands in for one environment of a configuration. */
+export interface Simulation {
   readonly environment: string;
   readonly options: SimulatorOptions;
   /** Settings whose addresses are not this machine's, so that the simulator has its own in their place. */
@@ -22,7 +22,7 @@ export interface OwnPorts {
  * The service as an environment of the configuration expects it: its sites, keys and credential sets, at its addresses
  * where these are this machine's.
  */
-export function playEnvironment(environment: Environment, own: OwnPorts): Played {
+export function simulationOf(environment: Environment, own: OwnPorts): Simulation {
   const { name, baseUrl, authUrl } = environment;
   const sites = [...environment.sites.values()];
   const signing = sites.filter(({ auth }) => auth.includes("hmac"));
@@ -39,7 +39,7 @@ export function playEnvironment(environment: Environment, own: OwnPorts): Played
       apiPort: api?.port ?? own.apiPort,
       loginPort: login?.port ?? own.loginPort,
       basePath: api?.path ?? (baseUrl.path.includes("~") ? "/json-api" : baseUrl.path),
-      sites: withoutTwins(sites.map(simulate)),
+      sites: withoutDuplicates(sites.map(simulate)),
       characters: signing.some(({ characters }) => characters !== "reject") ? "any" : "strict",
       ...(exempt === undefined ? {} : { exempt: [...exempt] }),
     },
@@ -47,7 +47,7 @@ export function playEnvironment(environment: Environment, own: OwnPorts): Played
       ...(api === undefined ? (["baseUrl"] as const) : []),
       ...(login === undefined && authUrl !== undefined ? (["authUrl"] as const) : []),
     ],
-    notes: [...noteTwins(sites), ...noteExempt(signing)],
+    notes: [...noteDuplicates(sites), ...noteExempt(signing)],
   };
 }
 
@@ -76,7 +76,7 @@ function simulate({ identifier, parent, version, keys, defaultKey, credentials }
 }
 
 /** The service knows each client once (spec 2.3). */
-function withoutTwins(sites: readonly SimulatedSite[]): SimulatedSite[] {
+function withoutDuplicates(sites: readonly SimulatedSite[]): SimulatedSite[] {
   const known = new Set<string>();
   return sites.map(({ credentials = [], ...site }) => {
     const own = credentials.filter(({ clientId }) => !known.has(clientId) && known.add(clientId));
@@ -84,7 +84,7 @@ function withoutTwins(sites: readonly SimulatedSite[]): SimulatedSite[] {
   });
 }
 
-function noteTwins(sites: readonly Site[]): string[] {
+function noteDuplicates(sites: readonly Site[]): string[] {
   const owners = new Map<string, string>();
   return sites.flatMap(({ identifier, credentials }) => {
     const sets = credentials?.owner === identifier ? credentials.sets : [];

@@ -5,7 +5,7 @@ import { print } from "countersign/cli/terminal";
 import { untilStopped } from "countersign/cli/until-stopped";
 import type { Config } from "countersign/config/config";
 import { exampleSites } from "./example-sites.ts";
-import { type OwnPorts, type Played, playEnvironment } from "./from-config.ts";
+import { type OwnPorts, type Simulation, simulationOf } from "./from-config.ts";
 import { type Simulator, startSimulator } from "./service/simulator.ts";
 import type { SimulatedSite } from "./service/sites.ts";
 
@@ -33,17 +33,19 @@ export function createCommand(): Command {
 }
 
 interface Running {
-  readonly played: Played;
+  readonly simulation: Simulation;
   readonly simulator: Simulator;
 }
 
 async function simulate(options: Options): Promise<void> {
   const { config: file, json = false } = options;
   if (file === undefined && options.environment !== undefined) throw usageFailure("--environment goes with --config.");
-  const plays = file === undefined ? [playExample(options)] : playConfig((await loadOrRefuse(file)).config, options);
+  const simulations =
+    file === undefined ? [simulateExample(options)] : simulateConfig((await loadOrRefuse(file)).config, options);
   const running: Running[] = [];
   try {
-    for (const played of plays) running.push({ played, simulator: await start(played, options, plays.length > 1) });
+    for (const simulation of simulations)
+      running.push({ simulation, simulator: await start(simulation, options, simulations.length > 1) });
     for (const each of running) json ? printAsJson(each) : describe(each, file);
     if (!json) print("Ctrl-C ends it.");
     await untilStopped();
@@ -53,21 +55,24 @@ async function simulate(options: Options): Promise<void> {
   }
 }
 
-function playExample({ host, apiPort, loginPort }: Options): Played {
+function simulateExample({ host, apiPort, loginPort }: Options): Simulation {
   const options = { host, apiPort, loginPort, sites: exampleSites };
   return { environment: "sandbox", options, elsewhere: [], notes: [] };
 }
 
 /** The first environment has the given ports where it needs any, the others whatever is free. */
-function playConfig({ environments }: Config, { environment: only, host, apiPort, loginPort }: Options): Played[] {
+function simulateConfig(
+  { environments }: Config,
+  { environment: only, host, apiPort, loginPort }: Options,
+): Simulation[] {
   const wanted = [...environments.values()].filter(({ name }) => only === undefined || name === only);
   if (wanted.length === 0) throw usageFailure(`--environment is one of: ${[...environments.keys()].join(", ")}.`);
   return wanted.map((environment, index) =>
-    playEnvironment(environment, index === 0 ? { host, apiPort, loginPort } : { host, apiPort: 0, loginPort: 0 }),
+    simulationOf(environment, index === 0 ? { host, apiPort, loginPort } : { host, apiPort: 0, loginPort: 0 }),
   );
 }
 
-function start({ environment, options }: Played, { tokenLifetime, json }: Options, isOneOfMany: boolean) {
+function start({ environment, options }: Simulation, { tokenLifetime, json }: Options, isOneOfMany: boolean) {
   const log = (line: string) => print(isOneOfMany ? `${environment} ${line}` : line);
   const more = { tokenLifetimeSeconds: tokenLifetime, ...(json ? {} : { log }) };
   return startSimulator({ ...options, ...more }).catch((error: NodeJS.ErrnoException & { port?: number }) => {
@@ -76,8 +81,8 @@ function start({ environment, options }: Played, { tokenLifetime, json }: Option
   });
 }
 
-function describe({ played, simulator }: Running, file: string | undefined): void {
-  const { environment, elsewhere, notes, options } = played;
+function describe({ simulation, simulator }: Running, file: string | undefined): void {
+  const { environment, elsewhere, notes, options } = simulation;
   if (file !== undefined) print(`environment ${environment} of ${file}`);
   print(`JSON API    ${simulator.apiUrl}`);
   print(`authorization server  ${simulator.loginUrl}`);
@@ -101,9 +106,9 @@ function* describeSite({ identifier, parent, keys = [], credentials = [] }: Simu
   }
 }
 
-function printAsJson({ played, simulator }: Running): void {
+function printAsJson({ simulation, simulator }: Running): void {
   const addresses = { baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl, control: simulator.controlUrl };
-  const { environment, options, elsewhere, notes } = played;
+  const { environment, options, elsewhere, notes } = simulation;
   const sites = options.sites.map(({ identifier }) => identifier);
   print(JSON.stringify({ ...addresses, environment, sites, elsewhere, notes }));
 }

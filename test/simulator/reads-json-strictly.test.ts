@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readForm } from "../../simulator/src/service/read-form.ts";
-import { readJson } from "../../simulator/src/service/read-json.ts";
+import { readForm, readJson } from "../../simulator/src/service/read-parameters.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 

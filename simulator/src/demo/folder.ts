@@ -43,7 +43,7 @@ export async function writeFolder(
     process.off("exit", remove);
     rmSync(folder, { recursive: true, force: true });
   };
-  // A second Ctrl-C ends the process at once, but not without this.
+  // A second Ctrl-C ends the process without the usual end, but not without this.
   process.on("exit", remove);
   try {
     const file = join(folder, "countersign.yaml");
@@ -58,7 +58,7 @@ export async function writeFolder(
   }
 }
 
-/** What it holds is removed at the end, so it must hold nothing of anybody's. */
+/** The end removes the folder with all that is in it, so it must be new or empty. */
 async function claim(wanted: string): Promise<string> {
   const folder = resolve(wanted);
   try {

@@ -14,7 +14,7 @@ export interface Facts {
   readonly seen: number;
   /** Each of them: for which site, and by what the service knew it. Tokens are numbered as they come into use. */
   readonly arrived: readonly string[];
-  /** Orders created: whoever sent them passed every check of the service. */
+  /** Orders created: each passed every check of the service. */
   readonly created: number;
   /** 401 answers of the service. */
   readonly unauthorized: number;

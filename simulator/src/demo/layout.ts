@@ -1,5 +1,5 @@
 import { paint } from "countersign/cli/terminal";
-import type { Line, Mark } from "./left.ts";
+import type { Line, Mark } from "./upstream-request.ts";
 
 /** Where things stand on a line: a label, a mark, and what there is to say. */
 const indent = 3;

@@ -12,13 +12,13 @@ export interface DemoPorts {
 
 export const usualPorts: DemoPorts = { listener: 7411, admin: 7412, status: 7413, api: 7421, login: 7422 };
 
-/** The wanted ports, each replaced by a free one where it is taken. All are held until the last is found: no two alike. */
+/** The wanted ports, each replaced by a free one where it is taken. All stay bound until the last is found: no two are alike. */
 export async function choosePorts(wanted: DemoPorts): Promise<DemoPorts> {
-  const held: Server[] = [];
+  const bound: Server[] = [];
   const choose = async (port: number) => {
-    const server = (await hold(port)) ?? (await hold(0));
+    const server = (await bind(port)) ?? (await bind(0));
     if (server === undefined) throw new Error("no port is free on 127.0.0.1");
-    held.push(server);
+    bound.push(server);
     return (server.address() as AddressInfo).port;
   };
   try {
@@ -30,12 +30,12 @@ export async function choosePorts(wanted: DemoPorts): Promise<DemoPorts> {
       login: await choose(wanted.login),
     };
   } finally {
-    await Promise.all(held.map((server) => new Promise((closed) => server.close(closed))));
+    await Promise.all(bound.map((server) => new Promise((closed) => server.close(closed))));
   }
 }
 
-/** Listens where it can: undefined when the port is somebody else's. */
-async function hold(port: number): Promise<Server | undefined> {
+/** Listens where it can: undefined when the port is taken. */
+async function bind(port: number): Promise<Server | undefined> {
   const server = createServer();
   server.listen(port, "127.0.0.1");
   return once(server, "listening").then(

@@ -1,72 +1,72 @@
 import { paint } from "countersign/cli/terminal";
 import type { DemoAnswer } from "./call.ts";
 import { formatCount, formatLabelled, formatLines, formatMs } from "./layout.ts";
-import type { Left, Line } from "./left.ts";
-import type { Played } from "./play.ts";
+import type { SceneResult } from "./run.ts";
+import type { Line, UpstreamRequest } from "./upstream-request.ts";
 
 /** Shown of the answer: what Countersign says in its headers. */
 const shownHeader = /^(countersign-(?!request-id)|retry-after)/;
 
 /** One scene: what the application sent, what left the proxy, what came back, and whether that is right. */
-export function formatScene(played: Played, width: number): string[] {
-  const sent = describeSent(played);
-  const back = describeBack(played.answer);
-  const left = played.left.map((each, index) =>
-    index === 0 ? linesOf(each) : difference(played.left[index - 1], each),
+export function formatScene(result: SceneResult, width: number): string[] {
+  const sent = describeSent(result);
+  const back = describeBack(result.answer);
+  const lines = result.upstreamRequests.map((each, index) =>
+    index === 0 ? linesOf(each) : difference(result.upstreamRequests[index - 1], each),
   );
-  const nameWidth = Math.max(0, ...[...sent, ...back, ...left.flat()].map(({ name }) => name.length));
-  const columns = (lines: readonly Line[]) => formatLines(lines, nameWidth, width);
+  const nameWidth = Math.max(0, ...[...sent, ...back, ...lines.flat()].map(({ name }) => name.length));
+  const columns = (rows: readonly Line[]) => formatLines(rows, nameWidth, width);
   return [
-    formatTitle(played, width),
+    formatTitle(result, width),
     "",
-    ...formatLabelled("sent", `${played.scene.request.method} ${played.scene.request.path}`, width),
+    ...formatLabelled("sent", `${result.scene.request.method} ${result.scene.request.path}`, width),
     ...columns(sent),
     "",
-    ...(played.left.length === 0 ? [...formatLabelled("left", "nothing", width), ""] : []),
-    ...played.left.flatMap((each, index) => [
+    ...(result.upstreamRequests.length === 0 ? [...formatLabelled("left", "nothing", width), ""] : []),
+    ...result.upstreamRequests.flatMap((each, index) => [
       ...formatLabelled(index === 0 ? "left" : "again", `POST ${each.target}`, width),
-      ...columns(left[index] ?? []),
+      ...columns(lines[index] ?? []),
       ...(index === 0 ? [] : formatLabelled("", paint("dim", "the rest as before"), width)),
       ...formatLabelled("", paint("dim", `→ ${each.became}`), width),
       "",
     ]),
-    ...formatLabelled("back", describeStatus(played.answer), width),
+    ...formatLabelled("back", describeStatus(result.answer), width),
     ...columns(back),
     "",
-    ...formatLabelled("service", describeCounts(played), width),
-    ...formatLabelled("took", describeTimes(played), width),
-    ...played.wrong.flatMap((wrong) => formatLabelled("wrong", paint("red", wrong), width)),
+    ...formatLabelled("service", describeCounts(result), width),
+    ...formatLabelled("took", describeTimes(result), width),
+    ...result.wrong.flatMap((wrong) => formatLabelled("wrong", paint("red", wrong), width)),
   ];
 }
 
-function formatTitle({ number, scene, wrong }: Played, width: number): string {
+function formatTitle({ number, scene, wrong }: SceneResult, width: number): string {
   const verdict = wrong.length === 0 ? "ok" : "not ok";
   const title = `${number}  ${scene.title}`.padEnd(width - verdict.length);
   return `${paint("bold", title)}${paint(wrong.length === 0 ? "green" : "red", verdict)}`;
 }
 
-function describeSent({ scene: { request } }: Played): Line[] {
+function describeSent({ scene: { request } }: SceneResult): Line[] {
   return [
     ...Object.entries(request.headers).map(([name, value]) => keep(`${name}:`, value)),
     ...Object.entries(request.body).map(([name, value]) => keep(name, JSON.stringify(value))),
   ];
 }
 
-function linesOf({ headers, parameters }: Left): Line[] {
+function linesOf({ headers, parameters }: UpstreamRequest): Line[] {
   return [...headers.map((line) => ({ ...line, name: `${line.name}:` })), ...parameters];
 }
 
 /** A second request is the first but for a few lines. */
-function difference(first: Left | undefined, second: Left): Line[] {
+function difference(first: UpstreamRequest | undefined, second: UpstreamRequest): Line[] {
   const known = new Set(first === undefined ? [] : linesOf(first).map(({ name, value }) => `${name} ${value}`));
   return linesOf(second).filter(({ name, value }) => !known.has(`${name} ${value}`));
 }
 
-function describeStatus(answer: Played["answer"]): string {
+function describeStatus(answer: SceneResult["answer"]): string {
   return "failure" in answer ? `no answer: ${answer.failure}` : `${answer.status} ${answer.reason}`;
 }
 
-function describeBack(answer: Played["answer"]): Line[] {
+function describeBack(answer: SceneResult["answer"]): Line[] {
   if ("failure" in answer) return [];
   const own = Object.entries(answer.headers)
     .filter(([name]) => shownHeader.test(name))
@@ -104,7 +104,7 @@ function keep(name: string, value: string): Line {
   return { name, value, mark: "kept" };
 }
 
-function describeCounts({ facts }: Played): string {
+function describeCounts({ facts }: SceneResult): string {
   const { seen, unauthorized, created, tokenRequests } = facts;
   const parts = [
     `saw ${formatCount(seen, "request")}`,
@@ -115,7 +115,7 @@ function describeCounts({ facts }: Played): string {
   return parts.join(", ");
 }
 
-function describeTimes({ durationMs, overheadMs }: Played): string {
+function describeTimes({ durationMs, overheadMs }: SceneResult): string {
   if (durationMs === undefined || overheadMs === undefined) return "unknown";
   return `${formatMs(durationMs)}, of which Countersign ${formatMs(overheadMs)}`;
 }

@@ -5,16 +5,16 @@ import type { FaultPlan, PlannedFault, Sender } from "./faults.ts";
 import type { Exchange } from "./listening-host.ts";
 import { type HonestAnswer, playFault } from "./play-fault.ts";
 import { type Call, readCall } from "./read-call.ts";
-import { receiveBody } from "./receive.ts";
 import type { Refusal } from "./refusals.ts";
-import type { ApiRequest, Log } from "./seen.ts";
+import { receiveBody } from "./request-body.ts";
+import type { ApiRequest, HostLog } from "./request-log.ts";
 import { type OrderRules, type Verdict, verifyOrder } from "./verify-order.ts";
 
 /** What the JSON API works with. */
 export interface ApiHost {
   readonly rules: OrderRules;
   readonly plan: FaultPlan;
-  readonly requests: Log<ApiRequest>;
+  readonly requests: HostLog<ApiRequest>;
   readonly totals: Totals;
   readonly log: (line: string) => void;
 }
@@ -27,12 +27,12 @@ export async function serveApi(exchange: Exchange, api: ApiHost): Promise<void> 
   if (body === undefined) return;
   const call = readCall(request, body);
   const planned = plan.take("api", senderOf(call, rules));
-  if (planned?.fault.kind === "revoke_tokens") rules.token.desk.revokeAll();
+  if (planned?.fault.kind === "revoke_tokens") rules.token.issuer.revokeAll();
   const verdict = verifyOrder(call, rules);
   const record = writeDown(exchange, call, verdict, planned, api);
   const delivery = await playFault(exchange, answerTo(record, verdict), planned, plan);
   countDelivery(totals, delivery);
-  api.requests.settle(record, delivery);
+  api.requests.recordAnswer(record, delivery);
   api.log(describe(record));
 }
 
@@ -42,7 +42,7 @@ function senderOf(call: Call, rules: OrderRules): Sender {
   return {
     siteIdentifier,
     site: siteIdentifier === undefined ? undefined : rules.directory.identify(siteIdentifier)?.site.identifier,
-    clientId: token === undefined ? undefined : rules.token.desk.find(token)?.clientId,
+    clientId: token === undefined ? undefined : rules.token.issuer.find(token)?.clientId,
   };
 }
 

@@ -1,9 +1,9 @@
 import { type Answer, answerJson, sendAnswer } from "./answer.ts";
 import type { Counts } from "./counts.ts";
+import { readFault } from "./fault.ts";
 import type { Faults, PlannedFault } from "./faults.ts";
 import type { Exchange } from "./listening-host.ts";
-import { readBody } from "./read-body.ts";
-import { readFault } from "./read-fault.ts";
+import { readBody } from "./request-body.ts";
 
 /** Where the control endpoint lives on the API port, outside the base path. */
 export const controlPath = "/simulator";

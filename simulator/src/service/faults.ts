@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
+import { untilReleased } from "./answer.ts";
 import type { Fault, HostName } from "./fault.ts";
-import { readFault } from "./read-fault.ts";
-import { createTally, type Tally } from "./tally.ts";
-import { untilReleased } from "./waiting.ts";
+import { readFault } from "./fault.ts";
+import { type Counter, createCounter } from "./request-log.ts";
 
 /** A fault that was asked for, and what became of it. */
 export interface PlannedFault {
@@ -52,7 +52,7 @@ export interface FaultPlan extends Faults {
 }
 
 interface Entry extends PlannedFault {
-  readonly meetings: Tally;
+  readonly meetings: Counter;
 }
 
 export function createFaultPlan(): FaultPlan {
@@ -71,7 +71,7 @@ export function createFaultPlan(): FaultPlan {
   const plan = (fault: Fault): Entry => {
     lastId += 1;
     const id = lastId;
-    const meetings = createTally();
+    const meetings = createCounter();
     return {
       id,
       fault,

@@ -6,9 +6,9 @@ import type { AddressInfo, Socket } from "node:net";
 export interface SimulatorTls {
   readonly key: string;
   readonly cert: string;
-  /** Whom to believe when clients show certificates. */
+  /** The authorities whose client certificates are accepted. */
   readonly ca?: string;
-  /** Ask for a client certificate, and refuse who has none. */
+  /** Ask for a client certificate, and refuse clients without one. */
   readonly requestCert?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface ListeningHost {
   /** Connections that sent something other than HTTP/1.1. */
   readonly malformed: number;
   start(): Promise<void>;
-  /** Refuses new connections and ends the open ones at once. */
+  /** Refuses new connections and ends the open ones. */
   stop(): Promise<void>;
 }
 

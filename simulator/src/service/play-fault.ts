@@ -1,8 +1,7 @@
-import { type Answer, type Delivery, finishAnswer, sendAnswer, writeHead } from "./answer.ts";
+import { type Answer, type Delivery, finishAnswer, pause, sendAnswer, writeHead } from "./answer.ts";
 import type { AnswerFault } from "./fault.ts";
 import type { FaultPlan, PlannedFault } from "./faults.ts";
 import type { Exchange } from "./listening-host.ts";
-import { pause } from "./waiting.ts";
 
 const unsaid: Delivery = { status: undefined, ending: "abandoned" };
 const silentlyCut: Delivery = { status: undefined, ending: "cut" };

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type ParametersReading, readJson } from "./read-json.ts";
+import { type ParametersReading, readJson } from "./read-parameters.ts";
 
 /** How a call authenticates: the header decides (spec 5.1). */
 export type Authorization =

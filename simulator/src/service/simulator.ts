@@ -1,15 +1,15 @@
 import { serveApi } from "./api-host.ts";
+import { serveTokenRequest } from "./authorization-server.ts";
 import { controlPath, isControl, serveControl } from "./control.ts";
 import type { Counts } from "./counts.ts";
 import type { Faults } from "./faults.ts";
 import { type ListeningHost, startHost } from "./listening-host.ts";
-import { serveLogin } from "./login-host.ts";
-import type { SimulatorOptions } from "./options.ts";
-import { createSeen, type Seen } from "./seen.ts";
+import { createRequestLog, type RequestLog } from "./request-log.ts";
+import type { SimulatorOptions } from "./service.ts";
 import { countAll, createService, type Service } from "./service.ts";
-import type { Forgery } from "./token-desk.ts";
+import type { Forgery } from "./token-issuer.ts";
 
-export type { SimulatorOptions } from "./options.ts";
+export type { SimulatorOptions } from "./service.ts";
 
 /** The payment service as the specification describes it: JSON API and authorization server, on a port each. */
 export interface Simulator {
@@ -19,7 +19,7 @@ export interface Simulator {
   readonly loginUrl: string;
   /** On the API port, outside the base path. */
   readonly controlUrl: string;
-  readonly seen: Seen;
+  readonly seen: RequestLog;
   readonly faults: Faults;
   counts(): Counts;
   /** A token that no token request asked for: another environment's, another audience's, a short-lived one. */
@@ -27,7 +27,7 @@ export interface Simulator {
   revokeAllTokens(): void;
   /** For tokens issued from now on. */
   setTokenLifetimeSeconds(lifetimeSeconds: number): void;
-  /** @throws Error when nobody has this client id; so do the next two */
+  /** @throws Error when no set has this client id; so do the next two */
   deleteCredentials(clientId: string): void;
   restoreCredentials(clientId: string): void;
   changeClientSecret(clientId: string, clientSecret: string): void;
@@ -53,10 +53,10 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     tls: options.tls,
     keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 60_000,
   };
-  const loginHost = await startHost({
+  const authorizationServer = await startHost({
     ...at,
     port: options.loginPort ?? 0,
-    serve: (exchange) => serveLogin(exchange, login),
+    serve: (exchange) => serveTokenRequest(exchange, login),
   });
   const apiHost = await startHost({
     ...at,
@@ -64,39 +64,44 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     serve: (exchange) =>
       isControl(exchange.request.url) ? serveControl(exchange, simulator) : serveApi(exchange, api),
   }).catch(async (error: unknown) => {
-    await loginHost.stop();
+    await authorizationServer.stop();
     throw error;
   });
-  const simulator = assemble(service, apiHost, loginHost, basePath);
+  const simulator = assemble(service, apiHost, authorizationServer, basePath);
   return simulator;
 }
 
-function assemble(service: Service, apiHost: ListeningHost, loginHost: ListeningHost, basePath: string): Simulator {
+function assemble(
+  service: Service,
+  apiHost: ListeningHost,
+  authorizationServer: ListeningHost,
+  basePath: string,
+): Simulator {
   const { api, login } = service;
-  const { desk, sets, plan } = login;
+  const { issuer, sets, plan } = login;
   return {
     apiUrl: apiHost.origin + basePath,
-    loginUrl: loginHost.origin,
+    loginUrl: authorizationServer.origin,
     controlUrl: apiHost.origin + controlPath,
-    seen: createSeen(api.requests, login.requests),
+    seen: createRequestLog(api.requests, login.requests),
     faults: plan,
-    counts: () => countAll(service, apiHost, loginHost),
+    counts: () => countAll(service, apiHost, authorizationServer),
     plantToken(clientId, forgery = {}) {
       const set = sets.find(clientId);
       if (set === undefined) throw new Error(`no credential set has the client id ${JSON.stringify(clientId)}`);
-      return desk.plant(set, forgery).token;
+      return issuer.plant(set, forgery).token;
     },
-    revokeAllTokens: desk.revokeAll,
-    setTokenLifetimeSeconds: desk.setLifetimeSeconds,
+    revokeAllTokens: issuer.revokeAll,
+    setTokenLifetimeSeconds: issuer.setLifetimeSeconds,
     deleteCredentials: sets.delete,
     restoreCredentials: sets.restore,
     changeClientSecret: sets.changeSecret,
-    stopLogin: loginHost.stop,
-    startLogin: loginHost.start,
+    stopLogin: authorizationServer.stop,
+    startLogin: authorizationServer.start,
     stopApi: apiHost.stop,
     startApi: apiHost.start,
     async stop() {
-      await Promise.all([apiHost.stop(), loginHost.stop()]);
+      await Promise.all([apiHost.stop(), authorizationServer.stop()]);
     },
   };
 }

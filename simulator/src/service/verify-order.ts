@@ -1,10 +1,11 @@
 import { checkParameters, type ParameterRules } from "./check-parameters.ts";
-import { isJson } from "./media-type.ts";
+import type { CredentialSets } from "./credential-sets.ts";
 import type { Call } from "./read-call.ts";
+import { isJson } from "./read-parameters.ts";
 import { type Refusal, refuse } from "./refusals.ts";
-import type { Identified, SiteDirectory } from "./sites.ts";
+import type { Identified, SimulatedSite, SiteDirectory } from "./sites.ts";
+import type { Token, TokenIssuer } from "./token-issuer.ts";
 import { type SignatureRules, verifySignature } from "./verify-signature.ts";
-import { type TokenRules, verifyToken } from "./verify-token.ts";
 
 /** All that a call is judged by. */
 export interface OrderRules {
@@ -72,4 +73,33 @@ function verifyBearer(
   if (Number(parameters.get("version")) < 3) return refuse("oauth_not_for_version", "OAuth needs version 3.0 or later");
   if (parameters.has("signature")) return refuse("signature_with_oauth", "signature is omitted with OAuth (spec 5.4)");
   return verifyToken(token, who.site, rules);
+}
+
+/** Where tokens are checked: the issuer and the environment that they are presented to. */
+export interface TokenRules {
+  readonly issuer: TokenIssuer;
+  readonly sets: CredentialSets;
+  readonly environment: string;
+}
+
+/** Checks the bearer token of a call for the site that it names (spec 5.4, and 7 second row). */
+export function verifyToken(presented: string, site: SimulatedSite, rules: TokenRules): Refusal | undefined {
+  const { issuer, sets, environment } = rules;
+  const token = issuer.find(presented);
+  if (token === undefined) return refuse("token_unknown", "nobody issued this token here");
+  if (token.environment !== environment) {
+    return refuse("token_of_other_environment", `issued for ${token.environment}, this is ${environment}`);
+  }
+  if (token.audience !== sets.find(token.clientId)?.audience) {
+    return refuse("token_of_other_audience", `issued for another audience than that of client ${token.clientId}`);
+  }
+  if (issuer.isRevoked(token)) return refuse("token_revoked", "the token was revoked");
+  if (issuer.isExpired(token)) return refuse("token_expired", "the token has expired");
+  if (isUsableBy(token, site)) return undefined;
+  return refuse("token_not_for_site", `credentials of ${token.owner} do not serve ${site.identifier}`);
+}
+
+/** A parent's credentials serve it and its children; a child's serve that child alone (spec 5.4). */
+function isUsableBy(token: Token, site: SimulatedSite): boolean {
+  return token.owner === site.identifier || token.owner === site.parent;
 }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { readJson } from "../../../simulator/src/service/read-json.ts";
+import { readJson } from "../../../simulator/src/service/read-parameters.ts";
 import { signatureOf, stringToSign } from "../../../simulator/src/service/verify-signature.ts";
 import { isInstalled, plainEnvironment } from "../../../testkit/run-program.ts";
 

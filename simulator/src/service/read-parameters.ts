@@ -80,11 +80,51 @@ function skipSpace(text: string, start: number): number {
   return at;
 }
 
-/** A lone surrogate has no UTF-8 form, so nobody could sign it. */
+/** A lone surrogate has no UTF-8 form, so it cannot be signed. */
 function isLone(text: string): boolean {
   return /\p{Surrogate}/u.test(text);
 }
 
 function notJson(detail: string): ParametersReading {
   return { ok: false, code: "body_not_json", detail };
+}
+
+/** Reads an `application/x-www-form-urlencoded` body strictly: no duplicates, no broken escapes (spec 4.2). */
+export function readForm(bytes: Buffer): ParametersReading {
+  const parameters = new Map<string, string>();
+  for (const field of bytes.toString("latin1").split("&")) {
+    if (field === "") continue;
+    const equals = field.indexOf("=");
+    const name = decodeField(equals < 0 ? field : field.slice(0, equals));
+    const value = equals < 0 ? "" : decodeField(field.slice(equals + 1));
+    if (name === undefined || value === undefined) {
+      return { ok: false, code: "body_not_json", detail: "the form has a broken escape or is not UTF-8" };
+    }
+    if (parameters.has(name)) return { ok: false, code: "duplicate_parameter", detail: `${name} is given twice` };
+    parameters.set(name, value);
+  }
+  return { ok: true, parameters };
+}
+
+function decodeField(field: string): string | undefined {
+  if (/%(?![0-9a-fA-F]{2})/.test(field)) return undefined;
+  const bytes = field
+    .replaceAll("+", " ")
+    .replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return decodeUtf8(Buffer.from(bytes, "latin1"));
+}
+
+/** Whether a Content-Type is JSON in UTF-8 (RFC 8259: there is no other). */
+export function isJson(contentType: string | undefined): boolean {
+  return isUtf8Of("application/json", contentType);
+}
+
+/** Whether a Content-Type is the form encoding that token requests may use (spec 4.2). */
+export function isForm(contentType: string | undefined): boolean {
+  return isUtf8Of("application/x-www-form-urlencoded", contentType);
+}
+
+function isUtf8Of(type: string, contentType = ""): boolean {
+  const [given = "", ...parameters] = contentType.toLowerCase().split(";");
+  return given.trim() === type && parameters.every((parameter) => /^\s*charset="?utf-8"?\s*$/.test(parameter));
 }

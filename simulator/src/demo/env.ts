@@ -9,7 +9,7 @@ import { startProxy } from "./proxy.ts";
 export interface Demo {
   readonly simulator: Simulator;
   readonly ports: DemoPorts;
-  /** Wanted ports that somebody else has. */
+  /** Wanted ports that other programs have. */
   readonly taken: readonly number[];
   /** What an application calls. */
   readonly url: string;

@@ -1,11 +1,9 @@
 import type { Delivery } from "./answer.ts";
 import type { FaultKind } from "./fault.ts";
 import type { Refusal } from "./refusals.ts";
-import { createRing } from "./ring.ts";
-import { createTally } from "./tally.ts";
 
 /** What is kept about a request to either host. */
-interface SeenRequest {
+interface LoggedRequest {
   /** 1 for the first. */
   readonly number: number;
   readonly receivedAtMs: number;
@@ -17,7 +15,7 @@ interface SeenRequest {
 }
 
 /** A request to the JSON API that arrived completely, whatever was answered. */
-export interface ApiRequest extends SeenRequest {
+export interface ApiRequest extends LoggedRequest {
   readonly method: string;
   readonly target: string;
   readonly body: Buffer;
@@ -34,7 +32,7 @@ export interface ApiRequest extends SeenRequest {
 }
 
 /** A request to the authorization server that arrived completely. Its body holds the secret, so it is not kept. */
-export interface TokenRequest extends SeenRequest {
+export interface TokenRequest extends LoggedRequest {
   readonly method: string;
   readonly target: string;
   readonly contentType: string | undefined;
@@ -46,7 +44,7 @@ export interface TokenRequest extends SeenRequest {
 }
 
 /** Everything recorded: the last 10,000 requests of each host, oldest first, and ways to wait for the next. */
-export interface Seen {
+export interface RequestLog {
   readonly apiRequests: readonly ApiRequest[];
   readonly tokenRequests: readonly TokenRequest[];
   /** Resolves when that many requests to the JSON API have arrived completely, answered or not. */
@@ -58,44 +56,44 @@ export interface Seen {
 }
 
 /** What a host writes down: first the request, later how its answer went out. */
-export interface Log<T extends SeenRequest> {
+export interface HostLog<T extends LoggedRequest> {
   readonly arrived: number;
   list(): readonly T[];
   add(request: Omit<T, "number" | "answer">): T;
-  settle(request: T, answer: Delivery): void;
+  recordAnswer(request: T, answer: Delivery): void;
   whenArrived(count: number): Promise<readonly T[]>;
-  whenSettled(count: number): Promise<readonly T[]>;
+  whenAnswered(count: number): Promise<readonly T[]>;
 }
 
 /** Beyond this the oldest are forgotten; the counts are not. */
 const rememberedRequests = 10_000;
 
-export function createLog<T extends SeenRequest>(): Log<T> {
-  const ring = createRing<T>(rememberedRequests);
-  const arrived = createTally();
-  const settled = createTally();
+export function createHostLog<T extends LoggedRequest>(): HostLog<T> {
+  const buffer = createRingBuffer<T>(rememberedRequests);
+  const arrived = createCounter();
+  const answered = createCounter();
   return {
     get arrived() {
       return arrived.count;
     },
-    list: ring.list,
+    list: buffer.list,
     add(request) {
       const record = { ...request, number: arrived.count + 1, answer: undefined } as unknown as T;
-      ring.add(record);
+      buffer.add(record);
       arrived.add();
       return record;
     },
-    settle(request, answer) {
+    recordAnswer(request, answer) {
       (request as { answer: Delivery }).answer = answer;
-      settled.add();
+      answered.add();
     },
-    whenArrived: (count) => arrived.whenReached(count).then(ring.list),
-    whenSettled: (count) => settled.whenReached(count).then(ring.list),
+    whenArrived: (count) => arrived.whenReached(count).then(buffer.list),
+    whenAnswered: (count) => answered.whenReached(count).then(buffer.list),
   };
 }
 
 /** The public view of the two logs. */
-export function createSeen(api: Log<ApiRequest>, login: Log<TokenRequest>): Seen {
+export function createRequestLog(api: HostLog<ApiRequest>, login: HostLog<TokenRequest>): RequestLog {
   return {
     get apiRequests() {
       return api.list();
@@ -105,7 +103,55 @@ export function createSeen(api: Log<ApiRequest>, login: Log<TokenRequest>): Seen
     },
     whenApiRequests: api.whenArrived,
     whenTokenRequests: login.whenArrived,
-    whenApiAnswers: api.whenSettled,
-    whenTokenAnswers: login.whenSettled,
+    whenApiAnswers: api.whenAnswered,
+    whenTokenAnswers: login.whenAnswered,
+  };
+}
+
+/** The last few of a long series. */
+export interface RingBuffer<T> {
+  add(item: T): void;
+  /** Oldest first. */
+  list(): readonly T[];
+}
+
+export function createRingBuffer<T>(limit: number): RingBuffer<T> {
+  let items: T[] = [];
+  return {
+    add(item) {
+      items.push(item);
+      // Cutting only at twice the limit keeps the cost per item constant.
+      if (items.length >= limit * 2) items = items.slice(-limit);
+    },
+    list: () => items.slice(-limit),
+  };
+}
+
+/** A count that can be awaited, so that a test need not poll. */
+export interface Counter {
+  readonly count: number;
+  add(): void;
+  /** Resolves as soon as the count is at least this. */
+  whenReached(count: number): Promise<void>;
+}
+
+export function createCounter(): Counter {
+  let count = 0;
+  let waiting: { readonly wanted: number; readonly wake: () => void }[] = [];
+  return {
+    get count() {
+      return count;
+    },
+    add() {
+      count += 1;
+      if (waiting.length === 0) return;
+      const reached = waiting.filter((waiter) => waiter.wanted <= count);
+      waiting = waiting.filter((waiter) => waiter.wanted > count);
+      for (const waiter of reached) waiter.wake();
+    },
+    whenReached(wanted) {
+      if (wanted <= count) return Promise.resolve();
+      return new Promise((wake) => waiting.push({ wanted, wake }));
+    },
   };
 }

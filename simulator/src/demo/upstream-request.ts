@@ -1,4 +1,4 @@
-import type { ApiRequest } from "../service/seen.ts";
+import type { ApiRequest } from "../service/request-log.ts";
 import type { DemoRequest } from "./call.ts";
 
 /** `added`: the application did not send it. `rewritten`: it sent another value. */
@@ -12,7 +12,7 @@ export interface Line {
 }
 
 /** One request that left the proxy, as the service received it; without the token. */
-export interface Left {
+export interface UpstreamRequest {
   readonly target: string;
   readonly headers: readonly Line[];
   readonly parameters: readonly Line[];
@@ -35,7 +35,11 @@ export class TokenNumbers {
   }
 }
 
-export function describeLeft(sent: DemoRequest, received: ApiRequest, numbers: TokenNumbers): Left {
+export function describeUpstreamRequest(
+  sent: DemoRequest,
+  received: ApiRequest,
+  numbers: TokenNumbers,
+): UpstreamRequest {
   const proof = received.token === undefined ? "a signature" : `token no. ${numbers.of(received.token)}`;
   return {
     target: received.target,
@@ -66,9 +70,9 @@ function describeParameters({ body: sent }: DemoRequest, { body }: ApiRequest): 
   }));
 }
 
-function compare(sent: unknown, left: unknown): Mark {
+function compare(sent: unknown, received: unknown): Mark {
   if (sent === undefined) return "added";
-  return sent === left ? "kept" : "rewritten";
+  return sent === received ? "kept" : "rewritten";
 }
 
 function describeFate({ refusal, orderId, auth, answer }: ApiRequest): string {

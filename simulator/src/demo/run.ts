@@ -2,17 +2,17 @@ import { sleep, systemClock } from "countersign/model/clock";
 import type { FailureCode, Outcome } from "countersign/model/errors";
 import type { Simulator } from "../service/simulator.ts";
 import { call, type DemoAnswer } from "./call.ts";
+import type { Demo } from "./env.ts";
 import { type Facts, judge } from "./judge.ts";
-import { describeLeft, type Left, TokenNumbers } from "./left.ts";
 import type { Scene } from "./scenes.ts";
-import type { Demo } from "./stage.ts";
+import { describeUpstreamRequest, TokenNumbers, type UpstreamRequest } from "./upstream-request.ts";
 
 /** A scene that is over. */
-export interface Played {
+export interface SceneResult {
   readonly number: number;
   readonly scene: Scene;
   /** What left the proxy, in order. */
-  readonly left: readonly Left[];
+  readonly upstreamRequests: readonly UpstreamRequest[];
   /** What came back, or why nothing did. */
   readonly answer: DemoAnswer | { readonly failure: string };
   readonly durationMs: number | undefined;
@@ -23,10 +23,10 @@ export interface Played {
   readonly wrong: readonly string[];
 }
 
-export type Play = (scene: Scene, number: number) => Promise<Played>;
+export type RunScene = (scene: Scene, number: number) => Promise<SceneResult>;
 
-/** Plays scenes one after another; what it knows of any scene is its data. */
-export function createPlay({ simulator, url, finished }: Pick<Demo, "simulator" | "url" | "finished">): Play {
+/** Runs scenes one after another; a scene is data alone. */
+export function createRun({ simulator, url, finished }: Pick<Demo, "simulator" | "url" | "finished">): RunScene {
   const numbers = new TokenNumbers();
   return async (scene, number) => {
     const before = simulator.counts();
@@ -37,13 +37,13 @@ export function createPlay({ simulator, url, finished }: Pick<Demo, "simulator" 
     await settled(simulator);
     const after = simulator.counts();
     const received = simulator.seen.apiRequests.filter((request) => request.number > before.apiRequests);
-    const left = received.map((request) => describeLeft(scene.request, request, numbers));
+    const upstreamRequests = received.map((request) => describeUpstreamRequest(scene.request, request, numbers));
     const requestId = header(answer, "countersign-request-id");
     const event = requestId === undefined ? undefined : await finished(requestId);
     const facts: Facts = {
       ...describeAnswer(answer),
       seen: after.apiRequests - before.apiRequests,
-      arrived: left.map(({ arrived }) => arrived),
+      arrived: upstreamRequests.map(({ arrived }) => arrived),
       created: after.accepted - before.accepted,
       unauthorized: after.unauthorized - before.unauthorized,
       tokenRequests: after.tokenRequests - before.tokenRequests,
@@ -52,7 +52,7 @@ export function createPlay({ simulator, url, finished }: Pick<Demo, "simulator" 
     return {
       number,
       scene,
-      left,
+      upstreamRequests,
       answer,
       durationMs: event?.durationMs,
       overheadMs: event?.overheadMs,
@@ -68,7 +68,7 @@ async function settled({ seen, counts }: Simulator): Promise<void> {
   await Promise.all([seen.whenApiAnswers(apiRequests), seen.whenTokenAnswers(tokenRequests)]);
 }
 
-function describeAnswer(answer: Played["answer"]): Pick<Facts, "status" | "outcome" | "error" | "attempts"> {
+function describeAnswer(answer: SceneResult["answer"]): Pick<Facts, "status" | "outcome" | "error" | "attempts"> {
   return {
     status: "status" in answer ? answer.status : undefined,
     outcome: header(answer, "countersign-outcome") as Outcome | undefined,
@@ -77,6 +77,6 @@ function describeAnswer(answer: Played["answer"]): Pick<Facts, "status" | "outco
   };
 }
 
-function header(answer: Played["answer"], name: string): string | undefined {
+function header(answer: SceneResult["answer"], name: string): string | undefined {
   return "headers" in answer ? answer.headers[name] : undefined;
 }

@@ -1,7 +1,7 @@
 import { paint } from "countersign/cli/terminal";
 import { version } from "countersign/version";
+import type { Demo } from "./env.ts";
 import { formatCount } from "./layout.ts";
-import type { Demo } from "./stage.ts";
 
 /** What the service has counted since the start. */
 export interface Sum {

@@ -19,7 +19,7 @@ export interface Forgery {
 }
 
 /** Issues, finds and revokes tokens. */
-export interface TokenDesk {
+export interface TokenIssuer {
   readonly issuedCount: number;
   readonly lifetimeSeconds: number;
   /** `token_1`, `token_2`, …: the name says how many were issued. */
@@ -34,7 +34,7 @@ export interface TokenDesk {
   setLifetimeSeconds(lifetimeSeconds: number): void;
 }
 
-export interface TokenDeskOptions {
+export interface TokenIssuerOptions {
   readonly environment: string;
   readonly prefix: string;
   readonly lifetimeSeconds: number;
@@ -44,7 +44,7 @@ export interface TokenDeskOptions {
 /** Beyond this the oldest are forgotten and then answered like unknown ones. */
 const rememberedTokens = 100_000;
 
-export function createTokenDesk(options: TokenDeskOptions): TokenDesk {
+export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const { environment, prefix, nowMs } = options;
   const tokens = new Map<string, Token>();
   const revoked = new WeakSet<Token>();
