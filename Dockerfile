@@ -1,38 +1,34 @@
-# Two images: the proxy (target proxy), bundled into a few files and without the simulator's code, and the simulated
+# Two images, each bundled into a few files: the proxy (target proxy), without the simulator's code, and the simulated
 # service (target simulator).
 # Both of Docker's builders take it. Pin a base by its digest:
 #   docker build --target proxy --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:… --tag countersign:0.1.0 .
 ARG NODE_IMAGE=node:24-bookworm-slim
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
-FROM ${NODE_IMAGE} AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts
-
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY simulator/package.json simulator/
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY LICENSE tsconfig.json tsconfig.build.json ./
 COPY scripts/build.mjs scripts/bundle.mjs scripts/
 COPY src src
+COPY simulator/src simulator/src
 RUN npm run build && node scripts/bundle.mjs bundled
 
 # Each folder here becomes a layer. Modes and times are set, so that the same inputs make the same layers anywhere.
 FROM ${NODE_IMAGE} AS files
 WORKDIR /files
-COPY --from=dependencies /app/node_modules dependencies/app/node_modules
 COPY --from=build /app/bundled proxy/app/dist
-COPY --from=build /app/dist simulator/app/dist
-COPY package.json LICENSE simulator/app/
+COPY --from=build /app/simulator/dist simulator/app/dist
 COPY package.json LICENSE proxy/app/
+COPY simulator/package.json LICENSE simulator/app/
 # Without a shell there is no env(1) either, which the usual first line of a script asks for.
 RUN mkdir -p node/usr/local/bin proxy/usr/local/bin simulator/usr/local/bin \
  && cp /usr/local/bin/node node/usr/local/bin/ \
  && sed -i '1s|.*|#!/usr/local/bin/node|' proxy/app/dist/main.js simulator/app/dist/main.js \
  && ln -s /app/dist/main.js proxy/usr/local/bin/countersign \
- && ln -s /app/dist/main.js simulator/usr/local/bin/countersign \
+ && ln -s /app/dist/main.js simulator/usr/local/bin/countersign-simulator \
  && chmod -R u=rwX,go=rX . \
  && find . -exec touch -h -d @0 {} +
 
@@ -54,7 +50,6 @@ LABEL org.opencontainers.image.vendor="Countersign" \
 FROM runtime AS simulator
 LABEL org.opencontainers.image.title="countersign-simulator" \
       org.opencontainers.image.description="The payment service, simulated: the JSON API and the authorization server."
-COPY --from=files /files/dependencies/ /
 COPY --from=files /files/simulator/ /
 EXPOSE 7421 7422
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \

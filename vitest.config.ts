@@ -59,6 +59,9 @@ function group(name: string, order: number, settings: object) {
 }
 
 export default defineConfig({
+  // The simulator's package imports countersign by its name: here its sources.
+  resolve: { conditions: ["source"] },
+  ssr: { resolve: { conditions: ["source"] } },
   test: {
     // For what hangs, on the slowest of machines.
     testTimeout: 60_000,

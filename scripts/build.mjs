@@ -1,28 +1,35 @@
-// Compiles src/ to dist/, fresh, and makes the command executable. A build that fails leaves the last one as it was.
+// Compiles src/ to dist/ and bundles simulator/src/ into simulator/dist/, both fresh, and makes the commands executable. A
+// build that fails leaves the last one as it was.
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 const typescript = locateCompiler();
-const tsc = join(dirname(typescript), "bin", "tsc");
-const fresh = `dist.${process.pid}`;
-const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", fresh], {
-  stdio: "inherit",
-});
-if (status === 0) {
+const { bundle } = await import("./bundle.mjs");
+await replace("dist", (fresh) => {
+  const tsc = join(dirname(typescript), "bin", "tsc");
+  const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", fresh], {
+    stdio: "inherit",
+  });
+  if (status !== 0) process.exit(status ?? 1);
   chmodSync(join(fresh, "main.js"), 0o755);
-  replace("dist", fresh, `${fresh}.old`);
-} else {
-  rmSync(fresh, { recursive: true, force: true });
-  process.exitCode = status ?? 1;
-}
+});
+await replace("simulator/dist", async (fresh) => {
+  await bundle(["simulator/src/main.ts", "simulator/src/program.ts"], fresh);
+  copyFileSync("LICENSE", join(fresh, "LICENSE"));
+});
 
 /** A swap of names, since programs may be starting from the old folder, and another build may be doing the same. */
-function replace(folder, by, aside) {
-  if (existsSync(folder)) renameSync(folder, aside);
-  renameSync(by, folder);
-  rmSync(aside, { recursive: true, force: true });
+async function replace(folder, make) {
+  const [fresh, old] = [`${folder}.${process.pid}`, `${folder}.${process.pid}.old`];
+  const removeUnfinished = () => rmSync(fresh, { recursive: true, force: true });
+  process.on("exit", removeUnfinished);
+  await make(fresh);
+  if (existsSync(folder)) renameSync(folder, old);
+  renameSync(fresh, folder);
+  rmSync(old, { recursive: true, force: true });
+  process.off("exit", removeUnfinished);
 }
 
 function locateCompiler() {

@@ -3,9 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { everyLine, logReference } from "../dist/adapters/log/reference/reference.js";
 import { createMetrics } from "../dist/adapters/prometheus/metrics.js";
-import { createCommands } from "../dist/cli/program.js";
+import { createCommands as createOwnCommands } from "../dist/cli/program.js";
 import { jsonSchema } from "../dist/config/json-schema.js";
 import { failures } from "../dist/model/errors.js";
+import { createCommands as createSimulatorCommands } from "../simulator/dist/program.js";
 
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 const table = (heads, rows) => [row(heads), `|${heads.map(() => "---").join("|")}|`, ...rows.map(row)].join("\n");
@@ -57,7 +58,9 @@ async function describeMetrics() {
 }
 
 async function describeCommands() {
-  const rows = (await createCommands()).map((command) => [
+  const elsewhere = await createSimulatorCommands();
+  const own = (await createOwnCommands()).filter((each) => !elsewhere.some((other) => other.name() === each.name()));
+  const rows = [...own, ...elsewhere].map((command) => [
     code(`countersign ${command.name()}`),
     command.options.map(({ flags }) => code(flags)).join(" "),
     command.description(),

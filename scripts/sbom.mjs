@@ -8,10 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const target = process.argv[2] ?? "sbom.cdx.json";
-const { devDependencies: _, ...manifest } = read("package.json");
+const { devDependencies: _, workspaces: __, ...manifest } = read("package.json");
 const lockfile = read("package-lock.json");
-const { devDependencies: __, ...root } = lockfile.packages[""];
-const packages = Object.entries(lockfile.packages).filter(([path, { dev }]) => path !== "" && dev !== true);
+const { devDependencies: ___, workspaces: ____, ...root } = lockfile.packages[""];
+const packages = Object.entries(lockfile.packages).filter(
+  ([path, { dev, link }]) => path.startsWith("node_modules/") && dev !== true && link !== true,
+);
 
 const scratch = mkdtempSync(join(tmpdir(), "countersign-sbom-"));
 // npm calls the component by its folder's name.

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { startSimulator } from "../src/simulator/simulator.ts";
+import { startSimulator } from "../simulator/src/service/simulator.ts";
 import { ConfigFolder, canaries, tokenKey } from "../test/config/config-folder.ts";
 import { audience, configuration, sites } from "../test/faults/configuration.ts";
 import { call, order } from "./call.ts";

@@ -1,11 +1,11 @@
 import { connect } from "node:net";
 import { dirname } from "node:path";
-import { exampleSites } from "../src/cli/demo/sites.ts";
+import { exampleSites } from "../simulator/src/example-sites.ts";
 import { plainEnvironment, startProgram } from "./run-program.ts";
 
 /** The built command, as `npm run demo` starts it. */
 export function startDemo(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  return startProgram(process.execPath, ["dist/main.js", "demo", ...args], plainEnvironment(env));
+  return startProgram(process.execPath, ["simulator/dist/main.js", "demo", ...args], plainEnvironment(env));
 }
 
 /** Where the demo keeps its configuration, by its own words. */

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../src/simulator/simulator.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../simulator/src/service/simulator.ts";
 import { ConfigFolder, tokenKey } from "../test/config/config-folder.ts";
 import { aclUser } from "./acl.ts";
 import { type Called, call, order } from "./call.ts";

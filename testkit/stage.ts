@@ -1,10 +1,10 @@
 import { onTestFinished } from "vitest";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../simulator/src/service/simulator.ts";
 import type { Dependencies } from "../src/app/dependencies.ts";
 import { type Running, start } from "../src/app/start.ts";
 import type { Config } from "../src/config/config.ts";
 import type { AuthMethod, CredentialSet, Environment, SigningKey, Site } from "../src/model/environment.ts";
 import { Secret } from "../src/model/secret.ts";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../src/simulator/simulator.ts";
 import { addressOf } from "./address.ts";
 import { EventRecorder } from "./event-recorder.ts";
 

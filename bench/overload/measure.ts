@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Children } from "../../scripts/demo-fleet/children.ts";
 import type { Serving } from "../../scripts/soak/serve.ts";
-import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts";
+import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call } from "../../testkit/call.ts";
 import type { Options } from "./options.ts";
 import { site, startProxy } from "./proxy.ts";

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { SimulatedCredentials, SimulatedSite } from "../../simulator/src/service/sites.ts";
 import { toYaml } from "../../src/config/to-yaml.ts";
-import type { SimulatedCredentials, SimulatedSite } from "../../src/simulator/sites.ts";
 
 export const command = "dist/main.js";
 

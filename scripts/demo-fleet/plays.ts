@@ -1,4 +1,4 @@
-import { formatCount } from "../../src/cli/demo/layout.ts";
+import { formatCount } from "../../simulator/src/demo/layout.ts";
 import type { Logged } from "./ears.ts";
 import { formatNumber } from "./judge.ts";
 import type { Stage } from "./stage.ts";

@@ -1,4 +1,4 @@
-import { wrap } from "../../src/cli/demo/layout.ts";
+import { wrap } from "../../simulator/src/demo/layout.ts";
 import { paint, print } from "../../src/cli/terminal.ts";
 
 const redrawMs = 200;

@@ -1,4 +1,4 @@
-import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts";
+import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import type { ServiceCounts } from "./account.ts";
 import { site } from "./folder.ts";
 

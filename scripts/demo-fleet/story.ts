@@ -1,4 +1,4 @@
-import { wrap } from "../../src/cli/demo/layout.ts";
+import { wrap } from "../../simulator/src/demo/layout.ts";
 import { paint } from "../../src/cli/terminal.ts";
 import { version } from "../../src/version.ts";
 import { type Chapter, createChapters } from "./chapters.ts";

@@ -1,4 +1,4 @@
-import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts";
+import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { Children } from "../demo-fleet/children.ts";
 import type { Input } from "./input.ts";
 import { type Broken, judgeExchange, type Played } from "./judge.ts";

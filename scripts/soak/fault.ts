@@ -1,4 +1,4 @@
-import type { Simulator } from "../../src/simulator/simulator.ts";
+import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import type { Callers } from "./callers.ts";
 import type { Fleet } from "./fleet.ts";
 import type { SoakRedis } from "./redis.ts";

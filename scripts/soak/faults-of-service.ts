@@ -1,4 +1,4 @@
-import type { Fault as Misbehaviour } from "../../src/simulator/fault.ts";
+import type { Fault as Misbehaviour } from "../../simulator/src/service/fault.ts";
 import type { Fault } from "./fault.ts";
 import { hmacSite, requestTimeoutMs } from "./folder.ts";
 

@@ -1,4 +1,4 @@
-import type { Fault as Misbehaviour } from "../../src/simulator/fault.ts";
+import type { Fault as Misbehaviour } from "../../simulator/src/service/fault.ts";
 import type { Fault, Scene } from "./fault.ts";
 import { tokenTimeoutMs } from "./folder.ts";
 

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { SimulatedSite } from "../../simulator/src/service/sites.ts";
 import { toYaml } from "../../src/config/to-yaml.ts";
-import type { SimulatedSite } from "../../src/simulator/sites.ts";
 import { command } from "./serve.ts";
 
 export const oauthSite = "S1000000001";

@@ -1,5 +1,5 @@
+import { startSimulator } from "../../simulator/src/service/simulator.ts";
 import type { RefreshReason } from "../../src/model/events.ts";
-import { startSimulator } from "../../src/simulator/simulator.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
 import { Children } from "../demo-fleet/children.ts";
 import { Account } from "./account.ts";

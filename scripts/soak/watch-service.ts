@@ -1,5 +1,5 @@
-import type { ApiRequest } from "../../src/simulator/seen.ts";
-import type { Simulator } from "../../src/simulator/simulator.ts";
+import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
+import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import type { Sighting } from "./order.ts";
 
 const lookEveryMs = 200;

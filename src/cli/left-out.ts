@@ -1,23 +1,33 @@
-import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
 import { Command } from "commander";
 import { type CommandFile, usageFailure } from "./command.ts";
 
-const whereToGetIt = "the image countersign-simulator and the npm package have it";
+const whereToGetIt = "the image and the npm package countersign-simulator have it";
 
-/** A command that plays with the simulator; the proxy's image (Dockerfile) is made without its code. */
-export function orLeftOut(name: string, load: () => Promise<CommandFile>): () => Promise<CommandFile> {
-  return async () => {
-    if (existsSync(new URL("../simulator", import.meta.url))) return load();
-    return { createCommand: () => createLeftOut(name) };
-  };
+/** `simulate` and `demo` belong to the package countersign-simulator, which runs them where it is installed beside this one. */
+export function simulatorCommand(name: string): () => Promise<CommandFile> {
+  return async () => ({ createCommand: () => createCommand(name, locateSimulator()) });
 }
 
-function createLeftOut(name: string): Command {
+function createCommand(name: string, simulator: string | undefined): Command {
   return new Command(name)
-    .description(`Left out here: ${whereToGetIt}.`)
+    .description(simulator === undefined ? `Left out here: ${whereToGetIt}.` : `As countersign-simulator ${name}.`)
     .argument("[arguments...]")
     .allowUnknownOption()
-    .action(() => {
-      throw usageFailure(`countersign ${name} is left out here, as the simulator is: ${whereToGetIt}.`);
+    .helpOption(false)
+    .action(async (args: readonly string[]) => {
+      if (simulator === undefined) throw usageFailure(`countersign ${name} is left out here: ${whereToGetIt}.`);
+      const { run } = await import(simulator);
+      process.exitCode = await run([name, ...args], "countersign");
     });
+}
+
+/** The URL of the package's main module. */
+function locateSimulator(): string | undefined {
+  try {
+    return pathToFileURL(createRequire(import.meta.url).resolve("countersign-simulator")).href;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,7 +3,7 @@ import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openDemo } from "../../src/cli/demo/stage.ts";
+import { openDemo } from "../../simulator/src/demo/env.ts";
 import { call } from "../../testkit/call.ts";
 import { secrets, startDemo } from "../../testkit/demo-run.ts";
 

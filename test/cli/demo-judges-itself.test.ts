@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { type Facts, judge } from "../../src/cli/demo/judge.ts";
-import { wrap } from "../../src/cli/demo/layout.ts";
-import { createPlay } from "../../src/cli/demo/play.ts";
-import { formatScene } from "../../src/cli/demo/print.ts";
-import { type Scene, scenes } from "../../src/cli/demo/scenes.ts";
-import { type Demo, openDemo } from "../../src/cli/demo/stage.ts";
+import { type Demo, openDemo } from "../../simulator/src/demo/env.ts";
+import { type Facts, judge } from "../../simulator/src/demo/judge.ts";
+import { wrap } from "../../simulator/src/demo/layout.ts";
+import { formatScene } from "../../simulator/src/demo/print.ts";
+import { createRun } from "../../simulator/src/demo/run.ts";
+import { type Scene, scenes } from "../../simulator/src/demo/scenes.ts";
 import { secrets } from "../../testkit/demo-run.ts";
 
 // The demo's `ok` is worth something only if it can be `not ok`: every fact counts, for every scene.
@@ -54,7 +54,7 @@ it("says what is wrong, in the width of the terminal and without a secret", asyn
   const [first] = scenes;
   if (first === undefined) throw new Error("there are scenes");
   const broken: Scene = { ...first, fault: { host: "api", kind: "answer", status: 500, body: "no JSON" } };
-  const played = await createPlay(demo)(broken, 1);
+  const played = await createRun(demo)(broken, 1);
   expect(played.wrong).toEqual(["status: should be 200, is 500", "orders created: should be 1, is 0"]);
   for (const width of [60, 80, 100]) {
     const lines = formatScene(played, width);
@@ -71,7 +71,7 @@ it("is not ok, and says so, when nothing comes back at all", async () => {
   const [first] = scenes;
   if (first === undefined) throw new Error("there are scenes");
   const nobody = { ...demo, url: "http://127.0.0.1:1" };
-  const played = await createPlay(nobody)(first, 1);
+  const played = await createRun(nobody)(first, 1);
   expect(played.wrong).toContain("status: should be 200, is absent");
   expect(formatScene(played, 80).join("\n")).toMatch(/back +no answer: connect ECONNREFUSED/);
 });

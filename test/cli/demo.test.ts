@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { scenes } from "../../src/cli/demo/scenes.ts";
+import { scenes } from "../../simulator/src/demo/scenes.ts";
 import { call } from "../../testkit/call.ts";
 import { folderOf, isOpen, secrets, startDemo } from "../../testkit/demo-run.ts";
 import { isInstalled, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
@@ -149,7 +149,7 @@ it("ends in the middle of a scene when asked to, without a trace", async () => {
 });
 
 it("ends quietly, and without a trace, when its reader has seen enough", async () => {
-  const pipeline = `"${process.execPath}" dist/main.js demo --once | head -n 8`;
+  const pipeline = `"${process.execPath}" simulator/dist/main.js demo --once | head -n 8`;
   const shell = startProgram("sh", ["-c", pipeline]);
   expect(await shell.ended).toBe(0);
   expect(shell.stderr()).toBe("");
@@ -169,7 +169,7 @@ it.runIf(hasTerminal).each([
 ])(
   `${hasTerminal ? "" : "NOT TRIED, script is not installed: "}paints for terminals only, and never against NO_COLOR: $env`,
   async ({ env, isColoured }) => {
-    const inTerminal = ["-qec", `${process.execPath} dist/main.js demo --once`, "/dev/null"];
+    const inTerminal = ["-qec", `${process.execPath} simulator/dist/main.js demo --once`, "/dev/null"];
     const demo = startProgram("script", inTerminal, plainEnvironment({ ...env, TERM: "xterm" }));
     expect(await demo.ended).toBe(0);
     expect(demo.stdout().includes("\u001b[32m+ authorization:")).toBe(isColoured);

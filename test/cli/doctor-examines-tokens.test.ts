@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Simulator } from "../../src/simulator/simulator.ts";
+import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { startRedis } from "../../testkit/real-redis.ts";
 import { diagnose } from "./doctor-run.ts";

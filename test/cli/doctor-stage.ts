@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { aclUser } from "../../testkit/acl.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";

@@ -1,6 +1,6 @@
 /** Environments whose sites all sign need no authUrl: every command that uses it copes, on the built command. */
 import { expect, it, onTestFinished } from "vitest";
-import { startSimulator } from "../../src/simulator/simulator.ts";
+import { startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call } from "../../testkit/call.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";

@@ -67,7 +67,7 @@ it("says what to put where the addresses are not this machine's", async () => {
   const simulate = run("simulate", "--config", file, "--api-port", "0", "--login-port", "0");
   await simulate.line((line) => line.includes("Ctrl-C"));
   const [, api] = /\nJSON API {4}(\S+)\n/.exec(simulate.stdout()) ?? [];
-  const [, login] = /\nlogin host {2}(\S+)\n/.exec(simulate.stdout()) ?? [];
+  const [, login] = /\nauthorization server {2}(\S+)\n/.exec(simulate.stdout()) ?? [];
   expect(simulate.stdout()).toContain(
     `put into environments.sandbox:\n    baseUrl: ${api}\n    authUrl: ${login}\n    allowPlaintext: true\n`,
   );

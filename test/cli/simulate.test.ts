@@ -2,10 +2,10 @@ import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
-// `countersign simulate` for programs: a line of JSON with the addresses, a line with the counts at the end.
+// `countersign-simulator simulate` for programs: a line of JSON with the addresses, a line with the counts at the end.
 
 function startSimulate(...args: string[]) {
-  return startProgram(process.execPath, ["dist/main.js", "simulate", ...args], plainEnvironment());
+  return startProgram(process.execPath, ["simulator/dist/main.js", "simulate", ...args], plainEnvironment());
 }
 
 it("says where it is, counts what it sees, and ends with the counts", async () => {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from "vitest";
-import { type Demo, openDemo } from "../../src/cli/demo/stage.ts";
+import { type Demo, openDemo } from "../../simulator/src/demo/env.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 /** What every client is told to send: numbers as numbers, as an application has them. */

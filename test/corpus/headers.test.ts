@@ -1,6 +1,6 @@
 /** Proves rows 3, 5, 6 and 10 on a corpus: what a caller says in its head never reaches the service unasked. */
 import { expect, it } from "vitest";
-import type { ApiRequest } from "../../src/simulator/seen.ts";
+import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
 import { rawPost } from "../../testkit/raw-caller.ts";
 import { headValueCases } from "./head-values.ts";
 import { headerCases } from "./headers.ts";

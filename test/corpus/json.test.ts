@@ -3,8 +3,8 @@
  * too large is 413, and the service sees nothing of it; all else arrives with the caller's values, exactly, and signed.
  */
 import { describe, expect, it } from "vitest";
-import { readJson } from "../../src/simulator/read-json.ts";
-import { signatureOf, stringToSign } from "../../src/simulator/verify-signature.ts";
+import { readJson } from "../../simulator/src/service/read-parameters.ts";
+import { signatureOf, stringToSign } from "../../simulator/src/service/verify-signature.ts";
 import { ask } from "../../testkit/raw-caller.ts";
 import { type RawRequest, type RawUpstream, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { canaries, hmacSite, stageProxy } from "../../testkit/stage.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ApiRequest } from "../../src/simulator/seen.ts";
+import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
 import { ask, type RawAnswered, RawConnection, readAnswers } from "../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { type Stage, type StageOptions, stageProxy } from "../../testkit/stage.ts";

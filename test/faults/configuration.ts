@@ -1,4 +1,4 @@
-import type { Simulator } from "../../src/simulator/simulator.ts";
+import type { Simulator } from "../../simulator/src/service/simulator.ts";
 
 export const sites = { oauth: "S1000000001", hmac: "S1000000003" } as const;
 export const audience = "https://api.sandbox.example";

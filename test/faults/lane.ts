@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
-import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts";
+import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { freePort } from "../../testkit/free-port.ts";

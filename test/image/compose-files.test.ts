@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { exampleSites } from "../../src/cli/demo/sites.ts";
+import { exampleSites } from "../../simulator/src/example-sites.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 const folder = "deploy/compose";

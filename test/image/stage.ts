@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { exampleSites } from "../../src/cli/demo/sites.ts";
+import { exampleSites } from "../../simulator/src/example-sites.ts";
 import { docker, followLog, images, mustDocker, startContainer, untilHealthy } from "./docker.ts";
 
 /** A proxy and the simulated service in containers, both at work. */

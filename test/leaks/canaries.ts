@@ -1,4 +1,4 @@
-import { exampleSites } from "../../src/cli/demo/sites.ts";
+import { exampleSites } from "../../simulator/src/example-sites.ts";
 
 /** The amount of the orders that tests make; a figure that nothing else is likely to come to. */
 export const canaryAmount = "7351427.35";

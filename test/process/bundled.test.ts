@@ -1,4 +1,5 @@
 /** The form in which the proxy's image holds the command: bundled, without packages and without the simulator. */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
@@ -22,10 +23,27 @@ it("signs and authorises orders, with a shared token, and ends as it should", { 
   expect(program.stderr()).toBe("");
 });
 
+it.each(["simulate", "demo"])("says where to get %s, which is left out of it", async (command) => {
+  const program = startProgram(process.execPath, [bundle(), command, "--once", "more"], plainEnvironment());
+  expect(await program.ended).toBe(2);
+  expect(program.stderr()).toBe(
+    `countersign ${command} is left out here: the image and the npm package countersign-simulator have it.\n`,
+  );
+  expect(program.stdout()).toBe("");
+});
+
+it("leaves the simulator out of the npm package as well", () => {
+  const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { encoding: "utf8" });
+  const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
+  const paths = files.map(({ path }) => path);
+  expect(paths).toContain("dist/cli/serve.js");
+  expect(paths.filter((path) => /simulat|demo/.test(path))).toEqual([]);
+});
+
 it("holds no simulator, and the licence of every package in it", () => {
   const folder = dirname(bundle());
   const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-  expect(texts.filter((text) => /^\/\/ dist\/(simulator\/|cli\/(demo|simulate))/m.test(text))).toEqual([]);
+  expect(texts.filter((text) => /^\/\/ simulator\//m.test(text))).toEqual([]);
   const packages = new Set(
     texts.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(([, name]) => name)),
   );

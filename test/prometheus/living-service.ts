@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type Simulator, startSimulator } from "../../src/simulator/simulator.ts";
+import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { aclUser } from "../../testkit/acl.ts";
 import { type Called, call, order } from "../../testkit/call.ts";
 import { authority } from "../../testkit/certificates.ts";

@@ -3,7 +3,7 @@
  * written. Row 40: an authorization server that hangs.
  */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startSimulator } from "../../src/simulator/simulator.ts";
+import { startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call, order } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { startGate } from "../../testkit/gate.ts";

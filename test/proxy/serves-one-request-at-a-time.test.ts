@@ -5,7 +5,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ApiRequest } from "../../src/simulator/seen.ts";
+import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
 import { call } from "../../testkit/call.ts";
 import { type RawAnswered, RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";

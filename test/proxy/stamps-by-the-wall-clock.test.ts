@@ -3,7 +3,7 @@
  * connection took; a wrong or jumping clock is measured and never starts a refresh storm.
  */
 import { describe, expect, it } from "vitest";
-import type { ApiRequest } from "../../src/simulator/seen.ts";
+import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
 import { call, order } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { startGate } from "../../testkit/gate.ts";

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { type Called, call, order } from "../../testkit/call.ts";
 import { type Exposition, scrape } from "../../testkit/exposition.ts";
 import { freePort } from "../../testkit/free-port.ts";

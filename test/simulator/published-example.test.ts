@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { signatureOf, stringToSign } from "../../src/simulator/verify-signature.ts";
+import { signatureOf, stringToSign } from "../../simulator/src/service/verify-signature.ts";
 import { sendJson } from "./client.ts";
 import { stage } from "./stage.ts";
 

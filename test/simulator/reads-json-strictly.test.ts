@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readForm } from "../../src/simulator/read-form.ts";
-import { readJson } from "../../src/simulator/read-json.ts";
+import { readForm, readJson } from "../../simulator/src/service/read-parameters.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ApiRequest } from "../../src/simulator/seen.ts";
-import { createLog } from "../../src/simulator/seen.ts";
+import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
+import { createHostLog } from "../../simulator/src/service/request-log.ts";
 import { certificate } from "./certificate.ts";
 import { send, sendBytes, sendJson, signed } from "./client.ts";
 import {
@@ -79,7 +79,7 @@ test("records an answer that its client did not wait for as abandoned", async ()
 });
 
 test("forgets all but the last 10,000 requests, but counts them", () => {
-  const log = createLog<ApiRequest>();
+  const log = createHostLog<ApiRequest>();
   for (let at = 0; at < 25_000; at += 1) log.add({} as ApiRequest);
   expect(log.arrived).toBe(25_000);
   expect(log.list()).toHaveLength(10_000);

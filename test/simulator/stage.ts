@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { FaultAction, FaultScope } from "../../src/simulator/fault.ts";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
-import type { SimulatedSite } from "../../src/simulator/sites.ts";
+import type { FaultAction, FaultScope } from "../../simulator/src/service/fault.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../simulator/src/service/simulator.ts";
+import type { SimulatedSite } from "../../simulator/src/service/sites.ts";
 import { type Received, sendJson } from "./client.ts";
 
 export const nowSeconds = 1_800_000_000;

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { Simulator } from "../../src/simulator/simulator.ts";
+import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import { type Sending, send, sendBytes, sendJson, signed } from "./client.ts";
 import { nowSeconds, obtainToken, order, parentCredentials, stage } from "./stage.ts";
 

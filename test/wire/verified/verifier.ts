@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { readJson } from "../../../src/simulator/read-json.ts";
-import { signatureOf, stringToSign } from "../../../src/simulator/verify-signature.ts";
+import { readJson } from "../../../simulator/src/service/read-parameters.ts";
+import { signatureOf, stringToSign } from "../../../simulator/src/service/verify-signature.ts";
 import { isInstalled, plainEnvironment } from "../../../testkit/run-program.ts";
 
 /** What every request of a run must go by. */

@@ -1,0 +1,73 @@
+import type { RequestFinished } from "countersign/model/events";
+import { configuredSites, exampleSites, generatedSets } from "../example-sites.ts";
+import { type Simulator, startSimulator } from "../service/simulator.ts";
+import { writeFolder } from "./folder.ts";
+import { choosePorts, type DemoPorts, usualPorts } from "./ports.ts";
+import { startProxy } from "./proxy.ts";
+
+/** The real proxy, started from a real configuration file, with the simulated service behind it. */
+export interface Demo {
+  readonly simulator: Simulator;
+  readonly ports: DemoPorts;
+  /** Wanted ports that other programs have. */
+  readonly taken: readonly number[];
+  /** What an application calls. */
+  readonly url: string;
+  readonly statusUrl: string;
+  readonly metricsUrl: string;
+  readonly configFile: string;
+  /** Reads configuration and secrets again, as SIGHUP asks for. */
+  reload(): void;
+  /** How a request ended for Countersign itself, by the answer's Countersign-Request-Id. */
+  finished(requestId: string): Promise<RequestFinished>;
+  /** Drains, ends everything, removes the folder. */
+  close(signal: string): Promise<void>;
+}
+
+/** Ports may be taken between choosing and listening. */
+const mostTries = 3;
+
+/** @param folder where configuration, secrets and log go; see `writeFolder` */
+export async function openDemo(wanted: DemoPorts = usualPorts, folder?: string): Promise<Demo> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await open(wanted, await choosePorts(wanted), folder);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || tries === mostTries) throw error;
+    }
+  }
+}
+
+async function open(wanted: DemoPorts, ports: DemoPorts, folderName: string | undefined): Promise<Demo> {
+  const simulator = await startSimulator({ apiPort: ports.api, loginPort: ports.login, sites: exampleSites });
+  const addresses = { ports, baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl };
+  const contents = { addresses, sites: configuredSites, generated: generatedSets };
+  const folder = await writeFolder(contents, folderName).catch(async (error) => {
+    await simulator.stop();
+    throw error;
+  });
+  const proxy = await startProxy(folder).catch(async (error) => {
+    folder.remove();
+    await simulator.stop();
+    throw error;
+  });
+  // One for each site with credentials of its own; from here on every token request has a scene as its cause.
+  const owners = configuredSites.filter(({ credentials }) => credentials !== undefined);
+  await simulator.seen.whenTokenAnswers(owners.length);
+  return {
+    simulator,
+    ports,
+    taken: Object.values(wanted).filter((port) => port !== 0 && !Object.values(ports).includes(port)),
+    url: `http://127.0.0.1:${ports.listener}`,
+    statusUrl: `http://127.0.0.1:${ports.status}/status`,
+    metricsUrl: `http://127.0.0.1:${ports.admin}/metrics`,
+    configFile: folder.file,
+    finished: proxy.finished,
+    reload: proxy.reload,
+    async close(signal) {
+      await proxy.stop(signal);
+      await simulator.stop();
+      folder.remove();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { paint } from "countersign/cli/terminal";
+import type { Line, Mark } from "./upstream-request.ts";
+
+/** Where things stand on a line: a label, a mark, and what there is to say. */
+const indent = 3;
+const labelWidth = 8;
+const markWidth = 2;
+const contentAt = indent + labelWidth + markWidth;
+
+const signs: Readonly<Record<Mark, string>> = { kept: " ", added: "+", rewritten: "~" };
+
+/** The columns of the terminal, within what is good to read. */
+export function chooseWidth(columns: number | undefined): number {
+  return Math.min(Math.max(columns ?? 80, 60), 100);
+}
+
+/** A line with a label, continued below it where it is too long. */
+export function formatLabelled(label: string, text: string, width: number): string[] {
+  return wrap(text, width - contentAt).map((part, index) => {
+    const shown = paint("dim", (index === 0 ? label : "").padEnd(labelWidth));
+    return `${" ".repeat(indent)}${shown}${" ".repeat(markWidth)}${part}`;
+  });
+}
+
+/** Names and values in two columns, each line with its mark. A long text goes on below, a long word ends in an ellipsis. */
+export function formatLines(lines: readonly Line[], nameWidth: number, width: number): string[] {
+  const valueWidth = width - contentAt - nameWidth - 2;
+  return lines.flatMap(({ name, value, mark }) =>
+    wrap(value, valueWidth).map((part, index) => {
+      const sign = (index === 0 ? signs[mark] : "").padEnd(markWidth);
+      const text = `${sign}${(index === 0 ? name : "").padEnd(nameWidth)}  ${part}`;
+      return `${" ".repeat(indent + labelWidth)}${emphasise(mark, text)}`;
+    }),
+  );
+}
+
+function emphasise(mark: Mark, text: string): string {
+  if (mark === "added") return paint("green", text);
+  return mark === "rewritten" ? paint("yellow", text) : text;
+}
+
+/** Breaks at spaces; what is too long without one is cut. */
+export function wrap(text: string, width: number): string[] {
+  const parts: string[] = [];
+  let part = "";
+  for (const word of text.split(" ")) {
+    const longer = part === "" ? word : `${part} ${word}`;
+    if (longer.length <= width || part === "") part = shorten(longer, width);
+    else {
+      parts.push(part);
+      part = shorten(word, width);
+    }
+  }
+  return [...parts, part];
+}
+
+function shorten(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+}
+
+/** `0.4 ms`; what is too short to say in tenths is `under 0.1 ms`. */
+export function formatMs(ms: number): string {
+  return ms < 0.05 ? "under 0.1 ms" : `${ms.toFixed(1)} ms`;
+}
+
+/** `1 request`, `2 requests`. */
+export function formatCount(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,76 @@
+import { createWriteStream } from "node:fs";
+import { createLogging } from "countersign/adapters/log/logger";
+import { Reloader } from "countersign/app/reload";
+import { start } from "countersign/app/start";
+import { createWarner } from "countersign/app/warnings";
+import { usageFailure } from "countersign/cli/command";
+import type { Config } from "countersign/config/config";
+import { type Loaded, loadConfig } from "countersign/config/load";
+import { formatProblems } from "countersign/config/print-problems";
+import { systemClock } from "countersign/model/clock";
+import type { Event, RequestFinished } from "countersign/model/events";
+import type { DemoFolder } from "./folder.ts";
+
+/** The proxy of the demo: as `serve` runs it, but with its log in a file, and with an ear for how requests end. */
+export interface DemoProxy {
+  /** How a request ended, by the answer's Countersign-Request-Id. */
+  finished(requestId: string): Promise<RequestFinished>;
+  /** Reads configuration and secrets again, as SIGHUP asks for. */
+  reload(): void;
+  stop(signal: string): Promise<void>;
+}
+
+export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "logFile">): Promise<DemoProxy> {
+  const load = () => loadConfig(file);
+  const { config, warnings, files } = orRefuse(file, await load());
+  const log = createWriteStream(logFile, { mode: 0o600 });
+  // A full disk is no reason to end the demo.
+  log.on("error", () => {});
+  const { report: write, setLevel } = createLogging(config.log.level, log);
+  const finishes = new Finishes();
+  const report = (event: Event) => {
+    finishes.note(event);
+    write(event);
+  };
+  const warn = createWarner(report);
+  warn(warnings);
+  const running = await start(config, { report });
+  const onApplied = ({ log: { level } }: Config) => setLevel(level);
+  const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
+  return {
+    finished: (requestId) => finishes.of(requestId),
+    reload: () => void reloader.reload("sighup"),
+    async stop(signal) {
+      reloader.close();
+      await running.stop(signal);
+      log.destroy();
+    },
+  };
+}
+
+function orRefuse(file: string, loaded: Loaded): Extract<Loaded, { kind: "loaded" }> {
+  if (loaded.kind === "loaded") return loaded;
+  throw usageFailure(formatProblems(file, loaded.problems));
+}
+
+/** The last requests that ended. The fact comes a moment after the answer, so it may have to be waited for. */
+class Finishes {
+  readonly #ended = new Map<string, RequestFinished>();
+  readonly #awaited = new Map<string, (event: RequestFinished) => void>();
+
+  note(event: Event): void {
+    if (event.kind !== "request_finished") return;
+    const { requestId } = event;
+    this.#ended.set(requestId, event);
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > 100 && oldest !== undefined) this.#ended.delete(oldest);
+    this.#awaited.get(requestId)?.(event);
+    this.#awaited.delete(requestId);
+  }
+
+  of(requestId: string): Promise<RequestFinished> {
+    const ended = this.#ended.get(requestId);
+    if (ended !== undefined) return Promise.resolve(ended);
+    return new Promise((resolve) => this.#awaited.set(requestId, resolve));
+  }
+}

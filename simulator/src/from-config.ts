@@ -1,0 +1,105 @@
+import type { Address, Environment, Site } from "countersign/model/environment";
+import type { SimulatorOptions } from "./service/simulator.ts";
+import type { SimulatedSite } from "./service/sites.ts";
+
+/** How the simulator stands in for one environment of a configuration. */
+export interface Simulation {
+  readonly environment: string;
+  readonly options: SimulatorOptions;
+  /** Settings whose addresses are not this machine's, so that the simulator has its own in their place. */
+  readonly elsewhere: readonly ("baseUrl" | "authUrl")[];
+  /** What the simulator cannot do as the configuration says it. */
+  readonly notes: readonly string[];
+}
+
+export interface OwnPorts {
+  readonly host: string;
+  readonly apiPort: number;
+  readonly loginPort: number;
+}
+
+/**
+ * The service as an environment of the configuration expects it: its sites, keys and credential sets, at its addresses
+ * where these are this machine's.
+ */
+export function simulationOf(environment: Environment, own: OwnPorts): Simulation {
+  const { name, baseUrl, authUrl } = environment;
+  const sites = [...environment.sites.values()];
+  const signing = sites.filter(({ auth }) => auth.includes("hmac"));
+  const api = isOurs(baseUrl) && /^[A-Za-z0-9_./-]*$/.test(baseUrl.path) ? baseUrl : undefined;
+  // Tokens are at /oauth/token itself, and both hosts listen on one address.
+  const login =
+    isOurs(authUrl) && authUrl.path === "" && (api === undefined || authUrl.host === api.host) ? authUrl : undefined;
+  const [exempt] = signing.map((site) => site.exempt);
+  return {
+    environment: name,
+    options: {
+      environment: name,
+      host: (api ?? login)?.host.replace(/^\[|\]$/g, "") ?? own.host,
+      apiPort: api?.port ?? own.apiPort,
+      loginPort: login?.port ?? own.loginPort,
+      basePath: api?.path ?? (baseUrl.path.includes("~") ? "/json-api" : baseUrl.path),
+      sites: withoutDuplicates(sites.map(simulate)),
+      characters: signing.some(({ characters }) => characters !== "reject") ? "any" : "strict",
+      ...(exempt === undefined ? {} : { exempt: [...exempt] }),
+    },
+    elsewhere: [
+      ...(api === undefined ? (["baseUrl"] as const) : []),
+      ...(login === undefined && authUrl !== undefined ? (["authUrl"] as const) : []),
+    ],
+    notes: [...noteDuplicates(sites), ...noteExempt(signing)],
+  };
+}
+
+function isOurs(address: Address | undefined): address is Address {
+  if (address?.scheme !== "http") return false;
+  return address.host === "localhost" || address.host === "[::1]" || /^127(\.\d+){3}$/.test(address.host);
+}
+
+/** The one place where the service's side needs the secrets themselves. */
+function simulate({ identifier, parent, version, keys, defaultKey, credentials }: Site): SimulatedSite {
+  const sets = credentials?.owner === identifier ? credentials.sets : [];
+  return {
+    identifier,
+    version,
+    ...(parent === undefined ? {} : { parent }),
+    keys: keys.map((key) => ({
+      identifier: key.identifier,
+      secret: key.secret.reveal(),
+      version: key.version,
+      isDefault: key === defaultKey,
+    })),
+    credentials: sets.map(({ clientId, clientSecret, audience }) => {
+      return { clientId, clientSecret: clientSecret.reveal(), audience };
+    }),
+  };
+}
+
+/** The service knows each client once (spec 2.3). */
+function withoutDuplicates(sites: readonly SimulatedSite[]): SimulatedSite[] {
+  const known = new Set<string>();
+  return sites.map(({ credentials = [], ...site }) => {
+    const own = credentials.filter(({ clientId }) => !known.has(clientId) && known.add(clientId));
+    return { ...site, credentials: own };
+  });
+}
+
+function noteDuplicates(sites: readonly Site[]): string[] {
+  const owners = new Map<string, string>();
+  return sites.flatMap(({ identifier, credentials }) => {
+    const sets = credentials?.owner === identifier ? credentials.sets : [];
+    return sets.flatMap(({ clientId }) => {
+      const owner = owners.get(clientId);
+      owners.set(clientId, owner ?? identifier);
+      return owner === undefined
+        ? []
+        : [`client ${clientId} belongs to ${owner}; its tokens do not serve ${identifier}`];
+    });
+  });
+}
+
+function noteExempt(signing: readonly Site[]): string[] {
+  const lists = new Set(signing.map(({ exempt }) => [...exempt].sort().join(", ")));
+  const [first] = lists;
+  return lists.size < 2 ? [] : [`every site is verified with the first one's exempt names: ${first}`];
+}

@@ -1,0 +1,85 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+
+/** What a host says to one request. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** How the answer went out. */
+export interface Delivery {
+  /** The status line that was written, if one was. */
+  readonly status: number | undefined;
+  /** `cut`: the simulator broke it off; `abandoned`: the client had gone before it was out. */
+  readonly ending: "answered" | "cut" | "abandoned";
+}
+
+export function answerJson(status: number, value: unknown, headers: OutgoingHttpHeaders = {}): Answer {
+  const body = Buffer.from(JSON.stringify(value));
+  return { status, headers: { "content-type": "application/json", ...headers }, body };
+}
+
+/** Writes the head, with the length of the body announced. */
+export function writeHead(response: ServerResponse, answer: Answer): void {
+  response.writeHead(answer.status, { "content-length": answer.body.length, ...answer.headers });
+}
+
+/** Answers in full, as an honest service does. */
+export async function sendAnswer(response: ServerResponse, answer: Answer): Promise<Delivery> {
+  if (response.destroyed) return { status: undefined, ending: "abandoned" };
+  writeHead(response, answer);
+  return finishAnswer(response, answer.status, answer.body);
+}
+
+/** Writes the last of the body and waits until it is out. */
+export async function finishAnswer(response: ServerResponse, status: number, rest: Buffer): Promise<Delivery> {
+  response.end(rest);
+  return { status, ending: (await untilAnswered(response)) ? "answered" : "abandoned" };
+}
+
+/** Resolves true after the delay, or false as soon as the client has gone. */
+export function pause(response: ServerResponse, delayMs: number): Promise<boolean> {
+  if (response.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const end = (isStillThere: boolean) => {
+      clearTimeout(timer);
+      response.off("close", leave);
+      resolve(isStillThere);
+    };
+    const leave = () => end(false);
+    const timer = setTimeout(end, delayMs, true);
+    response.once("close", leave);
+  });
+}
+
+/** Waits among those who wait, under an owner's id; true once woken, false as soon as the client has gone. */
+export function untilReleased(
+  response: ServerResponse,
+  owner: number,
+  waiting: Map<() => void, number>,
+): Promise<boolean> {
+  if (response.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const end = (isStillThere: boolean) => {
+      waiting.delete(wake);
+      response.off("close", leave);
+      resolve(isStillThere);
+    };
+    const wake = () => end(true);
+    const leave = () => end(false);
+    waiting.set(wake, owner);
+    response.once("close", leave);
+  });
+}
+
+/** Resolves when the ended answer is out (true) or the connection is gone before that (false). */
+export function untilAnswered(response: ServerResponse): Promise<boolean> {
+  const { socket } = response;
+  if (socket === null || response.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    // A broken connection finishes its answer too: only the socket tells whether the bytes left.
+    response.once("finish", () => resolve(!socket.destroyed));
+    response.once("close", () => resolve(false));
+  });
+}

@@ -1,0 +1,124 @@
+import type { ServerResponse } from "node:http";
+import { untilReleased } from "./answer.ts";
+import type { Fault, HostName } from "./fault.ts";
+import { readFault } from "./fault.ts";
+import { type Counter, createCounter } from "./request-log.ts";
+
+/** A fault that was asked for, and what became of it. */
+export interface PlannedFault {
+  readonly id: number;
+  readonly fault: Fault;
+  /** Requests that have met it so far. */
+  readonly played: number;
+  /** Requests that it may still meet. */
+  readonly remaining: number | "until_cleared";
+  /** Resolves once that many requests have met it. */
+  whenPlayed(count: number): Promise<void>;
+  /** Meets no more requests; those that hang go on hanging. */
+  clear(): void;
+  /** Lets the requests that hang by it go on to their honest answer. */
+  release(): void;
+}
+
+/** The plan of misbehaviour: for each request the first planned fault that fits, one a request. */
+export interface Faults {
+  /** @throws Error saying what is accepted, when the fault makes no sense */
+  add(fault: Fault): PlannedFault;
+  /** The ones that may still meet requests, in the order in which they were added. */
+  list(): readonly PlannedFault[];
+  clear(): void;
+  /** Releases everything that hangs. */
+  release(): void;
+  /** Requests that hang at this moment. */
+  readonly hanging: number;
+}
+
+/** Who sends a request, as far as it can be told. */
+export interface Sender {
+  /** What `site_identifier` says. */
+  readonly siteIdentifier: string | undefined;
+  /** The S… that this means; at the authorization server, where the credential set was generated. */
+  readonly site: string | undefined;
+  readonly clientId: string | undefined;
+}
+
+/** What the hosts see of the plan. */
+export interface FaultPlan extends Faults {
+  /** The fault at the head of the queue, if it strikes before a request is read. */
+  takeUnread(host: HostName): PlannedFault | undefined;
+  take(host: HostName, sender: Sender): PlannedFault | undefined;
+  /** Waits until the fault is released; false when the client has gone before. */
+  hang(planned: PlannedFault, response: ServerResponse): Promise<boolean>;
+}
+
+interface Entry extends PlannedFault {
+  readonly meetings: Counter;
+}
+
+export function createFaultPlan(): FaultPlan {
+  let entries: Entry[] = [];
+  const hanging = new Map<() => void, number>();
+  let lastId = 0;
+
+  const meet = (entry: Entry | undefined): Entry | undefined => {
+    entry?.meetings.add();
+    if (entry?.remaining === 0) entry.clear();
+    return entry;
+  };
+  const release = (id?: number) => {
+    for (const [wake, owner] of [...hanging]) if (id === undefined || owner === id) wake();
+  };
+  const plan = (fault: Fault): Entry => {
+    lastId += 1;
+    const id = lastId;
+    const meetings = createCounter();
+    return {
+      id,
+      fault,
+      meetings,
+      get played() {
+        return meetings.count;
+      },
+      get remaining() {
+        return fault.times === "until_cleared" ? fault.times : (fault.times ?? 1) - meetings.count;
+      },
+      whenPlayed: meetings.whenReached,
+      clear() {
+        entries = entries.filter((entry) => entry.id !== id);
+      },
+      release: () => release(id),
+    };
+  };
+
+  return {
+    add(input) {
+      const entry = plan({ ...readFault(input) });
+      entries.push(entry);
+      return entry;
+    },
+    list: () => entries.slice(),
+    clear() {
+      entries = [];
+    },
+    release,
+    get hanging() {
+      return hanging.size;
+    },
+    takeUnread(host) {
+      const first = entries.find((entry) => entry.fault.host === host);
+      return first !== undefined && isUnread(first.fault) ? meet(first) : undefined;
+    },
+    take: (host, sender) => meet(entries.find(({ fault }) => !isUnread(fault) && isFor(fault, host, sender))),
+    hang: (planned, response) => untilReleased(response, planned.id, hanging),
+  };
+}
+
+function isUnread(fault: Fault): boolean {
+  return fault.kind === "reset" && fault.when === "before_reading";
+}
+
+function isFor(fault: Fault, host: HostName, sender: Sender): boolean {
+  if (fault.host !== host) return false;
+  if (fault.site !== undefined && fault.site !== sender.site && fault.site !== sender.siteIdentifier) return false;
+  return fault.clientId === undefined || fault.clientId === sender.clientId;
+}

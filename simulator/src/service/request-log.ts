@@ -1,0 +1,157 @@
+import type { Delivery } from "./answer.ts";
+import type { FaultKind } from "./fault.ts";
+import type { Refusal } from "./refusals.ts";
+
+/** What is kept about a request to either host. */
+interface LoggedRequest {
+  /** 1 for the first. */
+  readonly number: number;
+  readonly receivedAtMs: number;
+  readonly rawHeaders: readonly string[];
+  /** The fault that it met. */
+  readonly fault: FaultKind | undefined;
+  /** Undefined until the answer is out or will never be. */
+  readonly answer: Delivery | undefined;
+}
+
+/** A request to the JSON API that arrived completely, whatever was answered. */
+export interface ApiRequest extends LoggedRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly body: Buffer;
+  /** The method of authentication that it was judged by (spec 5.1). */
+  readonly auth: "oauth" | "hmac";
+  /** The S… that its `site_identifier` means. */
+  readonly site: string | undefined;
+  /** The bearer token that it carried. */
+  readonly token: string | undefined;
+  /** Why it was not accepted; undefined for a call that passed every check. */
+  readonly refusal: Refusal | undefined;
+  /** Present when the order was created, even if the answer was cut. */
+  readonly orderId: string | undefined;
+}
+
+/** A request to the authorization server that arrived completely. Its body holds the secret, so it is not kept. */
+export interface TokenRequest extends LoggedRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly contentType: string | undefined;
+  readonly clientId: string | undefined;
+  /** Why no token was issued, e.g. `secret_wrong`. */
+  readonly refusal: string | undefined;
+  /** The token that was issued, even if the answer was cut. */
+  readonly token: string | undefined;
+}
+
+/** Everything recorded: the last 10,000 requests of each host, oldest first, and ways to wait for the next. */
+export interface RequestLog {
+  readonly apiRequests: readonly ApiRequest[];
+  readonly tokenRequests: readonly TokenRequest[];
+  /** Resolves when that many requests to the JSON API have arrived completely, answered or not. */
+  whenApiRequests(count: number): Promise<readonly ApiRequest[]>;
+  whenTokenRequests(count: number): Promise<readonly TokenRequest[]>;
+  /** Resolves when that many of them have their answer, or never will. */
+  whenApiAnswers(count: number): Promise<readonly ApiRequest[]>;
+  whenTokenAnswers(count: number): Promise<readonly TokenRequest[]>;
+}
+
+/** What a host writes down: first the request, later how its answer went out. */
+export interface HostLog<T extends LoggedRequest> {
+  readonly arrived: number;
+  list(): readonly T[];
+  add(request: Omit<T, "number" | "answer">): T;
+  recordAnswer(request: T, answer: Delivery): void;
+  whenArrived(count: number): Promise<readonly T[]>;
+  whenAnswered(count: number): Promise<readonly T[]>;
+}
+
+/** Beyond this the oldest are forgotten; the counts are not. */
+const rememberedRequests = 10_000;
+
+export function createHostLog<T extends LoggedRequest>(): HostLog<T> {
+  const buffer = createRingBuffer<T>(rememberedRequests);
+  const arrived = createCounter();
+  const answered = createCounter();
+  return {
+    get arrived() {
+      return arrived.count;
+    },
+    list: buffer.list,
+    add(request) {
+      const record = { ...request, number: arrived.count + 1, answer: undefined } as unknown as T;
+      buffer.add(record);
+      arrived.add();
+      return record;
+    },
+    recordAnswer(request, answer) {
+      (request as { answer: Delivery }).answer = answer;
+      answered.add();
+    },
+    whenArrived: (count) => arrived.whenReached(count).then(buffer.list),
+    whenAnswered: (count) => answered.whenReached(count).then(buffer.list),
+  };
+}
+
+/** The public view of the two logs. */
+export function createRequestLog(api: HostLog<ApiRequest>, login: HostLog<TokenRequest>): RequestLog {
+  return {
+    get apiRequests() {
+      return api.list();
+    },
+    get tokenRequests() {
+      return login.list();
+    },
+    whenApiRequests: api.whenArrived,
+    whenTokenRequests: login.whenArrived,
+    whenApiAnswers: api.whenAnswered,
+    whenTokenAnswers: login.whenAnswered,
+  };
+}
+
+/** The last few of a long series. */
+export interface RingBuffer<T> {
+  add(item: T): void;
+  /** Oldest first. */
+  list(): readonly T[];
+}
+
+export function createRingBuffer<T>(limit: number): RingBuffer<T> {
+  let items: T[] = [];
+  return {
+    add(item) {
+      items.push(item);
+      // Cutting only at twice the limit keeps the cost per item constant.
+      if (items.length >= limit * 2) items = items.slice(-limit);
+    },
+    list: () => items.slice(-limit),
+  };
+}
+
+/** A count that can be awaited, so that a test need not poll. */
+export interface Counter {
+  readonly count: number;
+  add(): void;
+  /** Resolves as soon as the count is at least this. */
+  whenReached(count: number): Promise<void>;
+}
+
+export function createCounter(): Counter {
+  let count = 0;
+  let waiting: { readonly wanted: number; readonly wake: () => void }[] = [];
+  return {
+    get count() {
+      return count;
+    },
+    add() {
+      count += 1;
+      if (waiting.length === 0) return;
+      const reached = waiting.filter((waiter) => waiter.wanted <= count);
+      waiting = waiting.filter((waiter) => waiter.wanted > count);
+      for (const waiter of reached) waiter.wake();
+    },
+    whenReached(wanted) {
+      if (wanted <= count) return Promise.resolve();
+      return new Promise((wake) => waiting.push({ wanted, wake }));
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { type Refusal, refuse } from "./refusals.ts";
+import type { Identified, KeyOfSite } from "./sites.ts";
+
+/** Names that are by default never part of the signature (spec 5.2 step 1). */
+export const exemptNames: readonly string[] = ["format", "signature", "call"];
+
+/** How strictly, and against which keys, signatures are verified. */
+export interface SignatureRules {
+  readonly exempt: readonly string[];
+  /** `any` lifts spec 5.2 rule 3, as deployments exist that send e-mail addresses. */
+  readonly characters: "strict" | "any";
+  /** Every key there is: only to tell which one was used by mistake. */
+  readonly keys: readonly KeyOfSite[];
+}
+
+type Parameters = ReadonlyMap<string, string>;
+
+/** Checks a call without an Authorization header against the key that its `site_identifier` means (spec 5.2, 5.3). */
+export function verifySignature(parameters: Parameters, who: Identified, rules: SignatureRules): Refusal | undefined {
+  const signature = parameters.get("signature");
+  const { key, site } = who;
+  if (signature === undefined) return refuse("missing_parameter", "signature is missing, and so is Authorization");
+  if (key === undefined) return refuse("key_missing", `site ${site.identifier} has no keys`);
+  if (key.version !== parameters.get("version")) {
+    return refuse("key_version_mismatch", `key ${key.key.identifier} has version ${key.version} (rule 6)`);
+  }
+  const character = rules.characters === "strict" ? refuseCharacters(parameters, rules.exempt) : undefined;
+  if (character !== undefined) return character;
+  if (!/^[0-9a-f]{64}$/.test(signature)) return refuse("signature_malformed", "not 64 lowercase hex digits");
+  const signed = stringToSign(parameters, rules.exempt);
+  if (isSignatureOf(signed, key.key.secret, signature)) return undefined;
+  return refuse("signature_mismatch", explainMismatch({ signature, parameters, key, signed, ...rules, isSignatureOf }));
+}
+
+/** Name and value, name and value, sorted by the bytes of the names, nothing in between (spec 5.2 steps 3 and 4). */
+export function stringToSign(parameters: Parameters, exempt: readonly string[] = exemptNames): string {
+  return [...parameters]
+    .filter(([name]) => !exempt.includes(name))
+    .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    .map(([name, value]) => name + value)
+    .join("");
+}
+
+/** HMAC-SHA256 in lowercase hex (spec 5.2 steps 5 and 6). */
+export function signatureOf(text: string, secret: string): string {
+  return createHmac("sha256", secret).update(text, "utf8").digest("hex");
+}
+
+function isSignatureOf(text: string, secret: string, signature: string): boolean {
+  return timingSafeEqual(Buffer.from(signatureOf(text, secret)), Buffer.from(signature));
+}
+
+/** Spec 5.2 rule 3. */
+function refuseCharacters(parameters: Parameters, exempt: readonly string[]): Refusal | undefined {
+  for (const [name, value] of parameters) {
+    const position = value.search(/[^A-Za-z0-9_.-]/);
+    if (position >= 0 && !exempt.includes(name)) {
+      return refuse("character_not_allowed", `${name}, character ${position + 1} (rule 3)`);
+    }
+  }
+  return undefined;
+}
+
+/** A signature that does not fit, and what it was compared with. */
+export interface Mismatch {
+  readonly signature: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly exempt: readonly string[];
+  /** The key it should have been made with. */
+  readonly key: KeyOfSite;
+  readonly keys: readonly KeyOfSite[];
+  /** The right string to sign. */
+  readonly signed: string;
+  readonly isSignatureOf: (text: string, secret: string, signature: string) => boolean;
+}
+
+/** Tries the mistakes that people make (spec 5.2, 7), so that the answer names the one that was made. */
+export function explainMismatch(mismatch: Mismatch): string {
+  const { signature, key, keys, signed, isSignatureOf } = mismatch;
+  const other = keys.find((one) => one !== key && isSignatureOf(signed, one.key.secret, signature));
+  if (other !== undefined) {
+    return `signed with key ${other.key.identifier} instead of ${key.key.identifier} (wrong key)`;
+  }
+  for (const [mistake, text] of wrongTexts(mismatch)) {
+    if (isSignatureOf(text, key.key.secret, signature)) return mistake;
+  }
+  return `not the signature of these parameters by key ${key.key.identifier}`;
+}
+
+function wrongTexts({ parameters, exempt }: Mismatch): readonly (readonly [mistake: string, text: string])[] {
+  const all = [...parameters].filter(([name]) => name !== "signature");
+  const signed = all.filter(([name]) => !exempt.includes(name));
+  const nameFirst = ([name, value]: readonly [string, string]) => name + value;
+  const byName = (a: readonly [string, string], b: readonly [string, string]) => (a[0] < b[0] ? -1 : 1);
+  return [
+    ["the parameters were not sorted (wrong sort order)", signed.map(nameFirst).join("")],
+    ["an exempt parameter was signed (exempt: format, signature, call)", all.toSorted(byName).map(nameFirst).join("")],
+    [
+      "the empty signature parameter was signed",
+      [...all, ["signature", ""] as const].toSorted(byName).map(nameFirst).join(""),
+    ],
+    [
+      "the value came before the name (rule 4)",
+      signed
+        .toSorted(byName)
+        .map(([name, value]) => value + name)
+        .join(""),
+    ],
+  ];
+}

@@ -1,0 +1,59 @@
+import { Command, CommanderError } from "commander";
+import { describeDefect } from "../model/defect.ts";
+import { version } from "../version.ts";
+import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
+import { endOnSignalsAsPidOne } from "./pid-one.ts";
+import { printError } from "./terminal.ts";
+
+/** A program of several commands. */
+export interface Program {
+  readonly name: string;
+  readonly description: string;
+  /** By their names; each is loaded only when it is called. */
+  readonly commands: Readonly<Record<string, () => Promise<CommandFile>>>;
+}
+
+/** Every command of a program. */
+export async function createAll({ commands }: Program): Promise<Command[]> {
+  const files = await Promise.all(Object.values(commands).map((load) => load()));
+  return files.map(({ createCommand }) => createCommand());
+}
+
+/**
+ * Runs one command line.
+ * @returns the exit code: 0 yes, 1 no, 2 usage or configuration, 70 a defect
+ */
+export async function runProgram({ name, description, commands }: Program, args: readonly string[]): Promise<number> {
+  // Unheard, it opens Node's inspector, through which everybody in the pod could read every secret (before any await).
+  process.on("SIGUSR1", () => {});
+  endOnSignalsAsPidOne();
+  const program = new Command(name).description(description).version(version).exitOverride();
+  // The reader of our output has seen enough, as `head` and `less` have.
+  process.stdout.on("error", () => process.exit(exitCodes.no));
+  try {
+    const wanted = commands[args[0] ?? ""];
+    const loaders = wanted === undefined ? Object.values(commands) : [wanted];
+    for (const load of loaders) {
+      const { createCommand } = await load();
+      program.addCommand(createCommand().copyInheritedSettings(program));
+    }
+    await program.parseAsync([...args], { from: "user" });
+    return Number(process.exitCode ?? exitCodes.ok);
+  } catch (error) {
+    return explainExit(error, name);
+  }
+}
+
+function explainExit(error: unknown, name: string): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof CommandFailure) {
+    printError(error.message);
+    return error.exitCode;
+  }
+  if ((error as NodeJS.ErrnoException).code === "EMFILE") {
+    printError("Countersign cannot start: it may open too few files. Raise ulimit -n, to 1024 at least.");
+    return exitCodes.usage;
+  }
+  printError(`A defect in ${name}: ${describeDefect(error)}`);
+  return exitCodes.defect;
+}
