@@ -123,7 +123,7 @@ describe("a configuration that cannot be used", () => {
     folder.write("blue/client-secret", "");
     const people = await runDoctor(["--config", file]);
     expect(people).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(people.stderr.match(/^ {4}fix {3}\S/gm)).toHaveLength(3);
+    expect(people.stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(3);
     expect(people.stderr).toContain("the secret is empty");
     const programs = await runDoctor(["--config", file, "--json"]);
     expect(programs).toMatchObject({ exitCode: 2, stderr: "" });
