@@ -1,15 +1,23 @@
 import { Command } from "commander";
+import { ownersOf, type PlacedSet } from "../app/token-owners.ts";
+import { openUpstreams, type Upstreams } from "../app/upstreams.ts";
+import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
+import { describeBind } from "../model/bind.ts";
 import { systemClock } from "../model/clock.ts";
+import type { Address, Environment } from "../model/environment.ts";
 import { exitCodes } from "./command.ts";
 import { configOption } from "./config-option.ts";
-import type { Check } from "./doctor/check.ts";
-import { examine } from "./doctor/examine.ts";
-import { boundLookUps } from "./doctor/look-up.ts";
-import { formatCheck, formatSum, sumUp } from "./doctor/print-check.ts";
-import { type Run, visitMs } from "./doctor/run.ts";
+import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor/check.ts";
+import { evaluateClock } from "./doctor/clock.ts";
+import { checkConfig } from "./doctor/config.ts";
+import { boundLookUps, checkDns } from "./doctor/dns.ts";
+import { checkEncryptionKeys, checkRedis } from "./doctor/redis.ts";
+import { checkServe } from "./doctor/serve.ts";
+import { evaluateConnection, type Host, probe } from "./doctor/tls.ts";
+import { checkToken, openSharedCache, type SharedCache, type SharedSet } from "./doctor/token.ts";
 import { loadOrRefuse } from "./load.ts";
-import { print, printJson } from "./terminal.ts";
+import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {
   readonly config: string;
@@ -39,35 +47,149 @@ written, and removed at once. It needs neither a shell nor other programs, and e
 Exit code 0: nothing failed. 1: something did. 2: the configuration is refused.
 `;
 
-async function doctor(options: Options): Promise<void> {
-  const { config: file, token: withToken, json = false } = options;
-  if (json && (await refuseAsJson(file))) return;
-  const loaded = await loadOrRefuse(file);
-  const visit: Run = { file, ...loaded, withToken, clock: systemClock, endsAtMs: systemClock.nowMs() + visitMs };
-  boundLookUps(loaded.config.timeouts.connectMs);
-  const width = Math.max(...[...loaded.config.environments.keys()].map((name) => name.length));
-  const checks: Check[] = [];
-  for await (const check of examine(visit)) {
-    checks.push(check);
-    if (!json) print(formatCheck(check, width));
+async function doctor({ config: file, token: withToken, json = false }: Options): Promise<void> {
+  const loaded = json ? await loadConfig(file) : await loadOrRefuse(file);
+  if (loaded.kind === "refused") {
+    printJson({ ok: false, problems: loaded.problems });
+    process.exitCode = exitCodes.usage;
+    return;
   }
-  const sum = sumUp(checks);
-  const isWell = sum.fail === 0;
-  if (json) printJson({ ok: isWell, sum, configHash: loaded.config.hash, checks });
+  const { config } = loaded;
+  boundLookUps(config.timeouts.connectMs);
+  const run: Run = { file, ...loaded, withToken, clock: systemClock, deadlineMs: systemClock.nowMs() + runMs };
+  const environmentWidth = Math.max(...[...config.environments.keys()].map((name) => name.length));
+  const checks: Check[] = [];
+  const sum: Record<Verdict, number> = { ok: 0, warn: 0, fail: 0, skipped: 0 };
+  for await (const check of runChecks(run)) {
+    checks.push(check);
+    sum[check.verdict] += 1;
+    if (!json) print(formatCheck(check, environmentWidth));
+  }
+  if (json) printJson({ ok: sum.fail === 0, sum, configHash: config.hash, checks });
   else print(`\n${formatSum(sum)}`);
-  process.exitCode = isWell ? exitCodes.ok : exitCodes.no;
-  endSoon();
-}
-
-async function refuseAsJson(file: string): Promise<boolean> {
-  const loaded = await loadConfig(file);
-  if (loaded.kind === "loaded") return false;
-  printJson({ ok: false, problems: loaded.problems });
-  process.exitCode = exitCodes.usage;
-  return true;
-}
-
-/** What was given up on keeps nobody waiting. */
-function endSoon(): void {
+  process.exitCode = sum.fail === 0 ? exitCodes.ok : exitCodes.no;
+  // What was given up, such as a look-up, must not keep the process alive.
   systemClock.after(0, () => process.exit());
+}
+
+/**
+ * Everything that can keep a request from being served, in the order in which one thing depends on another. Redis is
+ * checked first, while nothing disturbs its measurement, and reported after the environments, which run in parallel.
+ */
+export async function* runChecks(run: Run): AsyncGenerator<Check> {
+  const { config, clock } = run;
+  const { tokens } = config;
+  yield* checkConfig(run);
+  const sets = distinctSets(config);
+  const tags = sets.map(({ tokenKey }) => tokenKey);
+  const redis = tokens.cache === "redis" ? await checkRedis(tokens.redis, tags, run) : [];
+  const cache = await openSharedCache(run);
+  const upstreams = openUpstreams(clock);
+  upstreams.prepare(config);
+  try {
+    const shared: SharedSet[] = [];
+    for (const set of sets) shared.push({ ...set, shared: await cache.read(set.tokenKey) });
+    const environments = [...config.environments.values()].map((environment) => {
+      const own = shared.filter((set) => set.environment === environment);
+      return checkEnvironment(environment, own, cache, upstreams, run);
+    });
+    for (const checks of await Promise.all(environments)) yield* checks;
+    yield* redis;
+    if (tokens.cache === "redis") yield checkEncryptionKeys(shared.map((set) => set.shared));
+    const serve = { topic: "serve" as const, subject: `admin ${describeBind(config.admin)}` };
+    yield timed(run, serve, () => checkServe(run));
+  } finally {
+    await cache.close();
+    await upstreams.close();
+  }
+}
+
+/** Each once, however many sites share it. */
+function distinctSets(config: Config): PlacedSet[] {
+  const all = ownersOf(config).flatMap(({ sets }) => sets);
+  return [...new Map(all.map((set) => [set.tokenKey, set])).values()];
+}
+
+/** Both hosts in parallel; then a token for each set, from an authorization server that can be reached. */
+async function checkEnvironment(
+  environment: Environment,
+  sets: readonly SharedSet[],
+  cache: SharedCache,
+  { postFormOf }: Upstreams,
+  run: Run,
+): Promise<Check[]> {
+  const { name, baseUrl, authUrl } = environment;
+  const login = sets.length === 0 || authUrl === undefined ? [] : [hostOf(environment, "authUrl", authUrl, run)];
+  const hosts = [hostOf(environment, "baseUrl", baseUrl, run), ...login];
+  const reports = await Promise.all(hosts.map((host) => checkHost(host, run)));
+  const about = { topic: "token" as const, environment: name };
+  const checkSet = (set: SharedSet) =>
+    timed(run, { ...about, subject: set.set.label }, async () => {
+      const isReachable = ["ok", "warn"].includes(reports[1]?.tls.verdict ?? "skipped");
+      if (!isReachable && set.shared.token === undefined) return skip("the authorization server cannot be reached");
+      return checkToken(set, cache, postFormOf(environment), run);
+    });
+  const needless = skip("no site has credentials, so the authorization server is not asked");
+  const tokens =
+    login.length === 0
+      ? [{ ...about, subject: authUrl?.host ?? "tokens", ...needless, tookMs: 0 }]
+      : await Promise.all(sets.map(checkSet));
+  return [...(["dns", "tls", "clock"] as const).flatMap((topic) => reports.map((report) => report[topic])), ...tokens];
+}
+
+/** The configuration may allow more, but the run has an end. */
+const longestConnectMs = 5_000;
+
+function hostOf(environment: Environment, key: "baseUrl" | "authUrl", address: Address, { config }: Run): Host {
+  const path = `environments.${environment.name}`;
+  return {
+    environment,
+    address,
+    place: `${address.host}:${address.port}`,
+    host: address.host.replace(/^\[|\]$/g, ""),
+    setting: `${path}.${key}`,
+    tlsSetting: `${path}.tls`,
+    connectMs: Math.min(config.timeouts.connectMs, longestConnectMs),
+  };
+}
+
+/** Name, connection and clock of one host. Each depends on the one before. */
+async function checkHost(host: Host, run: Run): Promise<Readonly<Record<"dns" | "tls" | "clock", Check>>> {
+  const { clock } = run;
+  const environment = host.environment.name;
+  const dns = await timed(run, { topic: "dns", environment, subject: host.host }, () => checkDns(host, run));
+  const about = { environment, subject: host.place, tookMs: 0 };
+  if (dns.verdict === "fail") {
+    const unknown = { ...about, ...skip("its address is not known") };
+    return { dns, tls: { ...unknown, topic: "tls" }, clock: { ...unknown, topic: "clock" } };
+  }
+  const sinceMs = clock.nowMs();
+  const probed = await probe(host, clock);
+  const tookMs = Math.round((probed.connectedAtMs ?? clock.nowMs()) - sinceMs);
+  const { response, code } = probed;
+  const noDate = skip(`HEAD / got no answer (${code}), so no Date to compare with`);
+  const dated = response === undefined ? noDate : evaluateClock(response);
+  return {
+    dns,
+    tls: { topic: "tls", ...about, ...evaluateConnection(probed, host, clock.wallMs()), tookMs },
+    clock: { topic: "clock", ...about, ...dated },
+  };
+}
+
+const words: Readonly<Record<Verdict, string>> = { ok: "ok", warn: "warn", fail: "fail", skipped: "skip" };
+const styles = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
+const indent = 6;
+
+/** A line for people, and below it what to do. The environments' names take `environmentWidth` characters. */
+export function formatCheck(check: Check, environmentWidth: number): string {
+  const { topic, environment = "", subject, verdict, detail, fix, tookMs } = check;
+  const word = paint(styles[verdict], words[verdict].padEnd(indent));
+  const took = tookMs > 0 ? ` (${tookMs} ms)` : "";
+  const line = `${word}${topic.padEnd(8)}${environment.padEnd(environmentWidth + 2)}${subject}: ${detail}${took}`;
+  return fix === undefined ? line : `${line}\n${" ".repeat(indent)}fix: ${fix}`;
+}
+
+function formatSum({ ok, warn, fail, skipped }: Record<Verdict, number>): string {
+  const verdict = fail > 0 ? paint("red", "Something has to be fixed") : paint("green", "Nothing stands in the way");
+  return `${verdict}: ${ok} ok, ${warn} to be warned of, ${fail} failed, ${skipped} skipped.`;
 }

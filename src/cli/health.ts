@@ -4,10 +4,11 @@ import { readAdmin } from "../config/read-admin.ts";
 import { readBind } from "../config/values.ts";
 import { type Bind, describeBind } from "../model/bind.ts";
 import { systemClock } from "../model/clock.ts";
-import { askAdmin } from "./ask-admin.ts";
+import { errorCodeOf } from "../model/defect.ts";
+import { askAdmin } from "./ask.ts";
 import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
-import { codeOf, printable } from "./doctor/check.ts";
+import { printable } from "./doctor/check.ts";
 import { print } from "./terminal.ts";
 
 interface Options {
@@ -57,7 +58,7 @@ function readPlace(text: string): Bind {
 async function readOwnPlace(file: string | undefined): Promise<Bind> {
   if (file === undefined) throw usageFailure("Give --config FILE or --admin HOST:PORT.");
   const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw usageFailure(`${file} cannot be read (${codeOf(error)}): give the path of serve's configuration.`);
+    throw usageFailure(`${file} cannot be read (${errorCodeOf(error)}): give the path of serve's configuration.`);
   });
   const read = readAdmin(text);
   if ("fix" in read) throw usageFailure(`${file}: admin.bind cannot be read: ${read.fix}.`);

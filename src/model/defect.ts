@@ -14,6 +14,12 @@ export function describeWarning(warning: NodeJS.ErrnoException): string {
   return [isWord(name) ? name : "Warning", ...(isWord(code) ? [code] : []), ...framesOf(warning)].join(" ");
 }
 
+/** An error's code, such as ECONNREFUSED or CERT_HAS_EXPIRED; else `UNKNOWN`. Safe to log, unlike its message. */
+export function errorCodeOf(error: unknown): string {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : "UNKNOWN";
+}
+
 function framesOf({ stack = "", message }: Error): string[] {
   const frames = stack
     .slice(stack.indexOf(message) + message.length)

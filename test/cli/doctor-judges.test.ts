@@ -1,11 +1,10 @@
 import { describe, expect, it, test } from "vitest";
 import type { RedisProbe } from "../../src/adapters/redis/probe.ts";
 import { formatSpan, printable } from "../../src/cli/doctor/check.ts";
-import { examineConfiguration } from "../../src/cli/doctor/examine-configuration.ts";
-import { explainFailure } from "../../src/cli/doctor/explain-failure.ts";
-import { evaluateClock } from "../../src/cli/doctor/judge-clock.ts";
-import { evaluateContact } from "../../src/cli/doctor/judge-contact.ts";
-import { evaluateEviction, evaluateLatency } from "../../src/cli/doctor/judge-redis.ts";
+import { evaluateClock } from "../../src/cli/doctor/clock.ts";
+import { checkConfig } from "../../src/cli/doctor/config.ts";
+import { evaluateEviction, evaluateLatency } from "../../src/cli/doctor/redis.ts";
+import { evaluateConnection, explainNoConnection } from "../../src/cli/doctor/tls.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
 
@@ -27,15 +26,8 @@ test.each([
   [1, "warn"],
 ])("a certificate that is valid for another %i ms: %s", (leftMs, verdict) => {
   const certificate = { subject: "api", issuer: "CA", validFromMs: 0, validToMs: nowMs + leftMs };
-  const contact = {
-    isConnected: true,
-    connectedAtMs: 0,
-    code: undefined,
-    protocol: "TLSv1.3",
-    certificate,
-    answer: undefined,
-  };
-  expect(evaluateContact(contact, to, nowMs).verdict).toBe(verdict);
+  const probe = { connectedAtMs: 0, code: undefined, protocol: "TLSv1.3", certificate, response: undefined };
+  expect(evaluateConnection(probe, to, nowMs).verdict).toBe(verdict);
 });
 
 describe("a Date, which is cut to its second", () => {
@@ -94,8 +86,8 @@ describe("Redis", () => {
   });
 });
 
-test("an error that nobody foresaw is told by its code, with a fix", () => {
-  const { verdict, detail, fix } = explainFailure("ESOMETHING", to, undefined, nowMs);
+test("an unknown error is reported by its code, with a fix", () => {
+  const { verdict, detail, fix } = explainNoConnection("ESOMETHING", to, undefined, nowMs);
   expect({ verdict, detail }).toEqual({ verdict: "fail", detail: "no connection (ESOMETHING)" });
   expect(fix).toContain("api:443");
 });
@@ -105,7 +97,7 @@ test("subPath mounts, which are never updated, come with their fix", async () =>
   const file = `${folder.path}/countersign.yaml`;
   const loaded = await folder.load(sound, { mountPoints: new Set([file, `${folder.path}/blue/client-secret`]) });
   if (loaded.kind === "refused") throw new Error("it is sound");
-  const checks = examineConfiguration({ file, ...loaded, withToken: false, clock: systemClock, endsAtMs: 0 });
+  const checks = checkConfig({ file, ...loaded, withToken: false, clock: systemClock, deadlineMs: 0 });
   const told = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
   expect(told).toContain(`warn ${file}: this file is mounted by subPath and is never updated | mount its whole folder`);
   expect(told).toContainEqual(

@@ -1,8 +1,6 @@
 import { expect } from "vitest";
-import type { Check } from "../../src/cli/doctor/check.ts";
-import { examine } from "../../src/cli/doctor/examine.ts";
-import { formatCheck } from "../../src/cli/doctor/print-check.ts";
-import { visitMs } from "../../src/cli/doctor/run.ts";
+import { type Check, type Run, runMs } from "../../src/cli/doctor/check.ts";
+import { formatCheck, runChecks } from "../../src/cli/doctor.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { formatProblems } from "../../src/config/print-problems.ts";
 import { systemClock } from "../../src/model/clock.ts";
@@ -42,9 +40,10 @@ export interface Diagnosis {
 export async function diagnose(file: string, { withToken = true } = {}): Promise<Diagnosis> {
   const loaded = await loadConfig(file);
   if (loaded.kind === "refused") throw new Error(formatProblems(file, loaded.problems));
-  const visit = { file, ...loaded, withToken, clock: systemClock, endsAtMs: systemClock.nowMs() + visitMs };
+  const deadlineMs = systemClock.nowMs() + runMs;
+  const run: Run = { file, ...loaded, withToken, clock: systemClock, deadlineMs };
   const checks: Check[] = [];
-  for await (const check of examine(visit)) checks.push(check);
+  for await (const check of runChecks(run)) checks.push(check);
   for (const { verdict, fix } of checks) expect(fix !== undefined).toBe(verdict === "warn" || verdict === "fail");
   expectNoSecret(checks.map((check) => formatCheck(check, 0)).join("\n") + JSON.stringify(checks));
   return {

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { buildConnector, Pool } from "undici";
 import type { Address, Tls } from "../../model/environment.ts";
@@ -35,15 +36,17 @@ export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSe
     keepAliveMaxTimeout: longestKeepAliveMs,
     keepAliveTimeoutThreshold: keepAliveMarginMs,
     allowH2: false,
-    connect: watchConnections(
-      buildConnector({
-        allowH2: false,
-        timeout: connectTimeoutMs,
-        rejectUnauthorized: true,
-        secureContext: trustOf(tls),
-      }),
-    ),
+    connect: watchConnections(createConnector(tls, connectTimeoutMs)),
   });
+}
+
+/** Opens one connection. Undici returns the socket before it is connected, which its type leaves out. */
+export type Connector = (...given: Parameters<buildConnector.connector>) => Socket;
+
+/** How every connection to a host is made. TLS is always verified. */
+export function createConnector(tls: Tls, timeoutMs: number): Connector {
+  const secureContext = trustOf(tls);
+  return buildConnector({ allowH2: false, timeout: timeoutMs, rejectUnauthorized: true, secureContext }) as Connector;
 }
 
 /** Made once for all connections: reading the authorities of a whole system blocks for 20 ms and more each time. */

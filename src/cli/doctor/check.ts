@@ -1,42 +1,85 @@
-/** `skipped`: there is nothing to look at, or what it rests on has failed. */
+import type { Config } from "../../config/config.ts";
+import type { Problem } from "../../config/problem.ts";
+import type { Clock } from "../../model/clock.ts";
+import { within } from "../../oauth/within.ts";
+
+/** `skipped`: there is nothing to check, or what it depends on has failed. */
 export type Verdict = "ok" | "warn" | "fail" | "skipped";
 
-export type Topic = "config" | "dns" | "tls" | "clock" | "token" | "redis" | "serve";
-
-/** What an examination found. Foreign text in it has been through `printable`. */
-export interface Finding {
+/** What a check found. Foreign text in it has been through `printable`. */
+export interface CheckResult {
   readonly verdict: Verdict;
   /** What is so, as a clause. */
   readonly detail: string;
-  /** What to do about it; always there with `warn` and `fail`. */
+  /** What to do about it; always present with `warn` and `fail`. */
   readonly fix?: string;
 }
 
-/** One line of the doctor's answer. */
-export interface Check extends Finding {
-  readonly topic: Topic;
+/** What a check is about. */
+export interface Subject {
+  readonly topic: "config" | "dns" | "tls" | "clock" | "token" | "redis" | "serve";
   /** Absent where it concerns all of them. */
   readonly environment?: string;
-  /** What was looked at: a host, a credential set, a server. */
+  /** A host, a credential set, a server. */
   readonly subject: string;
-  /** What it took; 0 where nothing had to be waited for. */
+}
+
+/** One line of the report. */
+export interface Check extends Subject, CheckResult {
+  /** 0 where nothing was waited for. */
   readonly tookMs: number;
 }
 
-export function ok(detail: string): Finding {
-  return { verdict: "ok", detail };
+export const ok = (detail: string): CheckResult => ({ verdict: "ok", detail });
+export const warn = (detail: string, fix: string): CheckResult => ({ verdict: "warn", detail, fix });
+export const fail = (detail: string, fix: string): CheckResult => ({ verdict: "fail", detail, fix });
+export const skip = (detail: string): CheckResult => ({ verdict: "skipped", detail });
+
+/**
+ * What failures mean. A key is a regular expression for the whole code; the first that matches counts. A text is the
+ * detail, a bar and the fix; `$name` in it stands for a value.
+ */
+export type Explanations = Readonly<Record<string, string>>;
+
+/** Undefined where no key matches. */
+export function explain(explanations: Explanations, code: string, values: object): CheckResult | undefined {
+  const known = Object.keys(explanations).find((pattern) => new RegExp(`^(${pattern})$`).test(code));
+  if (known === undefined) return undefined;
+  const text = explanations[known]?.split(" | ") ?? [];
+  const [detail = "", fix = ""] = text.map((part) => part.replace(/\$(\w+)/g, (_, name) => Reflect.get(values, name)));
+  return fail(detail, fix);
 }
 
-export function warn(detail: string, fix: string): Finding {
-  return { verdict: "warn", detail, fix };
+/** One run of the doctor: what it checks, and until when. */
+export interface Run {
+  readonly file: string;
+  readonly config: Config;
+  readonly warnings: readonly Problem[];
+  /** Whether a token may be requested. */
+  readonly withToken: boolean;
+  readonly clock: Clock;
+  /** Monotonic. Nothing is waited for any longer. */
+  readonly deadlineMs: number;
 }
 
-export function fail(detail: string, fix: string): Finding {
-  return { verdict: "fail", detail, fix };
+/** Shorter than the deadlines that kubectl and people usually have. */
+export const runMs = 28_000;
+
+/** The limit, or what is left of the run. */
+export function limitToRun({ clock, deadlineMs }: Run, limitMs: number): number {
+  return Math.min(limitMs, deadlineMs - clock.nowMs());
 }
 
-export function skip(detail: string): Finding {
-  return { verdict: "skipped", detail };
+/** The promise's value; undefined when it takes longer than the limit or the run. The promise itself goes on. */
+export function withinRun<Value>(run: Run, promise: Promise<Value>, limitMs: number): Promise<Value | undefined> {
+  return within(run.clock, promise, limitToRun(run, limitMs));
+}
+
+/** Runs a check and measures it. */
+export async function timed({ clock }: Run, subject: Subject, evaluate: () => Promise<CheckResult>): Promise<Check> {
+  const sinceMs = clock.nowMs();
+  const result = await evaluate();
+  return { ...subject, ...result, tookMs: Math.round(clock.nowMs() - sinceMs) };
 }
 
 const longestShown = 80;
@@ -45,12 +88,6 @@ const longestShown = 80;
 export function printable(text: string): string {
   const line = text.replace(/[^\x20-\x7e\u00a1-\u024f]+/g, " ").trim();
   return line.length <= longestShown ? line : `${line.slice(0, longestShown - 1)}…`;
-}
-
-/** A code such as ECONNREFUSED or CERT_HAS_EXPIRED, and nothing else that an error says: its message may quote secrets. */
-export function codeOf(error: unknown): string {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : "UNKNOWN";
 }
 
 /** `45 s`, `12 min`, `23 h`, `340 days`: the largest unit of which there are two, rounded down. */

@@ -1,13 +1,13 @@
 import { parseHttpDate } from "../../http/http-date.ts";
-import { type Finding, fail, formatSpan, ok, skip, warn } from "./check.ts";
-import type { Answer } from "./probe.ts";
+import { type CheckResult, fail, formatSpan, ok, skip, warn } from "./check.ts";
+import type { HeadResponse } from "./tls.ts";
 
-/** Services allow for a few seconds. From 30 s on, one may take a timestamp for an old one. */
+/** Services allow for a few seconds. From 30 s on, a service may take a timestamp for an old one. */
 const goodSkewMs = 5_000;
 const badSkewMs = 30_000;
 
-/** Both ends have some leeway: a Date is cut to its second, and an answer is on its way for a while. */
-export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: Answer): Finding {
+/** Both sides have some leeway: a Date is cut to its second, and a response takes a while to come. */
+export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: HeadResponse): CheckResult {
   const theirsMs = parseHttpDate(date);
   if (theirsMs === undefined) return skip(`its answer (${status}) has no Date to compare with`);
   const aheadMs = Math.max(0, sentAtMs - (theirsMs + 1_000));

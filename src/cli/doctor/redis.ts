@@ -1,0 +1,235 @@
+import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
+import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
+import type { RedisTrouble } from "../../adapters/redis/trouble.ts";
+import { describeRedisNode } from "../../config/redis-values.ts";
+import { describeBind } from "../../model/bind.ts";
+import type { HostPort, RedisAccess, RedisNode, RedisPlace } from "../../model/redis-access.ts";
+import { type Check, type CheckResult, type Explanations, explain, fail, ok, type Run, skip, warn } from "./check.ts";
+import { explainFailure } from "./tls.ts";
+import type { SharedState } from "./token.ts";
+
+/** A Redis server that the configuration names, or all that share the tokens as Sentinels or a Cluster. */
+interface RedisServer {
+  /** As in events and metrics: `cache`, `lock-2`, …. */
+  readonly node: string;
+  /** Its URL, or the Sentinels' or the Cluster's addresses. */
+  readonly place: string;
+  readonly setting: string;
+  readonly isTls: boolean;
+  readonly kind: RedisPlace["kind"];
+  connect(): RedisClient;
+}
+
+type Answered = Extract<RedisProbe, { kind: "answered" }>;
+
+interface Probed {
+  readonly server: RedisServer;
+  readonly probe: RedisProbe;
+}
+
+/**
+ * Each server, then all of them together. One after the other, so that no measurement disturbs another.
+ * @param tags the sets' cache keys: commands are tried where their tokens are
+ */
+export async function checkRedis(access: RedisAccess, tags: readonly string[], run: Run): Promise<Check[]> {
+  const { username: user = "default" } = access;
+  const checks: Check[] = [];
+  const probed: Probed[] = [];
+  for (const server of serversOf(access)) {
+    const sinceMs = run.clock.nowMs();
+    const probe = await probeRedis(server.connect(), tags, run.clock);
+    const tookMs = Math.round(run.clock.nowMs() - sinceMs);
+    probed.push({ server, probe });
+    const subject = `${server.node} ${server.place}`;
+    const results =
+      probe.kind === "refused" ? [explainRefusal(probe.trouble, server, user)] : evaluateServer(probe, server, user);
+    checks.push(...results.map((result, index) => about(subject, result, index === 0 ? tookMs : 0)));
+  }
+  if (access.lockNodes.length > 0) checks.push(about("lock", evaluateLock(probed)));
+  return checks;
+}
+
+function about(subject: string, result: CheckResult, tookMs = 0): Check {
+  return { topic: "redis", subject, ...result, tookMs };
+}
+
+function serversOf(access: RedisAccess): RedisServer[] {
+  const { place, lockNodes, tls } = access;
+  const settings = { standalone: "redis.url", sentinel: "redis.sentinel", cluster: "redis.cluster" };
+  const speaksTls = (node: RedisNode) => node.kind === "tcp" && node.tls;
+  const cache: RedisServer = {
+    node: "cache",
+    place: describePlace(place),
+    setting: settings[place.kind],
+    isTls: place.kind === "standalone" ? speaksTls(place.node) : tls !== undefined,
+    kind: place.kind,
+    connect: () => createCacheClient(access),
+  };
+  const others = lockNodes.map((node, index): RedisServer => {
+    const own = { node: `lock-${index + 2}`, place: describeRedisNode(node), setting: `redis.lockNodes[${index}]` };
+    return { ...own, isTls: speaksTls(node), kind: "standalone", connect: () => createNodeClient(node, access) };
+  });
+  return [cache, ...others];
+}
+
+function describePlace(place: RedisPlace): string {
+  if (place.kind === "standalone") return describeRedisNode(place.node);
+  const nodes = place.nodes.map((node: HostPort) => describeBind({ kind: "tcp", ...node })).join(", ");
+  return place.kind === "sentinel" ? `${place.master} by the Sentinels ${nodes}` : `Cluster ${nodes}`;
+}
+
+/** How long `client.ts` lets connecting and the greeting take, each. */
+const connectMs = 500;
+
+function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, user: string): CheckResult {
+  const { place, setting, isTls } = server;
+  if (code === "ETIMEDOUT") {
+    const also = isTls ? ", and see that it speaks TLS there" : "";
+    const fix = `let this pod reach ${place} (NetworkPolicy or firewall: egress to that port, and to DNS)${also}`;
+    return fail(`no ${isTls ? "TLS " : ""}connection within ${connectMs} ms (${code})`, fix);
+  }
+  const host = place.replace(/^rediss?:\/\//, "");
+  const failure = explainFailure(code, { place, host, setting, tlsSetting: "redis.tls", connectMs });
+  if (failure !== undefined) return failure;
+  const permissions = fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []);
+  const refusal = explain(refusals, code === "WRONGPASS" ? "wrongpass" : kind, { code, user, permissions });
+  if (refusal !== undefined) return refusal;
+  const orTls = isTls ? "" : "; where it speaks TLS, write rediss:// or add redis.tls";
+  return fail(unknownAnswers[server.kind], `see what is at ${place}, and that ${setting} is right${orTls}`);
+}
+
+const refusals: Explanations = {
+  wrongpass:
+    "the login as $user is refused (WRONGPASS) | correct redis.username and redis.password, or see that the user is on",
+  noauth: "it wants a login (NOAUTH) | add redis.username and redis.password",
+  noperm: "the user $user may not even ask (NOPERM) | $permissions",
+  timeout:
+    "connected, but it does not answer | see what it is at: a script or a command that takes long, swapping, a stopped process",
+  loading: "it is still reading its data (LOADING) | wait, and run this again; Countersign needs no persistence there",
+  tls: "no TLS connection ($code) | see redis.tls: caFile for a private authority, certFile and keyFile where it wants a certificate",
+};
+
+const unknownAnswers: Readonly<Record<RedisPlace["kind"], string>> = {
+  standalone: "whatever answers there does not speak Redis's language",
+  sentinel: "none of the Sentinels says where the master is",
+  cluster: "none of the nodes tells how the Cluster is made up",
+};
+
+/** The rules that a user lacks. The whole line for a new user is in docs/redis.md. */
+function fixPermissions(user: string, commands: readonly string[], ...keys: readonly string[]): string {
+  const line = ["ACL SETUSER", user, ...keys, ...commands.map((name) => `+${name}`)].join(" ");
+  return `${line}   (and keep it: ACL SAVE, or the file of users; docs/redis.md has the whole line)`;
+}
+
+function evaluateServer(probe: Answered, { node }: RedisServer, user: string): CheckResult[] {
+  // The lock's keys live for seconds.
+  const eviction = node === "cache" ? evaluateEviction(probe) : undefined;
+  const results = [evaluateLogin(probe, user), evaluateLatency(probe), evaluateCommands(probe, user)];
+  return eviction === undefined ? results : [...results, eviction];
+}
+
+function evaluateLogin({ facts, objection }: Answered, user: string): CheckResult {
+  const version = facts?.version === undefined ? "" : `, version ${facts.version}`;
+  if (objection?.kind !== "noperm") return ok(`answers to the user ${user}${version}`);
+  const detail = `the user ${user} may not choose the database, so database 0 is in use`;
+  return fail(detail, `write the address without a database, or ${fixPermissions(user, ["select"])}`);
+}
+
+const goodMedianMs = 10;
+/** A command that takes longer is given up, and Redis gets none for a while. */
+const longestMs = 100;
+
+export function evaluateLatency({ roundTripsMs }: Pick<Answered, "roundTripsMs">): CheckResult {
+  const sorted = roundTripsMs.toSorted((one, other) => one - other);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const longest = sorted.at(-1) ?? 0;
+  const detail = `${sorted.length} round trips: median ${formatMs(median)}, longest ${formatMs(longest)}`;
+  if (median <= goodMedianMs && longest <= longestMs) return ok(detail);
+  const fix = "bring it nearer (same zone), or see what keeps it or this pod busy (SLOWLOG, CPU throttling)";
+  return median > longestMs ? fail(`${detail}; commands end after ${longestMs} ms`, fix) : warn(detail, fix);
+}
+
+function formatMs(ms: number): string {
+  return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
+}
+
+/** Only the client's own checks and people use these. */
+const dispensable: ReadonlySet<string> = new Set(["info", "ping"]);
+
+function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult {
+  const failed = tried.flatMap(({ name, trouble }) => (trouble === undefined ? [] : [{ name, ...trouble }]));
+  const forbidden = failed.filter(({ kind }) => kind === "noperm");
+  if (forbidden.some(({ isAboutKey }) => isAboutKey)) {
+    return fail(`the user ${user} may not use keys under countersign:`, fixPermissions(user, [], "~countersign:*"));
+  }
+  const inCapitals = (name: string) => name.toUpperCase().replace("|", " ");
+  if (forbidden.length > 0) {
+    const names = forbidden.map(({ name }) => name);
+    const result = names.every((name) => dispensable.has(name)) ? warn : fail;
+    return result(`the user ${user} may not ${names.map(inCapitals).join(", ")}`, fixPermissions(user, names));
+  }
+  const [first] = failed;
+  if (first !== undefined) {
+    const { name, kind, code = kind } = first;
+    const command = inCapitals(name);
+    const explained = explain(commandFailures, kind, { command, code, fixReplica });
+    return explained ?? fail(`${command} fails (${code})`, "see Redis's own log");
+  }
+  if (facts?.role === "slave") return fail("it is a replica, and takes writes that nobody else sees", fixReplica);
+  return ok(`every command that is needed works: ${tried.map(({ name }) => name.replace("|", " ")).join(", ")}`);
+}
+
+const fixReplica = "name the master; where masters change, let Sentinels find it (redis.sentinel)";
+
+const commandFailures: Explanations = {
+  readonly: "it is a replica and takes no writes ($command: READONLY) | $fixReplica",
+  oom: "its memory is full ($command: OOM) | raise maxmemory, or let it evict: maxmemory-policy volatile-lru",
+  "clusterdown|masterdown":
+    "a part of it is down ($command: $code) | see CLUSTER INFO, or INFO replication, and bring it back",
+};
+
+/** Undefined where the server did not say. A token that is evicted costs one token request. */
+export function evaluateEviction({ facts }: Pick<Answered, "facts">): CheckResult | undefined {
+  if (facts?.evictionPolicy === undefined) return undefined;
+  const { evictionPolicy, evictedKeys } = facts;
+  const detail = `maxmemory-policy ${evictionPolicy}, ${evictedKeys} keys evicted since its start`;
+  const fix = "raise maxmemory, or give Countersign a Redis of its own";
+  return evictedKeys === 0 ? ok(detail) : warn(`${detail}: each token among them costs a token request`, fix);
+}
+
+function evaluateLock(probed: readonly Probed[]): CheckResult {
+  const needed = Math.floor(probed.length / 2) + 1;
+  const nodes = new Map<string, string>();
+  for (const { server, probe } of probed) {
+    const runId = probe.kind === "answered" ? probe.facts?.runId : undefined;
+    if (runId === undefined) continue;
+    const other = nodes.get(runId);
+    if (other !== undefined) {
+      const fix = "name independent masters: where one server is lost, both of its names are";
+      return fail(`${other} and ${server.node} are one server`, fix);
+    }
+    nodes.set(runId, server.node);
+  }
+  const answering = probed.filter(({ probe }) => probe.kind === "answered").length;
+  const detail = `${answering} of ${probed.length} independent masters answer; ${needed} of them lock`;
+  if (answering === probed.length) return ok(detail);
+  const fix = "bring the others back; without a majority, replicas may ask for a token each";
+  return answering >= needed ? warn(detail, fix) : fail(detail, fix);
+}
+
+/** Whether our keys decrypt what other replicas encrypted. */
+export function checkEncryptionKeys(shared: readonly SharedState[]): Check {
+  const unreadable = shared.filter(({ result }) => result === "unreadable").length;
+  const readable = shared.filter(({ token }) => token !== undefined).length;
+  const evaluate = (): CheckResult => {
+    if (unreadable > 0) {
+      const roll = "give every replica the same redis.encryptionKeys (docs/redis.md: roll the encryption key)";
+      const detail = `${unreadable} of ${unreadable + readable} values in the cache cannot be opened`;
+      return warn(detail, `${roll}; else each replaces the others' tokens`);
+    }
+    if (shared.some(({ result }) => result === "error")) return skip("the cache could not be read");
+    if (readable === 0) return skip("nothing is in the cache that they could open");
+    return ok(`open what is in the cache (${readable})`);
+  };
+  return about("encryptionKeys", evaluate());
+}

@@ -1,0 +1,181 @@
+import { once } from "node:events";
+import { type PeerCertificate, TLSSocket } from "node:tls";
+import { createConnector } from "../../adapters/http-client/pools.ts";
+import type { Clock } from "../../model/clock.ts";
+import { errorCodeOf } from "../../model/defect.ts";
+import type { Address, Environment } from "../../model/environment.ts";
+import { within } from "../../oauth/within.ts";
+import { version } from "../../version.ts";
+import { ask } from "../ask.ts";
+import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, printable, warn } from "./check.ts";
+
+/** Where a connection should lead, and which settings decide about it. */
+export interface Destination {
+  /** `host:port` */
+  readonly place: string;
+  /** A name or an address, without the brackets of IPv6. */
+  readonly host: string;
+  /** Names the host, e.g. `environments.sandbox.baseUrl`. */
+  readonly setting: string;
+  /** Holds caFile, certFile and keyFile, e.g. `environments.sandbox.tls`. */
+  readonly tlsSetting: string;
+  readonly connectMs: number;
+}
+
+/** A destination of requests. */
+export interface Host extends Destination {
+  readonly environment: Environment;
+  readonly address: Address;
+}
+
+/** What a certificate says of itself; foreign text. */
+export interface Certificate {
+  readonly subject: string;
+  readonly issuer: string;
+  readonly validFromMs: number;
+  readonly validToMs: number;
+}
+
+/** The response to HEAD, by our wall clock. */
+export interface HeadResponse {
+  readonly status: number;
+  readonly date: string | undefined;
+  readonly sentAtMs: number;
+  readonly receivedAtMs: number;
+}
+
+/** What a connection and one request have shown. */
+export interface Probe {
+  /** Monotonic; undefined without a connection. A server that wants a client certificate may object after it. */
+  readonly connectedAtMs: number | undefined;
+  /** What went wrong last. */
+  readonly code: string | undefined;
+  /** Such as TLSv1.3; undefined without TLS. */
+  readonly protocol: string | undefined;
+  readonly certificate: Certificate | undefined;
+  readonly response: HeadResponse | undefined;
+}
+
+const answerMs = 5_000;
+
+/**
+ * Connects as the proxy does, and sends `HEAD /` on that one connection: no credentials, no body, outside the base path,
+ * so nothing that a service could take for an order.
+ */
+export async function probe({ host, address, environment, connectMs }: Host, clock: Clock): Promise<Probe> {
+  const { scheme, port, origin } = address;
+  const to = { protocol: `${scheme}:`, hostname: host, host: address.host, port: String(port) };
+  // Undici's own timer counts in half seconds; the limit is kept here.
+  const socket = createConnector(environment.tls, 0)(to, () => {});
+  const tls = socket instanceof TLSSocket ? socket : undefined;
+  let certificate: Certificate | undefined;
+  // Node drops a certificate that it refuses, so the certificate is read before Node verifies it.
+  tls?.prependListener("secure", () => {
+    certificate = readCertificate(tls);
+  });
+  try {
+    const connecting = once(socket, tls === undefined ? "connect" : "secureConnect").then(() => "", errorCodeOf);
+    const failure = (await within(clock, connecting, connectMs)) ?? (socket.connecting ? "ETIMEDOUT" : "TLS_TIMEOUT");
+    const nothing = { connectedAtMs: undefined, protocol: undefined, response: undefined };
+    if (failure !== "") return { ...nothing, code: failure, certificate };
+    const connected = { connectedAtMs: clock.nowMs(), protocol: tls?.getProtocol() ?? undefined, certificate };
+    const sentAtMs = clock.wallMs();
+    const headers = {
+      host: new URL(origin).host,
+      "user-agent": `countersign-doctor/${version}`,
+      connection: "close",
+    };
+    const answer = await ask({ method: "HEAD", path: "/", headers, createConnection: () => socket }, answerMs, clock);
+    if (typeof answer === "string") return { ...connected, code: answer, response: undefined };
+    const response = { status: answer.status, date: answer.headers.date, sentAtMs, receivedAtMs: clock.wallMs() };
+    return { ...connected, code: undefined, response };
+  } finally {
+    socket.destroy();
+  }
+}
+
+function readCertificate(socket: TLSSocket): Certificate | undefined {
+  const { subject, issuer, valid_from, valid_to } = socket.getPeerCertificate();
+  if (subject === undefined || issuer === undefined) return undefined;
+  // A name may be there several times, or not at all.
+  const nameIn = ({ CN, O }: PeerCertificate["subject"]) => String(CN ?? O ?? "nameless");
+  const [validFromMs, validToMs] = [Date.parse(valid_from), Date.parse(valid_to)];
+  return { subject: nameIn(subject), issuer: nameIn(issuer), validFromMs, validToMs };
+}
+
+const dayMs = 86_400_000;
+/** Authorities renew earlier than that, so a certificate with less time left has no working renewal. */
+const renewalDays = 14;
+
+export function evaluateConnection(probe: Probe, to: Destination, nowMs: number): CheckResult {
+  const { connectedAtMs, code, protocol, certificate } = probe;
+  // With TLS 1.3 a server refuses a client certificate only after the handshake.
+  const isRefused = code !== undefined && (connectedAtMs === undefined || /SSL|TLS/.test(code));
+  if (isRefused) return explainNoConnection(code, to, certificate, nowMs);
+  if (protocol === undefined) {
+    const detail = "connected, without TLS (allowPlaintext): whoever is in between reads and changes everything";
+    return warn(detail, `write https:// in ${to.setting}; plain http is for tests and the simulator`);
+  }
+  if (certificate === undefined) return ok(`${protocol}, verified`);
+  const { subject, issuer, validToMs } = certificate;
+  const days = Math.floor((validToMs - nowMs) / dayMs);
+  const names = `certificate of ${printable(subject)} by ${printable(issuer)}`;
+  const detail = `${protocol}, ${names}, valid for another ${days} ${days === 1 ? "day" : "days"}`;
+  if (days >= renewalDays) return ok(detail);
+  return warn(detail, "its owner has to renew it before that; from then on nothing can be sent");
+}
+
+/** Why there is no connection, by the code of the error and the certificate that was shown. */
+export function explainNoConnection(
+  code: string,
+  to: Destination,
+  certificate: Certificate | undefined,
+  nowMs: number,
+): CheckResult {
+  const fix = `look up ${code} for Node.js, and see what stands between here and ${to.place}`;
+  return explainFailure(code, to, certificate, nowMs) ?? fail(`no connection (${code})`, fix);
+}
+
+/** Undefined where the code itself is the best word for it. */
+export function explainFailure(
+  code: string,
+  to: Destination,
+  certificate?: Certificate,
+  nowMs = 0,
+): CheckResult | undefined {
+  const shown = certificate && {
+    ago: ` ${formatSpan(nowMs - certificate.validToMs)} ago`,
+    butIn: `, but in ${formatSpan(certificate.validFromMs - nowMs)}`,
+    butFor: ` but for ${printable(certificate.subject)}`,
+    issuer: `: ${printable(certificate.issuer)}`,
+  };
+  const explained = explain(failures, code, { ago: "", butIn: "", butFor: "", issuer: "", ...shown, ...to });
+  return explained && { ...explained, detail: `${explained.detail} (${code})` };
+}
+
+const failures: Explanations = {
+  "ENOTFOUND|EAI_AGAIN":
+    "the name $host cannot be resolved | correct the name in $setting, or see to DNS (NetworkPolicy: egress to port 53)",
+  ECONNREFUSED: "connections are refused | see that it is up, and that host and port in $setting are right",
+  ENOENT: "there is no such socket | see that it is up, and that the path in $setting is right",
+  EACCES: "this user may not connect | let this user write to the socket that $setting names",
+  "ETIMEDOUT|EHOSTUNREACH|ENETUNREACH":
+    "no connection within $connectMs ms | let this pod reach $place (NetworkPolicy or firewall: egress to that port)",
+  TLS_TIMEOUT:
+    "it took the connection, and no TLS came within $connectMs ms | see that the port in $setting speaks TLS, and what stands between here and $place (proxy, service mesh)",
+  CERT_HAS_EXPIRED:
+    "its certificate has expired$ago | its owner has to renew it; if every certificate seems expired, this machine's clock is wrong",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet$butIn | set this machine's clock (NTP on the node)",
+  ".*ALTNAME.*":
+    "its certificate is not for $host$butFor | write the name that it is for in $setting, or have this name added to the certificate",
+  ".*(SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|UNTRUSTED|INVALID_CA|UNKNOWN_ISSUER).*":
+    "its certificate is by an unknown issuer$issuer | for a private authority give its certificate as $tlsSetting.caFile; else somebody is in between",
+  ".*(CERTIFICATE_REQUIRED|ALERT_(HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED)).*":
+    "it does not accept our client certificate, or wants one | give the one that it knows as $tlsSetting.certFile and $tlsSetting.keyFile",
+  ".*(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST).*":
+    "it does not speak TLS | give the port of its TLS in $setting",
+  ".*(UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|NO_PROTOCOLS).*":
+    "it speaks no TLS from 1.2 on | its owner has to turn on TLS 1.2 or 1.3",
+  "ECONNRESET|EPIPE":
+    "the connection is closed as soon as it is made | see what stands between here and $place (proxy, firewall, service mesh), and that the port is right",
+};

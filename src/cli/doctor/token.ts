@@ -1,0 +1,153 @@
+import { openCache } from "../../app/cache.ts";
+import type { PlacedSet } from "../../app/token-owners.ts";
+import { authUrlOf } from "../../app/upstreams.ts";
+import type { Config } from "../../config/config.ts";
+import type { CredentialSet } from "../../model/environment.ts";
+import type { cacheResults, Report } from "../../model/events.ts";
+import type { SharedPause } from "../../oauth/shared-limits.ts";
+import { longestLeewayMs } from "../../oauth/token.ts";
+import { fetchDeadlineMs, type PostForm, requestToken, type TokenAnswer } from "../../oauth/token-endpoint.ts";
+import type { IssuedToken, StoredToken } from "../../oauth/token-store.ts";
+import { type CheckResult, fail, formatSpan, ok, printable, type Run, skip, warn, withinRun } from "./check.ts";
+
+/** What replicas share about a credential set. */
+export interface SharedState {
+  /** As in `token_cache_read`; `miss` with the cache in memory, which ends with its process. */
+  readonly result: (typeof cacheResults)[number];
+  readonly token: StoredToken | undefined;
+  /** How long the authorization server gets no request, by its last answer. */
+  readonly backoff: SharedPause | undefined;
+}
+
+export interface SharedSet extends PlacedSet {
+  readonly shared: SharedState;
+}
+
+/** The token cache as `serve` uses it. */
+export interface SharedCache {
+  /** One at a time. */
+  read(key: string): Promise<SharedState>;
+  /** Whether others can read it from now on. */
+  save(key: string, token: IssuedToken, ageMs: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export async function openSharedCache({ config, clock }: Run): Promise<SharedCache> {
+  let result: SharedState["result"] = "miss";
+  const report: Report = (event) => {
+    if (event.kind === "token_cache_read") result = event.result;
+  };
+  const cache = await openCache(config, report, { clock, random: Math.random, report });
+  const { store } = cache;
+  return {
+    async read(key) {
+      const { token, conduct } = await store.read(key);
+      return { result, token, backoff: conduct?.login };
+    },
+    async save(key, token, ageMs) {
+      await store.save(key, token, ageMs);
+      return (await store.read(key)).token !== undefined;
+    },
+    close: () => cache.close(),
+  };
+}
+
+/** A shared token with less of its life left is due: `serve` would request a new one too. */
+const overdueShare = 0.1;
+
+/** Whether a set gets tokens. One is requested only where no shared token proves that: quotas count token requests. */
+export async function checkToken(set: SharedSet, cache: SharedCache, post: PostForm, run: Run): Promise<CheckResult> {
+  const { token } = set.shared;
+  if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs))
+    return requestIfAllowed(set, cache, post, run);
+  const inCache = `in the shared cache, live for another ${formatSpan(token.remainingMs)}`;
+  const isDue = token.remainingMs <= token.lifetimeMs * overdueShare;
+  const result = isDue ? await requestIfAllowed(set, cache, post, run) : undefined;
+  if (result === undefined || result.verdict === "skipped") return ok(`${inCache}; none was asked for`);
+  // `serve` uses a token up to its leeway.
+  return result.verdict === "fail"
+    ? { ...result, verdict: "warn", detail: `${inCache}, and due; ${result.detail}` }
+    : result;
+}
+
+/** Requests a token, unless replicas are to wait. */
+async function requestIfAllowed(set: SharedSet, cache: SharedCache, post: PostForm, run: Run): Promise<CheckResult> {
+  const { clock, config } = run;
+  if (set.shared.backoff !== undefined) return explainBackoff(set.shared.backoff, set, config);
+  if (!run.withToken) return skip("not asked for (--no-token)");
+  const sinceMs = clock.nowMs();
+  const request = requestToken(post, set.set, () => clock.wallMs());
+  const answer = (await withinRun(run, request, fetchDeadlineMs)) ?? ({ kind: "timed_out" } as const);
+  const tookMs = clock.nowMs() - sinceMs;
+  if (answer.kind !== "issued") return explainNoToken(answer, set, config);
+  const where = await share(set, cache, answer.grant, tookMs, config);
+  const detail = `issued, valid for ${formatSpan(answer.grant.lifetimeMs)}, ${where}`;
+  const { tokenMs } = config.timeouts;
+  if (tookMs <= tokenMs) return ok(detail);
+  const late = `${detail}; that took longer than requests wait for it (timeouts.token, ${tokenMs} ms)`;
+  return warn(late, "see why the authorization server is slow; raise timeouts.token if that is its way");
+}
+
+/** As `serve` does, so that the token is used. A value that another replica encrypted stays, as the evidence. */
+async function share(
+  { tokenKey, shared }: SharedSet,
+  cache: SharedCache,
+  token: IssuedToken,
+  ageMs: number,
+  { tokens }: Config,
+): Promise<string> {
+  if (tokens.cache === "memory") return "not kept (tokens.cache is memory)";
+  if (shared.result === "unreadable") return "not kept, since another value is in its place";
+  return (await cache.save(tokenKey, token, ageMs)) ? "and shared from now on" : "but Redis did not take it";
+}
+
+type NotIssued = Exclude<TokenAnswer, { kind: "issued" }>;
+
+/** Why replicas request no token now. */
+function explainBackoff(backoff: SharedPause, { set }: PlacedSet, config: Config): CheckResult {
+  const { kind, status, remainingMs } = backoff;
+  const answered = status === undefined ? "did not answer" : `answered ${status}`;
+  const detail = `a replica was told: the authorization server ${answered}, and is left alone for another ${formatSpan(remainingMs)}`;
+  if (kind === "failing") return fail(detail, "see what the authorization server is at; then run this again");
+  return fail(detail, kind === "refused" ? fixRefusal(set, config) : fixThrottling(config));
+}
+
+function explainNoToken(answer: NotIssued, { environment, set }: PlacedSet, config: Config): CheckResult {
+  const { origin, path } = authUrlOf(environment);
+  const url = `${origin}${path}/oauth/token`;
+  switch (answer.kind) {
+    case "refused":
+      return fail(`refused (${answer.status}) for client ${printable(set.clientId)}`, fixRefusal(set, config));
+    case "throttled": {
+      const { status, retryAfterMs } = answer;
+      const retry = retryAfterMs === undefined ? "" : `, to be tried again in ${formatSpan(retryAfterMs)}`;
+      return fail(`too many token requests (${status})${retry}`, fixThrottling(config));
+    }
+    case "malformed":
+      return fail("answered, but not with a token", `see what is at ${url}: authUrl may lead to something else`);
+    case "timed_out":
+      return fail(
+        "no answer in time",
+        "see why the authorization server does not answer, or what holds its answers back",
+      );
+    case "failed": {
+      const { status } = answer;
+      if (status === undefined) return fail("the connection broke before the answer was complete", "run this again");
+      if (status >= 500)
+        return fail(`the authorization server is in trouble (${status})`, "that is its owner's to fix");
+      const fix = "correct authUrl: token requests go to {authUrl}/oauth/token, no redirect is followed";
+      return fail(`answered ${status} at ${url}`, fix);
+    }
+  }
+}
+
+function fixRefusal({ audience, clientSecret }: CredentialSet, { secretOrigins }: Config): string {
+  const origin = secretOrigins?.get(clientSecret) ?? "the configuration";
+  const compare = `compare client id, secret (${origin}) and audience (${printable(audience)}) with what the service has`;
+  return `${compare}; the set may be deleted, or another environment's`;
+}
+
+function fixThrottling({ tokens }: Config): string {
+  const wait = "wait: nothing else helps";
+  return tokens.cache === "memory" ? `${wait}; tokens.cache: redis lets replicas share one token` : wait;
+}
