@@ -44,9 +44,9 @@ export function createListeners(parts: DoorParts): Listeners {
     const admission = admissions.take(listener.environment, () => new ConcurrencyLimit(limits.inFlightPerEnvironment));
     const { requestMs } = timeouts;
     const { upstreamHeaders } = log;
-    const once = { admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
+    const once = { concurrency: admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
     return {
-      journey: createRequestHandler({ ...parts, ...once }, describeDoor(listener, config)),
+      handler: createRequestHandler({ ...parts, ...once }, describeDoor(listener, config)),
       requestMs,
       settings: { ...limits, clock },
       tls: listener.callers?.kind === "mtls" ? listener.callers.tls : undefined,

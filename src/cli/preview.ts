@@ -57,7 +57,7 @@ async function preview(options: Options): Promise<void> {
     if (body.length > bodyBytes) throw tooLarge(bodyBytes);
     return body;
   };
-  let outgoing: UpstreamRequest | undefined;
+  let upstreamRequest: UpstreamRequest | undefined;
   let refusal: ClientResponse | undefined;
   const parts = {
     clock: systemClock,
@@ -66,20 +66,20 @@ async function preview(options: Options): Promise<void> {
     upstreamHeaders: [],
     newRequestId: () => "preview",
     requestTimeoutMs: config.timeouts.requestMs,
-    admission: new ConcurrencyLimit(1),
+    concurrency: new ConcurrencyLimit(1),
     memories: new RequestMemories(new ByteBudget(Number.POSITIVE_INFINITY), systemClock),
     async send(attempt: UpstreamRequest) {
-      outgoing = attempt;
+      upstreamRequest = attempt;
       return { status: 200, headers: [], body: nothing(), discard: () => {} };
     },
   };
-  const door = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
-  await createRequestHandler(parts, door).handle(
+  const listener = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
+  await createRequestHandler(parts, listener).handle(
     describeInbound(options, readBody, (reply) => {
       refusal = reply;
     }),
   );
-  if (outgoing !== undefined) printOutgoing(outgoing, options.json === true);
+  if (upstreamRequest !== undefined) printOutgoing(upstreamRequest, options.json === true);
   else if (refusal !== undefined) printRefusal(refusal, options.json === true);
 }
 
@@ -106,7 +106,7 @@ function describeInbound(
     target: `/${operation}`,
     headers,
     readBody,
-    callerLeft: () => false,
+    isClosed: () => false,
     repliedStatus: () => undefined,
     reply: async (reply) => onReply(reply),
   };

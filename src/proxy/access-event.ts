@@ -17,32 +17,32 @@ export interface Ending {
 /** The one fact that sums up a request. */
 export function describeAccess(
   ending: Ending,
-  trip: RequestContext,
-  door: ListenerContext,
-  caller: ClientConnection,
+  context: RequestContext,
+  listener: ListenerContext,
+  client: ClientConnection,
 ): RequestFinished {
-  const { name, operations } = door.environment;
-  const { cause, ...details } = trip.details;
+  const { name, operations } = listener.environment;
+  const { cause, ...details } = context.details;
   return {
     kind: "request_finished",
     environment: name,
-    requestId: trip.requestId,
-    traceId: trip.traceId,
-    reference: trip.reference,
-    site: trip.site,
-    auth: trip.auth,
-    operation: trip.operation?.slice(0, longestOperation),
-    operationLabel: labelOf(trip.operation, operations),
+    requestId: context.requestId,
+    traceId: context.traceId,
+    reference: context.reference,
+    site: context.site,
+    auth: context.auth,
+    operation: context.operation?.slice(0, longestOperation),
+    operationLabel: labelOf(context.operation, operations),
     ...ending,
     cause,
-    stage: trip.stage,
-    attempts: trip.attempts,
-    admitted: trip.admitted,
-    durationMs: trip.durationMs(),
-    upstreamMs: trip.upstreamMs,
-    overheadMs: trip.overheadMs(),
-    callerName: trip.callerName,
-    callerLeft: caller.callerLeft(),
+    stage: context.stage,
+    attempts: context.attempts,
+    admitted: context.admitted,
+    durationMs: context.durationMs(),
+    upstreamMs: context.upstreamMs,
+    overheadMs: context.overheadMs(),
+    callerName: context.callerName,
+    callerLeft: client.isClosed(),
     ...details,
   };
 }

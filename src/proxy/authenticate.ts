@@ -16,23 +16,23 @@ export type AuthMaterial =
  * exactly the strings that are sent (spec 5.2); with OAuth the signature is omitted (spec 5.4).
  */
 export function authenticate(
-  enriched: PreparedRequest,
-  proof: AuthMaterial,
+  prepared: PreparedRequest,
+  material: AuthMaterial,
   unixSeconds: () => number,
 ): UpstreamRequest {
-  const { route, parameters, headers } = enriched;
+  const { route, parameters, headers } = prepared;
   const { environment, operation, site } = route;
   const path = `${environment.baseUrl.path}/${operation}`;
-  switch (proof.method) {
+  switch (material.method) {
     case "oauth": {
-      const authorization = ["authorization", `Bearer ${proof.token.secret.reveal()}`] as const;
+      const authorization = ["authorization", `Bearer ${material.token.secret.reveal()}`] as const;
       const render = () => serialise(stamp(parameters, unixSeconds()));
       return { environment, path, headers: [...headers, authorization], render };
     }
     case "hmac": {
       const render = () => {
         const stamped = stamp(parameters, unixSeconds());
-        stamped.set("signature", sign(stringToSign(stamped, site.exempt), proof.key.secret));
+        stamped.set("signature", sign(stringToSign(stamped, site.exempt), material.key.secret));
         return serialise(stamped);
       };
       return { environment, path, headers, render };

@@ -11,7 +11,7 @@ export interface BufferedResponse {
    * To be passed on as if nothing had happened. Where the body breaks while it is held, this throws before its first byte:
    * no head has gone out yet, so the caller can still be told of it by a whole answer.
    */
-  readonly answer: UpstreamResponse;
+  readonly response: UpstreamResponse;
   /** Resolves when no more will be read ahead. What is not here within this time is given up and frees its connection. */
   settle(withinMs: number): Promise<void>;
   /** It is not needed. */
@@ -23,15 +23,15 @@ export interface BufferedResponse {
  * still be passed on, byte for byte, when that attempt comes to nothing. The second attempt needs no more than the status:
  * a body that stalls or breaks does not stand in its way.
  */
-export function bufferResponse(answer: UpstreamResponse, clock: Clock): BufferedResponse {
-  const source = answer.body[Symbol.asyncIterator]();
+export function bufferResponse(response: UpstreamResponse, clock: Clock): BufferedResponse {
+  const source = response.body[Symbol.asyncIterator]();
   const read: Uint8Array[] = [];
   let state: "reading" | "whole" | "long" | "broken" = "reading";
   let failure: unknown;
   const fail = (error: unknown) => {
     if (state !== "reading") return;
     state = "broken";
-    failure = explain(error, answer.status);
+    failure = explain(error, response.status);
   };
   const readAhead = async () => {
     for (let length = 0; state === "reading"; ) {
@@ -53,16 +53,16 @@ export function bufferResponse(answer: UpstreamResponse, clock: Clock): Buffered
     if (state === "long") yield* { [Symbol.asyncIterator]: () => source };
   }
   return {
-    answer: { ...answer, body: replay() },
+    response: { ...response, body: replay() },
     async settle(withinMs) {
       const ending = new AbortController();
       await Promise.race([settled, sleep(clock, withinMs, ending.signal)]);
       ending.abort();
       if (state !== "reading") return;
       fail(new ProxyError("upstream_timeout", "The rest of that answer did not come in time."));
-      answer.discard();
+      response.discard();
     },
-    discard: () => answer.discard(),
+    discard: () => response.discard(),
   };
 }
 

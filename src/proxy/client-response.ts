@@ -4,17 +4,21 @@ import { headersDownstream, isFramed } from "./headers.ts";
 import type { ClientResponse, HeaderLine, UpstreamResponse } from "./messages.ts";
 
 /** The service's answer as the caller gets it: status and body untouched, our identification added. */
-export function toClientResponse(answer: UpstreamResponse, outcome: Outcome, trip: RequestContext): ClientResponse {
+export function toClientResponse(
+  response: UpstreamResponse,
+  outcome: Outcome,
+  context: RequestContext,
+): ClientResponse {
   const own: HeaderLine[] = [
-    ["Countersign-Request-Id", trip.requestId],
+    ["Countersign-Request-Id", context.requestId],
     ["Countersign-Outcome", outcome],
   ];
-  if (trip.attempts > 1) own.push(["Countersign-Attempts", String(trip.attempts)]);
+  if (context.attempts > 1) own.push(["Countersign-Attempts", String(context.attempts)]);
   return {
-    status: answer.status,
-    headers: [...headersDownstream(answer.headers), ...own],
-    body: trip.timed(answer.body),
-    isFramed: isFramed(answer),
-    onSlowReader: () => trip.memory?.holdAnswer(),
+    status: response.status,
+    headers: [...headersDownstream(response.headers), ...own],
+    body: context.timed(response.body),
+    isFramed: isFramed(response),
+    onSlowReader: () => context.memory?.holdAnswer(),
   };
 }

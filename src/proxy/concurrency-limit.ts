@@ -6,7 +6,7 @@ const retryAfterMs = 1_000;
 export class ConcurrencyLimit {
   #limit: number;
   #inFlight = 0;
-  #placesTaken = 0;
+  #permits = 0;
   #isClosed = false;
 
   /** @param limit `limits.inFlightPerEnvironment` */
@@ -23,7 +23,7 @@ export class ConcurrencyLimit {
    * Lets a request in whose body may still be under way. It takes no place yet: a slow body must not keep others from one.
    * @throws ProxyError overloaded, draining
    */
-  admit(): void {
+  begin(): void {
     this.#check();
     this.#inFlight += 1;
   }
@@ -32,9 +32,9 @@ export class ConcurrencyLimit {
    * The body is there, so the request takes a place.
    * @throws ProxyError overloaded, draining
    */
-  takePlace(): void {
+  acquire(): void {
     this.#check();
-    this.#placesTaken += 1;
+    this.#permits += 1;
   }
 
   /** Requests that have a place keep it, be they more than the new limit. */
@@ -42,11 +42,11 @@ export class ConcurrencyLimit {
     this.#limit = limit;
   }
 
-  leavePlace(): void {
-    this.#placesTaken -= 1;
+  release(): void {
+    this.#permits -= 1;
   }
 
-  leave(): void {
+  end(): void {
     this.#inFlight -= 1;
   }
 
@@ -59,7 +59,7 @@ export class ConcurrencyLimit {
     if (this.#isClosed) {
       throw new ProxyError("draining", "Countersign is shutting down and takes no more requests.", { retryAfterMs });
     }
-    if (this.#placesTaken >= this.#limit) {
+    if (this.#permits >= this.#limit) {
       throw new ProxyError(
         "overloaded",
         `${this.#limit} requests are in flight, which is the limit (limits.inFlightPerEnvironment).`,

@@ -26,8 +26,8 @@ export class RequestContext {
   stage: Stage = "read_head";
   admitted = false;
   /** One of `limits.inFlightPerEnvironment`, since its body is there. */
-  hasPlace = false;
-  /** Its share of `limits.bufferedBytes`, from its admission on. */
+  hasPermit = false;
+  /** Its share of `limits.bufferedBytes`, from its concurrency on. */
   memory: RequestMemory | undefined;
   traceId: string | undefined;
   reference: string | undefined;

@@ -11,12 +11,15 @@ const longestUpstreamHeader = 256;
 export type Details = { -readonly [Name in keyof RequestDetails]: RequestDetails[Name] };
 
 /** What the log says of a request before anything about it is checked. */
-export function detailsOnArrival({ method, target, peer, headers }: ClientConnection, door: ListenerContext): Details {
+export function detailsOnArrival(
+  { method, target, peer, headers }: ClientConnection,
+  listener: ListenerContext,
+): Details {
   return {
     method,
     // A tunnel's target is a foreign host and its path is not known.
     target: target === undefined || method === "CONNECT" ? undefined : targetInLog(target),
-    listener: door.listener,
+    listener: listener.listener,
     caller: peer?.subject,
     callerAddress: peer?.address,
     callerRequestId: peekRequestId(headers),

@@ -25,9 +25,9 @@ export interface ForwardParts {
 
 /** One request being forwarded. */
 interface Forwarding {
-  readonly enriched: PreparedRequest;
-  readonly inbound: Pick<ClientRequest, "callerLeft">;
-  readonly trip: RequestContext;
+  readonly prepared: PreparedRequest;
+  readonly request: Pick<ClientRequest, "isClosed">;
+  readonly context: RequestContext;
   readonly parts: ForwardParts;
 }
 
@@ -40,18 +40,18 @@ const longestSettleMs = 1_000;
  * @throws ProxyError of the token source and of Send; CallerLeft
  */
 export async function forward(
-  enriched: PreparedRequest,
-  inbound: Pick<ClientRequest, "callerLeft">,
-  trip: RequestContext,
+  prepared: PreparedRequest,
+  request: Pick<ClientRequest, "isClosed">,
+  context: RequestContext,
   parts: ForwardParts,
 ): Promise<UpstreamResponse> {
-  const forwarding = { enriched, inbound, trip, parts };
-  const { route } = enriched;
+  const forwarding = { prepared, request, context, parts };
+  const { route } = prepared;
   const { credentials } = route.site;
   if (route.auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(route) });
   if (credentials === undefined) throw new Error("a site with oauth has credentials");
   const source = parts.tokensOf(route.environment.name, credentials.owner);
-  const token = await trip.wait("await_token", () => source.get(trip.deadlineMs));
+  const token = await context.wait("await_token", () => source.get(context.deadlineMs));
   const first = await attempt(forwarding, { method: "oauth", token });
   if (first.status !== 401) {
     if (showsAcceptance(first)) source.accepted(token, route.site.identifier);
@@ -66,15 +66,15 @@ async function retryOnce(
   refused: Token,
   first: BufferedResponse,
 ): Promise<UpstreamResponse> {
-  const { enriched, inbound, trip } = forwarding;
-  const site = enriched.route.site.identifier;
-  const token = await trip.wait("await_token", () => source.replace(refused, site, trip.deadlineMs));
-  if (token === undefined || inbound.callerLeft()) {
+  const { prepared, request, context } = forwarding;
+  const site = prepared.route.site.identifier;
+  const token = await context.wait("await_token", () => source.replace(refused, site, context.deadlineMs));
+  if (token === undefined || request.isClosed()) {
     reportRetry(forwarding, "not_possible");
-    return first.answer;
+    return first.response;
   }
-  const leftMs = trip.deadlineMs - forwarding.parts.clock.nowMs();
-  await trip.wait("send", () => first.settle(Math.min(longestSettleMs, leftMs / 2)));
+  const leftMs = context.deadlineMs - forwarding.parts.clock.nowMs();
+  await context.wait("send", () => first.settle(Math.min(longestSettleMs, leftMs / 2)));
   try {
     const second = await attempt(forwarding, { method: "oauth", token });
     first.discard();
@@ -88,9 +88,9 @@ async function retryOnce(
       first.discard();
       throw error;
     }
-    trip.attempts = 1;
-    trip.outcome = "answered";
-    return first.answer;
+    context.attempts = 1;
+    context.outcome = "answered";
+    return first.response;
   }
 }
 
@@ -100,64 +100,64 @@ function showsAcceptance({ status }: UpstreamResponse): boolean {
 }
 
 /** One attempt, with one reconnect when not a byte of it was written. */
-async function attempt(forwarding: Forwarding, proof: AuthMaterial): Promise<UpstreamResponse> {
-  const { inbound, trip } = forwarding;
-  if (inbound.callerLeft()) throw new ClientClosedRequest();
-  trip.attempts += 1;
-  if (proof.method === "oauth") trip.details.credential = proof.token.credential;
-  else trip.details.key = proof.key.identifier;
-  const answer = await trip.wait("send", async () => {
+async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
+  const { request, context } = forwarding;
+  if (request.isClosed()) throw new ClientClosedRequest();
+  context.attempts += 1;
+  if (material.method === "oauth") context.details.credential = material.token.credential;
+  else context.details.key = material.key.identifier;
+  const response = await context.wait("send", async () => {
     try {
-      return await send(forwarding, proof);
+      return await send(forwarding, material);
     } catch (error) {
       if (!(error instanceof ProxyError) || error.code !== "upstream_unreachable") throw error;
-      if (inbound.callerLeft()) throw new ClientClosedRequest();
-      return await send(forwarding, proof);
+      if (request.isClosed()) throw new ClientClosedRequest();
+      return await send(forwarding, material);
     }
   });
-  takeNote(forwarding, proof, answer);
-  return answer;
+  takeNote(forwarding, material, response);
+  return response;
 }
 
-async function send({ enriched, trip, parts }: Forwarding, proof: AuthMaterial): Promise<UpstreamResponse> {
-  const outgoing = authenticate(enriched, proof, () => Math.floor(parts.clock.wallMs() / 1_000));
-  const onConnected = trip.connecting();
-  trip.outcome = "unknown";
+async function send({ prepared, context, parts }: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
+  const upstreamRequest = authenticate(prepared, material, () => Math.floor(parts.clock.wallMs() / 1_000));
+  const onConnected = context.connecting();
+  context.outcome = "unknown";
   try {
-    const answer = await parts.send(outgoing, trip.deadlineMs, onConnected);
-    trip.outcome = "answered";
-    return answer;
+    const response = await parts.send(upstreamRequest, context.deadlineMs, onConnected);
+    context.outcome = "answered";
+    return response;
   } catch (error) {
     onConnected();
-    if (error instanceof ProxyError) trip.outcome = error.outcome;
+    if (error instanceof ProxyError) context.outcome = error.outcome;
     throw error;
   }
 }
 
-function takeNote({ enriched, trip, parts }: Forwarding, proof: AuthMaterial, answer: UpstreamResponse): void {
-  const { environment, site, auth } = enriched.route;
-  const dateMs = parseHttpDate(valuesOf(answer.headers, "date")[0]);
+function takeNote({ prepared, context, parts }: Forwarding, material: AuthMaterial, response: UpstreamResponse): void {
+  const { environment, site, auth } = prepared.route;
+  const dateMs = parseHttpDate(valuesOf(response.headers, "date")[0]);
   if (dateMs !== undefined) {
     const skewSeconds = (parts.clock.wallMs() - dateMs) / 1_000;
     parts.report({ kind: "clock_skew_measured", environment: environment.name, skewSeconds });
   }
-  trip.details.upstreamHeaders = pickHeaders(answer.headers, parts.upstreamHeaders);
-  if (answer.status !== 401) return;
+  context.details.upstreamHeaders = pickHeaders(response.headers, parts.upstreamHeaders);
+  if (response.status !== 401) return;
   parts.report({
     kind: "upstream_unauthorized",
     environment: environment.name,
     site: site.identifier,
     auth,
-    attempt: trip.attempts === 1 ? 1 : 2,
-    credential: proof.method === "oauth" ? proof.token.credential : undefined,
-    requestId: trip.requestId,
-    reference: trip.reference,
-    upstreamHeaders: trip.details.upstreamHeaders ?? {},
+    attempt: context.attempts === 1 ? 1 : 2,
+    credential: material.method === "oauth" ? material.token.credential : undefined,
+    requestId: context.requestId,
+    reference: context.reference,
+    upstreamHeaders: context.details.upstreamHeaders ?? {},
   });
 }
 
-function reportRetry({ enriched, trip, parts }: Forwarding, result: RetryResult): void {
-  const { environment, site } = enriched.route;
-  const { requestId } = trip;
+function reportRetry({ prepared, context, parts }: Forwarding, result: RetryResult): void {
+  const { environment, site } = prepared.route;
+  const { requestId } = context;
   parts.report({ kind: "retry_finished", environment: environment.name, site: site.identifier, result, requestId });
 }

@@ -27,7 +27,7 @@ export interface RequestHandlerParts extends ForwardParts {
   /** `timeouts.request`. */
   readonly requestTimeoutMs: number;
   /** One for each environment. */
-  readonly admission: ConcurrencyLimit;
+  readonly concurrency: ConcurrencyLimit;
   /** One for all. */
   readonly memories: RequestMemories;
 }
@@ -35,133 +35,135 @@ export interface RequestHandlerParts extends ForwardParts {
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
 export interface RequestHandler {
   /** Serves one request. */
-  handle(inbound: ClientRequest): Promise<void>;
+  handle(request: ClientRequest): Promise<void>;
   /** Answers a request that the listener itself had to refuse. */
-  refuse(caller: ClientConnection, error: ProxyError): Promise<void>;
+  refuse(client: ClientConnection, error: ProxyError): Promise<void>;
 }
 
 /** START READING HERE. The journey of one request: each line is a step, and any of them may end it. */
 async function process(
-  inbound: ClientRequest,
-  door: ListenerContext,
-  trip: RequestContext,
+  request: ClientRequest,
+  listener: ListenerContext,
+  context: RequestContext,
   memory: RequestMemory,
   parts: RequestHandlerParts,
 ): Promise<UpstreamResponse> {
-  const { environment } = door;
-  trip.setStage("check_head");
-  checkAuthority(inbound.target, door);
-  const host = checkHead(inbound, door);
-  trip.operation = resolveTarget(inbound.target, host, door);
-  checkOperation(trip.operation, environment);
-  const wishes = readRequestOptions(inbound.headers, parts.requestTimeoutMs);
-  trip.limitDeadline(wishes.timeoutMs);
-  const body = await trip.wait("read_body", () => inbound.readBody(trip.deadlineMs, memory.body));
-  takePlace(trip, parts);
+  const { environment } = listener;
+  context.setStage("check_head");
+  checkAuthority(request.target, listener);
+  const host = checkHead(request, listener);
+  context.operation = resolveTarget(request.target, host, listener);
+  checkOperation(context.operation, environment);
+  const options = readRequestOptions(request.headers, parts.requestTimeoutMs);
+  context.limitDeadline(options.timeoutMs);
+  const body = await context.wait("read_body", () => request.readBody(context.deadlineMs, memory.body));
+  acquirePermit(context, parts);
   memory.holdBody(body);
-  trip.details.requestBytes = body.length;
-  trip.setStage("read_parameters");
+  context.details.requestBytes = body.length;
+  context.setStage("read_parameters");
   const parameters = readParameters(body);
   memory.holdParameters(body.length, parameters.size);
-  trip.setStage("choose_site");
-  const choice = chooseSite(environment, wishes, parameters.get("site_identifier")?.text);
-  trip.setRoute(choice);
-  trip.setStage("enrich");
-  const headers = headersUpstream(inbound.headers, environment, trip.requestId);
-  const route = { environment, operation: trip.operation, ...choice };
-  const enriched = { route, headers, parameters: enrich(parameters, choice.site, choice.identifier) };
-  checkCharacters(enriched, parts.report);
-  return forward(enriched, inbound, trip, parts);
+  context.setStage("choose_site");
+  const choice = chooseSite(environment, options, parameters.get("site_identifier")?.text);
+  context.setRoute(choice);
+  context.setStage("enrich");
+  const headers = headersUpstream(request.headers, environment, context.requestId);
+  const route = { environment, operation: context.operation, ...choice };
+  const prepared = { route, headers, parameters: enrich(parameters, choice.site, choice.identifier) };
+  checkCharacters(prepared, parts.report);
+  return forward(prepared, request, context, parts);
 }
 
 /** Opens the way through Countersign for one listener. */
-export function createRequestHandler(parts: RequestHandlerParts, door: ListenerContext): RequestHandler {
+export function createRequestHandler(parts: RequestHandlerParts, listener: ListenerContext): RequestHandler {
   return {
-    handle(inbound) {
-      return serve(inbound, door, parts, async (trip) => {
-        trip.setStage("check_caller");
-        trip.callerName = checkCaller(inbound.headers, door);
-        trip.details.caller = trip.callerName ?? trip.details.caller;
-        admit(trip, door, parts);
-        trip.memory = parts.memories.open(inbound.peer);
-        return process(inbound, door, trip, trip.memory, parts);
+    handle(request) {
+      return serve(request, listener, parts, async (context) => {
+        context.setStage("check_caller");
+        context.callerName = checkCaller(request.headers, listener);
+        context.details.caller = context.callerName ?? context.details.caller;
+        admit(context, listener, parts);
+        context.memory = parts.memories.open(request.peer);
+        return process(request, listener, context, context.memory, parts);
       });
     },
-    refuse(caller, error) {
-      return serve(caller, door, parts, () => Promise.reject(error));
+    refuse(client, error) {
+      return serve(client, listener, parts, () => Promise.reject(error));
     },
   };
 }
 
 /** Runs a journey, gives the caller an answer whatever happens, and reports how it ended. */
 async function serve(
-  caller: ClientConnection,
-  door: ListenerContext,
+  client: ClientConnection,
+  listener: ListenerContext,
   parts: RequestHandlerParts,
-  journey: (trip: RequestContext) => Promise<UpstreamResponse>,
+  steps: (context: RequestContext) => Promise<UpstreamResponse>,
 ): Promise<void> {
-  const trip = new RequestContext(parts.newRequestId(), parts.clock, parts.requestTimeoutMs);
-  trip.reference = peekReference(caller.headers);
-  trip.traceId = peekTraceId(caller.headers);
-  Object.assign(trip.details, detailsOnArrival(caller, door));
-  const ending = await journey(trip)
-    .then((answer) => deliver(answer, caller, trip, door.environment))
-    .catch((error) => fail(error, caller, trip, parts));
-  leave(trip, parts);
-  parts.report(describeAccess(ending, trip, door, caller));
+  const context = new RequestContext(parts.newRequestId(), parts.clock, parts.requestTimeoutMs);
+  context.reference = peekReference(client.headers);
+  context.traceId = peekTraceId(client.headers);
+  Object.assign(context.details, detailsOnArrival(client, listener));
+  const ending = await steps(context)
+    .then((response) => deliver(response, client, context, listener.environment))
+    .catch((error) => fail(error, client, context, parts));
+  leave(context, parts);
+  parts.report(describeAccess(ending, context, listener, client));
 }
 
-function admit(trip: RequestContext, door: ListenerContext, parts: RequestHandlerParts): void {
-  trip.setStage("admit");
-  parts.admission.admit();
-  trip.admitted = true;
-  parts.report({ kind: "request_accepted", environment: door.environment.name, requestId: trip.requestId });
+function admit(context: RequestContext, listener: ListenerContext, parts: RequestHandlerParts): void {
+  context.setStage("admit");
+  parts.concurrency.begin();
+  context.admitted = true;
+  parts.report({ kind: "request_accepted", environment: listener.environment.name, requestId: context.requestId });
 }
 
 /** A place is for requests that can go on: slow bodies wait outside. */
-function takePlace(trip: RequestContext, { admission }: RequestHandlerParts): void {
-  trip.setStage("admit");
-  admission.takePlace();
-  trip.hasPlace = true;
+function acquirePermit(context: RequestContext, { concurrency }: RequestHandlerParts): void {
+  context.setStage("admit");
+  concurrency.acquire();
+  context.hasPermit = true;
 }
 
-function leave(trip: RequestContext, { admission }: RequestHandlerParts): void {
-  trip.memory?.close();
-  if (trip.hasPlace) admission.leavePlace();
-  if (trip.admitted) admission.leave();
+function leave(context: RequestContext, { concurrency }: RequestHandlerParts): void {
+  context.memory?.close();
+  if (context.hasPermit) concurrency.release();
+  if (context.admitted) concurrency.end();
 }
 
 async function deliver(
-  answer: UpstreamResponse,
-  caller: ClientConnection,
-  trip: RequestContext,
+  response: UpstreamResponse,
+  client: ClientConnection,
+  context: RequestContext,
   { undecided }: Environment,
 ): Promise<Ending> {
-  const outcome = undecided.has(answer.status) ? "unknown" : "answered";
-  await trip.wait("stream_answer", () => caller.reply(toClientResponse(answer, outcome, trip), trip.deadlineMs));
-  return { status: answer.status, by: "service", outcome, code: undefined };
+  const outcome = undecided.has(response.status) ? "unknown" : "answered";
+  await context.wait("stream_answer", () =>
+    client.reply(toClientResponse(response, outcome, context), context.deadlineMs),
+  );
+  return { status: response.status, by: "service", outcome, code: undefined };
 }
 
 /** Answers a failure, unless the head of the service's answer is already out: then the cut connection is the answer. */
 async function fail(
   error: unknown,
-  caller: ClientConnection,
-  trip: RequestContext,
+  client: ClientConnection,
+  context: RequestContext,
   parts: RequestHandlerParts,
 ): Promise<Ending> {
   if (error instanceof ClientClosedRequest) {
-    return { status: clientClosedRequestStatus, by: "countersign", outcome: trip.outcome, code: undefined };
+    return { status: clientClosedRequestStatus, by: "countersign", outcome: context.outcome, code: undefined };
   }
   if (!(error instanceof ProxyError)) {
-    parts.report({ kind: "defect", where: trip.stage, requestId: trip.requestId, error: describeDefect(error) });
+    parts.report({ kind: "defect", where: context.stage, requestId: context.requestId, error: describeDefect(error) });
   }
-  const failure = toProxyError(error, trip);
+  const failure = toProxyError(error, context);
   const { code, outcome, status } = failure;
-  trip.details.cause = failure.causedBy;
-  const repliedStatus = caller.repliedStatus();
+  context.details.cause = failure.causedBy;
+  const repliedStatus = client.repliedStatus();
   if (repliedStatus !== undefined) return { status: repliedStatus, by: "service", outcome, code };
   // The rest of its body may take a while to come, and none of it is kept.
-  trip.memory?.close();
-  await caller.reply(failureReply(failure, trip), trip.deadlineMs);
+  context.memory?.close();
+  await client.reply(failureReply(failure, context), context.deadlineMs);
   return { status, by: "countersign", outcome, code };
 }

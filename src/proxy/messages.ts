@@ -47,7 +47,7 @@ export interface ClientConnection {
   readonly headers: readonly HeaderLine[];
   readonly peer?: Peer;
   /** Whether it closed its connection before it had its answer. */
-  callerLeft(): boolean;
+  isClosed(): boolean;
   /** The status whose head has gone out already, if any. */
   repliedStatus(): number | undefined;
   /**
@@ -135,7 +135,7 @@ export interface UpstreamResponse {
  * outcome: `unknown` once a byte was written, else `not_sent`
  */
 export type Send = (
-  outgoing: UpstreamRequest,
+  upstreamRequest: UpstreamRequest,
   deadlineMs: number,
   onConnected: () => void,
 ) => Promise<UpstreamResponse>;

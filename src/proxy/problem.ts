@@ -6,9 +6,9 @@ import type { ClientResponse, HeaderLine } from "./messages.ts";
 const longestClassName = 64;
 
 /** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the trip knows it. */
-export function toProxyError(error: unknown, trip: RequestContext): ProxyError {
+export function toProxyError(error: unknown, context: RequestContext): ProxyError {
   if (error instanceof ProxyError) return error;
-  const outcome = trip.outcome === "not_sent" ? "not_sent" : "unknown";
+  const outcome = context.outcome === "not_sent" ? "not_sent" : "unknown";
   return new ProxyError("internal", "Countersign failed in a way that it should not; its log has the place.", {
     outcome,
     causedBy: error instanceof Error ? printable(error.constructor.name, longestClassName) : undefined,
@@ -16,29 +16,29 @@ export function toProxyError(error: unknown, trip: RequestContext): ProxyError {
 }
 
 /** The only place where an error becomes an HTTP answer: problem details (RFC 9457), and headers that say the same. */
-export function failureReply(error: ProxyError, trip: RequestContext): ClientResponse {
+export function failureReply(error: ProxyError, context: RequestContext): ClientResponse {
   const body = Buffer.from(
     JSON.stringify({
       type: `urn:countersign:failure:${error.code}`,
       title: failures[error.code].title,
       status: error.status,
-      detail: `${error.message} ${adviseOn(error, trip)}`,
+      detail: `${error.message} ${adviseOn(error, context)}`,
       code: error.code,
       outcome: error.outcome,
-      request_id: trip.requestId,
-      reference: trip.reference,
+      request_id: context.requestId,
+      reference: context.reference,
     }),
   );
-  trip.details.responseBytes = body.length;
-  return { status: error.status, headers: failureHeaders(error, trip, body.length), body };
+  context.details.responseBytes = body.length;
+  return { status: error.status, headers: failureHeaders(error, context, body.length), body };
 }
 
-function failureHeaders(error: ProxyError, trip: RequestContext, length: number): HeaderLine[] {
+function failureHeaders(error: ProxyError, context: RequestContext, length: number): HeaderLine[] {
   const headers: HeaderLine[] = [
     ["Content-Type", "application/problem+json"],
     ["Content-Length", String(length)],
     ["Cache-Control", "no-store"],
-    ["Countersign-Request-Id", trip.requestId],
+    ["Countersign-Request-Id", context.requestId],
     ["Countersign-Error", error.code],
     ["Countersign-Outcome", error.outcome],
   ];
@@ -47,14 +47,14 @@ function failureHeaders(error: ProxyError, trip: RequestContext, length: number)
   }
   if (error.allow !== undefined) headers.push(["Allow", error.allow]);
   for (const challenge of error.challenges) headers.push(["Proxy-Authenticate", challenge]);
-  if (trip.attempts > 1) headers.push(["Countersign-Attempts", String(trip.attempts)]);
+  if (context.attempts > 1) headers.push(["Countersign-Attempts", String(context.attempts)]);
   return headers;
 }
 
 /** What became of the request, and so whether it may be repeated. */
-function adviseOn(error: ProxyError, trip: RequestContext): string {
+function adviseOn(error: ProxyError, context: RequestContext): string {
   if (error.outcome === "not_sent") return "Nothing was sent.";
-  const effect = trip.operation === "create_order" ? "The order may exist" : "The call may have taken effect";
-  const trace = trip.reference === undefined ? `request ${trip.requestId}` : `reference ${trip.reference}`;
-  return `${trip.operation ?? "The request"} was sent. ${effect}: look for ${trace} before sending it again.`;
+  const effect = context.operation === "create_order" ? "The order may exist" : "The call may have taken effect";
+  const trace = context.reference === undefined ? `request ${context.requestId}` : `reference ${context.reference}`;
+  return `${context.operation ?? "The request"} was sent. ${effect}: look for ${trace} before sending it again.`;
 }

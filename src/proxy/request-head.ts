@@ -13,7 +13,7 @@ const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
  */
 export function checkHead(
   { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
-  door: Pick<ListenerContext, "url">,
+  listener: Pick<ListenerContext, "url">,
 ): string {
   if (headers.length > mostHeaderLines) {
     throw refuse(
@@ -22,7 +22,7 @@ export function checkHead(
       `${headers.length} lines`,
     );
   }
-  checkMethod(method, target, door.url);
+  checkMethod(method, target, listener.url);
   const host = checkHost(headers);
   checkExpectation(headers);
   checkContent(headers);

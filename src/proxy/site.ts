@@ -15,13 +15,13 @@ interface Named {
  */
 export function chooseSite(
   environment: Environment,
-  wishes: Pick<RequestOptions, "site" | "auth">,
+  options: Pick<RequestOptions, "site" | "auth">,
   inBody: string | undefined,
 ): Pick<Route, "site" | "auth" | "key" | "identifier"> {
   const { site, key } =
-    reconcile(lookUp(environment, wishes.site, "Countersign-Site"), lookUp(environment, inBody, "site_identifier")) ??
+    reconcile(lookUp(environment, options.site, "Countersign-Site"), lookUp(environment, inBody, "site_identifier")) ??
     fallBack(environment);
-  const auth = wishes.auth ?? site.auth[0];
+  const auth = options.auth ?? site.auth[0];
   if (!site.auth.includes(auth)) throw notConfigured(site, auth);
   return { site, auth, key, identifier: key ?? ownIdentifier(site, auth) };
 }

@@ -23,11 +23,11 @@ export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1
  * @param host the request's only Host value; its name counts in origin-form alone (RFC 9112 section 3.2)
  * @throws ProxyError query_not_allowed, target_not_allowed
  */
-export function resolveTarget(target: string, host: string, door: ListenerContext): string {
-  const path = target.startsWith("/") ? originPath(target, host, door) : absolutePath(target, door);
+export function resolveTarget(target: string, host: string, listener: ListenerContext): string {
+  const path = target.startsWith("/") ? originPath(target, host, listener) : absolutePath(target, listener);
   if (!operationPath.test(path)) {
     const what = `The path ${show(target)} is not an operation: ${explainForm(path)}.`;
-    throw new ProxyError("target_not_allowed", `${what}${suggest(path, door.environment)}`);
+    throw new ProxyError("target_not_allowed", `${what}${suggest(path, listener.environment)}`);
   }
   return path.slice(1);
 }
@@ -98,9 +98,9 @@ export function checkOperation(operation: string, environment: Environment): voi
   );
 }
 
-function originPath(target: string, host: string, door: ListenerContext): string {
+function originPath(target: string, host: string, listener: ListenerContext): string {
   const name = hostAndPort.exec(host.toLowerCase())?.[1];
-  if (door.hosts !== "any" && (name === undefined || !door.hosts.has(name))) {
+  if (listener.hosts !== "any" && (name === undefined || !listener.hosts.has(name))) {
     throw foreign(
       `The Host ${show(host)} is not one of this listener's; add it to the listener's hosts if it should be`,
       host,
@@ -110,8 +110,8 @@ function originPath(target: string, host: string, door: ListenerContext): string
 }
 
 /** What a client sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
-function absolutePath(target: string, door: ListenerContext): string {
-  const { baseUrl } = door.environment;
+function absolutePath(target: string, listener: ListenerContext): string {
+  const { baseUrl } = listener.environment;
   const [, scheme, authority, path = "", rest] = absoluteForm.exec(target) ?? [];
   if (scheme === undefined || authority === undefined) {
     throw new ProxyError("target_not_allowed", `The request target ${show(target)} is neither a path nor an http URL.`);
@@ -119,7 +119,7 @@ function absolutePath(target: string, door: ListenerContext): string {
   if (authority.includes("@")) {
     throw new ProxyError("target_not_allowed", "The request target carries user information.");
   }
-  checkAuthority(target, door);
+  checkAuthority(target, listener);
   if (!path.startsWith(`${baseUrl.path}/`)) {
     throw foreign(`The path of ${show(target)} does not begin with the baseUrl's, ${baseUrl.path}`);
   }

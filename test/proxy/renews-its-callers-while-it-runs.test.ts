@@ -38,7 +38,7 @@ function journeyOf(name: string): RequestHandler {
 
 /** A listener whose serving the test replaces. */
 async function openListener(tls?: CallersTls) {
-  let serving: Serving = { journey: journeyOf("first"), settings, tls };
+  let serving: Serving = { handler: journeyOf("first"), settings, tls };
   const recorder = new EventRecorder();
   const { server, renew } = createListener(() => serving, { name: "here", report: recorder.report });
   server.listen(0, "127.0.0.1");
@@ -58,7 +58,7 @@ it("serves the next request on an open connection with what it was given since",
   const { port, change } = await openListener(listenerTls);
   const kept = keptConnection();
   expect((await kept(port)).json).toEqual({ name: "first" });
-  change({ journey: journeyOf("second") });
+  change({ handler: journeyOf("second") });
   expect(await kept(port)).toMatchObject({ json: { name: "second" }, isSameConnection: true });
   expect((await callSecurely(port)).json).toEqual({ name: "second" });
 });
@@ -142,7 +142,7 @@ it("works the same without TLS", async () => {
   const { port, change } = await openListener();
   const url = `http://127.0.0.1:${port}`;
   expect((await call(url)).json).toEqual({ name: "first" });
-  change({ journey: journeyOf("second"), settings: { ...settings, connections: 1 } });
+  change({ handler: journeyOf("second"), settings: { ...settings, connections: 1 } });
   expect((await call(url)).json).toEqual({ name: "second" });
 });
 

@@ -13,20 +13,20 @@ it("sends nothing for an OAuth site that has a key and no credentials", async ()
   const site = { identifier: "S1", auth: ["oauth"], keys: [key], defaultKey: key, exempt: new Set<string>() };
   const environment = { name: "sandbox", baseUrl: { path: "" } } as Environment;
   const route = { environment, operation: "create_order", site: site as unknown as Site, auth: "oauth" } as const;
-  const enriched = { route: { ...route, key: undefined, identifier: "S1" }, headers: [], parameters: new Map() };
+  const prepared = { route: { ...route, key: undefined, identifier: "S1" }, headers: [], parameters: new Map() };
   const sent: UpstreamRequest[] = [];
   const parts = {
     clock: systemClock,
     report: new EventRecorder().report,
     upstreamHeaders: [],
     tokensOf: () => expect.unreachable("there is nothing to fetch a token with"),
-    async send(outgoing: UpstreamRequest) {
-      sent.push(outgoing);
+    async send(upstreamRequest: UpstreamRequest) {
+      sent.push(upstreamRequest);
       return { status: 200, headers: [], body: (async function* () {})(), discard: () => {} };
     },
   };
-  const trip = new RequestContext("id", systemClock, 1_000);
-  const forwarding = forward(enriched, { callerLeft: () => false }, trip, parts);
+  const context = new RequestContext("id", systemClock, 1_000);
+  const forwarding = forward(prepared, { isClosed: () => false }, context, parts);
   await expect(forwarding).rejects.toThrow("a site with oauth has credentials");
-  expect({ sent, outcome: trip.outcome }).toEqual({ sent: [], outcome: "not_sent" });
+  expect({ sent, outcome: context.outcome }).toEqual({ sent: [], outcome: "not_sent" });
 });

@@ -6,13 +6,13 @@ import { checkOperation, loopbackHosts, resolveTarget } from "../../src/proxy/ta
 import { addressOf } from "../../testkit/address.ts";
 import { refusalOf } from "./refusal-of.ts";
 
-function door(baseUrl: string, hosts: readonly string[] = []): ListenerContext {
+function listener(baseUrl: string, hosts: readonly string[] = []): ListenerContext {
   const operations = new Set(["create_order", "orders/list"]);
   const environment = { name: "sandbox", baseUrl: addressOf(baseUrl), operations } as unknown as Environment;
   return { environment, hosts: new Set([...loopbackHosts, ...hosts]), url: "http://127.0.0.1:7411" };
 }
 
-const sandbox = door("https://api.sandbox.example/json-api");
+const sandbox = listener("https://api.sandbox.example/json-api");
 const resolve = (target: string, at = sandbox, host = "localhost") => resolveTarget(target, host, at);
 
 describe("origin-form", () => {
@@ -89,7 +89,7 @@ describe("neither form", () => {
 });
 
 describe("absolute-form, as HTTP_PROXY makes it", () => {
-  const at = (baseUrl: string) => (target: string) => resolve(target, door(baseUrl));
+  const at = (baseUrl: string) => (target: string) => resolve(target, listener(baseUrl));
 
   it.each([
     ["https://api.example/json-api", "http://api.example/json-api/create_order"],
@@ -159,7 +159,7 @@ describe("absolute-form, as HTTP_PROXY makes it", () => {
 });
 
 describe("the Host of an origin-form request", () => {
-  const named = door("https://api.example", ["countersign.internal"]);
+  const named = listener("https://api.example", ["countersign.internal"]);
 
   it.each([
     "localhost",

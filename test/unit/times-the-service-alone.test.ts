@@ -7,45 +7,45 @@ const piece = new Uint8Array(1);
 
 function stage() {
   const clock = new FakeClock();
-  const trip = new RequestContext("id", clock, 60_000);
+  const context = new RequestContext("id", clock, 60_000);
   /** An answer of three pieces, each of which takes the service 100 ms. */
-  async function* answer() {
+  async function* response() {
     for (let n = 0; n < 3; n++) {
       await clock.advance(100);
       yield piece;
     }
   }
-  return { clock, trip, answer };
+  return { clock, context, response };
 }
 
 it("counts the wait for each piece, and not what the caller takes to read it", async () => {
-  const { clock, trip, answer } = stage();
-  await trip.wait("send", () => clock.advance(1_000));
-  await trip.wait("stream_answer", async () => {
-    for await (const _ of trip.timed(answer())) await clock.advance(5_000);
+  const { clock, context, response } = stage();
+  await context.wait("send", () => clock.advance(1_000));
+  await context.wait("stream_answer", async () => {
+    for await (const _ of context.timed(response())) await clock.advance(5_000);
   });
   await clock.advance(7);
-  expect(trip.upstreamMs).toBe(1_300);
-  expect(trip.durationMs()).toBe(16_307);
-  expect(trip.overheadMs()).toBe(7);
+  expect(context.upstreamMs).toBe(1_300);
+  expect(context.durationMs()).toBe(16_307);
+  expect(context.overheadMs()).toBe(7);
 });
 
 it("counts the wait for a piece that never came", async () => {
-  const { clock, trip } = stage();
+  const { clock, context } = stage();
   async function* broken() {
     yield piece;
     await clock.advance(200);
     throw new Error("reset");
   }
   const read = async () => {
-    for await (const _ of trip.timed(broken())) await clock.advance(5_000);
+    for await (const _ of context.timed(broken())) await clock.advance(5_000);
   };
   await expect(read()).rejects.toThrow("reset");
-  expect(trip.upstreamMs).toBe(200);
+  expect(context.upstreamMs).toBe(200);
 });
 
 it("lets go of the answer when nobody wants the rest", async () => {
-  const { trip } = stage();
+  const { context } = stage();
   let isLetGo = false;
   async function* endless() {
     try {
@@ -54,6 +54,6 @@ it("lets go of the answer when nobody wants the rest", async () => {
       isLetGo = true;
     }
   }
-  for await (const _ of trip.timed(endless())) break;
+  for await (const _ of context.timed(endless())) break;
   expect(isLetGo).toBe(true);
 });

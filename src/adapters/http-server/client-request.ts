@@ -82,7 +82,7 @@ export class NodeClientRequest implements ClientRequest, QueuedRequest {
     return readBody(this.#request, this.#broken, { bodyBytes, timeoutMs }, memory, clock);
   }
 
-  callerLeft(): boolean {
+  isClosed(): boolean {
     const { socket } = this.#request;
     return socket.destroyed && !wasCutOff(socket) && !this.#response.writableFinished && !this.#isAnswered;
   }

@@ -27,7 +27,7 @@ export interface ListenerSettings extends ClientRequestSettings {
 
 /** What a listener serves with. */
 export interface Serving {
-  readonly journey: RequestHandler;
+  readonly handler: RequestHandler;
   readonly settings: ListenerSettings;
   /** Callers prove themselves by certificate. A listener stays with TLS or without, as it was made. */
   readonly tls?: CallersTls | undefined;
@@ -79,17 +79,17 @@ export function createListener(current: () => Serving, place: Binding): Listener
   /** Who arrived earlier may have a certificate of an authority that counts no more: one answer, and it has to show another. */
   let trustedFromMs = Number.NEGATIVE_INFINITY;
 
-  const serve = async (inbound: NodeClientRequest, refusal: ProxyError | undefined) => {
+  const serve = async (clientRequest: NodeClientRequest, refusal: ProxyError | undefined) => {
     const held = current().settings.held?.();
     if (held !== undefined) await held;
-    const { journey } = current();
-    await (refusal === undefined ? journey.handle(inbound) : journey.refuse(inbound, refusal));
+    const { handler } = current();
+    await (refusal === undefined ? handler.handle(clientRequest) : handler.refuse(clientRequest, refusal));
   };
   const open = (socket: Duplex) => {
     const { settings } = current();
     const isExcess = connections.size >= settings.connections;
     const refuse = (failure: ProxyError) =>
-      onSocket(() => current().journey.refuse(callerOnSocket(socket, [], settings.clock), failure));
+      onSocket(() => current().handler.refuse(callerOnSocket(socket, [], settings.clock), failure));
     connections.set(
       socket,
       new Connection(socket, { isExcess, arrivedAtMs: settings.clock.nowMs() }, refuse, settings.clock),
@@ -103,9 +103,9 @@ export function createListener(current: () => Serving, place: Binding): Listener
     const { settings } = current();
     const refusal = connection.isExcess ? tooManyConnections(settings) : explainVersion(request);
     const node = { request, response, wantsContinue };
-    const inbound = new NodeClientRequest(node, settings, connection, () => serve(inbound, refusal));
+    const clientRequest = new NodeClientRequest(node, settings, connection, () => serve(clientRequest, refusal));
     const isOutdated = connection.arrivedAtMs < trustedFromMs;
-    connection.receive(inbound, refusal !== undefined || wantsUpgrade(request) || isOutdated);
+    connection.receive(clientRequest, refusal !== undefined || wantsUpgrade(request) || isOutdated);
   };
 
   const server = current().tls === undefined ? createServer(bounds) : new HandshakingServer(bounds);
@@ -124,7 +124,7 @@ export function createListener(current: () => Serving, place: Binding): Listener
     // Node has let go of the socket.
     socket.on("error", () => socket.destroy()).on("drain", () => connection?.drained());
     connection?.receive(
-      onSocket(() => current().journey.handle(tunnel)),
+      onSocket(() => current().handler.handle(tunnel)),
       true,
     );
     socket.resume();

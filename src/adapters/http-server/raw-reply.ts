@@ -17,7 +17,7 @@ export function callerOnSocket(socket: Duplex, headers: readonly HeaderLine[], c
   return {
     headers,
     peer: peerOf(socket),
-    callerLeft: () => socket.destroyed && repliedStatus === undefined,
+    isClosed: () => socket.destroyed && repliedStatus === undefined,
     repliedStatus: () => repliedStatus,
     async reply(reply) {
       if (!socket.writable) return;
