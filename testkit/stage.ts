@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
+import { type App, start } from "../src/app/app.ts";
 import type { Dependencies } from "../src/app/dependencies.ts";
-import { type Running, start } from "../src/app/start.ts";
 import type { Config } from "../src/config/config.ts";
 import type { AuthMethod, CredentialSet, Environment, SigningKey, Site } from "../src/model/environment.ts";
 import { Secret } from "../src/model/secret.ts";
@@ -65,7 +65,7 @@ export interface StageOptions {
 
 export interface Stage {
   readonly simulator: Simulator;
-  readonly proxy: Running;
+  readonly proxy: App;
   readonly recorder: EventRecorder;
   readonly config: Config;
   /** `http://127.0.0.1:port` of the first listener (port 0 when that is a Unix socket), the admin and the status server. */
@@ -182,7 +182,7 @@ function signingKey(identifier: string, secret: string): SigningKey {
   return { identifier, version: "3.0", secret: new Secret(secret) };
 }
 
-function portOf(bind: Running["admin"]): number {
+function portOf(bind: App["admin"]): number {
   if (bind.kind !== "tcp") throw new Error("the stage listens on TCP");
   return bind.port;
 }

@@ -1,13 +1,13 @@
 import type { Config } from "../config/config.ts";
 
 /**
- * A part of the running process that follows the configuration. First every room prepares for the next one, beside what is
- * in use, and any of them may refuse; then all switch to it at once. Where one refused, all switch back to the
- * configuration in force, which lets go of what was prepared.
+ * A part of the running process that follows the configuration. All parts prepare for the next configuration beside the
+ * active one, and each may refuse. Then all commit. Where one refuses, all commit the active configuration again, which
+ * ends what was prepared.
  */
 export interface Reloadable {
-  /** Opens what this configuration needs and is not there; nothing in use changes. */
+  /** Opens what this configuration needs and is not open yet. Nothing in use changes. */
   prepare(config: Config): Promise<void> | void;
-  /** Serves by this configuration, which has been prepared, and lets go of all that it does not need. Never fails. */
+  /** Serves by this configuration, which was prepared, and retires what it does not need. Never fails. */
   commit(config: Config): void;
 }

@@ -1,14 +1,44 @@
+import { createMemoryRefreshLock } from "../adapters/memory/refresh-lock.ts";
+import { createMemoryTokenStore } from "../adapters/memory/token-store.ts";
+import type { Config } from "../config/config.ts";
+import type { Event, Report } from "../model/events.ts";
 import type { RefreshLock } from "../oauth/refresh-lock.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
-import type { Announcements } from "./announcements.ts";
+import type { Dependencies } from "./dependencies.ts";
+import { StateReport } from "./state-report.ts";
 
-/** What replicas share, or what one process keeps for itself. */
+/** Where tokens are kept: in Redis, which replicas share, or in this process. */
 export interface TokenBackend {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
+  /** Which of its servers answer. */
+  readonly state: StateReport;
   /** Calls the listener whenever the store is back after it was away. */
   onReturn(listener: () => void): void;
-  /** Whether its servers are there. */
-  readonly announcements: Announcements;
   close(): Promise<void>;
+}
+
+export async function openTokenBackend(
+  { tokens }: Config,
+  report: Report,
+  dependencies: Dependencies,
+): Promise<TokenBackend> {
+  const state = new StateReport(report, nodeOf);
+  if (tokens.cache === "redis") {
+    // Without Redis, its packages are never loaded.
+    const { openRedisBackend } = await import("./redis-backend.ts");
+    return { state, ...openRedisBackend(tokens.redis, state.report, dependencies) };
+  }
+  const store = createMemoryTokenStore(dependencies.clock);
+  return { store, lock: createMemoryRefreshLock(), state, onReturn() {}, async close() {} };
+}
+
+/** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */
+export function redisNodes({ tokens }: Config): readonly string[] {
+  return tokens.cache === "redis" ? ["cache", ...tokens.redis.lockNodes.map((_, index) => `lock-${index + 2}`)] : [];
+}
+
+/** The server whose state an event is about. */
+function nodeOf(event: Event): string | undefined {
+  return event.kind === "redis_up" || event.kind === "redis_down" ? event.node : undefined;
 }

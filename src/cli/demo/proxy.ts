@@ -1,8 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { createLogging } from "../../adapters/log/logger.ts";
-import { Reloader } from "../../app/reload.ts";
-import { start } from "../../app/start.ts";
-import { createWarner } from "../../app/warnings.ts";
+import { start } from "../../app/app.ts";
+import { createWarner, Reloader } from "../../app/reload.ts";
 import type { Config } from "../../config/config.ts";
 import { type Loaded, loadConfig } from "../../config/load.ts";
 import { formatProblems } from "../../config/print-problems.ts";

@@ -1,4 +1,4 @@
-import type { PlacedSet } from "../../app/token-owners.ts";
+import type { ConfiguredSet } from "../../app/token-owners.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { PostForm } from "../../oauth/token-endpoint.ts";
 import { type Check, skip } from "./check.ts";
@@ -9,7 +9,7 @@ import { type Run, timed } from "./run.ts";
 import type { Shared, TokenShelf } from "./token-shelf.ts";
 
 /** A set and what was found on the shelf for it. */
-export interface SharedSet extends PlacedSet {
+export interface SharedSet extends ConfiguredSet {
   readonly shared: Shared;
 }
 

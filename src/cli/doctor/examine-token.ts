@@ -1,4 +1,4 @@
-import type { PlacedSet } from "../../app/token-owners.ts";
+import type { ConfiguredSet } from "../../app/token-owners.ts";
 import type { Config } from "../../config/config.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
 import { fetchDeadlineMs, type PostForm, requestToken } from "../../oauth/token-endpoint.ts";
@@ -19,7 +19,7 @@ export interface TokenParts {
 }
 
 /** Whether a set gets tokens. One is asked for only where no other proves that already: quotas count them. */
-export async function examineToken(placed: PlacedSet, parts: TokenParts, visit: Run): Promise<Finding> {
+export async function examineToken(placed: ConfiguredSet, parts: TokenParts, visit: Run): Promise<Finding> {
   const { token } = parts.shared;
   if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs))
     return askIfFree(placed, parts, visit);
@@ -34,14 +34,14 @@ export async function examineToken(placed: PlacedSet, parts: TokenParts, visit: 
 }
 
 /** Asks for a token, unless replicas were told to wait. */
-async function askIfFree(placed: PlacedSet, parts: TokenParts, visit: Run): Promise<Finding> {
+async function askIfFree(placed: ConfiguredSet, parts: TokenParts, visit: Run): Promise<Finding> {
   const { pause } = parts.shared;
   if (pause !== undefined) return explainPause(pause, placed, visit.config);
   if (!visit.withToken) return skip("not asked for (--no-token)");
   return askForToken(placed, parts, visit);
 }
 
-async function askForToken(placed: PlacedSet, parts: TokenParts, visit: Run): Promise<Finding> {
+async function askForToken(placed: ConfiguredSet, parts: TokenParts, visit: Run): Promise<Finding> {
   const { clock, config } = visit;
   const sinceMs = clock.nowMs();
   const asking = requestToken(parts.post, placed.set, () => clock.wallMs());
@@ -57,7 +57,7 @@ async function askForToken(placed: PlacedSet, parts: TokenParts, visit: Run): Pr
 
 /** As `serve` would, so that it is not wasted; but another replica's value stays, as the evidence that it is. */
 async function shelve(
-  { tokenKey }: PlacedSet,
+  { tokenKey }: ConfiguredSet,
   { shelf, shared }: TokenParts,
   grant: IssuedToken,
   ageMs: number,

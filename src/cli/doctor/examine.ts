@@ -1,4 +1,4 @@
-import { ownersOf, type PlacedSet } from "../../app/token-owners.ts";
+import { type ConfiguredSet, ownersOf } from "../../app/token-owners.ts";
 import { openUpstreams } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
 import { describeBind } from "../../model/bind.ts";
@@ -43,7 +43,7 @@ export async function* examine(visit: Run): AsyncGenerator<Check> {
 }
 
 /** Each once, however many sites share it. */
-function placedSets(config: Config): PlacedSet[] {
+function placedSets(config: Config): ConfiguredSet[] {
   const all = ownersOf(config).flatMap(({ sets }) => sets);
   return [...new Map(all.map((placed) => [placed.tokenKey, placed])).values()];
 }

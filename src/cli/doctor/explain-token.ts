@@ -1,4 +1,4 @@
-import type { PlacedSet } from "../../app/token-owners.ts";
+import type { ConfiguredSet } from "../../app/token-owners.ts";
 import { authUrlOf } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
 import type { SharedPause } from "../../oauth/shared-limits.ts";
@@ -6,7 +6,11 @@ import type { TokenAnswer } from "../../oauth/token-endpoint.ts";
 import { type Finding, fail, formatSpan, printable } from "./check.ts";
 
 /** Why nobody is to ask for a token now. */
-export function explainPause({ kind, status, remainingMs }: SharedPause, placed: PlacedSet, config: Config): Finding {
+export function explainPause(
+  { kind, status, remainingMs }: SharedPause,
+  placed: ConfiguredSet,
+  config: Config,
+): Finding {
   const told = status === undefined ? "did not answer" : `answered ${status}`;
   const detail = `a replica was told: the authorization server ${told}, and is left alone for another ${formatSpan(remainingMs)}`;
   if (kind === "refused") return fail(detail, fixRefusal(placed, config));
@@ -19,7 +23,7 @@ export function explainPause({ kind, status, remainingMs }: SharedPause, placed:
 /** Why there is no token. */
 export function explainAnswer(
   answer: Exclude<TokenAnswer, { kind: "issued" }>,
-  placed: PlacedSet,
+  placed: ConfiguredSet,
   config: Config,
 ): Finding {
   const { origin, path } = authUrlOf(placed.environment);
@@ -56,7 +60,7 @@ function explainStatus(status: number | undefined, url: string): Finding {
   );
 }
 
-function fixRefusal({ set }: PlacedSet, config: Config): string {
+function fixRefusal({ set }: ConfiguredSet, config: Config): string {
   const origin = config.secretOrigins?.get(set.clientSecret) ?? "the configuration";
   return (
     `compare client id, secret (${origin}) and audience (${printable(set.audience)}) with what the service has; ` +

@@ -1,4 +1,4 @@
-import { openCache } from "../../app/cache.ts";
+import { openTokenBackend } from "../../app/token-backend.ts";
 import type { cacheResults, Report } from "../../model/events.ts";
 import type { SharedPause } from "../../oauth/shared-limits.ts";
 import type { IssuedToken, StoredToken } from "../../oauth/token-store.ts";
@@ -27,7 +27,7 @@ export async function openTokenShelf({ config, clock }: Run): Promise<TokenShelf
   const report: Report = (event) => {
     if (event.kind === "token_cache_read") last = event.result;
   };
-  const cache = await openCache(config, report, { clock, random: Math.random, report });
+  const cache = await openTokenBackend(config, report, { clock, random: Math.random, report });
   const { store } = cache;
   return {
     async read(key) {
