@@ -2,19 +2,19 @@ import { createAdmin } from "../adapters/http-server/admin.ts";
 import { createStatus } from "../adapters/http-server/status.ts";
 import type { Config } from "../config/config.ts";
 import { routes } from "../config/explain.ts";
-import { type Bind, describeBind } from "../model/bind.ts";
-import { sleep } from "../model/clock.ts";
+import { describeBind } from "../model/bind.ts";
+import { type Clock, sleep } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import type { ReloadTrigger } from "../model/process-events.ts";
 import { ByteBudget } from "../proxy/byte-budget.ts";
 import { RequestMemories } from "../proxy/request-memory.ts";
 import { version } from "../version.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
-import { type Binds, Listeners } from "./listeners.ts";
+import type { Reloadable } from "./keyed-resources.ts";
+import { type Binds, type Listeners, openListeners } from "./listeners.ts";
 import { openObservers } from "./observers.ts";
 import { defaultBudget } from "./process-limits.ts";
-import type { Reloadable } from "./reloadable.ts";
-import { TokenSources } from "./token-sources.ts";
+import { openTokens, type Tokens } from "./token-sources.ts";
 import { openUpstreams, type Upstreams } from "./upstreams.ts";
 
 /**
@@ -28,12 +28,12 @@ export async function start(first: Config, given: Partial<Dependencies> = {}): P
 }
 
 /** All parts of the process, under one configuration at a time. */
-export class App implements Binds {
+export class App {
   /** Reports an event to metrics, status and the outside. */
   readonly report: Report;
-  readonly #dependencies: Dependencies;
+  readonly #clock: Clock;
   readonly #upstreams: Upstreams;
-  readonly #tokens: TokenSources;
+  readonly #tokens: Tokens;
   readonly #listeners: Listeners;
   /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
   readonly #parts: readonly Reloadable[];
@@ -44,34 +44,34 @@ export class App implements Binds {
   #isClosed = false;
 
   constructor(first: Config, dependencies: Dependencies) {
-    const { clock } = dependencies;
-    this.#dependencies = dependencies;
+    const { clock, memoryBytes } = dependencies;
+    this.#clock = clock;
     this.#active = first;
-    const budget = new ByteBudget(budgetOf(first, dependencies));
-    const limits: Reloadable = { prepare() {}, commit: (config) => budget.resize(budgetOf(config, dependencies)) };
+    const bufferedBytes = ({ limits }: Config) => limits.bufferedBytes ?? defaultBudget(memoryBytes);
+    const budget = new ByteBudget(bufferedBytes(first));
+    const memory: Reloadable = { prepare() {}, commit: (config) => budget.resize(bufferedBytes(config)) };
     const observed = { inForce: () => this.#active, connections: () => this.#listeners.connections(), budget };
     const observers = openObservers(observed, dependencies);
     const { report, views } = observers;
     this.report = report;
     this.#upstreams = openUpstreams(clock);
     const { send, postFormOf } = this.#upstreams;
-    this.#tokens = new TokenSources(postFormOf, report, dependencies);
+    this.#tokens = openTokens(postFormOf, report, dependencies);
+    const { tokensOf } = this.#tokens;
     // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
     const readiness = () => {
       const view = views.readiness();
       if (view.awaitsToken) this.#tokens.warm();
       return view;
     };
-    this.#listeners = new Listeners({
-      clock,
-      report,
-      send,
-      tokensOf: (environment, owner) => this.#tokens.tokensOf(environment, owner),
-      memories: new RequestMemories(budget, clock),
+    const memories = new RequestMemories(budget, clock);
+    const handling = { clock, report, send, tokensOf, memories };
+    this.#listeners = openListeners({
+      ...handling,
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
       createStatus: () => createStatus(views),
     });
-    this.#parts = [limits, observers, this.#upstreams, this.#listeners, this.#tokens];
+    this.#parts = [memory, observers, this.#upstreams, this.#listeners, this.#tokens];
   }
 
   /** The active configuration. */
@@ -79,16 +79,8 @@ export class App implements Binds {
     return this.#active;
   }
 
-  get listeners(): readonly Bind[] {
-    return this.#listeners.bindsOf(this.#active).listeners;
-  }
-
-  get admin(): Bind {
-    return this.#listeners.bindsOf(this.#active).admin;
-  }
-
-  get status(): Bind {
-    return this.#listeners.bindsOf(this.#active).status;
+  get binds(): Binds {
+    return this.#listeners.bindsOf(this.#active);
   }
 
   /** @throws where it cannot listen */
@@ -97,7 +89,7 @@ export class App implements Binds {
       await this.#close();
       throw error;
     });
-    const binds = { admin: describeBind(this.admin), status: describeBind(this.status) };
+    const binds = { admin: describeBind(this.binds.admin), status: describeBind(this.binds.status) };
     const { hash: configHash } = this.#active;
     this.report({ kind: "started", version, configHash, routes: routes(this.#active), ...binds });
   }
@@ -145,10 +137,9 @@ export class App implements Binds {
   }
 
   async #drain(signal: string): Promise<boolean> {
-    const { clock } = this.#dependencies;
     const { minMs } = this.#active.drain;
     this.report({ kind: "draining", signal, inFlight: this.#listeners.inFlight() });
-    if (minMs > 0) await sleep(clock, minMs);
+    if (minMs > 0) await sleep(this.#clock, minMs);
     const drained = await this.#listeners.drain();
     await this.#close();
     this.report({ kind: "stopped", drained });
@@ -162,8 +153,4 @@ export class App implements Binds {
     await this.#tokens.close();
     await this.#upstreams.close();
   }
-}
-
-function budgetOf({ limits }: Config, { memoryBytes }: Dependencies): number {
-  return limits.bufferedBytes ?? defaultBudget(memoryBytes);
 }

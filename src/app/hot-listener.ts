@@ -1,6 +1,13 @@
+import type { Server } from "node:http";
 import { Connections } from "../adapters/http-server/connections.ts";
 import { drain } from "../adapters/http-server/drain.ts";
-import { type Binding, createListener, type ListenerSettings, type Serving } from "../adapters/http-server/listener.ts";
+import {
+  type Binding,
+  createListener,
+  type Listener,
+  type ListenerSettings,
+  type Serving,
+} from "../adapters/http-server/listener.ts";
 import type { Clock } from "../model/clock.ts";
 
 /** What a listener serves with. Whether requests wait or connections close, the listener itself knows. */
@@ -20,9 +27,10 @@ const lateMs = 2_000;
 export class HotListener {
   /** Where it listens, as configured. */
   readonly name: string;
+  readonly server: Server;
+  readonly connections: Connections;
+  readonly #listener: Listener;
   readonly #clock: Clock;
-  readonly #listener;
-  readonly #connections: Connections;
   #serving: Serving;
   #longestRequestMs = 0;
   /** While requests wait: until when. */
@@ -36,16 +44,9 @@ export class HotListener {
     this.#clock = clock;
     this.#serving = this.#complete(serving);
     this.#listener = createListener(() => this.#serving, binding);
-    this.#connections = new Connections(this.#listener.server, clock);
+    this.server = this.#listener.server;
+    this.connections = new Connections(this.server, clock);
     this.#pause();
-  }
-
-  get server() {
-    return this.#listener.server;
-  }
-
-  get openConnections(): number {
-    return this.#connections.open;
   }
 
   /** The longest that a request may take: each has the deadline of the configuration that accepted it. */
@@ -75,7 +76,7 @@ export class HotListener {
         this.#resume();
       };
     };
-    return drain([this.#connections], this.#clock, { hold, openMs, onTimeUp, lateMs });
+    return drain([this.connections], this.#clock, { hold, openMs, onTimeUp, lateMs });
   }
 
   /** Makes new requests wait for `#resume`. */

@@ -1,4 +1,17 @@
+import type { Config } from "../config/config.ts";
 import type { Cancel, Clock } from "../model/clock.ts";
+
+/**
+ * A part of the running process that follows the configuration. All parts prepare for the next configuration beside the
+ * active one, and each may refuse. Then all commit. Where one refuses, all commit the active configuration again, which
+ * ends what was prepared.
+ */
+export interface Reloadable {
+  /** Opens what this configuration needs and is not open yet. Nothing in use changes. */
+  prepare(config: Config): Promise<void> | void;
+  /** Serves by this configuration, which was prepared, and retires what it does not need. Never fails. */
+  commit(config: Config): void;
+}
 
 /** How a resource ends. */
 export interface Endings<Value> {
@@ -17,8 +30,8 @@ interface Entry<Value> {
 }
 
 /**
- * Resources that may outlive a configuration, each by a key that says all that it was made from. A configuration prepares
- * those that it wants, beside those in use. Once it is committed, all others are retired.
+ * What may outlive a configuration, each by a key that says all that it was made from. A configuration prepares what it
+ * wants, beside what is in use. Once it is committed, everything else is retired.
  */
 export class KeyedResources<Value> {
   readonly #clock: Clock;
@@ -35,11 +48,12 @@ export class KeyedResources<Value> {
    * @param lingerMs how long its users may still need it when a later configuration does not want it
    */
   prepare(key: string, create: () => Value, lingerMs = 0): Value {
-    const entry = this.#entries.get(key) ?? this.#add(key, create());
-    entry.lingerMs = Math.max(entry.lingerMs, lingerMs);
-    entry.cancelRetirement?.();
-    entry.cancelRetirement = undefined;
-    return entry.value;
+    const found = this.#entries.get(key);
+    found?.cancelRetirement?.();
+    const { value, isCommitted } = found ?? { value: create(), isCommitted: false };
+    const longestMs = Math.max(lingerMs, found?.lingerMs ?? 0);
+    this.#entries.set(key, { value, lingerMs: longestMs, isCommitted, cancelRetirement: undefined });
+    return value;
   }
 
   get(key: string): Value | undefined {
@@ -53,12 +67,16 @@ export class KeyedResources<Value> {
 
   /** Keeps the resources with these keys and retires all others. Those that were never committed close immediately. */
   commit(keys: Iterable<string>): void {
+    const { close, retire = close } = this.#endings;
     const wanted = new Set(keys);
     for (const [key, entry] of this.#entries) {
+      const end = () => {
+        this.#entries.delete(key);
+        void (entry.isCommitted ? retire(entry.value) : close(entry.value));
+      };
       if (wanted.has(key)) entry.isCommitted = true;
-      else if (!entry.isCommitted) this.#end(key, (value) => this.#endings.close(value));
-      else if (entry.lingerMs === 0) this.#retire(key);
-      else entry.cancelRetirement ??= this.#clock.after(entry.lingerMs, () => this.#retire(key));
+      else if (!entry.isCommitted || entry.lingerMs === 0) end();
+      else entry.cancelRetirement ??= this.#clock.after(entry.lingerMs, end);
     }
   }
 
@@ -68,22 +86,5 @@ export class KeyedResources<Value> {
     this.#entries.clear();
     for (const { cancelRetirement } of entries) cancelRetirement?.();
     await Promise.all(entries.map(({ value }) => this.#endings.close(value)));
-  }
-
-  #add(key: string, value: Value): Entry<Value> {
-    const entry = { value, lingerMs: 0, isCommitted: false, cancelRetirement: undefined };
-    this.#entries.set(key, entry);
-    return entry;
-  }
-
-  #retire(key: string): void {
-    const { close, retire = close } = this.#endings;
-    this.#end(key, retire);
-  }
-
-  #end(key: string, ending: (value: Value) => Promise<void> | void): void {
-    const entry = this.#entries.get(key);
-    this.#entries.delete(key);
-    if (entry !== undefined) void ending(entry.value);
   }
 }

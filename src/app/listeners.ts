@@ -8,13 +8,24 @@ import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler
 import type { ListenerContext } from "../proxy/messages.ts";
 import { loopbackHosts } from "../proxy/target.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
-import { KeyedResources } from "./keyed-resources.ts";
-import type { Reloadable } from "./reloadable.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
-export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "memories"> & {
-  readonly createAdmin: () => Server;
-  readonly createStatus: () => Server;
-};
+/** The servers of this process: the listeners for applications, the admin and the status server. */
+export interface Listeners extends Reloadable {
+  bindsOf(config: Config): Binds;
+  /** Requests that are being served. */
+  inFlight(): number;
+  /** Open connections by listener, in the configuration's order. */
+  connections(): readonly { readonly listener: string; readonly open: number }[];
+  /**
+   * Lets open requests end, each by its own deadline, also those of listeners that have been removed. Every connection
+   * closes with its next response; latecomers are refused.
+   * @returns whether all connections were gone in time
+   */
+  drain(): Promise<boolean>;
+  /** Ends all servers with every connection. */
+  close(): Promise<void>;
+}
 
 /** Where the servers listen. */
 export interface Binds {
@@ -24,13 +35,10 @@ export interface Binds {
   readonly status: Bind;
 }
 
-/** A server that a configuration wants. */
-interface Binding {
-  /** Two configurations with the same key mean the same server. */
-  readonly key: string;
-  readonly bind: Bind;
-  readonly create: () => { readonly server: Server; readonly listener?: HotListener };
-}
+export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "memories"> & {
+  readonly createAdmin: () => Server;
+  readonly createStatus: () => Server;
+};
 
 interface BoundServer {
   readonly server: Server;
@@ -40,151 +48,115 @@ interface BoundServer {
   bind: Bind;
 }
 
-/** The servers of this process: the listeners for applications, the admin and the status server. */
-export class Listeners implements Reloadable {
-  readonly #parts: ListenersParts;
-  readonly #servers: KeyedResources<BoundServer>;
-  readonly #limits: KeyedResources<ConcurrencyLimit>;
+/** A server that a configuration wants. Two configurations with the same key mean the same server. */
+interface Binding {
+  readonly key: string;
+  readonly bind: Bind;
+  create(): Omit<BoundServer, "bind">;
+}
+
+export function openListeners({ createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
+  const { clock, report } = parts;
+  const limits = new KeyedResources<ConcurrencyLimit>(clock);
+  const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
   /** Of the listeners that a reload has removed, until each has drained: whether it did so in time. */
-  readonly #draining = new Set<Promise<boolean>>();
+  const draining = new Set<Promise<boolean>>();
+  const hotListeners = () => servers.values().flatMap(({ listener }) => listener ?? []);
 
-  constructor(parts: ListenersParts) {
-    this.#parts = parts;
-    this.#servers = new KeyedResources(parts.clock, {
-      retire: (bound) => this.#retire(bound),
-      close: ({ server }) => endServer(server),
-    });
-    this.#limits = new KeyedResources(parts.clock);
-  }
-
-  /**
-   * Listens wherever nothing listens yet. Requests that come in wait for the first configuration to be committed.
-   * @throws what `listen` throws
-   */
-  async prepare(config: Config): Promise<void> {
-    for (const { key, bind, create } of this.#bindings(config)) {
-      const bound = this.#servers.prepare(key, () => ({ ...create(), bind }));
-      if (bound.server.listening) continue;
-      this.#refuseOwn(bind);
-      const { clock, report } = this.#parts;
-      reportRefusedConnections(bound.server, { name: describeBind(bind), report }, clock);
-      bound.bind = await listen(bound.server, bind);
+  /** People and probes lose nothing when their server ends; applications have requests under way. */
+  function retire({ server, listener }: BoundServer): void {
+    if (listener === undefined) {
+      endServer(server);
+    } else {
+      const drained = drainAndEnd(listener);
+      draining.add(drained);
+      void drained.then(() => draining.delete(drained));
     }
   }
 
-  commit(config: Config): void {
-    const { requestMs } = config.timeouts;
-    const { inFlightPerEnvironment } = config.limits;
-    for (const [key, listener] of keyed(config)) {
-      this.#servers.get(key)?.listener?.serve(this.#describeServing(listener, config));
-      this.#limits.prepare(listener.environment, () => new ConcurrencyLimit(inFlightPerEnvironment), requestMs);
-    }
-    this.#limits.commit(config.listeners.map(({ environment }) => environment));
-    for (const limit of this.#limits.values()) limit.resize(inFlightPerEnvironment);
-    this.#servers.commit(this.#bindings(config).map(({ key }) => key));
-  }
-
-  bindsOf(config: Config): Binds {
-    const binds = this.#bindings(config).map(({ key, bind }) => this.#servers.get(key)?.bind ?? bind);
-    const { admin, status } = config;
-    return { listeners: binds.slice(0, -2), admin: binds.at(-2) ?? admin, status: binds.at(-1) ?? status };
-  }
-
-  /** Requests that are being served. */
-  inFlight(): number {
-    return this.#limits.values().reduce((sum, { inFlight }) => sum + inFlight, 0);
-  }
-
-  /** Open connections by listener, in the configuration's order. */
-  connections(): { readonly listener: string; readonly open: number }[] {
-    return this.#hotListeners().map(({ name: listener, openConnections: open }) => ({ listener, open }));
-  }
-
-  /**
-   * Lets open requests end, each by its own deadline, also those of listeners that have been removed. Every connection
-   * closes with its next response; latecomers are refused.
-   * @returns whether all connections were gone in time
-   */
-  async drain(): Promise<boolean> {
-    const listeners = this.#hotListeners();
-    const openMs = Math.max(0, ...listeners.map(({ longestRequestMs }) => longestRequestMs));
-    const refuseAll = () => {
-      for (const limit of this.#limits.values()) limit.close();
+  function servingOn(listener: ListenerConfig, config: Config): ServingOn {
+    const { limits: bounds, timeouts, log } = config;
+    const { requestMs } = timeouts;
+    const createLimit = () => new ConcurrencyLimit(bounds.inFlightPerEnvironment);
+    const admission = limits.prepare(listener.environment, createLimit, requestMs);
+    const { upstreamHeaders } = log;
+    const own = { admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
+    return {
+      journey: createRequestHandler({ ...parts, ...own }, contextOf(listener, config)),
+      requestMs,
+      settings: { ...bounds, clock },
+      tls: listener.callers?.kind === "mtls" ? listener.callers.tls : undefined,
     };
-    const draining = listeners.map((listener) => listener.drain(openMs, refuseAll));
-    const drained = await Promise.all([...draining, ...this.#draining]);
-    return drained.every((isDrained) => isDrained);
   }
 
-  /** Ends all servers with every connection. */
-  close(): Promise<void> {
-    return this.#servers.close();
+  function createListener(config: Config, listener: ListenerConfig) {
+    const binding = { name: describeBind(listener.bind), report };
+    const hot = new HotListener(binding, servingOn(listener, config), clock);
+    return { server: hot.server, listener: hot };
   }
 
-  #hotListeners(): HotListener[] {
-    return this.#servers.values().flatMap(({ listener }) => listener ?? []);
-  }
-
-  #bindings(config: Config): Binding[] {
+  function bindingsOf(config: Config): Binding[] {
     const { admin, status } = config;
-    const { createAdmin, createStatus } = this.#parts;
+    const listeners = keyed(config).map(([key, listener]) => ({
+      key,
+      bind: listener.bind,
+      create: () => createListener(config, listener),
+    }));
     return [
-      ...keyed(config).map(([key, listener]) => ({
-        key,
-        bind: listener.bind,
-        create: () => this.#createListener(listener, config),
-      })),
+      ...listeners,
       { key: `admin ${describeBind(admin)}`, bind: admin, create: () => ({ server: createAdmin() }) },
       { key: `status ${describeBind(status)}`, bind: status, create: () => ({ server: createStatus() }) },
     ];
   }
 
-  #createListener(listener: ListenerConfig, config: Config) {
-    const { clock, report } = this.#parts;
-    const binding = { name: describeBind(listener.bind), report };
-    const hot = new HotListener(binding, this.#describeServing(listener, config), clock);
-    return { server: hot.server, listener: hot };
-  }
-
-  #describeServing(listener: ListenerConfig, config: Config): ServingOn {
-    const { limits, timeouts, log } = config;
-    const { requestMs } = timeouts;
-    const createLimit = () => new ConcurrencyLimit(limits.inFlightPerEnvironment);
-    const journey = createRequestHandler(
-      {
-        ...this.#parts,
-        admission: this.#limits.prepare(listener.environment, createLimit, requestMs),
-        requestTimeoutMs: requestMs,
-        upstreamHeaders: log.upstreamHeaders,
-        newRequestId: randomUUID,
-      },
-      describeContext(listener, config),
-    );
-    const tls = listener.callers?.kind === "mtls" ? listener.callers.tls : undefined;
-    return { journey, requestMs, settings: { ...limits, clock: this.#parts.clock }, tls };
-  }
-
   /** An address that this process has for another server cannot be given back before the next configuration is sure of it. */
-  #refuseOwn(bind: Bind): void {
-    const address = describeBind(bind);
-    const isTaken = this.#servers
-      .values()
-      .some((bound) => bound.server.listening && describeBind(bound.bind) === address);
+  function refuseOwn(address: string): void {
+    const isTaken = servers.values().some(({ server, bind }) => server.listening && describeBind(bind) === address);
     if (!isTaken) return;
     const message = `${address} serves something else in this process; a restart can change that`;
     throw Object.assign(new Error(message), { syscall: "listen" });
   }
 
-  /** People and probes lose nothing when their server ends; applications have requests under way. */
-  #retire({ server, listener }: BoundServer): void {
-    if (listener === undefined) {
-      endServer(server);
-      return;
-    }
-    const drained = drainAndEnd(listener);
-    this.#draining.add(drained);
-    void drained.then(() => this.#draining.delete(drained));
-  }
+  return {
+    /** Listens wherever nothing listens yet. Requests that come in wait for the first configuration to be committed. */
+    async prepare(config) {
+      for (const { key, bind, create } of bindingsOf(config)) {
+        const bound = servers.prepare(key, () => ({ ...create(), bind }));
+        if (bound.server.listening) continue;
+        refuseOwn(describeBind(bind));
+        reportRefusedConnections(bound.server, { name: describeBind(bind), report }, clock);
+        bound.bind = await listen(bound.server, bind);
+      }
+    },
+
+    commit(config) {
+      for (const [key, listener] of keyed(config)) servers.get(key)?.listener?.serve(servingOn(listener, config));
+      servers.commit(bindingsOf(config).map(({ key }) => key));
+      limits.commit(config.listeners.map(({ environment }) => environment));
+      for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
+    },
+
+    bindsOf(config) {
+      const binds = bindingsOf(config).map(({ key, bind }) => servers.get(key)?.bind ?? bind);
+      const { admin, status } = config;
+      return { listeners: binds.slice(0, -2), admin: binds.at(-2) ?? admin, status: binds.at(-1) ?? status };
+    },
+
+    inFlight: () => limits.values().reduce((sum, { inFlight }) => sum + inFlight, 0),
+
+    connections: () => hotListeners().map(({ name, connections: { open } }) => ({ listener: name, open })),
+
+    async drain() {
+      const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs));
+      const refuseAll = () => {
+        for (const limit of limits.values()) limit.close();
+      };
+      const drained = hotListeners().map((listener) => listener.drain(openMs, refuseAll));
+      return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
+    },
+
+    close: () => servers.close(),
+  };
 }
 
 async function drainAndEnd(listener: HotListener): Promise<boolean> {
@@ -201,29 +173,27 @@ function endServer(server: Server): void {
 
 /** By what makes a listener the same one: where it listens and whether with TLS. Several may ask for a free port. */
 function keyed({ listeners }: Config): (readonly [key: string, listener: ListenerConfig])[] {
-  const describe = ({ bind, callers }: ListenerConfig) =>
-    `${describeBind(bind)} ${callers?.kind === "mtls" ? "TLS" : "plain"}`;
-  const addresses = listeners.map(describe);
+  const addresses = listeners.map(({ bind, callers }) => `${describeBind(bind)} ${callers?.kind === "mtls"}`);
   return listeners.map((listener, index) => {
-    const address = describe(listener);
-    const earlier = addresses.slice(0, index).filter((other) => other === address).length;
-    return [`${address} ${earlier}`, listener];
+    const earlier = addresses.slice(0, index).filter((address) => address === addresses[index]).length;
+    return [`${addresses[index]} ${earlier}`, listener];
   });
 }
 
 /** What a listener's requests belong to, and by which names it may be called. */
-function describeContext({ bind, environment: name, hosts, callers }: ListenerConfig, config: Config): ListenerContext {
+function contextOf({ bind, environment: name, hosts, callers }: ListenerConfig, config: Config): ListenerContext {
   const environment = config.environments.get(name);
   if (environment === undefined) throw new Error("a listener names an environment that does not exist");
   const listener = describeBind(bind);
-  const own = bind.kind === "tcp" && bind.host !== "" ? [bind.host.includes(":") ? `[${bind.host}]` : bind.host] : [];
-  const scheme = callers?.kind === "mtls" ? "https" : "http";
+  const callerTokens = callers?.kind === "tokens" ? callers.tokens : undefined;
+  if (bind.kind === "unix") return { environment, hosts: "any", listener, callerTokens, url: listener };
+  const own = bind.host === "" ? [] : [bind.host.includes(":") ? `[${bind.host}]` : bind.host];
   return {
     environment,
-    hosts: bind.kind === "unix" ? "any" : new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
+    hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
     listener,
-    callerTokens: callers?.kind === "tokens" ? callers.tokens : undefined,
-    url: bind.kind === "tcp" ? `${scheme}://${listener}` : listener,
+    callerTokens,
+    url: `${callers?.kind === "mtls" ? "https" : "http"}://${listener}`,
   };
 }
 

@@ -19,7 +19,7 @@ import type { Report } from "../model/events.ts";
 import type { ByteBudget } from "../proxy/byte-budget.ts";
 import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
-import type { Reloadable } from "./reloadable.ts";
+import type { Reloadable } from "./keyed-resources.ts";
 import { redisNodes } from "./token-backend.ts";
 
 interface Views extends AdminViews, StatusViews {

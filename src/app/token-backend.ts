@@ -5,7 +5,6 @@ import type { Event, Report } from "../model/events.ts";
 import type { RefreshLock } from "../oauth/refresh-lock.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { StateReport } from "./state-report.ts";
 
 /** Where tokens are kept: in Redis, which replicas share, or in this process. */
 export interface TokenBackend {
@@ -41,4 +40,36 @@ export function redisNodes({ tokens }: Config): readonly string[] {
 /** The server whose state an event is about. */
 function nodeOf(event: Event): string | undefined {
   return event.kind === "redis_up" || event.kind === "redis_down" ? event.node : undefined;
+}
+
+/**
+ * Reports what one part says of its own state while it is active; what it said last is repeated when it becomes active.
+ * Parts of two configurations may have one name. Events that say nothing of a state pass at any time.
+ */
+export class StateReport {
+  readonly #report: Report;
+  readonly #aspectOf: (event: Event) => string | undefined;
+  readonly #latest = new Map<string, Event>();
+  #isActive = false;
+
+  /** @param aspectOf the aspect of the state that an event is about, if any */
+  constructor(report: Report, aspectOf: (event: Event) => string | undefined) {
+    this.#report = report;
+    this.#aspectOf = aspectOf;
+  }
+
+  readonly report: Report = (event) => {
+    const aspect = this.#aspectOf(event);
+    if (aspect !== undefined) this.#latest.set(aspect, event);
+    if (aspect === undefined || this.#isActive) this.#report(event);
+  };
+
+  get isActive(): boolean {
+    return this.#isActive;
+  }
+
+  set isActive(isActive: boolean) {
+    if (isActive && !this.#isActive) for (const event of this.#latest.values()) this.#report(event);
+    this.#isActive = isActive;
+  }
 }

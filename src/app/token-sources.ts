@@ -12,11 +12,18 @@ import type { TokenSource } from "../oauth/token-source.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import { within } from "../oauth/within.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { KeyedResources } from "./keyed-resources.ts";
-import type { Reloadable } from "./reloadable.ts";
-import { StateReport } from "./state-report.ts";
-import { openTokenBackend, type TokenBackend } from "./token-backend.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import { openTokenBackend, StateReport, type TokenBackend } from "./token-backend.ts";
 import { type ConfiguredSet, ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
+
+/** The tokens of all sites, over the backend that the configuration names. */
+export interface Tokens extends Reloadable {
+  /** The tokens of the sets that are configured at a site. */
+  readonly tokensOf: (environment: string, owner: string) => TokenSource;
+  /** Fetches tokens in the background where there are none. */
+  warm(): void;
+  close(): Promise<void>;
+}
 
 /** A fetch that began with another backend still saves and unlocks there. */
 const backendLingerMs = 20_000;
@@ -40,188 +47,148 @@ interface RequestLimits {
   readonly forcedRefreshes: ForcedRefreshLimiter;
 }
 
-/** The tokens of all sites, over the backend that the configuration names. */
-export class TokenSources implements Reloadable {
-  readonly #postFormOf: (environment: Environment) => PostForm;
-  readonly #report: Report;
-  readonly #dependencies: Dependencies;
-  readonly #thresholds;
-  readonly #backends: KeyedResources<TokenBackend>;
-  /** By `tokenCacheKey`. */
-  readonly #sets: KeyedResources<OpenSet>;
-  readonly #limits: KeyedResources<RequestLimits>;
+export function openTokens(
+  postFormOf: (environment: Environment) => PostForm,
+  report: Report,
+  dependencies: Dependencies,
+): Tokens {
+  const { clock, random } = dependencies;
+  const thresholds = drawThresholds(random);
+  const backends = new KeyedResources<TokenBackend>(clock, { close: (backend) => backend.close() });
+  const limits = new KeyedResources<RequestLimits>(clock);
+  // Nobody waits for a fetch that is running.
+  const sets = new KeyedResources<OpenSet>(clock, { close: (set) => void closeSet(set), retire: retireSet });
   /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
-  readonly #failovers: KeyedResources<CredentialFailover>;
+  const failovers = new KeyedResources<CredentialFailover>(clock);
   /** Of the active configuration. */
-  #owners: readonly TokenOwner[] = [];
+  let owners: readonly TokenOwner[] = [];
   /** By slot, the `tokenCacheKey` in the active configuration. */
-  #activeKeys: ReadonlyMap<string, string> = new Map();
-
-  constructor(postFormOf: (environment: Environment) => PostForm, report: Report, dependencies: Dependencies) {
-    const { clock, random } = dependencies;
-    this.#postFormOf = postFormOf;
-    this.#report = report;
-    this.#dependencies = dependencies;
-    this.#thresholds = drawThresholds(random);
-    this.#backends = new KeyedResources(clock, { close: (backend) => backend.close() });
-    this.#sets = new KeyedResources(clock, {
-      retire: (set) => this.#retire(set),
-      // Nobody waits for a fetch that is running.
-      close: (set) => void this.#close(set),
-    });
-    this.#limits = new KeyedResources(clock);
-    this.#failovers = new KeyedResources(clock);
-  }
-
-  /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
-  async prepare(config: Config): Promise<void> {
-    await this.#prepareBackend(config);
-    const owners = ownersOf(config).map((owner) => ({ owner, sets: this.#open(owner, config) }));
-    const awaited = owners.filter(({ owner }) => this.#failovers.get(owner.key) !== undefined);
-    const fetched = Promise.all(awaited.map(({ sets }) => fetchFirst(sets)));
-    await within(this.#dependencies.clock, fetched, longestPrefetchMs);
-  }
-
-  commit(config: Config): void {
-    const before = credentialsOf(this.#owners);
-    this.#owners = ownersOf(config);
-    for (const owner of this.#owners) this.#configure(owner, config);
-    const sets = this.#owners.flatMap((owner) => owner.sets);
-    this.#activeKeys = new Map(sets.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
-    this.#failovers.commit(this.#owners.map(({ key }) => key));
-    this.#sets.commit(sets.map(({ tokenCacheKey }) => tokenCacheKey));
-    for (const { state } of this.#sets.values()) state.isActive = true;
-    this.#limits.commit(sets.map(limitsKey));
-    this.#backends.commit([backendKey(config)]);
-    const active = this.#backends.get(backendKey(config));
-    for (const backend of this.#backends.values()) backend.state.isActive = backend === active;
-    const present = credentialsOf(this.#owners);
-    for (const [key, credential] of before) {
-      if (!present.has(key)) this.#report({ kind: "credential_removed", ...credential });
-    }
-  }
-
-  /** The tokens of the sets that are configured at a site. */
-  tokensOf(environment: string, owner: string): TokenSource {
-    const failover = this.#failovers.get(ownerKey(environment, owner));
-    if (failover === undefined) throw new Error("every site with credentials has a source");
-    return failover;
-  }
-
-  /** Fetches tokens in the background where there are none. */
-  warm(): void {
-    for (const { key } of this.#owners) this.#failovers.get(key)?.warm();
-  }
-
-  async close(): Promise<void> {
-    this.#owners = [];
-    await this.#sets.close();
-    await this.#backends.close();
-  }
-
-  async #prepareBackend(config: Config): Promise<void> {
-    const key = backendKey(config);
-    const backend = this.#backends.get(key) ?? (await this.#openBackend(config));
-    this.#backends.prepare(key, () => backend, backendLingerMs);
-  }
-
-  async #openBackend(config: Config): Promise<TokenBackend> {
-    const backend = await openTokenBackend(config, this.#report, this.#dependencies);
-    backend.onReturn(() => {
-      for (const { source } of this.#sets.values()) source.resync();
-    });
-    return backend;
-  }
-
-  #configure(owner: TokenOwner, config: Config): void {
-    const { key, environment, site } = owner;
-    const { clock } = this.#dependencies;
-    const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
-    const members = this.#open(owner, config);
-    const parts = { environment, owner: site, members, tokenTimeoutMs, clock, report: this.#report };
-    this.#failovers.prepare(key, () => new CredentialFailover(parts), requestMs).use(members, tokenTimeoutMs);
-  }
-
-  #open({ sets: [first, ...rest] }: TokenOwner, config: Config): readonly [OpenSet, ...OpenSet[]] {
-    return [this.#openSet(first, config), ...rest.map((set) => this.#openSet(set, config))];
-  }
-
-  #openSet(configured: ConfiguredSet, config: Config): OpenSet {
-    const opened = this.#sets.prepare(configured.tokenCacheKey, () => this.#createSet(configured, config));
-    const active = this.#activeIn(configured.slot);
-    if (active !== undefined) succeed(opened, active);
-    return opened;
-  }
-
-  /** A new cache takes the token of another one with the same secret. */
-  #createSet(configured: ConfiguredSet, config: Config): OpenSet {
-    const backend = this.#backends.get(backendKey(config));
-    if (backend === undefined) throw new Error("the backend of a configuration is prepared before its sets");
-    const { environment, set, tokenKey } = configured;
-    const { store, lock } = backend;
-    const { clock, random } = this.#dependencies;
-    const state = new StateReport(this.#report, aspectOf);
-    const source = new TokenCache({
-      environment: environment.name,
-      set,
-      key: tokenKey,
-      store,
-      lock,
-      post: this.#postFormOf(environment),
-      ...this.#limitsOf(configured),
-      thresholds: this.#thresholds,
-      clock,
-      random,
-      report: state.report,
-    });
-    const same = this.#sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
-    if (same !== undefined) source.adoptFrom(same.source);
-    return { set, source, configured, store, state };
-  }
+  let activeKeys: ReadonlyMap<string, string> = new Map();
+  const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
 
   /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
-  #limitsOf(configured: ConfiguredSet): Omit<RequestLimits, "tokenKey"> {
-    const { clock, random } = this.#dependencies;
+  function limitsOf(configured: ConfiguredSet): RequestLimits {
     const { tokenKey, authPoolKey } = configured;
     const pool = authPoolKey.slice(0, shownPoolDigits);
-    const { conduct, forcedRefreshes } = this.#limits.prepare(limitsKey(configured), () => {
-      const before = this.#limits.values().findLast((other) => other.tokenKey === tokenKey);
+    return limits.prepare(limitsKey(configured), () => {
+      const before = limits.values().findLast((other) => other.tokenKey === tokenKey);
       return {
         tokenKey,
         conduct: before?.conduct.onAnotherWay(pool) ?? new EndpointBackoff(clock, random, pool),
         forcedRefreshes: before?.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
       };
     });
-    return { conduct, forcedRefreshes };
   }
 
-  #activeIn(slot: string): OpenSet | undefined {
-    return this.#sets.get(this.#activeKeys.get(slot) ?? "");
+  /** A new cache takes the token of another one with the same secret. */
+  function createSet(configured: ConfiguredSet, config: Config): OpenSet {
+    const backend = backends.get(backendKey(config));
+    if (backend === undefined) throw new Error("the backend of a configuration is prepared before its sets");
+    const { store, lock } = backend;
+    const { environment, set, tokenKey } = configured;
+    const { conduct, forcedRefreshes } = limitsOf(configured);
+    const state = new StateReport(report, aspectOf);
+    const named = { environment: environment.name, set, key: tokenKey };
+    const ports = { store, lock, post: postFormOf(environment), clock, random, report: state.report };
+    const source = new TokenCache({ ...named, ...ports, conduct, forcedRefreshes, thresholds });
+    const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
+    if (same !== undefined) source.adoptFrom(same.source);
+    return { set, source, configured, store, state };
   }
+
+  function openSet(configured: ConfiguredSet, config: Config): OpenSet {
+    const opened = sets.prepare(configured.tokenCacheKey, () => createSet(configured, config));
+    const active = activeIn(configured.slot);
+    if (active !== undefined) succeed(opened, active);
+    return opened;
+  }
+
+  const openSets = ({ sets: [first, ...rest] }: TokenOwner, config: Config) =>
+    [openSet(first, config), ...rest.map((set) => openSet(set, config))] as const;
 
   /** Its token is gone, unless the set now in its slot has one. */
-  #retire(retired: OpenSet): void {
+  function retireSet(retired: OpenSet): void {
     const { configured, set, source, state } = retired;
     const { environment, slot } = configured;
-    if (source.hasAnyToken && !this.#activeIn(slot)?.source.hasAnyToken) {
-      this.#report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
+    if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
+      report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
     }
     state.isActive = false;
-    void this.#close(retired);
+    void closeSet(retired);
   }
 
-  async #close(closed: OpenSet): Promise<void> {
+  async function closeSet(closed: OpenSet): Promise<void> {
     const { configured, source, store } = closed;
     const { slot, tokenKey } = configured;
-    const successor = this.#activeIn(slot);
+    const successor = activeIn(slot);
     await source.close();
     // A refresh that was running may have brought a newer token.
     if (successor !== undefined) succeed(successor, closed);
-    const isInUse = this.#sets
-      .values()
-      .some((other) => other.configured.tokenKey === tokenKey && other.store === store);
+    const isInUse = sets.values().some((other) => other.configured.tokenKey === tokenKey && other.store === store);
     if (!isInUse) store.forget(tokenKey);
   }
+
+  async function openBackend(config: Config): Promise<TokenBackend> {
+    const backend = await openTokenBackend(config, report, dependencies);
+    backend.onReturn(() => {
+      for (const { source } of sets.values()) source.resync();
+    });
+    return backend;
+  }
+
+  function configure(owner: TokenOwner, config: Config): void {
+    const { key, environment, site } = owner;
+    const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
+    const members = openSets(owner, config);
+    const parts = { environment, owner: site, members, tokenTimeoutMs, clock, report };
+    failovers.prepare(key, () => new CredentialFailover(parts), requestMs).use(members, tokenTimeoutMs);
+  }
+
+  return {
+    /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
+    async prepare(config) {
+      const key = backendKey(config);
+      const backend = backends.get(key) ?? (await openBackend(config));
+      backends.prepare(key, () => backend, backendLingerMs);
+      const opened = ownersOf(config).map((owner) => ({ owner, sets: openSets(owner, config) }));
+      const awaited = opened.filter(({ owner }) => failovers.get(owner.key) !== undefined);
+      await within(clock, Promise.all(awaited.map(({ sets }) => fetchFirst(sets))), longestPrefetchMs);
+    },
+
+    commit(config) {
+      const before = credentialsOf(owners);
+      owners = ownersOf(config);
+      for (const owner of owners) configure(owner, config);
+      const configured = owners.flatMap((owner) => owner.sets);
+      activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
+      failovers.commit(owners.map(({ key }) => key));
+      sets.commit(activeKeys.values());
+      for (const { state } of sets.values()) state.isActive = true;
+      limits.commit(configured.map(limitsKey));
+      backends.commit([backendKey(config)]);
+      for (const { state } of backends.values()) state.isActive = state === backends.get(backendKey(config))?.state;
+      const present = credentialsOf(owners);
+      for (const [key, credential] of before) {
+        if (!present.has(key)) report({ kind: "credential_removed", ...credential });
+      }
+    },
+
+    tokensOf(environment, owner) {
+      const failover = failovers.get(ownerKey(environment, owner));
+      if (failover === undefined) throw new Error("every site with credentials has a source");
+      return failover;
+    },
+
+    warm() {
+      for (const { key } of owners) failovers.get(key)?.warm();
+    },
+
+    async close() {
+      owners = [];
+      await sets.close();
+      await backends.close();
+    },
+  };
 }
 
 /** The former secret's token serves until there is a new one, but never goes to a host that it was not issued for. */
@@ -254,8 +221,8 @@ function limitsKey({ tokenKey, authPoolKey }: ConfiguredSet): string {
 
 /** Credentials as events name them. */
 function credentialsOf(owners: readonly TokenOwner[]) {
-  const credentials = owners.flatMap(({ environment, sets }) =>
+  const list = owners.flatMap(({ environment, sets }) =>
     sets.map(({ set }) => ({ environment, credential: set.label })),
   );
-  return new Map(credentials.map((each) => [`${each.environment} ${each.credential}`, each]));
+  return new Map(list.map((each) => [`${each.environment} ${each.credential}`, each]));
 }

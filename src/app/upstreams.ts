@@ -7,8 +7,7 @@ import type { Clock } from "../model/clock.ts";
 import type { Address, Environment } from "../model/environment.ts";
 import { fetchDeadlineMs, type PostForm } from "../oauth/token-endpoint.ts";
 import type { Send } from "../proxy/messages.ts";
-import { KeyedResources } from "./keyed-resources.ts";
-import type { Reloadable } from "./reloadable.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
 /** The connections to services and authorization servers. A request uses those of the configuration that accepted it. */
 export interface Upstreams extends Reloadable {

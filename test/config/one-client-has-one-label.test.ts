@@ -4,7 +4,7 @@
  */
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
-import { TokenSources } from "../../src/app/token-sources.ts";
+import { openTokens } from "../../src/app/token-sources.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { LoginScript } from "../../testkit/login-script.ts";
 import { ConfigFolder, edited } from "./config-folder.ts";
@@ -67,7 +67,7 @@ describe("a client at two sites", () => {
     expect(readiness.view()).toMatchObject({ isReady: false, awaitsToken: true });
     const login = new LoginScript();
     const surroundings = { clock, random: () => 0.5, report: () => {} };
-    const tokens = new TokenSources(() => login.post, readiness.report, surroundings);
+    const tokens = openTokens(() => login.post, readiness.report, surroundings);
     onTestFinished(() => tokens.close());
     await tokens.prepare(config);
     tokens.commit(config);

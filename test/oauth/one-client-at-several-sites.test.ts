@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { TokenSources } from "../../src/app/token-sources.ts";
+import { openTokens } from "../../src/app/token-sources.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { answered, LoginScript } from "../../testkit/login-script.ts";
@@ -40,7 +40,7 @@ it("asks an authorization server that said 429 once, and shares the token afterw
   const clock = new FakeClock();
   const login = new LoginScript().next(answered(429, "", "60"));
   const surroundings = { clock, random: () => 0.5, report: () => {} };
-  const tokens = new TokenSources(
+  const tokens = openTokens(
     () => login.post,
     () => {},
     surroundings,

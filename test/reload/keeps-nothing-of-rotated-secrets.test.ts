@@ -2,7 +2,7 @@
 import { queryObjects, setFlagsFromString } from "node:v8";
 import { expect, it } from "vitest";
 import { MemorySharedLimits } from "../../src/adapters/memory/shared-limits.ts";
-import { TokenSources } from "../../src/app/token-sources.ts";
+import { openTokens } from "../../src/app/token-sources.ts";
 import type { Config } from "../../src/config/config.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import type { CredentialSet } from "../../src/model/environment.ts";
@@ -37,7 +37,7 @@ it("5,000 rotations keep as much as one", async () => {
   const login = new LoginScript();
   // Requests are over soon, or what they may still want would be what is counted.
   const timeouts = { ...config.timeouts, requestMs: 1 };
-  const tokens = new TokenSources(
+  const tokens = openTokens(
     () => login.post,
     () => {},
     { clock: systemClock, random: Math.random, report: () => {} },
