@@ -1,7 +1,8 @@
 import { onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../simulator/src/service/simulator.ts";
+import { type App, start } from "../src/app/app.ts";
 import type { Dependencies } from "../src/app/dependencies.ts";
-import { type Running, start } from "../src/app/start.ts";
+import type { Binds } from "../src/app/listeners.ts";
 import type { Config } from "../src/config/config.ts";
 import type { AuthMethod, CredentialSet, Environment, SigningKey, Site } from "../src/model/environment.ts";
 import { Secret } from "../src/model/secret.ts";
@@ -65,7 +66,7 @@ export interface StageOptions {
 
 export interface Stage {
   readonly simulator: Simulator;
-  readonly proxy: Running;
+  readonly proxy: App;
   readonly recorder: EventRecorder;
   readonly config: Config;
   /** `http://127.0.0.1:port` of the first listener (port 0 when that is a Unix socket), the admin and the status server. */
@@ -85,7 +86,7 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
   onTestFinished(async () => {
     await proxy.stop("test");
   });
-  const [listener] = proxy.listeners;
+  const [listener] = proxy.binds.listeners;
   const port = listener?.kind === "tcp" ? listener.port : 0;
   return {
     simulator,
@@ -94,8 +95,8 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
     config,
     port,
     url: `http://127.0.0.1:${port}`,
-    adminUrl: `http://127.0.0.1:${portOf(proxy.admin)}`,
-    statusUrl: `http://127.0.0.1:${portOf(proxy.status)}`,
+    adminUrl: `http://127.0.0.1:${portOf(proxy.binds.admin)}`,
+    statusUrl: `http://127.0.0.1:${portOf(proxy.binds.status)}`,
   };
 }
 
@@ -182,7 +183,7 @@ function signingKey(identifier: string, secret: string): SigningKey {
   return { identifier, version: "3.0", secret: new Secret(secret) };
 }
 
-function portOf(bind: Running["admin"]): number {
+function portOf(bind: Binds["admin"]): number {
   if (bind.kind !== "tcp") throw new Error("the stage listens on TCP");
   return bind.port;
 }

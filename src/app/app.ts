@@ -1,129 +1,156 @@
 import { createAdmin } from "../adapters/http-server/admin.ts";
 import { createStatus } from "../adapters/http-server/status.ts";
 import type { Config } from "../config/config.ts";
-import type { Bind } from "../model/bind.ts";
+import { routes } from "../config/explain.ts";
+import { describeBind } from "../model/bind.ts";
+import { type Clock, sleep } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
+import type { ReloadTrigger } from "../model/process-events.ts";
 import { ByteBudget } from "../proxy/byte-budget.ts";
 import { RequestMemories } from "../proxy/request-memory.ts";
-import { defaultBudget } from "./default-budget.ts";
-import type { Dependencies } from "./dependencies.ts";
-import { createListeners, type Listeners } from "./listeners.ts";
-import { type Observers, openObservers } from "./observers.ts";
-import type { Reloadable } from "./reloadable.ts";
-import { type Binding, plainBinding, Servers } from "./servers.ts";
-import { openTokens, type Tokens } from "./tokens.ts";
+import { version } from "../version.ts";
+import { type Dependencies, systemDependencies } from "./dependencies.ts";
+import type { Reloadable } from "./keyed-resources.ts";
+import { type Binds, type Listeners, openListeners } from "./listeners.ts";
+import { openObservers } from "./observers.ts";
+import { defaultBudget } from "./process-limits.ts";
+import { openTokens, type Tokens } from "./token-sources.ts";
 import { openUpstreams, type Upstreams } from "./upstreams.ts";
 
-/** Where the servers listen now. */
-export interface Binds {
-  /** In the configuration's order; real ports where 0 was asked for. */
-  readonly listeners: readonly Bind[];
-  readonly admin: Bind;
-  readonly status: Bind;
+/**
+ * Starts the proxy; tokens are fetched in the background.
+ * @throws where it cannot listen
+ */
+export async function start(first: Config, given: Partial<Dependencies> = {}): Promise<App> {
+  const app = new App(first, { ...systemDependencies, ...given });
+  await app.start();
+  return app;
 }
 
-/** All rooms and servers of the process, under one configuration at a time. */
+/** All parts of the process, under one configuration at a time. */
 export class App {
+  /** Reports an event to metrics, status and the outside. */
   readonly report: Report;
-  readonly doors: Listeners;
-  readonly #observers: Observers;
+  readonly #clock: Clock;
   readonly #upstreams: Upstreams;
   readonly #tokens: Tokens;
-  readonly #rooms: readonly Reloadable[];
-  readonly #servers: Servers;
-  #inForce: Config;
-  /** Until the first configuration is in force there is nothing to go back to. */
-  #isEntered = false;
+  readonly #listeners: Listeners;
+  /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
+  readonly #parts: readonly Reloadable[];
+  #active: Config;
+  /** Until the first configuration is active, there is nothing to return to. */
+  #isStarted = false;
+  #stopped: Promise<boolean> | undefined;
+  #isClosed = false;
 
-  constructor(first: Config, surroundings: Dependencies) {
-    const { clock } = surroundings;
-    this.#inForce = first;
-    const budget = new ByteBudget(budgetOf(first, surroundings));
-    this.#observers = openObservers(
-      { inForce: () => this.#inForce, connections: () => this.doors.connections(), budget },
-      surroundings,
-    );
-    const { report } = this.#observers;
+  constructor(first: Config, dependencies: Dependencies) {
+    const { clock, memoryBytes } = dependencies;
+    this.#clock = clock;
+    this.#active = first;
+    const bufferedBytes = ({ limits }: Config) => limits.bufferedBytes ?? defaultBudget(memoryBytes);
+    const budget = new ByteBudget(bufferedBytes(first));
+    const memory: Reloadable = { prepare() {}, commit: (config) => budget.resize(bufferedBytes(config)) };
+    const observed = { inForce: () => this.#active, connections: () => this.#listeners.connections(), budget };
+    const observers = openObservers(observed, dependencies);
+    const { report, views } = observers;
+    this.report = report;
     this.#upstreams = openUpstreams(clock);
     const { send, postFormOf } = this.#upstreams;
-    this.#tokens = openTokens(postFormOf, report, surroundings);
+    this.#tokens = openTokens(postFormOf, report, dependencies);
     const { tokensOf } = this.#tokens;
-    this.doors = createListeners({ clock, report, send, tokensOf, memories: new RequestMemories(budget, clock) });
-    const limits: Reloadable = { prepare: () => {}, commit: (config) => budget.resize(budgetOf(config, surroundings)) };
-    this.#rooms = [limits, this.#observers, this.#upstreams, this.#tokens, this.doors];
-    this.#servers = new Servers({ clock, report });
-    this.report = report;
-  }
-
-  /** The configuration in force. */
-  get config(): Config {
-    return this.#inForce;
-  }
-
-  get binds(): Binds {
-    const { listeners, admin, status } = this.#placesOf(this.#inForce);
-    const bindOf = (place: Binding) => this.#servers.bindOf(place);
-    return { listeners: listeners.map(bindOf), admin: bindOf(admin), status: bindOf(status) };
-  }
-
-  /**
-   * Puts a configuration in force, or leaves everything as it was.
-   * @param isWanted asked when all is prepared: whether it still is
-   * @throws where it cannot listen
-   */
-  async apply(config: Config, isWanted: () => boolean = () => true): Promise<void> {
-    try {
-      await this.#observers.prepare(config);
-      await this.#upstreams.prepare(config);
-      await this.doors.prepare(config);
-      // An address that is taken is found before a token is asked for. What comes in meanwhile waits (open-door.ts).
-      await this.#servers.open(this.#allPlacesOf(config));
-      await this.#tokens.prepare(config);
-    } catch (error) {
-      if (this.#isEntered) this.#use(this.#inForce);
-      throw error;
-    }
-    this.#isEntered = true;
-    this.#use(isWanted() ? config : this.#inForce);
-    this.#tokens.warm();
-  }
-
-  /** Ends every connection and timer. */
-  async close(): Promise<void> {
-    this.#servers.close();
-    await this.#tokens.close();
-    await this.#upstreams.close();
-  }
-
-  #use(config: Config): void {
-    this.#inForce = config;
-    for (const room of this.#rooms) room.commit(config);
-    this.#servers.keepOnly(this.#allPlacesOf(config));
-  }
-
-  #placesOf(config: Config): { listeners: readonly Binding[]; admin: Binding; status: Binding } {
-    const { views } = this.#observers;
-    // Nobody calls a pod that is not ready, so the probe itself is the demand for a first token.
+    // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
     const readiness = () => {
       const view = views.readiness();
       if (view.awaitsToken) this.#tokens.warm();
       return view;
     };
-    return {
-      listeners: this.doors.placesOf(config),
-      admin: plainBinding("admin", config.admin, () =>
-        createAdmin({ ...views, readiness }, () => this.#inForce.adminHosts ?? []),
-      ),
-      status: plainBinding("status", config.status, () => createStatus(views)),
-    };
+    const memories = new RequestMemories(budget, clock);
+    const handling = { clock, report, send, tokensOf, memories };
+    this.#listeners = openListeners({
+      ...handling,
+      createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
+      createStatus: () => createStatus(views),
+    });
+    this.#parts = [memory, observers, this.#upstreams, this.#listeners, this.#tokens];
   }
 
-  #allPlacesOf(config: Config): Binding[] {
-    const { listeners, admin, status } = this.#placesOf(config);
-    return [...listeners, admin, status];
+  /** The active configuration. */
+  get config(): Config {
+    return this.#active;
   }
-}
 
-function budgetOf({ limits }: Config, { memoryBytes }: Dependencies): number {
-  return limits.bufferedBytes ?? defaultBudget(memoryBytes);
+  get binds(): Binds {
+    return this.#listeners.bindsOf(this.#active);
+  }
+
+  /** @throws where it cannot listen */
+  async start(): Promise<void> {
+    await this.#activate(this.#active).catch(async (error) => {
+      await this.#close();
+      throw error;
+    });
+    const binds = { admin: describeBind(this.binds.admin), status: describeBind(this.binds.status) };
+    const { hash: configHash } = this.#active;
+    this.report({ kind: "started", version, configHash, routes: routes(this.#active), ...binds });
+  }
+
+  /**
+   * Takes another configuration without a failed request: listeners that stay keep their connections, requests under way
+   * end as they began, and what the two share goes on, tokens first of all. One at a time; none once it stops.
+   * @throws where it cannot listen; then everything is as it was
+   */
+  async apply(config: Config, trigger: ReloadTrigger): Promise<void> {
+    if (this.#stopped !== undefined) return;
+    const { hash: previousHash } = this.#active;
+    await this.#activate(config);
+    if (this.#active !== config) return;
+    this.report({ kind: "config_applied", hash: config.hash, previousHash, trigger, routes: routes(config) });
+  }
+
+  /**
+   * Drains and ends: open requests get the `timeouts.request` that they were accepted with, latecomers a 503. Called
+   * again, it waits for the same end.
+   * @returns whether every request had ended by itself
+   */
+  stop(signal: string): Promise<boolean> {
+    this.#stopped ??= this.#drain(signal);
+    return this.#stopped;
+  }
+
+  async #activate(config: Config): Promise<void> {
+    try {
+      for (const part of this.#parts) await part.prepare(config);
+    } catch (error) {
+      if (this.#isStarted) this.#commit(this.#active);
+      throw error;
+    }
+    this.#isStarted = true;
+    this.#commit(this.#stopped === undefined ? config : this.#active);
+    this.#tokens.warm();
+  }
+
+  #commit(config: Config): void {
+    // What was prepared after the end must end as well.
+    if (this.#isClosed) return void this.#close();
+    this.#active = config;
+    for (const part of this.#parts) part.commit(config);
+  }
+
+  async #drain(signal: string): Promise<boolean> {
+    const { minMs } = this.#active.drain;
+    this.report({ kind: "draining", signal, inFlight: this.#listeners.inFlight() });
+    if (minMs > 0) await sleep(this.#clock, minMs);
+    const drained = await this.#listeners.drain();
+    await this.#close();
+    this.report({ kind: "stopped", drained });
+    return drained;
+  }
+
+  /** Ends every connection and timer. */
+  async #close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#listeners.close();
+    await this.#tokens.close();
+    await this.#upstreams.close();
+  }
 }

@@ -1,14 +1,14 @@
 import { totalmem } from "node:os";
 import { type Clock, systemClock } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
-import { containerMemory } from "./default-budget.ts";
+import { containerMemory } from "./process-limits.ts";
 
-/** What the outside may replace: a test owns time and chance, and hears the facts. */
+/** What a test may replace: time, chance, and where events go. */
 export interface Dependencies {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Hears every fact, beside metrics and status: the log, or a test. */
+  /** Gets every event, beside metrics and status: the log, or a test. */
   readonly report: Report;
   /** Log lines that could not be written so far. */
   readonly droppedLogLines?: () => number;

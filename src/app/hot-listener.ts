@@ -1,4 +1,6 @@
+import type { Server } from "node:http";
 import { Connections } from "../adapters/http-server/connections.ts";
+import { drain } from "../adapters/http-server/drain.ts";
 import {
   type Binding,
   createListener,
@@ -8,41 +10,46 @@ import {
 } from "../adapters/http-server/listener.ts";
 import type { Clock } from "../model/clock.ts";
 
-/** What a listener serves with; whether it is closing, the door itself knows. */
+/** What a listener serves with. Whether requests wait or connections close, the listener itself knows. */
 export type ServingOn = Omit<Serving, "settings"> & {
   readonly settings: Omit<ListenerSettings, "isDraining" | "held">;
   /** `timeouts.request`. */
   readonly requestMs: number;
 };
 
+/** Time for the last responses, and for 503s to latecomers, after the last request could have ended. */
+const lateMs = 2_000;
+
 /**
  * A listener that stays, with its connections, while configurations come and go. It listens before its first configuration
- * is in force; until then requests wait.
+ * is active; until then requests wait.
  */
 export class HotListener {
   /** Where it listens, as configured. */
   readonly name: string;
-  readonly listener: Listener;
+  readonly server: Server;
   readonly connections: Connections;
-  #held: Promise<void> | undefined;
-  /** Lets the requests go on that wait for the first configuration. */
-  #open = () => {};
-  #isOpen = false;
-  #isClosing = false;
+  readonly #listener: Listener;
+  readonly #clock: Clock;
   #serving: Serving;
   #longestRequestMs = 0;
+  /** While requests wait: until when. */
+  #paused: Promise<void> | undefined;
+  #resume = () => {};
+  #isActive = false;
+  #isDraining = false;
 
-  constructor(place: Binding, serving: ServingOn, clock: Clock) {
-    this.#held = new Promise((resolve) => {
-      this.#open = resolve;
-    });
-    this.name = place.name;
+  constructor(binding: Binding, serving: ServingOn, clock: Clock) {
+    this.name = binding.name;
+    this.#clock = clock;
     this.#serving = this.#complete(serving);
-    this.listener = createListener(() => this.#serving, place);
-    this.connections = new Connections(this.listener.server, clock);
+    this.#listener = createListener(() => this.#serving, binding);
+    this.server = this.#listener.server;
+    this.connections = new Connections(this.server, clock);
+    this.#pause();
   }
 
-  /** The longest that a request may take which came in here: each has the deadline of the configuration that accepted it. */
+  /** The longest that a request may take: each has the deadline of the configuration that accepted it. */
   get longestRequestMs(): number {
     return this.#longestRequestMs;
   }
@@ -50,29 +57,40 @@ export class HotListener {
   /** Serves so from the next request on, on open connections as well. */
   serve(serving: ServingOn): void {
     this.#serving = this.#complete(serving);
-    this.listener.renew();
-    if (this.#isOpen) return;
-    this.#isOpen = true;
-    this.#held = undefined;
-    this.#open();
+    this.#listener.renew();
+    if (!this.#isActive) this.#resume();
+    this.#isActive = true;
   }
 
-  /** Makes new requests wait. What it returns lets them go on; from then on each answer ends its connection. */
-  hold(): () => void {
-    let letGo = () => {};
-    this.#held = new Promise((resolve) => {
-      letGo = resolve;
-    });
-    return () => {
-      this.#held = undefined;
-      this.#isClosing = true;
-      this.#open();
-      letGo();
+  /**
+   * Lets open requests end. Every connection closes with its next response.
+   * @param openMs how long open requests may take
+   * @param onTimeUp called then, before latecomers are answered
+   * @returns whether all connections were gone in time
+   */
+  drain(openMs = this.#longestRequestMs, onTimeUp = () => {}): Promise<boolean> {
+    const hold = () => {
+      this.#pause();
+      return () => {
+        this.#isDraining = true;
+        this.#resume();
+      };
     };
+    return drain([this.connections], this.#clock, { hold, openMs, onTimeUp, lateMs });
+  }
+
+  /** Makes new requests wait for `#resume`. */
+  #pause(): void {
+    this.#paused ??= new Promise((resolve) => {
+      this.#resume = () => {
+        this.#paused = undefined;
+        resolve();
+      };
+    });
   }
 
   #complete({ settings, requestMs, ...serving }: ServingOn): Serving {
     this.#longestRequestMs = Math.max(this.#longestRequestMs, requestMs);
-    return { ...serving, settings: { ...settings, isDraining: () => this.#isClosing, held: () => this.#held } };
+    return { ...serving, settings: { ...settings, isDraining: () => this.#isDraining, held: () => this.#paused } };
   }
 }

@@ -1,30 +1,90 @@
+import type { Config } from "../config/config.ts";
+import type { Cancel, Clock } from "../model/clock.ts";
+
 /**
- * Parts that may outlive a configuration, by a key that says all that they were made from: what the next configuration
- * wants just so stays as it is.
+ * A part of the running process that follows the configuration. All parts prepare for the next configuration beside the
+ * active one, and each may refuse. Then all commit. Where one refuses, all commit the active configuration again, which
+ * ends what was prepared.
  */
-export class KeyedResources<Part> {
-  readonly #parts = new Map<string, Part>();
+export interface Reloadable {
+  /** Opens what this configuration needs and is not open yet. Nothing in use changes. */
+  prepare(config: Config): Promise<void> | void;
+  /** Serves by this configuration, which was prepared, and retires what it does not need. Never fails. */
+  commit(config: Config): void;
+}
 
-  /** The part of this key, made if it is not there. */
-  take(key: string, make: () => Part): Part {
-    const part = this.#parts.get(key) ?? make();
-    this.#parts.set(key, part);
-    return part;
+/** How a resource ends. */
+export interface Endings<Value> {
+  /** Ends it together with its users: with the process, or because no configuration ever used it. */
+  close(value: Value): Promise<void> | void;
+  /** Ends one that was in use, once its users are done. Without it, `close` does that too. */
+  retire?(value: Value): Promise<void> | void;
+}
+
+interface Entry<Value> {
+  readonly value: Value;
+  lingerMs: number;
+  /** A committed configuration has used it. */
+  isCommitted: boolean;
+  cancelRetirement: Cancel | undefined;
+}
+
+/**
+ * What may outlive a configuration, each by a key that says all that it was made from. A configuration prepares what it
+ * wants, beside what is in use. Once it is committed, everything else is retired.
+ */
+export class KeyedResources<Value> {
+  readonly #clock: Clock;
+  readonly #endings: Endings<Value>;
+  readonly #entries = new Map<string, Entry<Value>>();
+
+  constructor(clock: Clock, endings: Endings<Value> = { close() {} }) {
+    this.#clock = clock;
+    this.#endings = endings;
   }
 
-  find(key: string): Part | undefined {
-    return this.#parts.get(key);
+  /**
+   * The resource of this key, created if there is none. One that waits for its retirement is reused.
+   * @param lingerMs how long its users may still need it when a later configuration does not want it
+   */
+  prepare(key: string, create: () => Value, lingerMs = 0): Value {
+    const found = this.#entries.get(key);
+    found?.cancelRetirement?.();
+    const { value, isCommitted } = found ?? { value: create(), isCommitted: false };
+    const longestMs = Math.max(lingerMs, found?.lingerMs ?? 0);
+    this.#entries.set(key, { value, lingerMs: longestMs, isCommitted, cancelRetirement: undefined });
+    return value;
   }
 
-  /** Takes all other parts down, and returns them. */
-  keepOnly(keys: Iterable<string>): Part[] {
+  get(key: string): Value | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  /** All that have not ended, oldest first. */
+  values(): Value[] {
+    return [...this.#entries.values()].map(({ value }) => value);
+  }
+
+  /** Keeps the resources with these keys and retires all others. Those that were never committed close immediately. */
+  commit(keys: Iterable<string>): void {
+    const { close, retire = close } = this.#endings;
     const wanted = new Set(keys);
-    const rest = [...this.#parts].filter(([key]) => !wanted.has(key));
-    for (const [key] of rest) this.#parts.delete(key);
-    return rest.map(([, part]) => part);
+    for (const [key, entry] of this.#entries) {
+      const end = () => {
+        this.#entries.delete(key);
+        void (entry.isCommitted ? retire(entry.value) : close(entry.value));
+      };
+      if (wanted.has(key)) entry.isCommitted = true;
+      else if (!entry.isCommitted || entry.lingerMs === 0) end();
+      else entry.cancelRetirement ??= this.#clock.after(entry.lingerMs, end);
+    }
   }
 
-  all(): Part[] {
-    return [...this.#parts.values()];
+  /** Closes all. Called again, it closes what has been prepared since. */
+  async close(): Promise<void> {
+    const entries = [...this.#entries.values()];
+    this.#entries.clear();
+    for (const { cancelRetirement } of entries) cancelRetirement?.();
+    await Promise.all(entries.map(({ value }) => this.#endings.close(value)));
   }
 }

@@ -1,148 +1,204 @@
 import { randomUUID } from "node:crypto";
-import { drain } from "../adapters/http-server/drain.ts";
-import type { OpenConnections } from "../adapters/prometheus/show-connections.ts";
+import type { Server } from "node:http";
+import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
-import { describeBind } from "../model/bind.ts";
+import { type Bind, describeBind } from "../model/bind.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import { loopbackHosts } from "../proxy/target.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
-import { KeyedResources } from "./keyed-resources.ts";
-import type { Reloadable } from "./reloadable.ts";
-import { type Binding, endServer } from "./servers.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
-/** The listeners for applications. */
+/** The servers of this process: the listeners for applications, the admin and the status server. */
 export interface Listeners extends Reloadable {
-  /** Where the listeners of a prepared configuration belong, in its order. */
-  placesOf(config: Config): readonly Binding[];
-  /** Requests being served now. */
+  bindsOf(config: Config): Binds;
+  /** Requests that are being served. */
   inFlight(): number;
   /** Open connections by listener, in the configuration's order. */
-  connections(): readonly OpenConnections[];
+  connections(): readonly { readonly listener: string; readonly open: number }[];
   /**
-   * Lets open requests end, each by its own deadline, those of listeners that have been removed as well. Every connection
-   * closes with its next answer; latecomers are refused. Resolves to whether all connections were gone in time.
+   * Lets open requests end, each by its own deadline, also those of listeners that have been removed. Every connection
+   * closes with its next response; latecomers are refused.
+   * @returns whether all connections were gone in time
    */
   drain(): Promise<boolean>;
+  /** Ends all servers with every connection. */
+  close(): Promise<void>;
 }
 
-/** Time for the last answers and for 503s to latecomers, after the last request could have ended. */
-const lastWordsMs = 2_000;
+/** Where the servers listen. */
+export interface Binds {
+  /** In the configuration's order; real ports where 0 was asked for. */
+  readonly listeners: readonly Bind[];
+  readonly admin: Bind;
+  readonly status: Bind;
+}
 
-type DoorParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "memories">;
+export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "memories"> & {
+  readonly createAdmin: () => Server;
+  readonly createStatus: () => Server;
+};
 
-export function createListeners(parts: DoorParts): Listeners {
+interface BoundServer {
+  readonly server: Server;
+  /** The listener for applications that it is, if it is one. */
+  readonly listener?: HotListener;
+  /** With the port that was given, once it listens. */
+  bind: Bind;
+}
+
+/** A server that a configuration wants. Two configurations with the same key mean the same server. */
+interface Binding {
+  readonly key: string;
+  readonly bind: Bind;
+  create(): Omit<BoundServer, "bind">;
+}
+
+export function openListeners({ createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
   const { clock, report } = parts;
-  const admissions = new KeyedResources<ConcurrencyLimit>();
-  const doors = new KeyedResources<HotListener>();
-  /** Those that a reload has removed, until each has ended: whether that was in time. */
-  const leaving = new Map<HotListener, Promise<boolean>>();
+  const limits = new KeyedResources<ConcurrencyLimit>(clock);
+  const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
+  /** Of the listeners that a reload has removed, until each has drained: whether it did so in time. */
+  const draining = new Set<Promise<boolean>>();
+  const hotListeners = () => servers.values().flatMap(({ listener }) => listener ?? []);
 
-  const serve = (listener: ListenerConfig, config: Config): ServingOn => {
-    const { limits, timeouts, log } = config;
-    const admission = admissions.take(listener.environment, () => new ConcurrencyLimit(limits.inFlightPerEnvironment));
+  /** People and probes lose nothing when their server ends; applications have requests under way. */
+  function retire({ server, listener }: BoundServer): void {
+    if (listener === undefined) {
+      endServer(server);
+    } else {
+      const drained = drainAndEnd(listener);
+      draining.add(drained);
+      void drained.then(() => draining.delete(drained));
+    }
+  }
+
+  function servingOn(listener: ListenerConfig, config: Config): ServingOn {
+    const { limits: bounds, timeouts, log } = config;
     const { requestMs } = timeouts;
+    const createLimit = () => new ConcurrencyLimit(bounds.inFlightPerEnvironment);
+    const admission = limits.prepare(listener.environment, createLimit, requestMs);
     const { upstreamHeaders } = log;
-    const once = { concurrency: admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
+    const own = { concurrency: admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
     return {
-      handler: createRequestHandler({ ...parts, ...once }, describeDoor(listener, config)),
+      handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config)),
       requestMs,
-      settings: { ...limits, clock },
+      settings: { ...bounds, clock },
       tls: listener.callers?.kind === "mtls" ? listener.callers.tls : undefined,
     };
-  };
+  }
 
-  const open = (listener: ListenerConfig, config: Config): HotListener => {
-    const place = { name: describeBind(listener.bind), report };
-    return new HotListener(place, serve(listener, config), clock);
-  };
+  function createListener(config: Config, listener: ListenerConfig) {
+    const binding = { name: describeBind(listener.bind), report };
+    const hot = new HotListener(binding, servingOn(listener, config), clock);
+    return { server: hot.server, listener: hot };
+  }
 
-  const drainAll = (some: readonly HotListener[], onTimeUp: () => void) => {
-    const hold = () => {
-      const releases = some.map((door) => door.hold());
-      return () => {
-        for (const release of releases) release();
-      };
-    };
-    const openMs = Math.max(0, ...some.map(({ longestRequestMs }) => longestRequestMs));
-    const connections = some.map((door) => door.connections);
-    return drain(connections, clock, { hold, openMs, onTimeUp, lateMs: lastWordsMs });
-  };
+  function bindingsOf(config: Config): Binding[] {
+    const { admin, status } = config;
+    const listeners = keyed(config).map(([key, listener]) => ({
+      key,
+      bind: listener.bind,
+      create: () => createListener(config, listener),
+    }));
+    return [
+      ...listeners,
+      { key: `admin ${describeBind(admin)}`, bind: admin, create: () => ({ server: createAdmin() }) },
+      { key: `status ${describeBind(status)}`, bind: status, create: () => ({ server: createStatus() }) },
+    ];
+  }
 
-  const retire = async (door: HotListener) => {
-    const isDrained = await drainAll([door], () => {});
-    endServer(door.listener.server);
-    leaving.delete(door);
-    return isDrained;
-  };
+  /** An address that this process has for another server cannot be given back before the next configuration is sure of it. */
+  function refuseOwn(address: string): void {
+    const isTaken = servers.values().some(({ server, bind }) => server.listening && describeBind(bind) === address);
+    if (!isTaken) return;
+    const message = `${address} serves something else in this process; a restart can change that`;
+    throw Object.assign(new Error(message), { syscall: "listen" });
+  }
 
   return {
-    prepare(config) {
-      for (const [key, listener] of keyed(config)) doors.take(key, () => open(listener, config));
+    /** Listens wherever nothing listens yet. Requests that come in wait for the first configuration to be committed. */
+    async prepare(config) {
+      for (const { key, bind, create } of bindingsOf(config)) {
+        const bound = servers.prepare(key, () => ({ ...create(), bind }));
+        if (bound.server.listening) continue;
+        refuseOwn(describeBind(bind));
+        reportRefusedConnections(bound.server, { name: describeBind(bind), report }, clock);
+        bound.bind = await listen(bound.server, bind);
+      }
     },
 
     commit(config) {
-      const { inFlightPerEnvironment } = config.limits;
-      for (const admission of admissions.all()) admission.resize(inFlightPerEnvironment);
-      for (const [key, listener] of keyed(config)) {
-        const door = doors.take(key, () => open(listener, config));
-        door.serve(serve(listener, config));
-      }
-      doors.keepOnly(keyed(config).map(([key]) => key));
+      for (const [key, listener] of keyed(config)) servers.get(key)?.listener?.serve(servingOn(listener, config));
+      servers.commit(bindingsOf(config).map(({ key }) => key));
+      limits.commit(config.listeners.map(({ environment }) => environment));
+      for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
     },
 
-    placesOf: (config) =>
-      keyed(config).map(([key, listener]) => {
-        const door = doors.take(key, () => open(listener, config));
-        return {
-          key,
-          bind: listener.bind,
-          createServer: () => door.listener.server,
-          retire: () => void leaving.set(door, retire(door)),
-        };
-      }),
+    bindsOf(config) {
+      const binds = bindingsOf(config).map(({ key, bind }) => servers.get(key)?.bind ?? bind);
+      const { admin, status } = config;
+      return { listeners: binds.slice(0, -2), admin: binds.at(-2) ?? admin, status: binds.at(-1) ?? status };
+    },
 
-    connections: () => doors.all().map(({ name: listener, connections: { open } }) => ({ listener, open })),
+    inFlight: () => limits.values().reduce((sum, { inFlight }) => sum + inFlight, 0),
 
-    inFlight: () => admissions.all().reduce((sum, { inFlight }) => sum + inFlight, 0),
+    connections: () => hotListeners().map(({ name, connections: { open } }) => ({ listener: name, open })),
 
     async drain() {
+      const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs));
       const refuseAll = () => {
-        for (const admission of admissions.all()) admission.close();
+        for (const limit of limits.values()) limit.close();
       };
-      const drained = await Promise.all([drainAll(doors.all(), refuseAll), ...leaving.values()]);
-      return drained.every((isDrained) => isDrained);
+      const drained = hotListeners().map((listener) => listener.drain(openMs, refuseAll));
+      return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
     },
+
+    close: () => servers.close(),
   };
+}
+
+async function drainAndEnd(listener: HotListener): Promise<boolean> {
+  const isDrained = await listener.drain();
+  endServer(listener.server);
+  return isDrained;
+}
+
+/** Ends it with every connection, and with the timer that looks after them, which holds all that it has served. */
+function endServer(server: Server): void {
+  server.close();
+  server.closeAllConnections();
 }
 
 /** By what makes a listener the same one: where it listens and whether with TLS. Several may ask for a free port. */
 function keyed({ listeners }: Config): (readonly [key: string, listener: ListenerConfig])[] {
+  const addresses = listeners.map(({ bind, callers }) => `${describeBind(bind)} ${callers?.kind === "mtls"}`);
   return listeners.map((listener, index) => {
-    const place = placeOf(listener);
-    const earlier = listeners.slice(0, index).filter((other) => placeOf(other) === place).length;
-    return [`${place} ${earlier}`, listener];
+    const earlier = addresses.slice(0, index).filter((address) => address === addresses[index]).length;
+    return [`${addresses[index]} ${earlier}`, listener];
   });
 }
 
-function placeOf({ bind, callers }: ListenerConfig): string {
-  return `${describeBind(bind)} ${callers?.kind === "mtls" ? "TLS" : "plain"}`;
-}
-
 /** What a listener's requests belong to, and by which names it may be called. */
-function describeDoor({ bind, environment: name, hosts, callers }: ListenerConfig, config: Config): ListenerContext {
+function contextOf({ bind, environment: name, hosts, callers }: ListenerConfig, config: Config): ListenerContext {
   const environment = config.environments.get(name);
   if (environment === undefined) throw new Error("a listener names an environment that does not exist");
-  const own = bind.kind === "tcp" && bind.host !== "" ? [bind.host.includes(":") ? `[${bind.host}]` : bind.host] : [];
+  const listener = describeBind(bind);
+  const callerTokens = callers?.kind === "tokens" ? callers.tokens : undefined;
+  if (bind.kind === "unix") return { environment, hosts: "any", listener, callerTokens, url: listener };
+  const own = bind.host === "" ? [] : [bind.host.includes(":") ? `[${bind.host}]` : bind.host];
   return {
     environment,
-    hosts: bind.kind === "unix" ? "any" : new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
-    listener: describeBind(bind),
-    callerTokens: callers?.kind === "tokens" ? callers.tokens : undefined,
-    url:
-      bind.kind === "tcp"
-        ? `${callers?.kind === "mtls" ? "https" : "http"}://${describeBind(bind)}`
-        : describeBind(bind),
+    hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
+    listener,
+    callerTokens,
+    url: `${callers?.kind === "mtls" ? "https" : "http"}://${listener}`,
   };
+}
+
+/** Why a server cannot listen, for people; undefined where that is not what failed. */
+export function explainListenError(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("syscall" in error) || error.syscall !== "listen") return undefined;
+  return error.message.replace(/^listen EADDRINUSE: /, "");
 }

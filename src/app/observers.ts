@@ -18,9 +18,9 @@ import type { Environment } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import type { ByteBudget } from "../proxy/byte-budget.ts";
 import { version } from "../version.ts";
-import { redisNodes } from "./cache.ts";
 import type { Dependencies } from "./dependencies.ts";
-import type { Reloadable } from "./reloadable.ts";
+import type { Reloadable } from "./keyed-resources.ts";
+import { redisNodes } from "./token-backend.ts";
 
 interface Views extends AdminViews, StatusViews {
   readiness(): ReadinessView;

@@ -8,22 +8,22 @@ import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
 import type { ReloadTrigger } from "../model/process-events.ts";
-import { explainListenError } from "./explain-listen-error.ts";
-import type { Running } from "./start.ts";
+import type { App } from "./app.ts";
+import { explainListenError } from "./listeners.ts";
 
 export interface ReloaderParts {
-  readonly running: Pick<Running, "config" | "apply">;
+  readonly running: Pick<App, "config" | "apply">;
   readonly load: () => Promise<Loaded>;
   readonly clock: Clock;
   readonly report: Report;
   readonly onApplied: (config: Config) => void;
-  /** Hears of all warnings of a configuration, told before or not. */
+  /** Gets all warnings of a configuration, reported before or not. */
   readonly warn: (warnings: readonly Problem[]) => void;
 }
 
 /**
- * Reads the configuration again when asked to or when one of its files has changed, and puts it in force. What is wrong is
- * refused as a whole, told, and tried again at the next change.
+ * Reads the configuration again when asked to or when one of its files has changed, and applies it. What is wrong is
+ * refused as a whole, reported, and tried again at the next change.
  */
 export class Reloader {
   readonly #parts: ReloaderParts;
@@ -32,7 +32,7 @@ export class Reloader {
   /** Asked while busy: once more afterwards, however often it was. */
   #next: ReloadTrigger | undefined;
 
-  /** @param files what the configuration in force was read from */
+  /** @param files what the active configuration was read from */
   constructor(parts: ReloaderParts, files: FilePrints) {
     this.#parts = parts;
     this.#watch = new FileWatch(parts.clock, () => void this.reload("file_change"));
@@ -43,44 +43,39 @@ export class Reloader {
     this.#next = trigger;
     if (this.#isBusy) return;
     this.#isBusy = true;
-    for (let next = this.#takeNext(); next !== undefined; next = this.#takeNext()) await this.#readAgain(next);
+    while (this.#next !== undefined) {
+      const next = this.#next;
+      this.#next = undefined;
+      await this.#readAgain(next);
+    }
     this.#isBusy = false;
   }
 
-  /** Watches no more. */
+  /** Ends the watching. */
   close(): void {
     this.#watch.close();
   }
 
-  #takeNext(): ReloadTrigger | undefined {
-    const next = this.#next;
-    this.#next = undefined;
-    return next;
-  }
-
-  /** Not even a defect of ours may end a proxy that serves: it goes on with what it has. */
+  /** Not even a defect of ours may end a proxy that serves: it continues with what it has. */
   async #readAgain(trigger: ReloadTrigger): Promise<void> {
     try {
-      await this.#takeUp(await this.#parts.load(), trigger);
+      await this.#apply(await this.#parts.load(), trigger);
     } catch (error) {
       this.#refuse(trigger, [this.#explain(error)]);
     }
   }
 
-  async #takeUp(loaded: Loaded, trigger: ReloadTrigger): Promise<void> {
+  async #apply(loaded: Loaded, trigger: ReloadTrigger): Promise<void> {
     const { onApplied, report, running, warn } = this.#parts;
     this.#watch.follow(loaded.files);
     if (loaded.kind === "refused") return this.#refuse(trigger, loaded.problems.map(describeProblem));
     const { config, warnings } = loaded;
-    const previousHash = running.config.hash;
-    if (config.hash === previousHash) {
-      // Also what a hash does not show, such as who may read a file.
-      warn(warnings);
-      return report({ kind: "config_unchanged", hash: previousHash });
-    }
-    await running.apply(config, trigger);
+    const isChanged = config.hash !== running.config.hash;
+    if (isChanged) await running.apply(config, trigger);
+    // Also of what a hash does not show, such as who may read a file.
     warn(warnings);
-    onApplied(config);
+    if (isChanged) onApplied(config);
+    else report({ kind: "config_unchanged", hash: config.hash });
   }
 
   #refuse(trigger: ReloadTrigger, problems: readonly string[]): void {
@@ -94,4 +89,18 @@ export class Reloader {
     this.#parts.report({ kind: "defect", where: "reload", error: describeDefect(error) });
     return "Countersign failed in a way that it should not";
   }
+}
+
+/** Reports each warning of a configuration once: what a reload leaves as it was is not reported again. */
+export function createWarner(report: Report): (warnings: readonly Problem[]) => void {
+  let reported: ReadonlySet<string> = new Set();
+  return (warnings) => {
+    const keyOf = ({ code, path, message }: Problem) => `${code} ${path} ${message}`;
+    for (const warning of warnings) {
+      if (reported.has(keyOf(warning))) continue;
+      const { code = "", path, message, fix } = warning;
+      report({ kind: "configuration_warned", code, path, message: `${message}; ${fix}` });
+    }
+    reported = new Set(warnings.map(keyOf));
+  };
 }

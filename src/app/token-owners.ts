@@ -2,39 +2,42 @@ import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { CredentialSet, Environment } from "../model/environment.ts";
 import { cacheKey } from "../oauth/key.ts";
-import { authUrlOf, loginKey } from "./upstreams.ts";
+import { authUrlOf, poolKey } from "./upstreams.ts";
 
 /** A credential set as one configuration has it. */
-export interface PlacedSet {
+export interface ConfiguredSet {
   readonly environment: Environment;
   readonly set: CredentialSet;
-  /** The environment, the site and the set's own name: they stay when its secret changes, unlike a label that it shares. */
-  readonly placeKey: string;
-  /** One for each client id, secret and audience: sites that share them share its token, its pauses and its limits. */
+  /** The environment, the site and the set's own name. It stays when the secret changes, unlike a label that sites share. */
+  readonly slot: string;
+  /** One for each client id, secret and audience: sites that share them share its token, its back-off and its limits. */
   readonly tokenKey: string;
-  /** The way to its authorization server: another pool of connections is another way. */
-  readonly way: string;
-  /** All that its source is made from. */
-  readonly sourceKey: string;
+  /** The pool of connections to its authorization server. */
+  readonly authPoolKey: string;
+  /** The hosts that its token comes from and goes to. */
+  readonly hosts: string;
+  /** All that its token cache is made from. */
+  readonly tokenCacheKey: string;
 }
 
-/** A site with sets of its own. */
+/** A site with credential sets of its own. */
 export interface TokenOwner {
   readonly key: string;
   readonly environment: string;
   /** S… */
   readonly site: string;
   /** First choice first. */
-  readonly sets: readonly [PlacedSet, ...PlacedSet[]];
+  readonly sets: readonly [ConfiguredSet, ...ConfiguredSet[]];
 }
 
 export function ownersOf(config: Config): TokenOwner[] {
   return [...config.environments.values()].flatMap((environment) =>
     [...environment.sites.values()].flatMap(({ identifier: site, credentials }) => {
       if (credentials?.owner !== site) return [];
-      const [first, ...rest] = credentials.sets.map((set) => placeSet(environment, site, set, config));
-      if (first === undefined) return [];
-      return [{ key: ownerKey(environment.name, site), environment: environment.name, site, sets: [first, ...rest] }];
+      const key = ownerKey(environment.name, site);
+      const configure = (set: CredentialSet) => configureSet(environment, key, set, config);
+      const [first, ...rest] = credentials.sets;
+      return [{ key, environment: environment.name, site, sets: [configure(first), ...rest.map(configure)] as const }];
     }),
   );
 }
@@ -43,13 +46,13 @@ export function ownerKey(environment: string, site: string): string {
   return `${environment} ${site}`;
 }
 
-function placeSet(environment: Environment, site: string, set: CredentialSet, config: Config): PlacedSet {
+function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config): ConfiguredSet {
+  const { authUrl, baseUrl } = environment;
   const { origin, path } = authUrlOf(environment);
   const tokenKey = cacheKey(`${origin}${path}`, set);
-  // A source keeps to the pool that it began with, so it must not outlive it.
-  const way = loginKey(environment, config);
-  // Nor may the token of a former secret come to another host.
-  const sourceKey = fingerprint([tokenKey, set.label, way, environment.baseUrl, fingerprintOf(config.tokens)]);
-  const placeKey = `${ownerKey(environment.name, site)} ${set.name}`;
-  return { environment, set, placeKey, tokenKey, way, sourceKey };
+  const authPoolKey = poolKey("authorization server", environment, config);
+  const hosts = fingerprint([authUrl, baseUrl]);
+  // A cache uses one pool, so it must not outlive it. Nor may the token of a former secret come to another host.
+  const tokenCacheKey = fingerprint([tokenKey, set.label, authPoolKey, baseUrl, fingerprintOf(config.tokens)]);
+  return { environment, set, slot: `${owner} ${set.name}`, tokenKey, authPoolKey, hosts, tokenCacheKey };
 }

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { ownersOf, type PlacedSet } from "../app/token-owners.ts";
+import { ownersOf, type ConfiguredSet } from "../app/token-owners.ts";
 import { openUpstreams, type Upstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
@@ -105,7 +105,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
 }
 
 /** Each once, however many sites share it. */
-function distinctSets(config: Config): PlacedSet[] {
+function distinctSets(config: Config): ConfiguredSet[] {
   const all = ownersOf(config).flatMap(({ sets }) => sets);
   return [...new Map(all.map((set) => [set.tokenKey, set])).values()];
 }

@@ -1,10 +1,9 @@
 import { Command } from "commander";
 import { createStandardLogging } from "../adapters/log/logger.ts";
-import { warnOfDescriptors } from "../app/descriptors.ts";
-import { explainListenError } from "../app/explain-listen-error.ts";
-import { Reloader } from "../app/reload.ts";
-import { start } from "../app/start.ts";
-import { createWarner } from "../app/warnings.ts";
+import { start } from "../app/app.ts";
+import { explainListenError } from "../app/listeners.ts";
+import { warnOfDescriptors } from "../app/process-limits.ts";
+import { createWarner, Reloader } from "../app/reload.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { describeDefect, describeWarning } from "../model/defect.ts";
@@ -47,23 +46,23 @@ async function serve({ config: file }: Options): Promise<void> {
   const load = () => loadConfig(file);
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
   const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
-  hangUps.heed(() => void reloader.reload("sighup"));
+  hangUps.onSignal(() => void reloader.reload("sighup"));
   const signal = await untilStopped();
   reloader.close();
   await running.stop(signal);
 }
 
-/** Unheard, a SIGHUP would end the process at once, with every open request; one that comes early is heeded later. */
-function listenForHangUps(): { heed(onHangUp: () => void): void } {
+/** Without a handler, a SIGHUP ends the process with every open request. One that comes early is handled later. */
+function listenForHangUps(): { onSignal(handler: () => void): void } {
   let hasCome = false;
   let onHangUp = () => {
     hasCome = true;
   };
   process.on("SIGHUP", () => onHangUp());
   return {
-    heed(then) {
-      onHangUp = then;
-      if (hasCome) then();
+    onSignal(handler) {
+      onHangUp = handler;
+      if (hasCome) handler();
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
-import { openTokens } from "../../src/app/tokens.ts";
+import { openTokens } from "../../src/app/token-sources.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { LoginScript } from "../../testkit/login-script.ts";
 import { ConfigFolder, edited } from "./config-folder.ts";

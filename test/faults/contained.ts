@@ -52,16 +52,14 @@ const contained: readonly Contained[] = [
   { file: "oauth/token-cache.js", awaited: /^this\.#(refresh|flight)/, why: "a failed flight is a pause" },
   { file: "oauth/token-cache.js", awaited: /^publish\(/, why: "as in publish.js" },
   { file: "oauth/publish.js", awaited: /^store\./, why: "a failing Redis reads as an empty one" },
-  { file: "app/cache.js", awaited: /^import\(/, why: "a file of the package" },
-  { file: "app/listeners.js", awaited: /^drainAll\(/, why: "as in drain.js" },
+  { file: "app/token-backend.js", awaited: /^import\(/, why: "a file of the package" },
+  { file: "app/listeners.js", awaited: /^listener\.drain\(/, why: "as in drain.js" },
   {
-    file: "app/app.js",
-    awaited: /^room\.prepare/,
+    file: "app/token-sources.js",
+    awaited: /^(openTokenBackend|this\.#(openBackend|prepareBackend))/,
     why: "what cannot be reached is tried again later",
   },
-  { file: "app/set-sources.js", awaited: /^openCache/, why: "as above" },
-  { file: "app/set-sources.js", awaited: /^source\.close/, why: "a failed flight is a pause" },
-  { file: "app/tokens.js", awaited: /^setSources\.prepareCache/, why: "as above" },
+  { file: "app/token-sources.js", awaited: /^source\.close/, why: "a failed flight is a pause" },
   { file: "app/reload.js", awaited: /^this\.#readAgain/, why: "says what cannot be read" },
 ];
 

@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { defaultBudget } from "../../src/app/default-budget.ts";
+import { defaultBudget } from "../../src/app/process-limits.ts";
 import { call } from "../../testkit/call.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { freePort } from "../../testkit/free-port.ts";

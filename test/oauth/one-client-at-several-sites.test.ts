@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openTokens } from "../../src/app/tokens.ts";
+import { openTokens } from "../../src/app/token-sources.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { answered, LoginScript } from "../../testkit/login-script.ts";

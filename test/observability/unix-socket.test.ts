@@ -61,7 +61,7 @@ it("leaves a socket in use to who uses it", async () => {
   const { proxy } = await stageAt(path);
   await expect(stageAt(path)).rejects.toMatchObject({ code: "EADDRINUSE" });
   expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
-  expect(proxy.listeners).toEqual([{ kind: "unix", path }]);
+  expect(proxy.binds.listeners).toEqual([{ kind: "unix", path }]);
 });
 
 it.each(["a file", "a link to a file"])("deletes no %s that is not a socket", async (what) => {

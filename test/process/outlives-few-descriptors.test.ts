@@ -1,6 +1,6 @@
 /** Row 69: with room for few descriptors only, orders are answered or refused, none is half done, and the start says what is missing. */
 import { expect, it } from "vitest";
-import { neededDescriptors, readDescriptorLimit } from "../../src/app/descriptors.ts";
+import { neededDescriptors, readDescriptorLimit } from "../../src/app/process-limits.ts";
 import { bundle } from "../../testkit/bundle.ts";
 import { call } from "../../testkit/call.ts";
 import { freePort } from "../../testkit/free-port.ts";

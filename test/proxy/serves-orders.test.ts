@@ -105,7 +105,7 @@ it("serves a Unix socket, for owner and group", async () => {
   const { proxy } = await stageProxy({
     config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] },
   });
-  expect(proxy.listeners).toEqual([{ kind: "unix", path }]);
+  expect(proxy.binds.listeners).toEqual([{ kind: "unix", path }]);
   expect((await stat(path)).mode & 0o777).toBe(0o660);
   expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
 });

@@ -2,7 +2,7 @@
 import { queryObjects, setFlagsFromString } from "node:v8";
 import { expect, it } from "vitest";
 import { MemorySharedLimits } from "../../src/adapters/memory/shared-limits.ts";
-import { openTokens } from "../../src/app/tokens.ts";
+import { openTokens } from "../../src/app/token-sources.ts";
 import type { Config } from "../../src/config/config.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import type { CredentialSet } from "../../src/model/environment.ts";

@@ -21,7 +21,7 @@ async function stage(requestMs: number) {
   const timeouts = (requestMs: number) => ({ requestMs, connectMs: 1_000, tokenMs: 1_000 });
   const config = { listeners: [listener, listener], timeouts: timeouts(requestMs) };
   const staged = await stageProxy({ config, surroundings: { clock }, oneSet: true });
-  const second = staged.proxy.listeners[1];
+  const second = staged.proxy.binds.listeners[1];
   if (second?.kind !== "tcp") throw new Error("the stage listens on TCP");
   let hash = 0;
   let inForce = staged.config;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { containerMemory, defaultBudget } from "../../src/app/default-budget.ts";
+import { containerMemory, defaultBudget } from "../../src/app/process-limits.ts";
 import { ByteBudget } from "../../src/proxy/byte-budget.ts";
 import { RequestMemories } from "../../src/proxy/request-memory.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";

@@ -1,8 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { createLogging } from "countersign/adapters/log/logger";
-import { Reloader } from "countersign/app/reload";
-import { start } from "countersign/app/start";
-import { createWarner } from "countersign/app/warnings";
+import { start } from "countersign/app/app";
+import { createWarner, Reloader } from "countersign/app/reload";
 import { usageFailure } from "countersign/cli/command";
 import type { Config } from "countersign/config/config";
 import { type Loaded, loadConfig } from "countersign/config/load";

@@ -1,5 +1,5 @@
-import { openCache } from "../../app/cache.ts";
-import type { PlacedSet } from "../../app/token-owners.ts";
+import { openTokenBackend } from "../../app/token-backend.ts";
+import type { ConfiguredSet } from "../../app/token-owners.ts";
 import { authUrlOf } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
 import type { CredentialSet } from "../../model/environment.ts";
@@ -19,7 +19,7 @@ export interface SharedState {
   readonly backoff: SharedPause | undefined;
 }
 
-export interface SharedSet extends PlacedSet {
+export interface SharedSet extends ConfiguredSet {
   readonly shared: SharedState;
 }
 
@@ -37,7 +37,7 @@ export async function openSharedCache({ config, clock }: Run): Promise<SharedCac
   const report: Report = (event) => {
     if (event.kind === "token_cache_read") result = event.result;
   };
-  const cache = await openCache(config, report, { clock, random: Math.random, report });
+  const cache = await openTokenBackend(config, report, { clock, random: Math.random, report });
   const { store } = cache;
   return {
     async read(key) {
@@ -104,7 +104,7 @@ async function share(
 type NotIssued = Exclude<TokenAnswer, { kind: "issued" }>;
 
 /** Why replicas request no token now. */
-function explainBackoff(backoff: SharedPause, { set }: PlacedSet, config: Config): CheckResult {
+function explainBackoff(backoff: SharedPause, { set }: ConfiguredSet, config: Config): CheckResult {
   const { kind, status, remainingMs } = backoff;
   const answered = status === undefined ? "did not answer" : `answered ${status}`;
   const detail = `a replica was told: the authorization server ${answered}, and is left alone for another ${formatSpan(remainingMs)}`;
@@ -112,7 +112,7 @@ function explainBackoff(backoff: SharedPause, { set }: PlacedSet, config: Config
   return fail(detail, kind === "refused" ? fixRefusal(set, config) : fixThrottling(config));
 }
 
-function explainNoToken(answer: NotIssued, { environment, set }: PlacedSet, config: Config): CheckResult {
+function explainNoToken(answer: NotIssued, { environment, set }: ConfiguredSet, config: Config): CheckResult {
   const { origin, path } = authUrlOf(environment);
   const url = `${origin}${path}/oauth/token`;
   switch (answer.kind) {

@@ -1,0 +1,228 @@
+import type { Config } from "../config/config.ts";
+import { fingerprintOf } from "../config/hash.ts";
+import type { Environment } from "../model/environment.ts";
+import type { Event, Report } from "../model/events.ts";
+import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
+import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
+import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
+import { drawThresholds } from "../oauth/token.ts";
+import { TokenCache } from "../oauth/token-cache.ts";
+import type { PostForm } from "../oauth/token-endpoint.ts";
+import type { TokenSource } from "../oauth/token-source.ts";
+import type { TokenStore } from "../oauth/token-store.ts";
+import { within } from "../oauth/within.ts";
+import type { Dependencies } from "./dependencies.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import { openTokenBackend, StateReport, type TokenBackend } from "./token-backend.ts";
+import { type ConfiguredSet, ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
+
+/** The tokens of all sites, over the backend that the configuration names. */
+export interface Tokens extends Reloadable {
+  /** The tokens of the sets that are configured at a site. */
+  readonly tokensOf: (environment: string, owner: string) => TokenSource;
+  /** Fetches tokens in the background where there are none. */
+  warm(): void;
+  close(): Promise<void>;
+}
+
+/** A fetch that began with another backend still saves and unlocks there. */
+const backendLingerMs = 20_000;
+/** The longest that a changed configuration waits for its tokens before it is committed. */
+const longestPrefetchMs = 5_000;
+/** Enough to tell two pools apart. It is shared through Redis, so it is not the whole fingerprint of a key. */
+const shownPoolDigits = 16;
+
+/** A set with its token cache. */
+interface OpenSet extends Candidate {
+  readonly configured: ConfiguredSet;
+  readonly store: TokenStore;
+  /** What is known of its token. */
+  readonly state: StateReport;
+}
+
+/** What limits the token requests of a set, at whichever sites it is configured. */
+interface RequestLimits {
+  readonly tokenKey: string;
+  readonly conduct: EndpointBackoff;
+  readonly forcedRefreshes: ForcedRefreshLimiter;
+}
+
+export function openTokens(
+  postFormOf: (environment: Environment) => PostForm,
+  report: Report,
+  dependencies: Dependencies,
+): Tokens {
+  const { clock, random } = dependencies;
+  const thresholds = drawThresholds(random);
+  const backends = new KeyedResources<TokenBackend>(clock, { close: (backend) => backend.close() });
+  const limits = new KeyedResources<RequestLimits>(clock);
+  // Nobody waits for a fetch that is running.
+  const sets = new KeyedResources<OpenSet>(clock, { close: (set) => void closeSet(set), retire: retireSet });
+  /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
+  const failovers = new KeyedResources<CredentialFailover>(clock);
+  /** Of the active configuration. */
+  let owners: readonly TokenOwner[] = [];
+  /** By slot, the `tokenCacheKey` in the active configuration. */
+  let activeKeys: ReadonlyMap<string, string> = new Map();
+  const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
+
+  /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
+  function limitsOf(configured: ConfiguredSet): RequestLimits {
+    const { tokenKey, authPoolKey } = configured;
+    const pool = authPoolKey.slice(0, shownPoolDigits);
+    return limits.prepare(limitsKey(configured), () => {
+      const before = limits.values().findLast((other) => other.tokenKey === tokenKey);
+      return {
+        tokenKey,
+        conduct: before?.conduct.onAnotherWay(pool) ?? new EndpointBackoff(clock, random, pool),
+        forcedRefreshes: before?.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
+      };
+    });
+  }
+
+  /** A new cache takes the token of another one with the same secret. */
+  function createSet(configured: ConfiguredSet, config: Config): OpenSet {
+    const backend = backends.get(backendKey(config));
+    if (backend === undefined) throw new Error("the backend of a configuration is prepared before its sets");
+    const { store, lock } = backend;
+    const { environment, set, tokenKey } = configured;
+    const { conduct, forcedRefreshes } = limitsOf(configured);
+    const state = new StateReport(report, aspectOf);
+    const named = { environment: environment.name, set, key: tokenKey };
+    const ports = { store, lock, post: postFormOf(environment), clock, random, report: state.report };
+    const source = new TokenCache({ ...named, ...ports, conduct, forcedRefreshes, thresholds });
+    const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
+    if (same !== undefined) source.adoptFrom(same.source);
+    return { set, source, configured, store, state };
+  }
+
+  function openSet(configured: ConfiguredSet, config: Config): OpenSet {
+    const opened = sets.prepare(configured.tokenCacheKey, () => createSet(configured, config));
+    const active = activeIn(configured.slot);
+    if (active !== undefined) succeed(opened, active);
+    return opened;
+  }
+
+  const openSets = ({ sets: [first, ...rest] }: TokenOwner, config: Config) =>
+    [openSet(first, config), ...rest.map((set) => openSet(set, config))] as const;
+
+  /** Its token is gone, unless the set now in its slot has one. */
+  function retireSet(retired: OpenSet): void {
+    const { configured, set, source, state } = retired;
+    const { environment, slot } = configured;
+    if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
+      report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
+    }
+    state.isActive = false;
+    void closeSet(retired);
+  }
+
+  async function closeSet(closed: OpenSet): Promise<void> {
+    const { configured, source, store } = closed;
+    const { slot, tokenKey } = configured;
+    const successor = activeIn(slot);
+    await source.close();
+    // A refresh that was running may have brought a newer token.
+    if (successor !== undefined) succeed(successor, closed);
+    const isInUse = sets.values().some((other) => other.configured.tokenKey === tokenKey && other.store === store);
+    if (!isInUse) store.forget(tokenKey);
+  }
+
+  async function openBackend(config: Config): Promise<TokenBackend> {
+    const backend = await openTokenBackend(config, report, dependencies);
+    backend.onReturn(() => {
+      for (const { source } of sets.values()) source.resync();
+    });
+    return backend;
+  }
+
+  function configure(owner: TokenOwner, config: Config): void {
+    const { key, environment, site } = owner;
+    const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
+    const members = openSets(owner, config);
+    const parts = { environment, owner: site, members, tokenTimeoutMs, clock, report };
+    failovers.prepare(key, () => new CredentialFailover(parts), requestMs).use(members, tokenTimeoutMs);
+  }
+
+  return {
+    /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
+    async prepare(config) {
+      const key = backendKey(config);
+      const backend = backends.get(key) ?? (await openBackend(config));
+      backends.prepare(key, () => backend, backendLingerMs);
+      const opened = ownersOf(config).map((owner) => ({ owner, sets: openSets(owner, config) }));
+      const awaited = opened.filter(({ owner }) => failovers.get(owner.key) !== undefined);
+      await within(clock, Promise.all(awaited.map(({ sets }) => fetchFirst(sets))), longestPrefetchMs);
+    },
+
+    commit(config) {
+      const before = credentialsOf(owners);
+      owners = ownersOf(config);
+      for (const owner of owners) configure(owner, config);
+      const configured = owners.flatMap((owner) => owner.sets);
+      activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
+      failovers.commit(owners.map(({ key }) => key));
+      sets.commit(activeKeys.values());
+      for (const { state } of sets.values()) state.isActive = true;
+      limits.commit(configured.map(limitsKey));
+      backends.commit([backendKey(config)]);
+      for (const { state } of backends.values()) state.isActive = state === backends.get(backendKey(config))?.state;
+      const present = credentialsOf(owners);
+      for (const [key, credential] of before) {
+        if (!present.has(key)) report({ kind: "credential_removed", ...credential });
+      }
+    },
+
+    tokensOf(environment, owner) {
+      const failover = failovers.get(ownerKey(environment, owner));
+      if (failover === undefined) throw new Error("every site with credentials has a source");
+      return failover;
+    },
+
+    warm() {
+      for (const { key } of owners) failovers.get(key)?.warm();
+    },
+
+    async close() {
+      owners = [];
+      await sets.close();
+      await backends.close();
+    },
+  };
+}
+
+/** The former secret's token serves until there is a new one, but never goes to a host that it was not issued for. */
+function succeed(successor: OpenSet, former: OpenSet): void {
+  if (successor.configured.hosts === former.configured.hosts) successor.source.succeed(former.source);
+}
+
+/** The first set's token, or the second's where the first is refused. */
+async function fetchFirst(sets: readonly Candidate[]): Promise<void> {
+  if (sets.some(({ source }) => source.hasToken)) return;
+  for (const { source } of sets) {
+    await source.warm("start");
+    if (!source.isRefused) return;
+  }
+}
+
+/** What an event says of a set's token, if anything. */
+function aspectOf({ kind }: Event): string | undefined {
+  if (kind === "token_used") return "use";
+  return kind === "token_adopted" || kind === "token_lapsed" ? "freshness" : undefined;
+}
+
+function backendKey({ tokens }: Config): string {
+  return fingerprintOf(tokens);
+}
+
+function limitsKey({ tokenKey, authPoolKey }: ConfiguredSet): string {
+  return `${tokenKey} ${authPoolKey}`;
+}
+
+/** Credentials as events name them. */
+function credentialsOf(owners: readonly TokenOwner[]) {
+  const list = owners.flatMap(({ environment, sets }) =>
+    sets.map(({ set }) => ({ environment, credential: set.label })),
+  );
+  return new Map(list.map((each) => [`${each.environment} ${each.credential}`, each]));
+}
