@@ -40,7 +40,14 @@ export class App {
     this.#inForce = first;
     const budget = new ByteBudget(budgetOf(first, surroundings));
     this.#observers = openObservers(
-      { inForce: () => this.#inForce, connections: () => this.doors.connections(), budget },
+      {
+        config: () => this.#inForce,
+        credentials: () => this.#tokens.credentials(),
+        redis: () => this.#tokens.redis(this.#inForce),
+        connections: () => this.doors.connections(),
+        inFlight: () => this.doors.inFlightByEnvironment(),
+        buffers: () => budget,
+      },
       surroundings,
     );
     const { report } = this.#observers;

@@ -14,7 +14,7 @@ export async function openCache({ tokens }: Config, report: Report, surroundings
   }
   const store = createMemoryTokenStore(surroundings.clock);
   const announcements = new Announcements(report, () => undefined);
-  return { store, lock: createMemoryRefreshLock(), announcements, onReturn() {}, async close() {} };
+  return { store, lock: createMemoryRefreshLock(), announcements, onReturn() {}, snapshot: () => [], async close() {} };
 }
 
 /** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */

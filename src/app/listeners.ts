@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { drain } from "../adapters/http-server/drain.ts";
-import type { OpenConnections } from "../adapters/prometheus/show-connections.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
 import { describeBind } from "../model/bind.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
@@ -18,8 +17,9 @@ export interface Listeners extends Reloadable {
   placesOf(config: Config): readonly Binding[];
   /** Requests being served now. */
   inFlight(): number;
+  inFlightByEnvironment(): ReadonlyMap<string, number>;
   /** Open connections by listener, in the configuration's order. */
-  connections(): readonly OpenConnections[];
+  connections(): readonly { readonly listener: string; readonly open: number }[];
   /**
    * Lets open requests end, each by its own deadline, those of listeners that have been removed as well. Every connection
    * closes with its next answer; latecomers are refused. Resolves to whether all connections were gone in time.
@@ -34,14 +34,16 @@ type DoorParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokens
 
 export function createListeners(parts: DoorParts): Listeners {
   const { clock, report } = parts;
-  const admissions = new KeyedResources<ConcurrencyLimit>();
+  /** By environment; those of former configurations too, whose requests may still be under way. */
+  const admissions = new Map<string, ConcurrencyLimit>();
   const doors = new KeyedResources<HotListener>();
   /** Those that a reload has removed, until each has ended: whether that was in time. */
   const leaving = new Map<HotListener, Promise<boolean>>();
 
   const serve = (listener: ListenerConfig, config: Config): ServingOn => {
     const { limits, timeouts, log } = config;
-    const admission = admissions.take(listener.environment, () => new ConcurrencyLimit(limits.inFlightPerEnvironment));
+    const admission = admissions.get(listener.environment) ?? new ConcurrencyLimit(limits.inFlightPerEnvironment);
+    admissions.set(listener.environment, admission);
     const { requestMs } = timeouts;
     const { upstreamHeaders } = log;
     const once = { admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
@@ -84,7 +86,7 @@ export function createListeners(parts: DoorParts): Listeners {
 
     commit(config) {
       const { inFlightPerEnvironment } = config.limits;
-      for (const admission of admissions.all()) admission.resize(inFlightPerEnvironment);
+      for (const admission of admissions.values()) admission.resize(inFlightPerEnvironment);
       for (const [key, listener] of keyed(config)) {
         const door = doors.take(key, () => open(listener, config));
         door.serve(serve(listener, config));
@@ -105,11 +107,13 @@ export function createListeners(parts: DoorParts): Listeners {
 
     connections: () => doors.all().map(({ name: listener, connections: { open } }) => ({ listener, open })),
 
-    inFlight: () => admissions.all().reduce((sum, { inFlight }) => sum + inFlight, 0),
+    inFlight: () => [...admissions.values()].reduce((sum, { inFlight }) => sum + inFlight, 0),
+
+    inFlightByEnvironment: () => new Map([...admissions].map(([environment, { inFlight }]) => [environment, inFlight])),
 
     async drain() {
       const refuseAll = () => {
-        for (const admission of admissions.all()) admission.close();
+        for (const admission of admissions.values()) admission.close();
       };
       const drained = await Promise.all([drainAll(doors.all(), refuseAll), ...leaving.values()]);
       return drained.every((isDrained) => isDrained);

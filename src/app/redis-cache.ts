@@ -21,6 +21,7 @@ export function openRedisCache(access: RedisAccess, report: Report, { clock, ran
     lock,
     onReturn: (listener) => cache.onReturn(listener),
     announcements,
+    snapshot: () => [cache, ...others].map((connection) => connection.snapshot()),
     async close() {
       await lock.close();
       for (const connection of [cache, ...others]) connection.close();

@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Event, Report } from "../model/events.ts";
+import type { RedisSnapshot } from "../model/redis-access.ts";
 import type { Candidate } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
@@ -88,6 +89,11 @@ export class SetSources {
       this.#leaving.add(cache, cacheLingerMs);
     }
     for (const { announcements } of this.#caches.all()) announcements.begin();
+  }
+
+  /** The Redis servers of a configuration at this moment. */
+  redis(config: Config): readonly RedisSnapshot[] {
+    return this.#caches.find(keyOf(config))?.snapshot() ?? [];
   }
 
   async close(): Promise<void> {

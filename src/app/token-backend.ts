@@ -1,3 +1,4 @@
+import type { RedisSnapshot } from "../model/redis-access.ts";
 import type { RefreshLock } from "../oauth/refresh-lock.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import type { Announcements } from "./announcements.ts";
@@ -10,5 +11,7 @@ export interface TokenBackend {
   onReturn(listener: () => void): void;
   /** Whether its servers are there. */
   readonly announcements: Announcements;
+  /** Its servers at this moment; none where one process keeps all for itself. */
+  snapshot(): readonly RedisSnapshot[];
   close(): Promise<void>;
 }

@@ -1,6 +1,8 @@
 import type { Config } from "../config/config.ts";
+import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
+import type { RedisSnapshot } from "../model/redis-access.ts";
 import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
 import type { PostForm } from "../oauth/token-endpoint.ts";
 import type { TokenSource } from "../oauth/token-source.ts";
@@ -16,6 +18,10 @@ export interface Tokens extends Reloadable {
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** Fetches tokens in the background where there are none. */
   warm(): void;
+  /** The configured sets at this moment, by their sites; one that several sites use stands there several times. */
+  credentials(): readonly CredentialSnapshot[];
+  /** The Redis servers of a configuration at this moment. */
+  redis(config: Config): readonly RedisSnapshot[];
   close(): Promise<void>;
 }
 
@@ -79,6 +85,8 @@ export function openTokens(
     warm() {
       for (const { key } of owners) sources.get(key)?.warm();
     },
+    credentials: () => owners.flatMap(({ key }) => sources.get(key)?.snapshot() ?? []),
+    redis: (config) => setSources.redis(config),
     close: () => setSources.close(),
   };
 }
