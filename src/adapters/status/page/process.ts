@@ -12,12 +12,7 @@ export function redis({ redis: nodes, at }: StatusSnapshot): Html {
   ]);
   const unused = html`<p class="soft">Not used: tokens are kept in this process.</p>`;
   const content = rows.length === 0 ? unused : table("Redis servers", ["Server", "State", "Since"], rows);
-  return section(
-    "redis",
-    "Redis",
-    html`${content}
-`,
-  );
+  return section("redis", "Redis", content);
 }
 
 function describeState({ isUp, failure }: RedisStatus): string {
