@@ -50,8 +50,15 @@ export class App {
     const bufferedBytes = ({ limits }: Config) => limits.bufferedBytes ?? defaultBudget(memoryBytes);
     const budget = new ByteBudget(bufferedBytes(first));
     const memory: Reloadable = { prepare() {}, commit: (config) => budget.resize(bufferedBytes(config)) };
-    const observed = { inForce: () => this.#active, connections: () => this.#listeners.connections(), budget };
-    const observers = openObservers(observed, dependencies);
+    const snapshots = {
+      config: () => this.#active,
+      credentials: () => this.#tokens.credentials(),
+      redis: () => this.#tokens.redis(this.#active),
+      connections: () => this.#listeners.connections(),
+      inFlight: () => this.#listeners.inFlightByEnvironment(),
+      buffers: () => budget,
+    };
+    const observers = openObservers(snapshots, dependencies);
     const { report, views } = observers;
     this.report = report;
     this.#upstreams = openUpstreams(clock);

@@ -65,6 +65,11 @@ export class KeyedResources<Value> {
     return [...this.#entries.values()].map(({ value }) => value);
   }
 
+  /** The same with their keys. */
+  entries(): [key: string, value: Value][] {
+    return [...this.#entries].map(([key, { value }]) => [key, value]);
+  }
+
   /** Keeps the resources with these keys and retires all others. Those that were never committed close immediately. */
   commit(keys: Iterable<string>): void {
     const { close, retire = close } = this.#endings;

@@ -15,6 +15,7 @@ export interface Listeners extends Reloadable {
   bindsOf(config: Config): Binds;
   /** Requests that are being served. */
   inFlight(): number;
+  inFlightByEnvironment(): ReadonlyMap<string, number>;
   /** Open connections by listener, in the configuration's order. */
   connections(): readonly { readonly listener: string; readonly open: number }[];
   /**
@@ -141,6 +142,9 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
       const { admin, status } = config;
       return { listeners: binds.slice(0, -2), admin: binds.at(-2) ?? admin, status: binds.at(-1) ?? status };
     },
+
+    inFlightByEnvironment: () =>
+      new Map(limits.entries().map(([environment, { inFlight }]) => [environment, inFlight])),
 
     inFlight: () => limits.values().reduce((sum, { inFlight }) => sum + inFlight, 0),
 

@@ -2,6 +2,7 @@ import { createMemoryRefreshLock } from "../adapters/memory/refresh-lock.ts";
 import { createMemoryTokenStore } from "../adapters/memory/token-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Event, Report } from "../model/events.ts";
+import type { RedisSnapshot } from "../model/redis-access.ts";
 import type { RefreshLock } from "../oauth/refresh-lock.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -14,6 +15,8 @@ export interface TokenBackend {
   readonly state: StateReport;
   /** Calls the listener whenever the store is back after it was away. */
   onReturn(listener: () => void): void;
+  /** Its servers at this moment; none where one process keeps all for itself. */
+  snapshot(): readonly RedisSnapshot[];
   close(): Promise<void>;
 }
 
@@ -29,7 +32,7 @@ export async function openTokenBackend(
     return { state, ...openRedisBackend(tokens.redis, state.report, dependencies) };
   }
   const store = createMemoryTokenStore(dependencies.clock);
-  return { store, lock: createMemoryRefreshLock(), state, onReturn() {}, async close() {} };
+  return { store, lock: createMemoryRefreshLock(), state, onReturn() {}, snapshot: () => [], async close() {} };
 }
 
 /** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */

@@ -1,7 +1,9 @@
 import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
+import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Event, Report } from "../model/events.ts";
+import type { RedisSnapshot } from "../model/redis-access.ts";
 import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
@@ -22,6 +24,10 @@ export interface Tokens extends Reloadable {
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** Fetches tokens in the background where there are none. */
   warm(): void;
+  /** The configured sets at this moment, by their sites; one that several sites use stands there several times. */
+  credentials(): readonly CredentialSnapshot[];
+  /** The Redis servers of a configuration at this moment. */
+  redis(config: Config): readonly RedisSnapshot[];
   close(): Promise<void>;
 }
 
@@ -182,6 +188,9 @@ export function openTokens(
     warm() {
       for (const { key } of owners) failovers.get(key)?.warm();
     },
+
+    credentials: () => owners.flatMap(({ key }) => failovers.get(key)?.snapshot() ?? []),
+    redis: (config) => backends.get(backendKey(config))?.snapshot() ?? [],
 
     async close() {
       owners = [];

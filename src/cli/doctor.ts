@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { ownersOf, type ConfiguredSet } from "../app/token-owners.ts";
+import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
 import { openUpstreams, type Upstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { html } from "../../src/adapters/status/page/html.ts";
 import { renderPage } from "../../src/adapters/status/page/render-page.ts";
 import { describeAge, describeDuration } from "../../src/adapters/status/page/times.ts";
-import { describeLeft, tokenBar } from "../../src/adapters/status/page/token-bar.ts";
+import { describeLeft, tokenBar } from "../../src/adapters/status/page/tokens.ts";
 import { ago, badNight, darkNight, quietNight } from "./status-snapshot.ts";
 
 const hostile = `"'><script>alert(1)</script>&amp;<!--`;

@@ -1,64 +1,101 @@
 import { type FailureCode, failureCodes, failures } from "../../../model/errors.ts";
 import type { Occurrence, StatusSnapshot, Tally } from "../snapshot.ts";
-import { type Html, html, nothing } from "./html.ts";
-import { showCount, showPlace, showSentence } from "./prose.ts";
-import { refusalTable } from "./refusals.ts";
-import { foldedTable } from "./table.ts";
+import { folded, type Html, html, nothing, section, showCount, showPlace, showSentence } from "./html.ts";
+import { type Column, foldedTable } from "./table.ts";
 import { showTime } from "./times.ts";
+import { because } from "./tokens.ts";
 
-const columns = [
-  { title: "Failure" },
-  { title: "Times", isNumber: true },
-  { title: "Last" },
-  { title: "Site" },
-  { title: "What it means" },
-];
-
-interface FailureRow extends Occurrence {
+interface Failure extends Occurrence {
   readonly code: FailureCode;
   readonly place: Html;
 }
 
+interface Refusal extends Occurrence {
+  readonly by: string;
+  readonly place: Html;
+  /** What the refused caller or set got. */
+  readonly answer: string;
+}
+
+const failureColumns: readonly Column[] = ["Failure", { number: "Times" }, "Last", "Site", "What it means"];
+const refusalColumns: readonly Column[] = ["Refused by", { number: "Times" }, "Last", "Who", "With"];
+const none = html`<p class="soft">None.</p>`;
+
 /** How Countersign failed to serve, where and when last, and what each code means; whom authorization server and service refused. */
 export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
-  const { environments, at } = snapshot;
-  const rows = environments.flatMap(({ name, sites, withoutSite }) => [
-    ...sites.flatMap(({ identifier, tally }) => rowsOf(tally, showPlace(name, identifier))),
-    ...rowsOf(withoutSite, showPlace(name, undefined)),
+  const { at } = snapshot;
+  const all = failuresOf(snapshot).sort(newestFirst);
+  const ours = all.filter(({ code }) => failures[code].status >= 500);
+  const mistakes = all.filter(({ code }) => failures[code].status < 500);
+  const refusals = refusalsOf(snapshot).sort(newestFirst);
+  const content = html`${ours.length === 0 ? none : showFailures("Failures, newest first", ours, at)}${foldMistakes(mistakes, at)}
+<h3>Refusals</h3>
+${refusals.length === 0 ? none : showRefusals(refusals, at)}`;
+  return section("failures", "Failures", content);
+}
+
+function newestFirst(one: Occurrence, other: Occurrence): number {
+  return other.lastAt.localeCompare(one.lastAt);
+}
+
+function failuresOf({ environments }: StatusSnapshot): Failure[] {
+  const list = (tally: Tally, place: Html) =>
+    failureCodes.flatMap((code) => {
+      const occurrence = tally.failures[code];
+      return occurrence === undefined ? [] : [{ code, place, ...occurrence }];
+    });
+  return environments.flatMap(({ name, sites, withoutSite }) => [
+    ...sites.flatMap(({ identifier, tally }) => list(tally, showPlace(name, identifier))),
+    ...list(withoutSite, showPlace(name, undefined)),
   ]);
-  rows.sort((one, other) => other.lastAt.localeCompare(one.lastAt));
-  const ours = rows.filter(({ code }) => failures[code].status >= 500);
-  const mistakes = rows.filter(({ code }) => failures[code].status < 500);
-  return html`<section aria-labelledby="failures"><h2 id="failures">Failures</h2>
-${ours.length === 0 ? html`<p class="soft">None.</p>` : show("Failures, newest first", ours, at)}${foldMistakes(mistakes, at)}
-${refusalTable(snapshot)}</section>
-`;
 }
 
 /** A caller's mistake is the caller's to see: here it would only push other things out of sight. */
-function foldMistakes(rows: readonly FailureRow[], now: string): Html {
-  const [last] = rows;
+function foldMistakes(mistakes: readonly Failure[], now: string): Html {
+  const [last] = mistakes;
   if (last === undefined) return nothing;
-  const times = rows.reduce((sum, { count }) => sum + count, 0);
-  return html`<details><summary>Callers’ mistakes: ${showCount(times)}, last ${showTime(last.lastAt, now)}</summary>
-${show("Callers’ mistakes, newest first", rows, now)}</details>
-`;
+  const times = mistakes.reduce((sum, { count }) => sum + count, 0);
+  const summary = html`Callers’ mistakes: ${showCount(times)}, last ${showTime(last.lastAt, now)}`;
+  return folded(summary, showFailures("Callers’ mistakes, newest first", mistakes, now));
 }
 
-function show(caption: string, rows: readonly FailureRow[], now: string): Html {
-  const cells = rows.map(({ code, count, lastAt, place }) => [
+function showFailures(caption: string, all: readonly Failure[], now: string): Html {
+  const rows = all.map(({ code, count, lastAt, place }) => [
     html`<code>${code}</code>`,
     html`${showCount(count)}`,
     showTime(lastAt, now),
     place,
     showSentence(failures[code].meaning),
   ]);
-  return foldedTable(caption, columns, cells);
+  return foldedTable(caption, failureColumns, rows);
 }
 
-function rowsOf(tally: Tally, place: Html): FailureRow[] {
-  return failureCodes.flatMap((code) => {
-    const occurrence = tally.failures[code];
-    return occurrence === undefined ? [] : [{ code, place, ...occurrence }];
+function refusalsOf({ environments, credentials }: StatusSnapshot): Refusal[] {
+  const ofSets = credentials.flatMap(({ environment, credential, lastRefusal, requests }): Refusal[] => {
+    if (lastRefusal === undefined) return [];
+    const { at: lastAt, status, reason } = lastRefusal;
+    const answer = `${status ?? "no status"}, asked ${because[reason]}`;
+    const place = showPlace(environment, credential);
+    return [{ by: "the authorization server", count: requests.refused ?? 0, lastAt, place, answer }];
   });
+  const ofSites = environments.flatMap(({ name, sites }) =>
+    sites.flatMap(({ identifier, tally }) =>
+      Object.entries(tally.refusals).map(([status, occurrence]): Refusal => {
+        const answer = `${status}, passed on to the caller`;
+        return { by: "the service", ...occurrence, place: showPlace(name, identifier), answer };
+      }),
+    ),
+  );
+  return [...ofSets, ...ofSites];
+}
+
+function showRefusals(refusals: readonly Refusal[], now: string): Html {
+  const rows = refusals.map(({ by, count, lastAt, place, answer }) => [
+    html`${by}`,
+    html`${showCount(count)}`,
+    showTime(lastAt, now),
+    place,
+    html`${answer}`,
+  ]);
+  return foldedTable("Refusals, newest first", refusalColumns, rows);
 }

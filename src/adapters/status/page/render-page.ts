@@ -1,17 +1,12 @@
 import type { StatusSnapshot } from "../snapshot.ts";
-import { build } from "./build.ts";
-import { configuration } from "./configuration.ts";
+import { notices, outages, unknownOutcomes, withoutToken } from "./alerts.ts";
 import { failuresAndRefusals } from "./failures.ts";
 import { Html, html, nothing } from "./html.ts";
-import { icon } from "./icon.ts";
-import { notices } from "./notices.ts";
-import { outages, withoutToken } from "./outages.ts";
-import { redis } from "./redis.ts";
+import { build, configuration, redis } from "./process.ts";
 import { style, styleHash } from "./style.ts";
 import { showMoment } from "./times.ts";
 import { tokens } from "./tokens.ts";
 import { traffic } from "./traffic.ts";
-import { unknownOutcomes } from "./unknown-outcomes.ts";
 
 export interface RenderedPage {
   readonly html: string;
@@ -29,8 +24,8 @@ const contentSecurityPolicy = [
 ].join("; ");
 
 /**
- * The status page, in the order in which somebody asks at night: do orders fail now; may an order exist that nobody knows
- * of; is anything else wrong; what passed through; the tokens; what failed; what runs here.
+ * The status page, in the order in which an operator asks at night: do orders fail now; may an order exist of which no
+ * caller was told; is anything else wrong; what passed through; the tokens; what failed; what runs here.
  * @param refreshSeconds how often the browser loads it anew; never, where none is given
  */
 export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {
@@ -79,4 +74,10 @@ function footer(refreshSeconds: number | undefined): Html {
   const still = html`loaded anew every ${refreshSeconds ?? 0} s: <a href="/">stop</a>`;
   return html`<footer><p>The same as JSON: <a href="/status">/status</a> · ${refreshSeconds === undefined ? live : still}</p></footer>
 `;
+}
+
+/** A dot in the browser's tab: green, or red when an outcome is unknown. */
+function icon(isGood: boolean): string {
+  const dot = `<circle cx="8" cy="8" r="7" fill="${isGood ? "#1f8a4c" : "#d92d20"}"/>`;
+  return `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">${dot}</svg>`)}`;
 }

@@ -1,10 +1,7 @@
-import { type Html, html } from "./html.ts";
-import { showCount } from "./prose.ts";
+import { folded, type Html, html, showCount } from "./html.ts";
 
-export interface Column {
-  readonly title: string;
-  readonly isNumber?: boolean;
-}
+/** A column's title; an object for a column of numbers. */
+export type Column = string | { readonly number: string };
 
 /**
  * A table that becomes a list of cards on a narrow screen. The roles are written out, since some browsers forget them
@@ -12,14 +9,18 @@ export interface Column {
  * @param rows a cell for each column; the first is the row's heading
  */
 export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Html[])[]): Html {
-  const titles = columns.map(
-    ({ title, isNumber }) =>
-      html`<th role="columnheader" scope="col"${isNumber ? numberClass : plainClass}>${title}</th>`,
-  );
-  const body = rows.map(
-    (cells) => html`<tr role="row">${cells.map((cell, index) => showCell(cell, columns[index], index === 0))}</tr>
-`,
-  );
+  const heads = columns.map(describeColumn);
+  const titles = heads.map(({ title, style }) => html`<th role="columnheader" scope="col"${style}>${title}</th>`);
+  const body = rows.map((cells) => {
+    const shown = heads.map(({ title, style }, index) => {
+      const attributes = html` data-title="${title}"${style}><div>${cells[index] ?? ""}</div>`;
+      return index === 0
+        ? html`<th role="rowheader" scope="row"${attributes}</th>`
+        : html`<td role="cell"${attributes}</td>`;
+    });
+    return html`<tr role="row">${shown}</tr>
+`;
+  });
   return html`<table role="table"><caption>${caption}</caption>
 <thead role="rowgroup"><tr role="row">${titles}</tr></thead>
 <tbody role="rowgroup">${body}</tbody></table>
@@ -34,17 +35,11 @@ export function foldedTable(caption: string, columns: readonly Column[], rows: r
   const others = rows.slice(shownRows);
   const first = table(caption, columns, rows.slice(0, shownRows));
   if (others.length === 0) return first;
-  return html`${first}<details><summary>${showCount(others.length)} more</summary>
-${table(`${caption}, continued`, columns, others)}</details>
-`;
+  return html`${first}${folded(html`${showCount(others.length)} more`, table(`${caption}, continued`, columns, others))}`;
 }
 
-const numberClass = html` class="number"`;
-const plainClass = html``;
-
-function showCell(cell: Html, column: Column | undefined, isHeading: boolean): Html {
-  const title = column?.title ?? "";
-  const style = column?.isNumber ? numberClass : plainClass;
-  if (isHeading) return html`<th role="rowheader" scope="row" data-title="${title}"${style}><div>${cell}</div></th>`;
-  return html`<td role="cell" data-title="${title}"${style}><div>${cell}</div></td>`;
+function describeColumn(column: Column): { readonly title: string; readonly style: Html } {
+  return typeof column === "string"
+    ? { title: column, style: html`` }
+    : { title: column.number, style: html` class="number"` };
 }

@@ -5,7 +5,7 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** `12 s`, `3 min`, `2 h 5 min`, `4 d 7 h`: what somebody takes in at a glance. */
+/** `12 s`, `3 min`, `2 h 5 min`, `4 d 7 h`: what a reader takes in at a glance. */
 export function describeDuration(ms: number): string {
   if (ms < minuteMs) return `${Math.floor(ms / secondMs)} s`;
   if (ms < hourMs) return `${Math.floor(ms / minuteMs)} min`;
@@ -19,6 +19,11 @@ function twoParts(ms: number, [bigMs, big]: Unit, [smallMs, small]: Unit): strin
   const rest = Math.floor((ms % bigMs) / smallMs);
   const whole = `${Math.floor(ms / bigMs)} ${big}`;
   return rest === 0 ? whole : `${whole} ${rest} ${small}`;
+}
+
+/** `3 min`: from a moment until now. */
+export function describeSpan(since: string, now: string): string {
+  return describeAge(since, now).replace(" ago", "");
 }
 
 /** `3 min ago`, `in 10 s`, `just now`. */

@@ -1,26 +1,23 @@
-import type { EnvironmentStatus, SiteStatus, StatusSnapshot, Tally } from "../snapshot.ts";
-import { type Html, html, nothing } from "./html.ts";
-import { quiet, showCount, showName } from "./prose.ts";
-import { rates } from "./rates.ts";
-import { foldedTable, shownRows } from "./table.ts";
-import { showTime } from "./times.ts";
+import { statusClasses } from "../../../model/status-class.ts";
+import type { AnswerCounts, EnvironmentStatus, SiteStatus, StatusSnapshot, Tally } from "../snapshot.ts";
+import { definitions, type Html, html, nothing, quiet, section, showCount, showName } from "./html.ts";
+import { type Column, foldedTable, shownRows } from "./table.ts";
+import { describeDuration, showTime } from "./times.ts";
 
 /** What passed through, by environment and site. */
-export function traffic(snapshot: StatusSnapshot): Html {
-  const { environments, requests, at } = snapshot;
+export function traffic({ environments, requests, at }: StatusSnapshot): Html {
   const { service, countersign } = requests.answeredBy;
-  return html`<section aria-labelledby="requests"><h2 id="requests">Requests</h2>
-<p>${showCount(service)} answered by the service, ${showCount(countersign)} by Countersign itself.</p>
-${environments.map((environment) => showEnvironment(environment, at))}</section>
-`;
+  const content = html`<p>${showCount(service)} answered by the service, ${showCount(countersign)} by Countersign itself.</p>
+${environments.map((environment) => showEnvironment(environment, at))}`;
+  return section("requests", "Requests", content);
 }
 
-const columns = [
-  { title: "Site" },
-  { title: "Method" },
-  { title: "Answered by the service", isNumber: true },
-  { title: "By Countersign", isNumber: true },
-  { title: "Last" },
+const columns: readonly Column[] = [
+  "Site",
+  "Method",
+  { number: "Answered by the service" },
+  { number: "By Countersign" },
+  "Last",
 ];
 
 function showEnvironment(environment: EnvironmentStatus, now: string): Html {
@@ -33,7 +30,7 @@ function showEnvironment(environment: EnvironmentStatus, now: string): Html {
   const rows = areAllShown ? [...sites.map(show), ...others] : [...others, ...sites.toSorted(byLastUse).map(show)];
   return html`<h3>${name}</h3>
 <p class="soft">leads to <code>${baseUrl}</code>: ${operations.map((operation) => html`<code>${operation}</code> `)}</p>
-${rates(environment)}${foldedTable(`Requests of ${name} by site`, columns, rows)}`;
+${showRates(environment)}${foldedTable(`Requests of ${name} by site`, columns, rows)}`;
 }
 
 function byLastUse(one: SiteStatus, other: SiteStatus): number {
@@ -47,10 +44,39 @@ function showSite({ identifier, parent, auth, tally }: SiteStatus, isDefault: bo
 }
 
 function showTally({ answeredBy, lastAt }: Tally, now: string): Html[] {
+  const show = (figure: number) => (figure === 0 ? quiet(0) : html`${showCount(figure)}`);
   const last = lastAt === undefined ? quiet("never") : showTime(lastAt, now);
-  return [showFigure(answeredBy.service), showFigure(answeredBy.countersign), last];
+  return [show(answeredBy.service), show(answeredBy.countersign), last];
 }
 
-function showFigure(figure: number): Html {
-  return figure === 0 ? quiet(0) : html`${showCount(figure)}`;
+/** How much traffic an environment has, how long it takes, and how it is answered. */
+function showRates({ recent, answers }: EnvironmentStatus): Html {
+  const lately =
+    recent.requests === 0
+      ? quiet("no request")
+      : html`${showRate(recent.perSecond)} a second; median ${showBound(recent.medianMs)}, p95 ${showBound(recent.p95Ms)}. ${showAnswers(recent.answers)}`;
+  return definitions([
+    [`Last ${describeDuration(recent.seconds * 1_000)}`, lately],
+    ["In all", showAnswers(answers)],
+  ]);
+}
+
+function showRate(perSecond: number): string {
+  return perSecond >= 10 ? showCount(Math.round(perSecond)) : String(Number(perSecond.toPrecision(2)));
+}
+
+function showBound(ms: number | undefined): string {
+  if (ms === undefined) return "above 30 s";
+  return ms < 1_000 ? `up to ${ms} ms` : `up to ${ms / 1_000} s`;
+}
+
+function showAnswers(answers: AnswerCounts): Html {
+  const parts = (["service", "countersign"] as const).flatMap((by) => {
+    const counts = statusClasses.flatMap((name) => {
+      const count = answers[by][name] ?? 0;
+      return count === 0 ? [] : [`${showCount(count)} × ${name}`];
+    });
+    return counts.length === 0 ? [] : [`${by === "service" ? "Service" : "Countersign"}: ${counts.join(", ")}`];
+  });
+  return parts.length === 0 ? quiet("no answer yet") : html`${parts.join("; ")}.`;
 }
