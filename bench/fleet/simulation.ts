@@ -55,15 +55,11 @@ export async function simulate(
   hear: (row: LifeRow) => void = () => {},
 ): Promise<Simulated> {
   const redis = await FleetRedis.open(key);
-  // Whatever ends this process, Redis is not left behind.
-  const killRedis = () => redis.killNow();
-  process.once("exit", killRedis);
   const simulation = new Simulation(options, redis);
   try {
     return await simulation.run(hear);
   } finally {
     simulation.close();
-    process.off("exit", killRedis);
     await redis.end();
   }
 }

@@ -1,10 +1,11 @@
+import type { Serving } from "../../testkit/processes.ts";
 import { Refusal } from "./refusal.ts";
-import { type Replica, type ReplicaParts, startReplica } from "./replica.ts";
+import { type ReplicaParts, startReplica } from "./replica.ts";
 
 /** The replicas that are meant to be alive. */
 export class Fleet {
   readonly #parts: ReplicaParts;
-  readonly #replicas = new Map<string, Replica>();
+  readonly #replicas = new Map<string, Serving>();
   #accident: string | undefined;
 
   constructor(parts: ReplicaParts) {
@@ -28,14 +29,14 @@ export class Fleet {
     });
   }
 
-  find(name: string): Replica {
+  find(name: string): Serving {
     const replica = this.#replicas.get(name);
     if (replica === undefined) throw new Refusal(`there is no replica ${name}`);
     return replica;
   }
 
   /** It is about to be ended, so that this is no accident. */
-  remove(name: string): Replica {
+  remove(name: string): Serving {
     const replica = this.find(name);
     this.#replicas.delete(name);
     return replica;

@@ -12,9 +12,9 @@ export const faultsOfProcesses: readonly Fault[] = [
     allows: revoked,
     tokens: 1,
     async begin({ redis, simulator }) {
-      redis.hang();
+      redis.stop();
       simulator.revokeAllTokens();
-      return async () => redis.resume();
+      return async () => redis.cont();
     },
   },
   {
@@ -32,9 +32,10 @@ export const faultsOfProcesses: readonly Fault[] = [
     allows: revoked,
     tokens: 1,
     async begin({ redis, simulator }) {
-      await redis.demote();
+      // It follows a master that is not there, and so takes no writes: what a failover leaves behind.
+      await redis.command("REPLICAOF", "127.0.0.1", "1");
       simulator.revokeAllTokens();
-      return () => redis.promote();
+      return async () => void (await redis.command("REPLICAOF", "NO", "ONE"));
     },
   },
   {

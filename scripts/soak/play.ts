@@ -1,9 +1,9 @@
+import { pause } from "../../testkit/interrupt.ts";
 import type { Round } from "./account.ts";
 import { replicaAndSite } from "./explain.ts";
 import type { Fault } from "./fault.ts";
 import { sites } from "./folder.ts";
 import type { Snapshot } from "./growth.ts";
-import { pause } from "./interrupt.ts";
 import type { Stage } from "./stage.ts";
 
 /** A round that is over. */

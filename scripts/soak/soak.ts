@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { pause } from "../../testkit/interrupt.ts";
 import type { Findings } from "./findings.ts";
-import { pause } from "./interrupt.ts";
 import type { Options } from "./options.ts";
 import { type Pace, type Played, playRound } from "./play.ts";
 import { everyFault, schedule } from "./schedule.ts";

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { freePort } from "./free-port.ts";
 
-/** A process that the demo has started. */
+/** A process that a script has started. */
 export interface Child {
   readonly pid: number;
   /** Says how it ended, once it has. */
@@ -17,7 +18,7 @@ export interface Child {
 const patienceMs = 3_000;
 const longestComplaint = 2_000;
 
-/** All processes of the demo: none outlives it, however it ends. */
+/** All processes of a script: none outlives it, however it ends. */
 export class Children {
   readonly #living = new Set<ChildProcess>();
 
@@ -53,7 +54,7 @@ export class Children {
     };
   }
 
-  /** Asks all to end, and makes them. */
+  /** Asks all to end, and kills those that do not. */
   async endAll(): Promise<void> {
     const all = [...this.#living].map((child) => end(child, once(child, "close"), "SIGTERM"));
     await Promise.all(all);
@@ -65,4 +66,54 @@ async function end(child: ChildProcess, ended: Promise<unknown>, signal: NodeJS.
   child.kill(signal);
   await ended;
   clearTimeout(timer);
+}
+
+/** The built command. */
+export const command = "dist/main.js";
+
+/** The built command, serving. */
+export interface Serving {
+  readonly port: number;
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly process: Child;
+}
+
+export interface ServeParts {
+  readonly children: Children;
+  /** Writes the configuration for this port, and returns its file. */
+  readonly writeConfig: (port: number) => string;
+  /** Receives each line of the log. */
+  readonly onLine: (line: string) => void;
+  /** Options of Node itself. */
+  readonly nodeArgs?: readonly string[];
+}
+
+/** Another process may take a port between choosing and listening. */
+const mostTries = 3;
+
+/** @throws Error with what the process said, when it does not start */
+export async function startServing(parts: ServeParts): Promise<Serving> {
+  for (let tries = 1; ; tries++) {
+    const started = await tryToStart(parts);
+    if (typeof started !== "string") return started;
+    if (tries === mostTries || !started.includes("cannot listen")) throw new Error(`it did not start: ${started}`);
+  }
+}
+
+async function tryToStart({ children, writeConfig, onLine, nodeArgs = [] }: ServeParts): Promise<Serving | string> {
+  const port = await freePort();
+  let announce = (_: string) => {};
+  const started = new Promise<{ readonly line: string }>((resolve) => {
+    announce = (line) => resolve({ line });
+  });
+  const args = [...nodeArgs, command, "serve", "--config", writeConfig(port)];
+  const child = await children.start(process.execPath, args, (line) => {
+    if (line.includes('"event":"started"')) announce(line);
+    onLine(line);
+  });
+  const first = await Promise.race([started, child.ended]);
+  if (typeof first === "string") return `${first}. ${child.complaints()}`;
+  const { adminBind }: { adminBind: string } = JSON.parse(first.line);
+  return { port, url: `http://127.0.0.1:${port}`, adminUrl: `http://${adminBind}`, process: child };
 }
