@@ -117,3 +117,50 @@ async function tryToStart({ children, writeConfig, onLine, nodeArgs = [] }: Serv
   const { adminBind }: { adminBind: string } = JSON.parse(first.line);
   return { port, url: `http://127.0.0.1:${port}`, adminUrl: `http://${adminBind}`, process: child };
 }
+
+/** The replicas that are meant to be alive, by their names. */
+export class Replicas<Replica extends { readonly process: Child }> {
+  readonly #alive = new Map<string, Replica>();
+  readonly #onRemoved: (name: string, replica: Replica) => void;
+  /** Replicas that ended although they were not asked to, in a sentence each. */
+  readonly accidents: string[] = [];
+
+  constructor(onRemoved: (name: string, replica: Replica) => void = () => {}) {
+    this.#onRemoved = onRemoved;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#alive.keys()];
+  }
+
+  get replicas(): readonly Replica[] {
+    return [...this.#alive.values()];
+  }
+
+  add(name: string, replica: Replica): void {
+    this.#alive.set(name, replica);
+    void replica.process.ended.then((end) => {
+      if (this.#alive.get(name) !== replica) return;
+      this.remove(name);
+      this.accidents.push(`replica ${name} ended by itself (${end}) ${replica.process.complaints()}`.trim());
+    });
+  }
+
+  find(name: string): Replica {
+    const replica = this.#alive.get(name);
+    if (replica === undefined) throw new Error(`there is no replica ${name}`);
+    return replica;
+  }
+
+  /** Its end is no accident from here on. */
+  remove(name: string): Replica {
+    const replica = this.find(name);
+    this.#alive.delete(name);
+    this.#onRemoved(name, replica);
+    return replica;
+  }
+
+  clear(): void {
+    for (const name of this.names) this.remove(name);
+  }
+}

@@ -50,7 +50,7 @@ function acquiredSince({ log }: Stage, from: number) {
 }
 
 async function replaceIt(stage: Stage, holder: string): Promise<void> {
-  await stage.fleet.add(successor);
+  await stage.fleet.start(successor);
   await until(stage, `waiting until ${successor} has a token`, () =>
     stage.log.some(({ replica, line }) => replica === successor && line.event === "token_adopted"),
   );

@@ -15,7 +15,7 @@ export function chooseLoadSeconds(tokenLifetimeSeconds: number): number {
 }
 
 export async function startAll(stage: Stage): Promise<void> {
-  await Promise.all(firstReplicas.map((name) => stage.fleet.add(name)));
+  await Promise.all(firstReplicas.map((name) => stage.fleet.start(name)));
   await until(stage, "waiting until all four have a token", () => {
     const adopted = stage.log.filter(({ line }) => line.event === "token_adopted");
     return firstReplicas.every((name) => adopted.some(({ replica }) => replica === name));

@@ -1,5 +1,5 @@
 import type { RedisFailureKind, RefreshReason } from "../../src/model/events.ts";
-import { type Children, type Serving, startServing } from "../../testkit/processes.ts";
+import { type Children, Replicas, type Serving, startServing } from "../../testkit/processes.ts";
 import type { Folder, Places } from "./folder.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -21,18 +21,28 @@ export interface ReplicaParts {
   readonly onLine: (replica: string, line: LogLine) => void;
 }
 
-/**
- * Starts one proxy process: the built command, as a user starts it.
- * @throws Refusal with what the process said, when it does not start
- */
-export function startReplica(name: string, { children, folder, places, onLine }: ReplicaParts): Promise<Serving> {
-  return startServing({
-    children,
-    writeConfig: (port) => folder.writeConfig(name, port, places),
-    onLine: (text) => {
-      if (told.test(text)) onLine(name, JSON.parse(text));
-    },
-  }).catch((error: Error) => {
-    throw new Refusal(`Replica ${name}: ${error.message}`);
-  });
+/** Proxy processes: the built command, as a user starts it. */
+export class Fleet extends Replicas<Serving> {
+  readonly #parts: ReplicaParts;
+
+  constructor(parts: ReplicaParts) {
+    super();
+    this.#parts = parts;
+  }
+
+  /** @throws Refusal with what the process said, when it does not start */
+  async start(name: string): Promise<void> {
+    const { children, folder, places, onLine } = this.#parts;
+    const starting = startServing({
+      children,
+      writeConfig: (port) => folder.writeConfig(name, port, places),
+      onLine: (text) => {
+        if (told.test(text)) onLine(name, JSON.parse(text));
+      },
+    });
+    const replica = await starting.catch((error: Error) => {
+      throw new Refusal(`Replica ${name}: ${error.message}`);
+    });
+    this.add(name, replica);
+  }
 }

@@ -2,11 +2,11 @@ import type { Load } from "../../testkit/load.ts";
 import { Children } from "../../testkit/processes.ts";
 import { Account } from "./account.ts";
 import { createEars, type Logged } from "./ears.ts";
-import { Fleet } from "./fleet.ts";
 import { createFolder } from "./folder.ts";
 import { createLoad } from "./load.ts";
 import type { Options } from "./options.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
+import { Fleet } from "./replica.ts";
 import type { Screen } from "./screen.ts";
 import { type Service, startService } from "./service.ts";
 

@@ -54,7 +54,7 @@ export const faultsOfProcesses: readonly Fault[] = [
     tokens: 1,
     async begin({ fleet }) {
       const old = fleet.youngest;
-      await fleet.add();
+      await fleet.start();
       await fleet.terminate(old);
       return async () => {};
     },
@@ -65,7 +65,7 @@ export const faultsOfProcesses: readonly Fault[] = [
     tokens: 1,
     async begin({ fleet }) {
       await fleet.kill(fleet.youngest);
-      await fleet.add();
+      await fleet.start();
       return async () => {};
     },
   },

@@ -24,7 +24,7 @@ export async function soak(
   const { fleet, callers, account, ledger, simulator, liveness } = stage;
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
-  for (let count = 0; count < replicas; count++) await fleet.add();
+  for (let count = 0; count < replicas; count++) await fleet.start();
   callers.start(options.rate);
   await pause(Math.max(leastWarmUpMs, options.everyMs / 3), interrupt);
   await callers.stop();
