@@ -106,7 +106,7 @@ class Simulation {
     const latestMs = this.#clock.nowMs() + longestLifeMs;
     const isOver = () => lives.count >= life || this.#clock.nowMs() > latestMs;
     await this.#clock.runUntil(isOver);
-    if (lives.count < life) throw new Error(`nobody asked for token ${life}: nothing is proved`);
+    if (lives.count < life) throw new Error(`no replica asked for token ${life}: nothing is proved`);
   }
 
   close(): void {

@@ -40,7 +40,7 @@ async function catchTheHolder(stage: Stage): Promise<string> {
     () => service.tokenRequests > before && acquiredSince(stage, from) !== undefined,
   );
   const holder = acquiredSince(stage, from)?.replica;
-  if (holder === undefined) throw new Refusal("nobody holds the lock");
+  if (holder === undefined) throw new Refusal("no replica holds the lock");
   return holder;
 }
 

@@ -9,7 +9,7 @@ import type { Stage } from "./stage.ts";
 /** A round that is over. */
 export interface Played extends Round {
   readonly orders: number;
-  /** Nobody has cut it short. */
+  /** It was not cut short. */
   readonly isWhole: boolean;
   /** How long each replica's first success took; infinite when it did not come in time. */
   readonly recoveryMs: number;

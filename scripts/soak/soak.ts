@@ -81,7 +81,7 @@ async function playAll(stage: Stage, options: Options, pace: Pace, onPlayed: (pl
 }
 
 /**
- * Descriptors while nobody calls and nothing idle is kept: the least that is seen until it is what is wanted, or has not
+ * Descriptors while there are no calls and no idle connections: the least that is seen until it is what is wanted, or has not
  * changed for so long.
  */
 async function countAtRest({ fleet, simulator }: Stage, wanted = 0): Promise<number> {
