@@ -71,7 +71,7 @@ export default defineConfig({
       "test/leaks/watch.ts",
       "testkit/replays.ts",
       "testkit/build-once.ts",
-      "testkit/redis-once.ts",
+      "testkit/redis-common.ts",
     ],
     projects: [
       // No module has state that a test could leave to the next one, and loading all of them anew takes half of the time.

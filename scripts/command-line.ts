@@ -1,7 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { print, printError } from "../src/cli/terminal.ts";
 
-/** A command line that nobody can obey. */
+/** A command line that cannot be obeyed. */
 export class UsageError extends Error {}
 
 /** @throws UsageError with the usage, for options that are not known */

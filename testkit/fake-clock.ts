@@ -44,7 +44,7 @@ export class FakeClock implements Clock {
     await settle();
   }
 
-  /** A step of the wall clock alone: somebody sets it, or NTP does. */
+  /** A step of the wall clock alone: a person sets it, or NTP does. */
   jumpWall(byMs: number): void {
     this.#wallOffsetMs += byMs;
   }

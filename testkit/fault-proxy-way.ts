@@ -8,13 +8,13 @@ export interface WayFaults {
   readonly latencyMs: number;
   /** Of each connection. */
   readonly bytesPerSecond: number;
-  /** The most that is written at once; each piece is read before the next one comes. */
+  /** The most that is written together; each piece is read before the next one comes. */
   readonly sliceBytes: number;
   /** An orderly end arrives this much later than what was sent before it. */
   readonly slowCloseMs: number;
   /** Nothing arrives, neither bytes nor an end. Once this is over everything goes on, since TCP sends again what was lost. */
   readonly blackHole: boolean;
-  /** What happens to both directions as soon as this one has passed on so many bytes; 0: at once. */
+  /** What happens to both directions as soon as this one has passed on so many bytes; 0: from the start. */
   readonly breakAfter: { readonly bytes: number; readonly how: BreakKind } | undefined;
 }
 
@@ -40,7 +40,7 @@ type Deed = { readonly atMs: number } & (
 export interface WayParts {
   readonly from: Socket;
   readonly to: Socket;
-  /** Asked again for each piece, so that a change takes hold at once. */
+  /** Asked again for each piece, so that a change takes effect immediately. */
   readonly faults: () => WayFaults;
   /** Emits `changed` when the faults do. */
   readonly changes: EventEmitter;

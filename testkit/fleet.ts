@@ -39,7 +39,7 @@ export interface Replica {
   /** The log's lines of this event so far. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
   events(kind: string): readonly any[];
-  /** Resolves with the first line of this event, be it there already or still to come. */
+  /** Resolves with the first line of this event, there already or still to come. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
   event(kind: string, isMeant?: (line: any) => boolean): Promise<any>;
   signal(name: NodeJS.Signals): void;

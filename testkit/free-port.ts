@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 const lowest = 10_000;
 const highest = 32_767;
 
-/** A port on which nobody listens now, and which hardly anybody else is given meanwhile. */
+/** A port that is free now, and that the system hardly gives to another program meanwhile. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, highest + 1);

@@ -34,7 +34,7 @@ export function redisIsMissing(): boolean {
 
 /** The test files that start a Redis themselves or use the common one, directly or by what they import. */
 export function redisTests(): string[] {
-  const needing = new Map<string, boolean>([["testkit/real-redis.ts", true]]);
+  const needing = new Map<string, boolean>([["testkit/redis.ts", true]]);
   const needsRedis = (file: string): boolean => {
     const known = needing.get(file);
     if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { rootCertificates } from "node:tls";
-import type { ConfigFolder } from "../test/config/config-folder.ts";
+import { type ConfigWriter, sandboxConfig } from "./config-writer.ts";
 
 export interface ManySites {
   readonly sites: number;
@@ -19,29 +19,21 @@ export function siteAt(index: number): string {
 }
 
 /** Writes a configuration of many sites, each with a secret of its own, and returns its file. */
-export function writeManySites(folder: ConfigFolder, { sites, port, withAuthorities = false }: ManySites): string {
+export function writeManySites(folder: ConfigWriter, { sites, port, withAuthorities = false }: ManySites): string {
   const scheme = withAuthorities ? "https" : "http";
-  const lines = Array.from({ length: sites }, (_, index) => {
-    const secret = `{ file: ${folder.write(`secret-${index}`, randomBytes(16).toString("hex"))} }`;
-    const oauth = `credentials: [ { name: blue, clientId: c${index}, clientSecret: ${secret}, audience: "https://api.example" } ]`;
-    const hmac = `keys: [ { identifier: K${2_000_000_000 + index}, secret: ${secret} } ]`;
-    return `      ${siteAt(index)}: { ${index < sites / 2 ? oauth : hmac} }`;
+  const all = Array.from({ length: sites }, (_, index) => {
+    const secret = folder.secret(`secret-${index}`, randomBytes(16).toString("hex"));
+    const set = { name: "blue", clientId: `c${index}`, clientSecret: secret, audience: "https://api.example" };
+    const key = { identifier: `K${2_000_000_000 + index}`, secret };
+    return [siteAt(index), index < sites / 2 ? { credentials: [set] } : { keys: [key] }];
   });
-  const trust = `    tls: { caFile: ${folder.write("authorities", rootCertificates.join("\n"))} }`;
-  return folder.write(
-    "countersign.yaml",
-    `listeners: [ { bind: "127.0.0.1:0", environment: sandbox } ]
-admin: { bind: "127.0.0.1:0" }
-status: { bind: "127.0.0.1:0" }
-environments:
-  sandbox:
-    baseUrl: ${scheme}://localhost:${port}/json-api
-    authUrl: ${scheme}://127.0.0.1:${port}
-    allowPlaintext: ${!withAuthorities}
-    operations: [${operations.join(", ")}]
-${withAuthorities ? trust : ""}
-    sites:
-${lines.join("\n")}
-`,
-  );
+  const sandbox = {
+    baseUrl: `${scheme}://localhost:${port}/json-api`,
+    authUrl: `${scheme}://127.0.0.1:${port}`,
+    allowPlaintext: !withAuthorities,
+    operations,
+    ...(withAuthorities ? { tls: { caFile: folder.write("authorities", rootCertificates.join("\n")) } } : {}),
+    sites: Object.fromEntries(all),
+  };
+  return folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox));
 }

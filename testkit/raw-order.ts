@@ -1,6 +1,38 @@
-import { connect } from "node:net";
+import { once } from "node:events";
+import { connect, type NetConnectOpts, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectSecurely } from "node:tls";
 import { searchAnswers } from "../test/leaks/outflow.ts";
 import { order } from "./call.ts";
+import { type RawPost, rawPost } from "./raw-caller.ts";
+
+/** Sends these bytes on a connection of their own and returns everything that came back until it closed. */
+export async function sendRaw(
+  port: number,
+  bytes: string | Uint8Array,
+  then: { readonly endAfter?: boolean } = {},
+): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1" });
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  socket.on("error", () => {});
+  socket.write(bytes);
+  if (then.endAfter === true) socket.end();
+  await once(socket, "close");
+  const text = Buffer.concat(chunks).toString("latin1");
+  searchAnswers(text);
+  return text;
+}
+
+/** Status, headers in lower case and body of one raw HTTP/1.1 answer. */
+export function parseAnswer(text: string): { status: number; headers: Record<string, string>; body: string } {
+  const end = text.indexOf("\r\n\r\n");
+  const [statusLine = "", ...lines] = text.slice(0, end).split("\r\n");
+  const headers = lines.map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+  });
+  return { status: Number(statusLine.split(" ")[1]), headers: Object.fromEntries(headers), body: text.slice(end + 4) };
+}
 
 /** An answer as its bytes came, until the connection closed. */
 export interface RawAnswer {
@@ -30,25 +62,7 @@ export async function orderRaw(
     ...headers,
   };
   const lines = Object.entries(own).map(([name, value]) => `${name}: ${value}\r\n`);
-  return readAnswer(await exchange(port, `POST /create_order HTTP/1.1\r\n${lines.join("")}\r\n${bytes}`));
-}
-
-/** Everything until the connection is gone, by whatever end. */
-function exchange(port: number, bytes: string): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1" });
-    let text = "";
-    socket.setEncoding("latin1");
-    socket.on("data", (chunk: string) => {
-      text += chunk;
-    });
-    socket.on("error", () => {});
-    socket.on("close", () => {
-      searchAnswers(text);
-      resolve(text);
-    });
-    socket.write(bytes);
-  });
+  return readAnswer(await sendRaw(port, `POST /create_order HTTP/1.1\r\n${lines.join("")}\r\n${bytes}`));
 }
 
 /** @param text everything that came until the connection closed, latin1 */
@@ -81,4 +95,40 @@ function joinChunks(text: string): { body: string; isComplete: boolean } {
     body += after.slice(0, length);
     rest = after.slice(length + 2);
   }
+}
+
+/** How the other side ended a connection: orderly (FIN), or by a reset (RST). */
+export type End = "fin" | "rst";
+
+export interface Ordered {
+  readonly answer: RawAnswer;
+  readonly text: string;
+  readonly end: End;
+}
+
+/** One order on a connection of its own, every byte that came back, and how the connection ended. */
+export function orderToTheEnd(to: NetConnectOpts | ConnectionOptions, given: RawPost = {}): Promise<Ordered> {
+  return new Promise((resolve) => {
+    const socket: Socket =
+      "ca" in to
+        ? connectSecurely({ ...to, allowHalfOpen: true } as ConnectionOptions)
+        : connect({ ...(to as NetConnectOpts), allowHalfOpen: true });
+    const isUnix = "path" in to && to.path !== undefined;
+    let text = "";
+    let end: End = "rst";
+    socket.setEncoding("latin1").on("data", (piece: string) => {
+      text += piece;
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      searchAnswers(text);
+      resolve({ answer: readAnswer(text), text, end });
+    });
+    // A reset that comes together with bytes looks like an orderly end (libuv), but then there is no peer any more.
+    socket.on("end", () => {
+      if (isUnix || socket.remoteAddress !== undefined) end = "fin";
+      socket.destroy();
+    });
+    socket.write(rawPost(given), "latin1");
+  });
 }

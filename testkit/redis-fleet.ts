@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { freePort } from "./free-port.ts";
-import { type RealRedis, type RedisOptions, startRedis } from "./real-redis.ts";
+import { type RealRedis, type RedisOptions, startRedis } from "./redis.ts";
 
 /** Starts one server, and sees to its end. */
 export type Starter = (options?: RedisOptions) => Promise<RealRedis>;

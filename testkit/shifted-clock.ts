@@ -30,7 +30,7 @@ export class ShiftedClock implements Clock {
     return () => this.#disarm(timer);
   }
 
-  /** Both clocks move on together; what is due by then fires at once, in order, as after a process was suspended. */
+  /** Both clocks move on together; what is due by then fires in order, as after a process was suspended. */
   push(byMs: number): void {
     this.#offsetMs += byMs;
     const pending = [...this.#timers].sort((a, b) => a.atMs - b.atMs);
@@ -41,7 +41,7 @@ export class ShiftedClock implements Clock {
     }
   }
 
-  /** A step of the wall clock alone: somebody sets it, or NTP does. */
+  /** A step of the wall clock alone: a person sets it, or NTP does. */
   jumpWall(byMs: number): void {
     this.#wallOffsetMs += byMs;
   }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
 import type { RedisAccess } from "../../src/model/redis-access.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { openRedis, type RealRedis } from "../../testkit/real-redis.ts";
+import { openRedis, type RealRedis } from "../../testkit/redis.ts";
 import { ScriptTime } from "./script-time.ts";
 import { setTimeLua } from "./set-time.lua.ts";
 
@@ -105,11 +105,6 @@ export class FleetRedis {
     this.#own = this.#greeting;
     this.#aheadMs = "";
     this.#setAtMs = Number.NaN;
-  }
-
-  /** For the end of this process, which waits for nothing. */
-  killNow(): void {
-    if (!this.#isAway) process.kill(this.#server.pid(), "SIGKILL");
   }
 
   end(): Promise<void> {

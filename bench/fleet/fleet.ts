@@ -36,7 +36,7 @@ export class Fleet {
   #failures = 0;
   #longestWaitMs = 0;
   #restarts = 0;
-  /** Redis did not answer although nobody had killed it: this machine is too slow, and nothing is proved. */
+  /** Redis did not answer although it had not been killed: this machine is too slow, and nothing is proved. */
   #surprises = 0;
   #noteLink: () => void = () => {};
 
@@ -48,7 +48,7 @@ export class Fleet {
     });
   }
 
-  /** Each at a random moment of the time given; with 0 all at once, which is hardest on Redis. */
+  /** Each at a random moment of the time given; with 0 all together, which is hardest on Redis. */
   start(withinMs: number): void {
     for (const place of this.#places) {
       this.#ground.clock.after(withinMs * this.#random(), () => {

@@ -1,4 +1,4 @@
-import { lifetimeMs } from "./login-host.ts";
+import { lifetimeMs } from "./authorization-server.ts";
 
 export const phases = ["calm", "restarts", "outage", "mixed"] as const;
 export type Phase = (typeof phases)[number];

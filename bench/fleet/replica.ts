@@ -8,8 +8,8 @@ import { EndpointBackoff } from "../../src/oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../../src/oauth/forced-refresh-limiter.ts";
 import { drawThresholds } from "../../src/oauth/token.ts";
 import { TokenCache } from "../../src/oauth/token-cache.ts";
+import type { AuthorizationServer } from "./authorization-server.ts";
 import type { FleetRedis } from "./fleet-redis.ts";
-import type { LoginHost } from "./login-host.ts";
 import { ProcessClock } from "./simulated-clock.ts";
 import { createClient, TimedConnection } from "./timed-connection.ts";
 import type { Work } from "./work.ts";
@@ -19,7 +19,7 @@ export interface Ground {
   readonly clock: Clock;
   readonly work: Work;
   readonly redis: FleetRedis;
-  readonly login: LoginHost;
+  readonly login: AuthorizationServer;
   readonly set: CredentialSet;
   readonly key: string;
 }

@@ -3,9 +3,9 @@ import type { CredentialSet } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { cacheKey } from "../../src/oauth/key.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
+import { AuthorizationServer, lifetimeMs } from "./authorization-server.ts";
 import { type Account, Fleet } from "./fleet.ts";
 import { FleetRedis } from "./fleet-redis.ts";
-import { LoginHost, lifetimeMs } from "./login-host.ts";
 import { drawTroubles, type Phase, sharePhases, type Troubles } from "./plan.ts";
 import { SimulatedClock } from "./simulated-clock.ts";
 import { Work } from "./work.ts";
@@ -55,15 +55,11 @@ export async function simulate(
   hear: (row: LifeRow) => void = () => {},
 ): Promise<Simulated> {
   const redis = await FleetRedis.open(key);
-  // Whatever ends this process, Redis is not left behind.
-  const killRedis = () => redis.killNow();
-  process.once("exit", killRedis);
   const simulation = new Simulation(options, redis);
   try {
     return await simulation.run(hear);
   } finally {
     simulation.close();
-    process.off("exit", killRedis);
     await redis.end();
   }
 }
@@ -72,7 +68,7 @@ class Simulation {
   readonly #options: SimulationOptions;
   readonly #work = new Work();
   readonly #clock = new SimulatedClock(this.#work);
-  readonly #login = new LoginHost();
+  readonly #login = new AuthorizationServer();
   readonly #redis: FleetRedis;
   readonly #fleet: Fleet;
   readonly #random: () => number;
@@ -110,7 +106,7 @@ class Simulation {
     const latestMs = this.#clock.nowMs() + longestLifeMs;
     const isOver = () => lives.count >= life || this.#clock.nowMs() > latestMs;
     await this.#clock.runUntil(isOver);
-    if (lives.count < life) throw new Error(`nobody asked for token ${life}: nothing is proved`);
+    if (lives.count < life) throw new Error(`no replica asked for token ${life}: nothing is proved`);
   }
 
   close(): void {

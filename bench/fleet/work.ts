@@ -14,7 +14,7 @@ export class Work {
     }
   }
 
-  /** For what nobody waits for: when it fails, the simulation does. */
+  /** For work without a waiter: when it fails, the simulation does. */
   begin(doing: Promise<void>): void {
     this.track(doing).catch((error: unknown) => {
       this.#failure ??= { error };

@@ -1,10 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { Children } from "../../scripts/demo-fleet/children.ts";
-import type { Serving } from "../../scripts/soak/serve.ts";
 import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call } from "../../testkit/call.ts";
+import { Children, type Serving } from "../../testkit/processes.ts";
 import type { Options } from "./options.ts";
 import { site, startProxy } from "./proxy.ts";
 import type { Load, Stretch } from "./stretch.ts";

@@ -35,7 +35,7 @@ export function createChapters({ seconds, tokenLifetimeSeconds }: Options): Chap
     },
     {
       title: `Load: 100 requests a second over all four, for ${chooseLoadSeconds(tokenLifetimeSeconds)} s`,
-      introduction: "The token is still good, so nobody asks for another.",
+      introduction: "The token is still good, so no replica asks for another.",
       promised: { tokens: 0, reasons: [], unauthorized: false, inUse: 1 },
       play: startLoad,
     },
@@ -58,7 +58,7 @@ export function createChapters({ seconds, tokenLifetimeSeconds }: Options): Chap
     {
       title: "Redis is killed under load",
       introduction:
-        "Each replica goes on with the token that it knows. When that becomes due nobody can share, so each fetches " +
+        "Each replica goes on with the token that it knows. When that becomes due none can be shared, so each fetches " +
         "one of its own.",
       promised: {
         tokens: firstReplicas.length,

@@ -40,7 +40,7 @@ async function catchTheHolder(stage: Stage): Promise<string> {
     () => service.tokenRequests > before && acquiredSince(stage, from) !== undefined,
   );
   const holder = acquiredSince(stage, from)?.replica;
-  if (holder === undefined) throw new Refusal("nobody holds the lock");
+  if (holder === undefined) throw new Refusal("no replica holds the lock");
   return holder;
 }
 
@@ -50,7 +50,7 @@ function acquiredSince({ log }: Stage, from: number) {
 }
 
 async function replaceIt(stage: Stage, holder: string): Promise<void> {
-  await stage.fleet.add(successor);
+  await stage.fleet.start(successor);
   await until(stage, `waiting until ${successor} has a token`, () =>
     stage.log.some(({ replica, line }) => replica === successor && line.event === "token_adopted"),
   );

@@ -1,4 +1,6 @@
 import { paint, print, printError } from "../../src/cli/terminal.ts";
+import { listenForInterrupt } from "../../testkit/interrupt.ts";
+import { runCommand } from "../command-line.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { Refusal } from "./refusal.ts";
 import { Screen } from "./screen.ts";
@@ -8,33 +10,25 @@ import { tell, type Verdict } from "./story.ts";
 // `npm run demo:fleet`: a fleet over one Redis, with everything going wrong that the README speaks of, and an account
 // of it. See options.ts for what may be asked, chapters.ts for the story.
 
-/** tsx passes on a signal that the terminal has sent as well: twice at once is not asked twice. */
-const sameMs = 500;
-
-process.exitCode = await run();
+process.exitCode = await runCommand(readOptions, usage, run);
 process.exit();
 
-async function run(): Promise<number> {
+async function run(options: Options): Promise<number> {
   // The reader of our output has seen enough, as `head` has. Whatever was started is killed on exit.
   process.stdout.on("error", () => process.exit(1));
-  const stopped = untilStopped();
-  let options: Options | undefined;
-  try {
-    options = readOptions(process.argv.slice(2));
-  } catch (error) {
-    return refuse(error, 2);
-  }
-  if (options === undefined) {
-    print(usage);
-    return 0;
-  }
+  const interrupt = listenForInterrupt();
+  const stopped = new Promise<string>((resolve) => {
+    interrupt.addEventListener("abort", () => resolve(interrupt.reason));
+  });
   const screen = new Screen();
   const opening = openStage(options, screen);
   try {
     const stage = await Promise.race([opening, stopped]);
     return typeof stage === "string" ? sayStopped(stage) : await play(stage, screen, stopped);
   } catch (error) {
-    return refuse(error, 1);
+    if (!(error instanceof Refusal)) throw error;
+    printError(error.message);
+    return 1;
   }
 }
 
@@ -67,24 +61,4 @@ function sayVerdict({ judged, broken, slowAnswers }: Verdict): number {
 function sayStopped(signal: string): number {
   print(`\n   Ended by ${signal} before its end, so nothing is proved. All that it started is ended.`);
   return 1;
-}
-
-function refuse(error: unknown, exitCode: number): number {
-  if (!(error instanceof Refusal)) throw error;
-  printError(error.message);
-  return exitCode;
-}
-
-/** The signal that asks for the end. A second one ends it at once; what was started is killed then. */
-function untilStopped(): Promise<string> {
-  return new Promise((resolve) => {
-    let askedMs: number | undefined;
-    const ask = (signal: NodeJS.Signals) => {
-      const nowMs = performance.now();
-      if (askedMs !== undefined && nowMs - askedMs > sameMs) process.exit(1);
-      askedMs ??= nowMs;
-      resolve(signal);
-    };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, ask);
-  });
 }

@@ -1,6 +1,7 @@
 import { formatCount } from "../../simulator/src/demo/layout.ts";
 import type { Logged } from "./ears.ts";
 import { formatNumber } from "./judge.ts";
+import { requestsPerSecond } from "./load.ts";
 import type { Stage } from "./stage.ts";
 import { letAllServe, until } from "./until.ts";
 
@@ -14,7 +15,7 @@ export function chooseLoadSeconds(tokenLifetimeSeconds: number): number {
 }
 
 export async function startAll(stage: Stage): Promise<void> {
-  await Promise.all(firstReplicas.map((name) => stage.fleet.add(name)));
+  await Promise.all(firstReplicas.map((name) => stage.fleet.start(name)));
   await until(stage, "waiting until all four have a token", () => {
     const adopted = stage.log.filter(({ line }) => line.event === "token_adopted");
     return firstReplicas.every((name) => adopted.some(({ replica }) => replica === name));
@@ -25,7 +26,7 @@ export async function startAll(stage: Stage): Promise<void> {
 }
 
 export async function startLoad(stage: Stage): Promise<void> {
-  stage.load.start();
+  stage.load.start(requestsPerSecond);
   stage.screen.happened("the load begins; it goes on until the end of the story");
   const sinceMs = performance.now();
   const loadMs = chooseLoadSeconds(stage.options.tokenLifetimeSeconds) * 1_000;
@@ -61,7 +62,7 @@ export async function killRedis(stage: Stage): Promise<void> {
 
 export async function bringRedisBack(stage: Stage): Promise<void> {
   const from = stage.log.length;
-  await stage.redis.start();
+  await stage.redis.restart();
   stage.screen.happened("Redis started again, at the same place");
   await untilAllSay(stage, from, "redis_up", "that Redis is back");
   await awaitNewTokens(stage, 1, "waiting for the newest token to become due");

@@ -1,51 +1,19 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import type { Child, Children } from "./children.ts";
+import { openRedis, type RealRedis } from "../../testkit/redis.ts";
 import { Refusal } from "./refusal.ts";
 
-/** A real Redis, to be killed and started again at the same place. */
-export interface RedisServer {
+export interface RedisServer extends RealRedis {
   readonly version: string;
-  readonly url: string;
-  start(): Promise<void>;
-  kill(): Promise<void>;
 }
 
 /**
- * A Redis of the demo's own. On a Unix socket: nobody else can reach it, and no port can be lost while it is away. It
- * keeps nothing on disk, so that it comes back empty.
+ * A Redis of the demo's own, on a Unix socket: no other program can reach it, and no port can be lost while it is away.
  * @throws Refusal when there is no redis-server
  */
-export async function startRedis(children: Children, folder: string): Promise<RedisServer> {
-  const socket = join(folder, "redis.sock");
+export async function startRedis(): Promise<RedisServer> {
   const version = readVersion();
-  const args = ["--port", "0", "--unixsocket", socket, "--unixsocketperm", "700", "--dir", folder];
-  const forgetful = ["--save", "", "--appendonly", "no", "--daemonize", "no", "--logfile", ""];
-  let child: Child | undefined;
-  const server: RedisServer = {
-    version,
-    url: `unix:${socket}`,
-    async start() {
-      let output = "";
-      let announce = (_: "ready") => {};
-      const ready = new Promise<"ready">((resolve) => {
-        announce = resolve;
-      });
-      child = await children.start("redis-server", [...args, ...forgetful], (line) => {
-        output += `${line}\n`;
-        if (/ready to accept connections/i.test(line)) announce("ready");
-      });
-      const first = await Promise.race([ready, child.ended]);
-      if (first !== "ready")
-        throw new Refusal(`redis-server did not start (${first}):\n${output}${child.complaints()}`);
-    },
-    async kill() {
-      await child?.end("SIGKILL");
-    },
-  };
-  await server.start();
-  return server;
+  return { version, ...(await openRedis({ isOnUnixSocket: true })) };
 }
 
 function readVersion(): string {

@@ -1,12 +1,10 @@
 import type { RedisFailureKind, RefreshReason } from "../../src/model/events.ts";
-import { freePort } from "../../testkit/free-port.ts";
-import type { Child, Children } from "./children.ts";
-import { command, type Folder, type Places } from "./folder.ts";
+import { type Children, Replicas, type Serving, startServing } from "../../testkit/processes.ts";
+import type { Folder, Places } from "./folder.ts";
 import { Refusal } from "./refusal.ts";
 
 /** The lines of a replica's log that the story is told by, as `countersign serve` writes them. */
 export type LogLine =
-  | { readonly event: "started" }
   | { readonly event: "token_requested"; readonly reason: RefreshReason; readonly result: string }
   | { readonly event: "token_adopted"; readonly issuedHere: boolean }
   | { readonly event: "refresh_lock_tried"; readonly result: "acquired" | "held" | "unavailable" }
@@ -14,14 +12,7 @@ export type LogLine =
   | { readonly event: "redis_down" }
   | { readonly event: "redis_up" };
 
-const told = /"event":"(started|token_requested|token_adopted|refresh_lock_tried|redis_failed|redis_down|redis_up)"/;
-
-/** One proxy process: the built command, as a user starts it. */
-export interface Replica {
-  readonly name: string;
-  readonly url: string;
-  readonly process: Child;
-}
+const told = /"event":"(token_requested|token_adopted|refresh_lock_tried|redis_failed|redis_down|redis_up)"/;
 
 export interface ReplicaParts {
   readonly children: Children;
@@ -30,38 +21,28 @@ export interface ReplicaParts {
   readonly onLine: (replica: string, line: LogLine) => void;
 }
 
-/** Another process may take a port between choosing and listening. */
-const mostTries = 3;
+/** Proxy processes: the built command, as a user starts it. */
+export class Fleet extends Replicas<Serving> {
+  readonly #parts: ReplicaParts;
 
-/** @throws Refusal with what the process said, when it does not start */
-export async function startReplica(name: string, parts: ReplicaParts): Promise<Replica> {
-  for (let tries = 1; ; tries++) {
-    const started = await tryToStart(name, parts);
-    if ("url" in started) return started;
-    const { end, complaints } = started;
-    if (tries === mostTries || !complaints.includes("cannot listen")) {
-      throw new Refusal(`Replica ${name} did not start (${end}). ${complaints}`);
-    }
+  constructor(parts: ReplicaParts) {
+    super();
+    this.#parts = parts;
   }
-}
 
-async function tryToStart(
-  name: string,
-  { children, folder, places, onLine }: ReplicaParts,
-): Promise<Replica | { readonly end: string; readonly complaints: string }> {
-  const port = await freePort();
-  const file = folder.writeConfig(name, port, places);
-  let announce = () => {};
-  const started = new Promise<undefined>((resolve) => {
-    announce = () => resolve(undefined);
-  });
-  const child = await children.start(process.execPath, [command, "serve", "--config", file], (text) => {
-    if (!told.test(text)) return;
-    const line: LogLine = JSON.parse(text);
-    if (line.event === "started") announce();
-    onLine(name, line);
-  });
-  const end = await Promise.race([started, child.ended]);
-  if (end !== undefined) return { end, complaints: child.complaints() };
-  return { name, url: `http://127.0.0.1:${port}`, process: child };
+  /** @throws Refusal with what the process said, when it does not start */
+  async start(name: string): Promise<void> {
+    const { children, folder, places, onLine } = this.#parts;
+    const starting = startServing({
+      children,
+      writeConfig: (port) => folder.writeConfig(name, port, places),
+      onLine: (text) => {
+        if (told.test(text)) onLine(name, JSON.parse(text));
+      },
+    });
+    const replica = await starting.catch((error: Error) => {
+      throw new Refusal(`Replica ${name}: ${error.message}`);
+    });
+    this.add(name, replica);
+  }
 }

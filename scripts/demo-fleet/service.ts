@@ -12,7 +12,7 @@ export interface Service extends Pick<Simulator, "apiUrl" | "loginUrl" | "stop">
   /** Whether everything that arrived lately carried the newest token. */
   isNewestInUse(): boolean;
   revokeAllTokens(): void;
-  /** The next token request gets its answer so late; those after it are answered at once. */
+  /** The next token request gets its answer so late; those after it are not delayed. */
   delayNextToken(delayMs: number): void;
 }
 

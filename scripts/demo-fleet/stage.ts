@@ -1,11 +1,12 @@
+import type { Load } from "../../testkit/load.ts";
+import { Children } from "../../testkit/processes.ts";
 import { Account } from "./account.ts";
-import { Children } from "./children.ts";
 import { createEars, type Logged } from "./ears.ts";
-import { Fleet } from "./fleet.ts";
 import { createFolder } from "./folder.ts";
-import { Load } from "./load.ts";
+import { createLoad } from "./load.ts";
 import type { Options } from "./options.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
+import { Fleet } from "./replica.ts";
 import type { Screen } from "./screen.ts";
 import { type Service, startService } from "./service.ts";
 
@@ -24,19 +25,17 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-const requestsPerSecond = 100;
-
 /** @throws Refusal when something needed is missing */
 export async function openStage(options: Options, screen: Screen): Promise<Stage> {
   const children = new Children();
   const folder = createFolder();
-  const redis = await startRedis(children, folder.path);
+  const redis = await startRedis();
   const service = await startService(options.tokenLifetimeSeconds);
   const account = new Account();
   const { log, onLine, onAnswered } = createEars(account, screen);
   const places = { baseUrl: service.apiUrl, authUrl: service.loginUrl, redisUrl: redis.url };
   const fleet = new Fleet({ children, folder, places, onLine });
-  const load = new Load(requestsPerSecond, onAnswered);
+  const load = createLoad(onAnswered);
   const serve = (name: string) => {
     const { url, process } = fleet.find(name);
     screen.happened(`${name} is process ${process.pid}, at ${url}`);
@@ -46,7 +45,7 @@ export async function openStage(options: Options, screen: Screen): Promise<Stage
     fleet.clear();
     await load.close();
     await children.endAll();
-    await service.stop();
+    await Promise.all([service.stop(), redis.end()]);
     folder.remove();
   };
   return { options, screen, account, service, redis, fleet, load, log, serve, close };

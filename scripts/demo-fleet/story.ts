@@ -81,7 +81,7 @@ function formatOpening({ service, redis, options }: Stage): string[] {
     entry("replicas", "a b c d, each a process of `countersign serve`"),
     entry("Redis", `${redis.version}, ${redis.url}`),
     entry("service", `${service.apiUrl}, simulated`),
-    entry("authorization server", `${service.loginUrl}, simulated; a token lives ${options.tokenLifetimeSeconds} s`),
+    entry("tokens from", `${service.loginUrl}, simulated; a token lives ${options.tokenLifetimeSeconds} s`),
     "",
     entry("who counts", "callers: requests, failures; the service: 401s, tokens;"),
     entry("", "the replicas' logs: why a token was issued, and to whom"),

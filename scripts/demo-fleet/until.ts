@@ -16,7 +16,7 @@ export async function until(stage: Stage, what: string, hasHappened: () => boole
   const sinceMs = performance.now();
   const longestMs = options.tokenLifetimeSeconds * 1_000 + patienceMs;
   while (!hasHappened()) {
-    const { accident } = stage.fleet;
+    const [accident] = stage.fleet.accidents;
     if (accident !== undefined) throw new Refusal(accident);
     const waitedMs = performance.now() - sinceMs;
     if (waitedMs > longestMs) {

@@ -1,4 +1,4 @@
-/** Odd pieces of HTTP (latin1): each has been somebody's vulnerability, or our own parser's special case. */
+/** Odd pieces of HTTP (latin1): each has been a vulnerability of some program, or a special case of our own parser. */
 export const targets: readonly [string, ...string[]] = [
   "/create_order",
   "/get_order",

@@ -28,7 +28,7 @@ export interface Progress {
 }
 
 const together = 24;
-/** Every so many rounds connections go one at a time, so that nobody else can be meant by what arrives upstream. */
+/** Every so many rounds connections go one at a time, so that what arrives upstream belongs to one of them. */
 const serialEvery = 10;
 const serialInputs = 8;
 

@@ -1,4 +1,5 @@
 import { print } from "../../src/cli/terminal.ts";
+import { listenForInterrupt } from "../../testkit/interrupt.ts";
 import { runCommand } from "../command-line.ts";
 import { readCase } from "./cases.ts";
 import { fuzz, type Progress } from "./fuzz.ts";
@@ -15,24 +16,24 @@ process.exitCode = await runCommand(readOptions, usage, run);
 process.exit();
 
 async function run(options: Options): Promise<number> {
-  const stopped = listenForStop();
+  const interrupt = listenForInterrupt();
   const stage = await Stage.open();
   try {
-    return options.replay === undefined ? await play(stage, options, stopped) : await replay(stage, options.replay);
+    return options.replay === undefined ? await play(stage, options, interrupt) : await replay(stage, options.replay);
   } finally {
     await stage.close();
   }
 }
 
-async function play(stage: Stage, { seed, seconds }: Options, stopped: () => string | undefined): Promise<number> {
+async function play(stage: Stage, { seed, seconds }: Options, interrupt: AbortSignal): Promise<number> {
   print(`${seconds} s of requests by chance, --seed ${seed}`);
   const startedMs = performance.now();
   const elapsed = () => (performance.now() - startedMs) / 1_000;
   let shownMs = startedMs;
   const progress = await fuzz(stage, {
     seed,
-    isOver: () => elapsed() >= seconds || stopped() !== undefined,
-    isInterrupted: () => stopped() !== undefined,
+    isOver: () => elapsed() >= seconds || interrupt.aborted,
+    isInterrupted: () => interrupt.aborted,
     onFinding: (finding) => print(formatFinding(finding)),
     onProgress(now: Progress) {
       if (performance.now() - shownMs < progressEveryMs) return;
@@ -40,7 +41,7 @@ async function play(stage: Stage, { seed, seconds }: Options, stopped: () => str
       print(formatProgress(now, elapsed()));
     },
   });
-  if (stopped() !== undefined) print(`Ended by ${stopped()} before its time.`);
+  if (interrupt.aborted) print(`Ended by ${interrupt.reason} before its time.`);
   print(formatSummary(progress, elapsed(), seed));
   return progress.findings.length === 0 ? 0 : 1;
 }
@@ -53,17 +54,4 @@ async function replay(stage: Stage, file: string): Promise<number> {
   for (const { oracle, seen } of blamed) print(`${oracle}: ${seen}`);
   print(blamed.length === 0 ? "No promise was broken." : "");
   return blamed.length === 0 ? 0 : 1;
-}
-
-/** The first signal ends the run after its round; a second one at once, and what was started is killed then. */
-function listenForStop(): () => string | undefined {
-  let asked: { readonly signal: string; readonly atMs: number } | undefined;
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(signal, () => {
-      // tsx passes on a signal that the terminal has sent as well: twice at once is not asked twice.
-      if (asked !== undefined && performance.now() - asked.atMs > 500) process.exit(1);
-      asked ??= { signal, atMs: performance.now() };
-    });
-  }
-  return () => asked?.signal;
 }

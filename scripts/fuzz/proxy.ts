@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { toYaml } from "../../src/config/to-yaml.ts";
-import { freePort } from "../../testkit/free-port.ts";
-import type { Child, Children } from "../demo-fleet/children.ts";
+import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
+import { type Child, type Children, startServing } from "../../testkit/processes.ts";
 import type { Broken } from "./judge.ts";
 import { LogWatch } from "./log-watch.ts";
 import { secrets } from "./secrets.ts";
@@ -21,49 +18,30 @@ export interface ProxyProcess extends Doors {
 export const oauthSite = "S1000000001";
 export const hmacSite = "S1000000003";
 export const audience = "https://api.sandbox.example";
-const mostTries = 5;
 
 /** @throws Error with what the process said, when it does not start */
 export async function startProxy(children: Children, baseUrl: string, authUrl: string): Promise<ProxyProcess> {
-  for (let tries = 1; ; tries++) {
-    const started = await tryToStart(children, baseUrl, authUrl);
-    if (typeof started !== "string") return started;
-    // Another process may take a port between choosing and listening.
-    if (tries === mostTries || !started.includes("cannot listen"))
-      throw new Error(`the proxy did not start: ${started}`);
-  }
-}
-
-async function tryToStart(children: Children, baseUrl: string, authUrl: string): Promise<ProxyProcess | string> {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-fuzz-"));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  process.once("exit", remove);
-  const doors = { port: await freePort(), socketPath: join(folder, "app.sock") };
+  const writer = new ConfigWriter("fuzz");
+  const socketPath = join(writer.path, "app.sock");
   const log = new LogWatch();
-  const file = writeConfig(folder, doors, baseUrl, authUrl);
-  const child = await children.start(process.execPath, ["dist/main.js", "serve", "--config", file], (line) =>
-    log.add(line),
-  );
+  const sandbox = describeSandbox(writer, baseUrl, authUrl);
+  const writeConfig = (port: number) =>
+    writer.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`, `unix:${socketPath}`], sandbox));
+  const { port, process: child } = await startServing({ children, writeConfig, onLine: (line) => log.add(line) });
   let end: string | undefined;
   void child.ended.then((how) => {
     end = how;
     log.close();
   });
-  await log.whenLogged('"event":"started"');
-  const stop = async () => {
-    await child.end("SIGTERM");
-    process.off("exit", remove);
-    remove();
-  };
-  if (end !== undefined) {
-    await stop();
-    return child.complaints();
-  }
   return {
-    ...doors,
+    port,
+    socketPath,
     takeComplaints: () => [...log.take(), ...sayEnd(end, child)],
     whenLogged: (text) => log.whenLogged(text),
-    stop,
+    async stop() {
+      await child.end("SIGTERM");
+      writer.remove();
+    },
   };
 }
 
@@ -72,30 +50,12 @@ function sayEnd(end: string | undefined, child: Child): Broken[] {
   return child.complaints() === "" ? [] : [{ oracle: "complained", seen: child.complaints().slice(0, 400) }];
 }
 
-function writeConfig(folder: string, { port, socketPath }: Doors, baseUrl: string, authUrl: string): string {
-  const write = (name: string, text: string) => {
-    const file = join(folder, name);
-    writeFileSync(file, text, { mode: 0o600 });
-    return file;
+function describeSandbox(writer: ConfigWriter, baseUrl: string, authUrl: string) {
+  const clientSecret = writer.secret("client-secret", secrets.clientSecret);
+  const key = { identifier: "K2000000001", secret: writer.secret("api-secret", secrets.apiSecret) };
+  const sites = {
+    [oauthSite]: { credentials: [{ name: "blue", clientId: "blue-id", clientSecret, audience }] },
+    [hmacSite]: { keys: [key] },
   };
-  const clientSecret = { file: write("client-secret", secrets.clientSecret) };
-  const key = { identifier: "K2000000001", secret: { file: write("api-secret", secrets.apiSecret) } };
-  const sandbox = {
-    baseUrl,
-    authUrl,
-    allowPlaintext: true,
-    operations: ["create_order", "get_order"],
-    defaultSite: oauthSite,
-    sites: {
-      [oauthSite]: { credentials: [{ name: "blue", clientId: "blue-id", clientSecret, audience }] },
-      [hmacSite]: { keys: [key] },
-    },
-  };
-  const config = {
-    listeners: [`127.0.0.1:${port}`, `unix:${socketPath}`].map((bind) => ({ bind, environment: "sandbox" })),
-    admin: { bind: "127.0.0.1:0" },
-    status: { bind: "127.0.0.1:0" },
-    environments: { sandbox },
-  };
-  return write("countersign.yaml", toYaml(config));
+  return { baseUrl, authUrl, operations: ["create_order", "get_order"], defaultSite: oauthSite, sites };
 }

@@ -1,5 +1,5 @@
 import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
-import { Children } from "../demo-fleet/children.ts";
+import { Children } from "../../testkit/processes.ts";
 import type { Input } from "./input.ts";
 import { type Broken, judgeExchange, type Played } from "./judge.ts";
 import { type Blamed, judgeRound, type Upstream } from "./judge-upstream.ts";

@@ -26,7 +26,7 @@ export function openShell(folder: string, env: NodeJS.ProcessEnv): Shell {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     } catch {
-      // Nobody is left in it.
+      // No process is left in it.
     }
   };
   process.on("exit", end);

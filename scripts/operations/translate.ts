@@ -1,7 +1,7 @@
 /** Names of the page, each with what stands for it in a real run: ports, and the folder. */
 export type Names = ReadonlyMap<string, string>;
 
-/** The ports of the page. A run takes others where these are somebody else's. */
+/** The ports of the page. A run takes others where these are taken. */
 export const pagePorts = {
   listener: "7411",
   admin: "7412",
@@ -28,7 +28,7 @@ export function toPage(output: string, names: Names): string {
   return replaceAll(shown, new Map([...names].map(([ofPage, ofRun]) => [ofRun, ofPage])));
 }
 
-/** All at once, so that nothing is replaced twice; whole numbers only. */
+/** All in one pass, so that nothing is replaced twice; whole numbers only. */
 function replaceAll(text: string, names: Names): string {
   const alternatives = [...names.keys()].map((name) =>
     /^\d+$/.test(name) ? `(?<!\\d)${name}(?!\\d)` : literally(name),

@@ -24,7 +24,7 @@ export function replicaAndSite({ replica, site }: Pick<Failure, "replica" | "sit
 }
 
 /**
- * The fault that explains a failure: it was in force while the order was on its way, or its replica had not recovered
+ * The fault that explains a failure: it lasted while the order was on its way, or its replica had not recovered
  * from it when the order was sent, and it may cause just this failure.
  */
 export function explain<Fault extends Episode>(failure: Failure, episodes: readonly Fault[]): Fault | undefined {

@@ -1,12 +1,12 @@
 import type { Simulator } from "../../simulator/src/service/simulator.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 import type { Callers } from "./callers.ts";
 import type { Fleet } from "./fleet.ts";
-import type { SoakRedis } from "./redis.ts";
 
 /** What faults are made with. */
 export interface Scene {
   readonly simulator: Simulator;
-  readonly redis: SoakRedis;
+  readonly redis: RealRedis;
   readonly fleet: Fleet;
   readonly callers: Callers;
 }

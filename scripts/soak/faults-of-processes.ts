@@ -12,9 +12,9 @@ export const faultsOfProcesses: readonly Fault[] = [
     allows: revoked,
     tokens: 1,
     async begin({ redis, simulator }) {
-      redis.hang();
+      redis.stop();
       simulator.revokeAllTokens();
-      return async () => redis.resume();
+      return async () => redis.cont();
     },
   },
   {
@@ -32,9 +32,10 @@ export const faultsOfProcesses: readonly Fault[] = [
     allows: revoked,
     tokens: 1,
     async begin({ redis, simulator }) {
-      await redis.demote();
+      // It follows a master that is not there, and so takes no writes: what a failover leaves behind.
+      await redis.command("REPLICAOF", "127.0.0.1", "1");
       simulator.revokeAllTokens();
-      return () => redis.promote();
+      return async () => void (await redis.command("REPLICAOF", "NO", "ONE"));
     },
   },
   {
@@ -53,7 +54,7 @@ export const faultsOfProcesses: readonly Fault[] = [
     tokens: 1,
     async begin({ fleet }) {
       const old = fleet.youngest;
-      await fleet.add();
+      await fleet.start();
       await fleet.terminate(old);
       return async () => {};
     },
@@ -64,7 +65,7 @@ export const faultsOfProcesses: readonly Fault[] = [
     tokens: 1,
     async begin({ fleet }) {
       await fleet.kill(fleet.youngest);
-      await fleet.add();
+      await fleet.start();
       return async () => {};
     },
   },

@@ -21,7 +21,7 @@ export interface Findings {
   readonly growths: readonly Growth[];
   /** How many are alive at a time. */
   readonly replicas: number;
-  /** The most of any replica while nobody calls. */
+  /** The most of any replica while it is not called. */
   readonly descriptorsBefore: number;
   readonly descriptorsAfter: number;
   readonly liveness: Liveness;

@@ -1,3 +1,4 @@
+import { Replicas } from "../../testkit/processes.ts";
 import type { Callers } from "./callers.ts";
 import type { TokenTimeout } from "./folder.ts";
 import { type Growth, measureGrowth, type Snapshot } from "./growth.ts";
@@ -12,26 +13,25 @@ export interface Ending {
 }
 
 /** The replicas that are meant to be alive, and what they have come to hold. */
-export class Fleet {
+export class Fleet extends Replicas<Replica> {
   readonly #parts: ReplicaParts;
-  readonly #callers: Callers;
-  readonly #liveness: LivenessWatch;
+  readonly #onStarted: (replica: Replica) => void;
   readonly #onKilled: (name: string) => void;
-  readonly #replicas: Replica[] = [];
   readonly #snapshots = new Map<string, Snapshot[]>();
-  readonly accidents: string[] = [];
   readonly endings: Ending[] = [];
   #started = 0;
 
   constructor(parts: ReplicaParts, callers: Callers, liveness: LivenessWatch, onKilled: (name: string) => void) {
+    super((name, { adminUrl }) => {
+      callers.expectEnd(name);
+      liveness.leave(adminUrl);
+    });
     this.#parts = parts;
-    this.#callers = callers;
-    this.#liveness = liveness;
+    this.#onStarted = ({ name, url, adminUrl }) => {
+      callers.add(name, url);
+      liveness.watch(adminUrl);
+    };
     this.#onKilled = onKilled;
-  }
-
-  get replicas(): readonly Replica[] {
-    return this.#replicas;
   }
 
   get growths(): readonly Growth[] {
@@ -40,29 +40,23 @@ export class Fleet {
 
   /** The first is never replaced, so that its memory can be followed from beginning to end. */
   get youngest(): Replica {
-    const replica = this.#replicas.at(-1);
+    const replica = this.replicas.at(-1);
     if (replica === undefined) throw new Error("there is no replica");
     return replica;
   }
 
   /** A new process, called a, b, …, with its share of the orders from here on. */
-  async add(): Promise<void> {
+  async start(): Promise<void> {
     this.#started += 1;
     const name = nameOf(this.#started);
     const replica = await startReplica(name, this.#parts);
-    this.#replicas.push(replica);
-    this.#callers.add(name, replica.url);
-    this.#liveness.watch(replica.adminUrl);
-    void replica.process.ended.then((end) => {
-      if (!this.#replicas.includes(replica)) return;
-      this.#release(replica);
-      this.accidents.push(`${name} ended by itself: ${end}. ${replica.process.complaints()}`.trim());
-    });
+    this.add(name, replica);
+    this.#onStarted(replica);
   }
 
   /** SIGTERM, while callers go on; resolves when it has ended. */
   async terminate(replica: Replica): Promise<void> {
-    this.#release(replica);
+    this.remove(replica.name);
     const sinceMs = performance.now();
     process.kill(replica.process.pid, "SIGTERM");
     const end = await replica.process.ended;
@@ -70,13 +64,13 @@ export class Fleet {
   }
 
   async kill(replica: Replica): Promise<void> {
-    this.#release(replica);
+    this.remove(replica.name);
     this.#onKilled(replica.name);
     await replica.process.end("SIGKILL");
   }
 
   async reconfigure(tokenTimeout: TokenTimeout): Promise<void> {
-    const taken = this.#replicas.map(async ({ name, reconfigure }) => {
+    const taken = this.replicas.map(async ({ name, reconfigure }) => {
       if (!(await reconfigure(tokenTimeout))) this.accidents.push(`${name} did not take up another configuration`);
     });
     await Promise.all(taken);
@@ -85,7 +79,7 @@ export class Fleet {
   /** @returns what was found, replica by replica */
   async takeSnapshots(): Promise<readonly Snapshot[]> {
     return Promise.all(
-      this.#replicas.map(async ({ name, takeSnapshot }) => {
+      this.replicas.map(async ({ name, takeSnapshot }) => {
         const snapshot = await takeSnapshot();
         this.#snapshots.set(name, [...(this.#snapshots.get(name) ?? []), snapshot]);
         return snapshot;
@@ -94,14 +88,7 @@ export class Fleet {
   }
 
   countDescriptors(): Promise<readonly number[]> {
-    return Promise.all(this.#replicas.map(({ countDescriptors }) => countDescriptors()));
-  }
-
-  /** Its end is no accident from here on. */
-  #release(replica: Replica): void {
-    this.#replicas.splice(this.#replicas.indexOf(replica), 1);
-    this.#callers.expectEnd(replica.name);
-    this.#liveness.leave(replica.adminUrl);
+    return Promise.all(this.replicas.map(({ countDescriptors }) => countDescriptors()));
   }
 }
 

@@ -1,10 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { SimulatedSite } from "../../simulator/src/service/sites.ts";
-import { toYaml } from "../../src/config/to-yaml.ts";
-import { command } from "./serve.ts";
+import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
 
 export const oauthSite = "S1000000001";
 export const hmacSite = "S1000000003";
@@ -40,71 +35,33 @@ export interface Places {
 
 /** Configurations and secrets on disk, as a user has them, for as long as the soak runs. */
 export interface Folder {
-  /** Puts a replica's configuration in its place, whole, and says where that is. */
+  /** Puts a replica's configuration in its place, whole, and returns its file. */
   writeConfig(replica: string, port: number, tokenTimeout: TokenTimeout): string;
   remove(): void;
 }
 
-/** A new folder that only this user can enter. It goes away however the soak ends. */
-export function createFolder(places: Places): Folder {
-  const path = mkdtempSync(join(tmpdir(), "countersign-soak-"));
-  const remove = () => rmSync(path, { recursive: true, force: true });
-  process.on("exit", remove);
-  const write = (name: string, text: string) => {
-    const file = join(path, name);
-    writeFileSync(`${file}.new`, text, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
-    return file;
-  };
-  const files = {
-    clientSecret: write("client-secret", credentials.clientSecret),
-    key: write("api-secret", key.secret),
-    encryptionKey: join(path, "token-key"),
-  };
-  execFileSync(process.execPath, [command, "keygen", "--out", files.encryptionKey], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  return {
-    writeConfig: (replica, port, tokenTimeout) =>
-      write(`${replica}.yaml`, toYaml({ ...describeShared(places, files), ...describeOwn(port, tokenTimeout) })),
-    remove,
-  };
-}
-
-interface Files {
-  readonly clientSecret: string;
-  readonly key: string;
-  readonly encryptionKey: string;
-}
-
-function describeShared({ baseUrl, authUrl, redisUrl }: Places, files: Files): object {
+export function createFolder({ baseUrl, authUrl, redisUrl }: Places): Folder {
+  const writer = new ConfigWriter("soak");
   const { clientId, audience } = credentials;
-  const sandbox = {
-    baseUrl,
-    authUrl,
-    allowPlaintext: true,
-    operations: ["create_order"],
-    sites: {
-      [oauthSite]: { credentials: [{ name: "blue", clientId, clientSecret: { file: files.clientSecret }, audience }] },
-      [hmacSite]: { keys: [{ identifier: key.identifier, secret: { file: files.key } }] },
-    },
+  const clientSecret = writer.secret("client-secret", credentials.clientSecret);
+  const sites = {
+    [oauthSite]: { credentials: [{ name: "blue", clientId, clientSecret, audience }] },
+    [hmacSite]: { keys: [{ identifier: key.identifier, secret: writer.secret("api-secret", key.secret) }] },
   };
-  return {
-    environments: { sandbox },
+  const shared = {
     tokens: { cache: "redis" },
-    redis: { url: redisUrl, encryptionKeys: [{ file: files.encryptionKey }] },
-    // Who holds the lock and who took a token from Redis is said on this level alone.
+    redis: { url: redisUrl, encryptionKeys: [writer.newKey("token-key")] },
+    // Which replica holds the lock and which took a token from Redis is logged on this level alone.
     log: { level: "debug" },
-    // A service that answers nobody for two seconds must not look like too many callers.
+    // A service that answers nothing for two seconds must not look like too many callers.
     limits: { inFlightPerEnvironment: 10_000, connections: 10_000 },
   };
-}
-
-function describeOwn(port: number, tokenTimeout: TokenTimeout): object {
   return {
-    listeners: [{ bind: `127.0.0.1:${port}`, environment: "sandbox" }],
-    admin: { bind: "127.0.0.1:0" },
-    status: { bind: "127.0.0.1:0" },
-    timeouts: { request: `${requestTimeoutMs}ms`, connect: "1s", token: tokenTimeout },
+    writeConfig(replica, port, token) {
+      const timeouts = { request: `${requestTimeoutMs}ms`, connect: "1s", token };
+      const config = sandboxConfig([`127.0.0.1:${port}`], { baseUrl, authUrl, sites }, { ...shared, timeouts });
+      return writer.config(`${replica}.yaml`, config);
+    },
+    remove: () => writer.remove(),
   };
 }

@@ -8,7 +8,7 @@ export function judgeOrder(order: Order): string | undefined {
   return judgeLog(order) ?? judgeRepeats(order) ?? judgeArrival(order);
 }
 
-/** Row 12: whoever is still there or has left, how the request ended is logged once. */
+/** Row 12: whether or not the caller has left, how the request ended is logged once. */
 function judgeLog({ told, seen, logged, isOrphan }: Order): string | undefined {
   if (logged.length > 1) return `it was logged ${logged.length} times`;
   const [line] = logged;
@@ -61,7 +61,7 @@ function outcomeOf(told: Told): string | undefined {
   return told.kind === "cut" ? "unknown" : undefined;
 }
 
-/** Nobody was told, so the log alone knows. */
+/** The caller was told nothing, so the log alone knows. */
 function outcomeOfLog([line]: readonly Logged[]): string {
   return line?.outcome ?? "unknown";
 }

@@ -1,8 +1,8 @@
 import { print, printError, printJson } from "../../src/cli/terminal.ts";
+import { listenForInterrupt } from "../../testkit/interrupt.ts";
 import { runCommand } from "../command-line.ts";
 import { Screen } from "../demo-fleet/screen.ts";
 import type { Findings } from "./findings.ts";
-import { listenForInterrupt } from "./interrupt.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import {
   formatDisagreement,

@@ -1,15 +1,15 @@
+import { pause } from "../../testkit/interrupt.ts";
 import type { Round } from "./account.ts";
 import { replicaAndSite } from "./explain.ts";
 import type { Fault } from "./fault.ts";
 import { sites } from "./folder.ts";
 import type { Snapshot } from "./growth.ts";
-import { pause } from "./interrupt.ts";
 import type { Stage } from "./stage.ts";
 
 /** A round that is over. */
 export interface Played extends Round {
   readonly orders: number;
-  /** Nobody has cut it short. */
+  /** It was not cut short. */
   readonly isWhole: boolean;
   /** How long each replica's first success took; infinite when it did not come in time. */
   readonly recoveryMs: number;

@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RefreshReason } from "../../src/model/events.ts";
 import { scrape } from "../../testkit/exposition.ts";
-import type { Child, Children } from "../demo-fleet/children.ts";
+import { type Child, type Children, startServing } from "../../testkit/processes.ts";
 import { type Folder, type TokenTimeout, tokenTimeouts } from "./folder.ts";
 import type { Snapshot } from "./growth.ts";
 import { measureHeap } from "./inspector.ts";
 import type { Logged } from "./order.ts";
-import { startServing } from "./serve.ts";
 
 /** The lines of a replica's log that the soak listens to. */
 export type LogLine =

@@ -22,7 +22,7 @@ const timeoutMs = 30_000;
 
 /**
  * Sends one order.
- * @returns undefined when nobody took the connection, so that the order can be given to another replica
+ * @returns undefined when the connection was refused, so that the order can be given to another replica
  */
 export async function send(pool: Pool, { reference, site, leavesAfterMs }: Letter): Promise<Answer | undefined> {
   const leaving = new AbortController();

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { pause } from "../../testkit/interrupt.ts";
 import type { Findings } from "./findings.ts";
-import { pause } from "./interrupt.ts";
 import type { Options } from "./options.ts";
 import { type Pace, type Played, playRound } from "./play.ts";
 import { everyFault, schedule } from "./schedule.ts";
@@ -24,7 +24,7 @@ export async function soak(
   const { fleet, callers, account, ledger, simulator, liveness } = stage;
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
-  for (let count = 0; count < replicas; count++) await fleet.add();
+  for (let count = 0; count < replicas; count++) await fleet.start();
   callers.start(options.rate);
   await pause(Math.max(leastWarmUpMs, options.everyMs / 3), interrupt);
   await callers.stop();
@@ -81,7 +81,7 @@ async function playAll(stage: Stage, options: Options, pace: Pace, onPlayed: (pl
 }
 
 /**
- * Descriptors while nobody calls and nothing idle is kept: the least that is seen until it is what is wanted, or has not
+ * Descriptors while there are no calls and no idle connections: the least that is seen until it is what is wanted, or has not
  * changed for so long.
  */
 async function countAtRest({ fleet, simulator }: Stage, wanted = 0): Promise<number> {

@@ -1,7 +1,8 @@
 import { startSimulator } from "../../simulator/src/service/simulator.ts";
 import type { RefreshReason } from "../../src/model/events.ts";
+import { Children } from "../../testkit/processes.ts";
+import { openRedis } from "../../testkit/redis.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
-import { Children } from "../demo-fleet/children.ts";
 import { Account } from "./account.ts";
 import { Callers } from "./callers.ts";
 import type { Scene } from "./fault.ts";
@@ -11,7 +12,6 @@ import { createFolder, simulatedSites } from "./folder.ts";
 import { Ledger } from "./ledger.ts";
 import { LivenessWatch } from "./liveness.ts";
 import type { Options } from "./options.ts";
-import { startRedis } from "./redis.ts";
 import type { LogLine } from "./replica.ts";
 import { ServiceWatch } from "./watch-service.ts";
 
@@ -34,7 +34,7 @@ const settleEveryMs = 1_000;
 
 export async function openStage({ seed, logs }: Options): Promise<Stage> {
   const children = new Children();
-  const redis = await startRedis();
+  const redis = await openRedis();
   const simulator = await startSimulator({
     sites: simulatedSites,
     tokenLifetimeSeconds,

@@ -92,7 +92,7 @@ function judgeRecovery({ rounds }: Findings, longestMs: number): Kept {
   return kept("all served again after each fault", wanted, `within ${(slowestMs / 1_000).toFixed(1)} s`, isKept);
 }
 
-/** A fault that nobody has felt proves nothing. */
+/** A fault that no caller has felt proves nothing. */
 function judgeBites({ rounds }: Findings): Kept {
   const loud = rounds.filter(({ fault, isWhole, startedMs, endedMs }) => {
     return isWhole && endedMs - startedMs > (fault.feltAfterMs ?? Number.POSITIVE_INFINITY);

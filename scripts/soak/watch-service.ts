@@ -17,7 +17,7 @@ export class ServiceWatch {
     this.#timer = setInterval(() => this.look(), lookEveryMs);
   }
 
-  /** @throws Error when the service has forgotten requests that nobody looked at */
+  /** @throws Error when the service has forgotten requests that were not looked at */
   look(): void {
     const fresh = this.#simulator.seen.apiRequests.filter(({ number }) => number > this.#last);
     const [first] = fresh;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { aclRules, aclUser } from "../../testkit/acl.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { startCluster, startMasters, startReplicated } from "../../testkit/redis-fleet.ts";
 import { diagnose } from "./doctor-run.ts";
 import { environmentOf, openFolder, startService } from "./doctor-stage.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { diagnose } from "./doctor-run.ts";
 import { blueSites, environmentOf, openFolder, startService } from "./doctor-stage.ts";
 

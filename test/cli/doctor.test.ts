@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { authority, expiredCertificate, serverCertificate, serverKey } from "../../testkit/certificates.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { plainEnvironment } from "../../testkit/run-program.ts";
 import { diagnose, runDoctor } from "./doctor-run.ts";
 import { blueSites, environmentOf, openFolder, serve, startService } from "./doctor-stage.ts";

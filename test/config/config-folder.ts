@@ -1,11 +1,9 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Loaded, loadConfig } from "../../src/config/load.ts";
 import type { Problem } from "../../src/config/problem.ts";
 import type { ConfigSurroundings, FileContent } from "../../src/config/surroundings.ts";
+import { ConfigWriter } from "../../testkit/config-writer.ts";
 
 /** Long enough to pass without a warning, and easy to find where it must not be. */
 export const canaries = {
@@ -51,11 +49,10 @@ export const production = `  production:
 type Around = Partial<ConfigSurroundings>;
 
 /** A folder of real files with the secrets that the configurations above point to. It goes away with the test. */
-export class ConfigFolder {
-  readonly path = mkdtempSync(join(tmpdir(), "countersign-config-"));
-
+export class ConfigFolder extends ConfigWriter {
   constructor() {
-    onTestFinished(() => rmSync(this.path, { recursive: true, force: true }));
+    super("config");
+    onTestFinished(() => this.remove());
     this.write("blue/client-id", "blue-id\n");
     this.write("blue/client-secret", `${canaries.blue}\n`);
     this.write("blue/audience", "https://api.sandbox.example\n");
@@ -63,14 +60,6 @@ export class ConfigFolder {
     this.write("main", "canary-client-secret-main");
     this.write("k1", canaries.key);
     this.write("k2", "canary-api-secret-key-two");
-  }
-
-  write(name: string, content: string | Uint8Array, mode = 0o600): string {
-    const path = join(this.path, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, content);
-    chmodSync(path, mode);
-    return path;
   }
 
   load(yaml: string, around: Around = {}): Promise<Loaded> {

@@ -10,7 +10,7 @@ import { Secret } from "../../src/model/secret.ts";
 import { withoutCluster } from "../../testkit/acl.ts";
 import { authority, clientCertificate, clientKey, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { freePort } from "../../testkit/free-port.ts";
-import { openRedis, type RealRedis } from "../../testkit/real-redis.ts";
+import { openRedis, type RealRedis } from "../../testkit/redis.ts";
 import { type Starter, startCluster, startMasters, startSentinels, watched } from "../../testkit/redis-fleet.ts";
 import { accessTo, nodeAt, openReplica, patientClock } from "../../testkit/redis-replica.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";

@@ -6,7 +6,7 @@ import { type Simulator, startSimulator } from "../../simulator/src/service/simu
 import { call } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { freePort } from "../../testkit/free-port.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
 import { audience, configuration, sites } from "./configuration.ts";

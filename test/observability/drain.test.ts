@@ -4,7 +4,7 @@ import { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { type CallOptions, call, order } from "../../testkit/call.ts";
-import { parseAnswer } from "../../testkit/raw.ts";
+import { parseAnswer } from "../../testkit/raw-order.ts";
 import { settlesSoon } from "../../testkit/settles-soon.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { hmacSite, stageProxy } from "../../testkit/stage.ts";

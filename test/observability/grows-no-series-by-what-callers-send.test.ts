@@ -9,7 +9,7 @@ import { retryResults } from "../../src/model/events.ts";
 import { call, order } from "../../testkit/call.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { logOf } from "../../testkit/log-lines.ts";
-import { sendRaw } from "../../testkit/raw.ts";
+import { sendRaw } from "../../testkit/raw-order.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 

@@ -9,7 +9,7 @@ import type { FailureCode } from "../../src/model/errors.ts";
 import { type Called, call, order } from "../../testkit/call.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { logOf } from "../../testkit/log-lines.ts";
-import { sendRaw } from "../../testkit/raw.ts";
+import { sendRaw } from "../../testkit/raw-order.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import {
   bothSite,

@@ -5,7 +5,7 @@ import type { Config } from "../../src/config/config.ts";
 import { failureCodes, failures } from "../../src/model/errors.ts";
 import { cacheResults, lockResults, redisFailures } from "../../src/model/events.ts";
 import { readExposition, type Sample, scrape } from "../../testkit/exposition.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 

@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { isOwnHost } from "../../src/adapters/http-server/own-host.ts";
 import { call } from "../../testkit/call.ts";
-import { parseAnswer, sendRaw } from "../../testkit/raw.ts";
+import { parseAnswer, sendRaw } from "../../testkit/raw-order.ts";
 import { type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const advice = "Use localhost or an IP address";

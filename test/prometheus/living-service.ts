@@ -5,7 +5,7 @@ import { type Simulator, startSimulator } from "../../simulator/src/service/simu
 import { aclUser } from "../../testkit/acl.ts";
 import { type Called, call, order } from "../../testkit/call.ts";
 import { authority } from "../../testkit/certificates.ts";
-import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
 

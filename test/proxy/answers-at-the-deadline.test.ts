@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call, order } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
-import { startGate } from "../../testkit/gate.ts";
+import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { RawConnection, rawPost } from "../../testkit/raw-caller.ts";
 import { readAnswer } from "../../testkit/raw-order.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
@@ -111,14 +111,15 @@ describe("504 upstream_timeout, not_sent, while no connection was ready", () => 
   it("and it is not sent after all when that handshake finishes later", async () => {
     const simulator = await startSimulator({ sites: [], tls: { key: serverKey, cert: serverCertificate } });
     onTestFinished(() => simulator.stop());
-    const gate = await startGate(simulator.apiUrl);
+    const gate = await startFaultProxy(simulator.apiUrl);
+    gate.toTarget.become({ blackHole: true });
     const stage = await stageProxy({
       baseUrl: `https://localhost:${gate.port}/json-api`,
       environment: { tls: { ca: authority, cert: undefined, key: undefined } },
       config: { timeouts: patient },
     });
     expect((await timed(stage, signed)).json).toMatchObject({ status: 504, outcome: "not_sent" });
-    gate.open();
+    gate.heal();
     const next = await call(
       stage.url,
       { ...order, order_currency: "SEK" },

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { type ConnectionOptions, createServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
-import { orderToTheEnd } from "../../testkit/ordering-caller.ts";
+import { orderToTheEnd } from "../../testkit/raw-order.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { hmacSite, type Stage, stageProxy } from "../../testkit/stage.ts";

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
 import { call, order } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
-import { startGate } from "../../testkit/gate.ts";
+import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 
@@ -74,7 +74,8 @@ describe("a connection that takes two minutes to come up", () => {
       simulator: { tls: { key: serverKey, cert: serverCertificate }, nowMs: () => clock.wallMs() },
     });
     const { simulator } = front;
-    const gate = await startGate(simulator.apiUrl);
+    const gate = await startFaultProxy(simulator.apiUrl);
+    gate.toTarget.become({ blackHole: true });
     const { url, recorder } = await stageProxy({
       surroundings: { clock },
       baseUrl: `https://localhost:${gate.port}/json-api`,
@@ -85,10 +86,10 @@ describe("a connection that takes two minutes to come up", () => {
     });
     await recorder.nth("token_adopted", 1);
     const calling = call(url, order, { headers: { "Countersign-Site": site } });
-    await gate.whenConnections(1);
+    await gate.until(() => gate.connections >= 1);
     clock.push(2 * minuteMs);
     const readyAtSeconds = Math.floor(clock.wallMs() / 1_000);
-    gate.open();
+    gate.heal();
     expect((await calling).status).toBe(200);
     const [request] = simulator.seen.apiRequests;
     expect(request?.refusal).toBeUndefined();

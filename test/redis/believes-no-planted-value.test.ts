@@ -5,7 +5,7 @@ import { open, seal } from "../../src/adapters/redis/seal.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { cacheKey } from "../../src/oauth/key.ts";
 import { call } from "../../testkit/call.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt, sealKey } from "../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { oauthSite, type Stage, stageProxy } from "../../testkit/stage.ts";

@@ -6,7 +6,7 @@
  */
 import { expect, it } from "vitest";
 import { call } from "../../testkit/call.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
 import { type Stage, stageProxy } from "../../testkit/stage.ts";
 

@@ -1,7 +1,7 @@
 /** Rows 37 and 38, over processes. */
 import { expect, it } from "vitest";
 import { type Fleet, startFleet } from "../../testkit/fleet.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { undisturbed } from "../../testkit/undisturbed.ts";
 
 async function stage(replicas: number): Promise<Fleet> {

@@ -1,5 +1,5 @@
 import { type Fleet, type FleetOptions, startFleet } from "../../testkit/fleet.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { undisturbed } from "../../testkit/undisturbed.ts";
 
 /** Plays with a fleet over a Redis of its own, once more where a busy machine disturbed it. */

@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import type { Fleet, Replica } from "../../testkit/fleet.ts";
-import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 import { burst } from "./burst.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { heldLock, lastTokens, whenTried } from "./held-lock.ts";

@@ -1,6 +1,6 @@
 import { expect, vi } from "vitest";
 import type { Fleet, Replica } from "../../testkit/fleet.ts";
-import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 
 /** The value of the one refresh lock in Redis, which tells its holder from any other; undefined while nobody has it. */
 export async function heldLock(redis: RealRedis): Promise<string | undefined> {

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../../testkit/call.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { type Stage, stageProxy } from "../../testkit/stage.ts";

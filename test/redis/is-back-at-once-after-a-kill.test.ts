@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { greenSet, simulatedSites, startFleet } from "../../testkit/fleet.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { canaries } from "../config/config-folder.ts";
 import { print } from "./steady-load.ts";

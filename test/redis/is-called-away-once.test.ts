@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { openReplica } from "../../testkit/redis-replica.ts";
 
 const key = "01".repeat(32);

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { startLossyWire } from "./lossy-wire.ts";
 import { tokensInUse, whenShared } from "./shared-token.ts";
 import { print, startLoad } from "./steady-load.ts";

@@ -1,7 +1,7 @@
 /** Row 39 over processes: one site of a set is refused for ever, while another uses the set well. */
 import { expect, it } from "vitest";
 import { otherSite, type Replica, startFleet } from "../../testkit/fleet.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 
 const seconds = 35;
 

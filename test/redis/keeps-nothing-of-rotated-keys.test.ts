@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { openReplica, patientClock } from "../../testkit/redis-replica.ts";
 
 setFlagsFromString("--expose-gc");

@@ -5,7 +5,7 @@
  */
 import { expect, it } from "vitest";
 import { type Replica, startFleet } from "../../testkit/fleet.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { tokensInRedis, whenShared } from "./shared-token.ts";
 import { print, startLoad } from "./steady-load.ts";
 

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { openReplica } from "../../testkit/redis-replica.ts";
 
 const key = "ef".repeat(32);

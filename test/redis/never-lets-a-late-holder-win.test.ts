@@ -5,7 +5,7 @@
 import { expect, it, vi } from "vitest";
 import type { Called } from "../../testkit/call.ts";
 import type { Fleet, Replica } from "../../testkit/fleet.ts";
-import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 import { playFleet } from "./fleet-over-redis.ts";
 import { heldLock, lastTokens, refuseNext } from "./held-lock.ts";
 import { tokensInRedis, tokensInUse } from "./shared-token.ts";

@@ -1,7 +1,7 @@
 /** Row 22: any number of replicas, one token request. Eight processes stand for fifty: the two cores of a test machine forbid more. */
 import { expect, it } from "vitest";
 import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { undisturbed } from "../../testkit/undisturbed.ts";
 
 const loginMs = 300;

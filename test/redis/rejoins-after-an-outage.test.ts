@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { type Fleet, startFleet } from "../../testkit/fleet.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { tokensInUse, whenShared } from "./shared-token.ts";
 import { startLoad } from "./steady-load.ts";
 

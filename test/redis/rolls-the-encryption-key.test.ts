@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { Secret } from "../../src/model/secret.ts";
 import { call } from "../../testkit/call.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt, sealKey } from "../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { type Stage, stageProxy } from "../../testkit/stage.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Fleet } from "../../testkit/fleet.ts";
-import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 
 /** Names of the tokens that Redis holds now. */
 export async function tokensInRedis(redis: RealRedis): Promise<readonly string[]> {

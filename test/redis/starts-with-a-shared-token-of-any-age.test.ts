@@ -7,7 +7,7 @@ import { Secret } from "../../src/model/secret.ts";
 import { cacheKey } from "../../src/oauth/key.ts";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { type Fleet, site, startFleet } from "../../testkit/fleet.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt, openReplica } from "../../testkit/redis-replica.ts";
 import { canaries, tokenKey } from "../config/config-folder.ts";
 

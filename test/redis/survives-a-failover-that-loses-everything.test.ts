@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { type Fleet, startFleet } from "../../testkit/fleet.ts";
-import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 import { startReplicated, startSentinels, watched } from "../../testkit/redis-fleet.ts";
 import { tokensInRedis, tokensInUse, whenShared } from "./shared-token.ts";
 import { print, startLoad } from "./steady-load.ts";

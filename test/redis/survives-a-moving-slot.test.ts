@@ -7,7 +7,7 @@ import { redisKeys } from "../../src/adapters/redis/keys.ts";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import { aclUser } from "../../testkit/acl.ts";
 import { startFleet } from "../../testkit/fleet.ts";
-import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 import { startCluster } from "../../testkit/redis-fleet.ts";
 import { accessTo, nodeAt, openReplica } from "../../testkit/redis-replica.ts";
 

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it, vi } from "vitest";
 import { scrape } from "../../testkit/exposition.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import type { Stage } from "../../testkit/stage.ts";
 import { heldLock } from "./held-lock.ts";
 import { cure, errorsOf, expectShared, stagePod } from "./pod.ts";

@@ -4,7 +4,7 @@ import type { RedisFailureKind } from "../../src/model/events.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { aclUser } from "../../testkit/acl.ts";
 import { freePort } from "../../testkit/free-port.ts";
-import type { RealRedis } from "../../testkit/real-redis.ts";
+import type { RealRedis } from "../../testkit/redis.ts";
 import type { Stage } from "../../testkit/stage.ts";
 import type { Login } from "./pod.ts";
 

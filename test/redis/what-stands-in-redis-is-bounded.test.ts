@@ -9,7 +9,7 @@ import { systemClock } from "../../src/model/clock.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { EndpointBackoff } from "../../src/oauth/endpoint-backoff.ts";
 import type { Note } from "../../src/oauth/shared-limits.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { openReplica, sealKey } from "../../testkit/redis-replica.ts";
 
 const key = "ab".repeat(32);

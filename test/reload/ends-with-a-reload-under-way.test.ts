@@ -1,7 +1,7 @@
 /** Row 50: a process that is told to end while a reload is under way keeps nothing of it. */
 import { expect, it } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
 import { stageProxy } from "../../testkit/stage.ts";
 

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { aclUser } from "../../testkit/acl.ts";
 import { call, order } from "../../testkit/call.ts";
 import { freePort } from "../../testkit/free-port.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
 import { audience, hmacSite, oauthSite, type Pod, startPod } from "./pod.ts";
 

@@ -7,7 +7,7 @@ import type { Config } from "../../src/config/config.ts";
 import type { Environment } from "../../src/model/environment.ts";
 import { call } from "../../testkit/call.ts";
 import { authority, foreignCertificate, serverCertificate, serverKey } from "../../testkit/certificates.ts";
-import { startRedis } from "../../testkit/real-redis.ts";
+import { startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../testkit/stage.ts";

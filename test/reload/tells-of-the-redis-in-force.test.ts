@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { aclUser } from "../../testkit/acl.ts";
 import { call } from "../../testkit/call.ts";
-import { type RealRedis, startRedis } from "../../testkit/real-redis.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { tokenKey } from "../config/config-folder.ts";
 import { type Pod, startPod } from "./pod.ts";
 

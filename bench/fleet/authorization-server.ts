@@ -6,7 +6,7 @@ export const lifetimeMs = 3_600_000;
 const answerMs = 300;
 
 /** An authorization server in good health: it answers after 300 ms, with a token for an hour. */
-export class LoginHost {
+export class AuthorizationServer {
   readonly lives = new Lives(lifetimeMs);
   readonly #issuedAtMs = new Map<string, number>();
 

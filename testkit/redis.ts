@@ -17,14 +17,16 @@ export const missingServer =
 export interface RedisOptions {
   /** Further arguments of redis-server, e.g. `--maxmemory`, `2mb`. */
   readonly args?: readonly string[];
-  /** Plays the Sentinel, by these lines of its configuration. */
+  /** Runs it as a Sentinel, by these lines of its configuration. */
   readonly sentinel?: readonly string[];
+  /** In its own folder, in place of a port. */
+  readonly isOnUnixSocket?: boolean;
 }
 
-/** A redis-server process that the test owns: it can be stopped, killed and started again on its port. */
+/** A redis-server process with an owner: it can be stopped, killed and started again on its port. */
 export interface RealRedis {
   readonly port: number;
-  /** `redis://127.0.0.1:port` */
+  /** `redis://127.0.0.1:port`, or `unix:` and a path */
   readonly url: string;
   readonly pid: () => number;
   /** A command of the test's own, as the default user. */
@@ -48,18 +50,34 @@ export async function startRedis(options: RedisOptions = {}): Promise<RealRedis>
   return redis;
 }
 
-/** Starts one that the caller ends. */
-export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Promise<RealRedis> {
+/** What would outlive this process. */
+const living = new Set<ChildProcess>();
+const folders = new Set<string>();
+process.on("exit", () => {
+  for (const server of living) server.kill("SIGKILL");
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts one that the caller ends; it does not outlive this process, however that ends. */
+export async function openRedis({
+  args = [],
+  sentinel,
+  isOnUnixSocket = false,
+}: RedisOptions = {}): Promise<RealRedis> {
   const folder = mkdtempSync(join(tmpdir(), "countersign-redis-"));
-  const port = await freePort();
+  const port = isOnUnixSocket ? 0 : await freePort();
+  const path = join(folder, "redis.sock");
   const persistence = ["--save", "", "--appendonly", "no"];
   const file = join(folder, "redis.conf");
   writeFileSync(file, (sentinel ?? [aclLine]).join("\n"));
   const role = sentinel === undefined ? persistence : ["--sentinel"];
-  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
+  const socket = isOnUnixSocket ? ["--unixsocket", path, "--unixsocketperm", "700"] : [];
+  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...socket];
   const start = () => startServer([file, ...place, ...role, ...args]);
+  folders.add(folder);
   let server = await start();
-  const admin = new Redis({ port, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
+  const at = isOnUnixSocket ? { path } : { port };
+  const admin = new Redis({ ...at, lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => 50 });
   admin.on("error", () => {});
   const kill = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return;
@@ -68,7 +86,7 @@ export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Pro
   };
   return {
     port,
-    url: `redis://127.0.0.1:${port}`,
+    url: isOnUnixSocket ? `unix:${path}` : `redis://127.0.0.1:${port}`,
     pid: () => server.pid ?? 0,
     command: (name, ...given) => admin.call(name, ...given),
     async config(name, value) {
@@ -86,6 +104,7 @@ export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Pro
       admin.disconnect();
       await kill();
       rmSync(folder, { recursive: true, force: true });
+      folders.delete(folder);
     },
   };
 }
@@ -93,12 +112,14 @@ export async function openRedis({ args = [], sentinel }: RedisOptions = {}): Pro
 /** Resolves when it accepts connections. */
 async function startServer(args: readonly string[]): Promise<ChildProcess> {
   const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "pipe"] });
+  living.add(server);
+  server.once("exit", () => living.delete(server));
   prefer(server);
   const lines: string[] = [];
   const log = createInterface({ input: server.stdout }).on("line", (line) => lines.push(line));
   return new Promise((resolve, reject) => {
     log.on("line", (line) => {
-      if (/Ready to accept connections|Sentinel ID is/.test(line)) resolve(server);
+      if (/ready to accept connections|Sentinel ID is/i.test(line)) resolve(server);
     });
     server.once("error", () => reject(new Error(missingServer)));
     server.once("exit", () => reject(new Error(`redis-server ended:\n${lines.join("\n")}`)));

@@ -1,0 +1,106 @@
+import { Pool } from "undici";
+
+/** A replica that is called. */
+export interface Target {
+  readonly replica: string;
+  readonly pool: Pool;
+}
+
+export interface LoadParts {
+  /** Sends one order; never rejects. Turns count from 1. */
+  readonly order: (target: Target, turn: number) => Promise<void>;
+  /** After a stall the missed orders are not made up for all together. */
+  readonly mostAtOnce: number;
+  readonly poolOptions?: Pool.Options;
+}
+
+interface OpenTarget extends Target {
+  readonly open: Set<Promise<void>>;
+  answered: number;
+}
+
+const tickMs = 10;
+
+/** Orders at a steady rate, to each replica in turn, whether or not earlier ones have been answered. */
+export class Load {
+  readonly #parts: LoadParts;
+  readonly #targets = new Map<string, OpenTarget>();
+  /** Orders under way, also to replicas that have been removed. */
+  readonly #open = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #turn = 0;
+
+  constructor(parts: LoadParts) {
+    this.#parts = parts;
+  }
+
+  /** How many replicas are called. */
+  get size(): number {
+    return this.#targets.size;
+  }
+
+  add(replica: string, url: string): void {
+    const pool = new Pool(url, this.#parts.poolOptions);
+    this.#targets.set(replica, { replica, pool, open: new Set(), answered: 0 });
+  }
+
+  /** The replica of this turn; undefined when there is none. */
+  choose(turn: number): Target | undefined {
+    return [...this.#targets.values()][turn % Math.max(1, this.#targets.size)];
+  }
+
+  /** Sends this replica nothing more. Resolves when its open orders have been answered. */
+  async remove(replica: string): Promise<void> {
+    const target = this.#targets.get(replica);
+    if (target === undefined) return;
+    this.#targets.delete(replica);
+    await Promise.all(target.open);
+    await target.pool.close();
+  }
+
+  /** Answers so far, by replica. */
+  answered(): ReadonlyMap<string, number> {
+    return new Map([...this.#targets].map(([replica, { answered }]) => [replica, answered]));
+  }
+
+  /** One order to each replica. */
+  async orderOnce(): Promise<void> {
+    await Promise.all([...this.#targets.values()].map((target) => this.#order(target)));
+  }
+
+  start(perSecond: number): void {
+    const startedMs = performance.now();
+    let made = 0;
+    this.#timer = setInterval(() => {
+      const wanted = Math.floor(((performance.now() - startedMs) / 1_000) * perSecond);
+      for (let count = Math.min(wanted - made, this.#parts.mostAtOnce); count > 0; count--) {
+        const next = [...this.#targets.values()][this.#turn % Math.max(1, this.#targets.size)];
+        if (next !== undefined) void this.#order(next);
+      }
+      made = wanted;
+    }, tickMs);
+  }
+
+  /** Sends no more, and resolves when all has been answered. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#open);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([...this.#targets.values()].map(({ pool }) => pool.destroy()));
+  }
+
+  #order(target: OpenTarget): Promise<void> {
+    this.#turn += 1;
+    const order = this.#parts.order(target, this.#turn).finally(() => {
+      target.answered += 1;
+      target.open.delete(order);
+      this.#open.delete(order);
+    });
+    target.open.add(order);
+    this.#open.add(order);
+    return order;
+  }
+}

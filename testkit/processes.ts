@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { freePort } from "./free-port.ts";
+
+/** A process that a script has started. */
+export interface Child {
+  readonly pid: number;
+  /** Says how it ended, once it has. */
+  readonly ended: Promise<string>;
+  /** The last that it wrote on standard error. */
+  complaints(): string;
+  /** Resolves when it has ended. */
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** How long a process may take to end when it is asked to. */
+const patienceMs = 3_000;
+const longestComplaint = 2_000;
+
+/** All processes of a script: none outlives it, however it ends. */
+export class Children {
+  readonly #living = new Set<ChildProcess>();
+
+  constructor() {
+    process.on("exit", () => {
+      for (const child of this.#living) child.kill("SIGKILL");
+    });
+  }
+
+  /**
+   * @param onLine receives each line of its standard output
+   * @throws Error with the code ENOENT when there is no such program
+   */
+  async start(command: string, args: readonly string[], onLine: (line: string) => void): Promise<Child> {
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+    this.#living.add(child);
+    let complaints = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      complaints = `${complaints}${text}`.slice(-longestComplaint);
+    });
+    createInterface({ input: child.stdout }).on("line", onLine);
+    const ended = once(child, "close").then(
+      ([code, signal]) => (signal === null ? `exit code ${code}` : `${signal}`),
+      (error: Error) => error.message,
+    );
+    void ended.then(() => this.#living.delete(child));
+    await once(child, "spawn");
+    return {
+      pid: child.pid ?? 0,
+      ended,
+      complaints: () => complaints.trim(),
+      end: async (signal) => void (await end(child, ended, signal)),
+    };
+  }
+
+  /** Asks all to end, and kills those that do not. */
+  async endAll(): Promise<void> {
+    const all = [...this.#living].map((child) => end(child, once(child, "close"), "SIGTERM"));
+    await Promise.all(all);
+  }
+}
+
+async function end(child: ChildProcess, ended: Promise<unknown>, signal: NodeJS.Signals): Promise<void> {
+  const timer = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+  child.kill(signal);
+  await ended;
+  clearTimeout(timer);
+}
+
+/** The built command. */
+export const command = "dist/main.js";
+
+/** The built command, serving. */
+export interface Serving {
+  readonly port: number;
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly process: Child;
+}
+
+export interface ServeParts {
+  readonly children: Children;
+  /** Writes the configuration for this port, and returns its file. */
+  readonly writeConfig: (port: number) => string;
+  /** Receives each line of the log. */
+  readonly onLine: (line: string) => void;
+  /** Options of Node itself. */
+  readonly nodeArgs?: readonly string[];
+}
+
+/** Another process may take a port between choosing and listening. */
+const mostTries = 3;
+
+/** @throws Error with what the process said, when it does not start */
+export async function startServing(parts: ServeParts): Promise<Serving> {
+  for (let tries = 1; ; tries++) {
+    const started = await tryToStart(parts);
+    if (typeof started !== "string") return started;
+    if (tries === mostTries || !started.includes("cannot listen")) throw new Error(`it did not start: ${started}`);
+  }
+}
+
+async function tryToStart({ children, writeConfig, onLine, nodeArgs = [] }: ServeParts): Promise<Serving | string> {
+  const port = await freePort();
+  let announce = (_: string) => {};
+  const started = new Promise<{ readonly line: string }>((resolve) => {
+    announce = (line) => resolve({ line });
+  });
+  const args = [...nodeArgs, command, "serve", "--config", writeConfig(port)];
+  const child = await children.start(process.execPath, args, (line) => {
+    if (line.includes('"event":"started"')) announce(line);
+    onLine(line);
+  });
+  const first = await Promise.race([started, child.ended]);
+  if (typeof first === "string") return `${first}. ${child.complaints()}`;
+  const { adminBind }: { adminBind: string } = JSON.parse(first.line);
+  return { port, url: `http://127.0.0.1:${port}`, adminUrl: `http://${adminBind}`, process: child };
+}
+
+/** The replicas that are meant to be alive, by their names. */
+export class Replicas<Replica extends { readonly process: Child }> {
+  readonly #alive = new Map<string, Replica>();
+  readonly #onRemoved: (name: string, replica: Replica) => void;
+  /** Replicas that ended although they were not asked to, in a sentence each. */
+  readonly accidents: string[] = [];
+
+  constructor(onRemoved: (name: string, replica: Replica) => void = () => {}) {
+    this.#onRemoved = onRemoved;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#alive.keys()];
+  }
+
+  get replicas(): readonly Replica[] {
+    return [...this.#alive.values()];
+  }
+
+  add(name: string, replica: Replica): void {
+    this.#alive.set(name, replica);
+    void replica.process.ended.then((end) => {
+      if (this.#alive.get(name) !== replica) return;
+      this.remove(name);
+      this.accidents.push(`replica ${name} ended by itself (${end}) ${replica.process.complaints()}`.trim());
+    });
+  }
+
+  find(name: string): Replica {
+    const replica = this.#alive.get(name);
+    if (replica === undefined) throw new Error(`there is no replica ${name}`);
+    return replica;
+  }
+
+  /** Its end is no accident from here on. */
+  remove(name: string): Replica {
+    const replica = this.find(name);
+    this.#alive.delete(name);
+    this.#onRemoved(name, replica);
+    return replica;
+  }
+
+  clear(): void {
+    for (const name of this.names) this.remove(name);
+  }
+}

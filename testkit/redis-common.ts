@@ -1,0 +1,101 @@
+import { execFile, spawnSync } from "node:child_process";
+import { promisify } from "node:util";
+import { Redis } from "ioredis";
+import type { TestProject } from "vitest/node";
+import { redisIsMissing } from "./left-out.ts";
+import { missingServer, openRedis } from "./redis.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** The tests' common Redis, or why there is none. */
+    redis: { readonly kind: string; readonly url: string } | { readonly kind: "none"; readonly why: string };
+  }
+}
+
+/** One Redis for a whole run; tests that need none do not fail for the lack of it. */
+export default async function setup({ name, provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if (name === "unit" || redisIsMissing()) return undefined;
+  try {
+    const { kind, url, end } = await findRedis(process.env);
+    provide("redis", { kind, url });
+    return end;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    process.stdout.write(`${why}\n`);
+    provide("redis", { kind: "none", why });
+    return async () => {};
+  }
+}
+
+/** Where the tests' common Redis comes from. Fault tests start their own `redis-server`, since they need its process. */
+interface RedisHome {
+  readonly kind: "given" | "docker" | "binary";
+  readonly url: string;
+  end(): Promise<void>;
+}
+
+/**
+ * An address in COUNTERSIGN_TEST_REDIS_URL, else Docker, else a `redis-server`. COUNTERSIGN_TEST_REDIS=docker or =binary
+ * leaves no choice.
+ * @throws Error with the one line to type
+ */
+async function findRedis(env: NodeJS.ProcessEnv): Promise<RedisHome> {
+  const wanted = env["COUNTERSIGN_TEST_REDIS"];
+  const given = env["COUNTERSIGN_TEST_REDIS_URL"];
+  if (given !== undefined) return await useGiven(given);
+  if (wanted !== "binary") {
+    const why = await whyNoDocker();
+    if (why === undefined) return { kind: "docker", ...(await startContainer()) };
+    if (wanted === "docker") throw new Error(`COUNTERSIGN_TEST_REDIS=docker, but ${why}`);
+  }
+  if (!hasServer()) throw new Error(missingServer);
+  return { kind: "binary", ...(await openRedis()) };
+}
+
+async function useGiven(url: string): Promise<RedisHome> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 3_000 });
+  client.on("error", () => {});
+  await client.connect().catch(() => {
+    throw new Error(`COUNTERSIGN_TEST_REDIS_URL is ${url}, and no Redis answers there`);
+  });
+  client.disconnect();
+  return { kind: "given", url, async end() {} };
+}
+
+function hasServer(): boolean {
+  return spawnSync("redis-server", ["--version"]).status === 0;
+}
+
+const run = promisify(execFile);
+
+/** scripts/redis-image.sh makes one where no registry can be reached. */
+const image = process.env["COUNTERSIGN_TEST_REDIS_IMAGE"] ?? "redis:7-alpine";
+
+/** Undefined when a container of Redis can be started. */
+async function whyNoDocker(): Promise<string | undefined> {
+  const version = await run("docker", ["version", "--format", "{{.Server.Version}}"], { timeout: 3_000 }).catch(
+    () => undefined,
+  );
+  if (version === undefined) return "no Docker engine answers";
+  const isThere = await run("docker", ["image", "inspect", image], { timeout: 3_000 }).catch(() => undefined);
+  if (isThere !== undefined) return undefined;
+  const pulled = await run("docker", ["pull", "--quiet", image], { timeout: 60_000 }).catch(() => undefined);
+  return pulled === undefined ? `the image ${image} is not there and cannot be pulled` : undefined;
+}
+
+/** A Redis in a container of its own, on a port of this machine. */
+async function startContainer(): Promise<{ readonly url: string; end(): Promise<void> }> {
+  // The container is ended here; its watchdog would be one more image to pull.
+  process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
+  const { GenericContainer, Wait } = await import("testcontainers");
+  const container = await new GenericContainer(image)
+    .withExposedPorts(6379)
+    .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
+    .start();
+  return {
+    url: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
+    async end() {
+      await container.stop();
+    },
+  };
+}
