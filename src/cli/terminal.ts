@@ -26,7 +26,7 @@ export function paint(style: Style, text: string): string {
 const longestInputBytes = 16_777_216;
 
 /** A person who typed the command and nothing else sees why nothing happens. */
-export function sayWhatIsAwaited(what: string): void {
+export function announceInput(what: string): void {
   if (process.stdin.isTTY) printError(`Waiting for ${what} on standard input. Ctrl-D on a new line ends it.`);
 }
 
@@ -35,7 +35,7 @@ export function sayWhatIsAwaited(what: string): void {
  * @param what is awaited, for a person at a terminal
  */
 export async function readStandardInput(what: string): Promise<Uint8Array> {
-  sayWhatIsAwaited(what);
+  announceInput(what);
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of process.stdin) {
