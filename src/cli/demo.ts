@@ -7,8 +7,8 @@ import { usualPorts } from "./demo/ports.ts";
 import { formatScene } from "./demo/print.ts";
 import { scenes } from "./demo/scenes.ts";
 import { type Demo, openDemo } from "./demo/stage.ts";
+import { untilStopped } from "./signals.ts";
 import { print, printJson } from "./terminal.ts";
-import { untilStopped } from "./until-stopped.ts";
 
 interface Options {
   readonly folder?: string;

@@ -1,13 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Command, InvalidArgumentError } from "commander";
 import { readDocument } from "../config/document.ts";
 import { configSchema } from "../config/schema.ts";
 import { inject } from "../inject/inject.ts";
 import { readSelector, type Selector } from "../inject/workloads.ts";
-import { errorCodeOf } from "../model/defect.ts";
 import { version } from "../version.ts";
-import { usageFailure } from "./command.ts";
+import { readOrRefuse, usageFailure } from "./command.ts";
 import { announceInput } from "./terminal.ts";
 
 interface Options {
@@ -92,10 +90,8 @@ async function read(file: string): Promise<string> {
     announceInput("a manifest");
     return text(process.stdin);
   }
-  return readFile(file, "utf8").catch((error: unknown) => {
-    const fix = "Give the path of a manifest, or - for standard input.";
-    throw usageFailure(`${file} cannot be read (${errorCodeOf(error)}). ${fix}`);
-  });
+  const bytes = await readOrRefuse(file, ". Give the path of a manifest, or - for standard input.");
+  return bytes.toString("utf8");
 }
 
 /** For the last responses, once the longest request has ended. */

@@ -3,7 +3,7 @@ import { describeDefect } from "../model/defect.ts";
 import { version } from "../version.ts";
 import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
 import { orLeftOut } from "./left-out.ts";
-import { endOnSignalsAsPidOne } from "./pid-one.ts";
+import { exitOnSignalsAsPidOne } from "./signals.ts";
 import { printError } from "./terminal.ts";
 
 /** Loaded only when it is called, so that `serve` starts without the others' dependencies. */
@@ -23,7 +23,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   demo: orLeftOut("demo", () => import("./demo.ts")),
 };
 
-/** Every command, for the README's reference. */
+/** Every command, for the reference in the README. */
 export async function createCommands(): Promise<Command[]> {
   const files = await Promise.all(Object.values(commands).map((load) => load()));
   return files.map(({ createCommand }) => createCommand());
@@ -34,14 +34,14 @@ export async function createCommands(): Promise<Command[]> {
  * @returns the exit code: 0 yes, 1 no, 2 usage or configuration, 70 a defect
  */
 export async function run(args: readonly string[]): Promise<number> {
-  // Unheard, it opens Node's inspector, through which everybody in the pod could read every secret (before any await).
+  // Without a handler it opens Node's inspector, through which every process in the pod could read every secret.
   process.on("SIGUSR1", () => {});
-  endOnSignalsAsPidOne();
+  exitOnSignalsAsPidOne();
   const program = new Command("countersign")
     .description("Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.")
     .version(version)
     .exitOverride();
-  // The reader of our output has seen enough, as `head` and `less` have.
+  // The reader of the output has closed it, as `head` and `less` do.
   process.stdout.on("error", () => process.exit(exitCodes.no));
   try {
     const wanted = commands[args[0] ?? ""];

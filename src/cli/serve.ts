@@ -12,7 +12,7 @@ import type { Report } from "../model/events.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";
-import { untilStopped } from "./until-stopped.ts";
+import { catchHangUps, untilStopped } from "./signals.ts";
 
 interface Options {
   readonly config: string;
@@ -26,7 +26,7 @@ export function createCommand(): Command {
 }
 
 async function serve({ config: file }: Options): Promise<void> {
-  const hangUps = listenForHangUps();
+  const onHangUp = catchHangUps();
   const { config, warnings, files } = await loadOrRefuse(file);
   const { report, setLevel, droppedLines, flush } = createStandardLogging(config.log.level, systemClock);
   exitOnDefects(report, flush);
@@ -47,28 +47,13 @@ async function serve({ config: file }: Options): Promise<void> {
   const load = () => loadConfig(file);
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
   const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
-  hangUps.heed(() => void reloader.reload("sighup"));
+  onHangUp(() => void reloader.reload("sighup"));
   const signal = await untilStopped();
   reloader.close();
   await running.stop(signal);
 }
 
-/** Unheard, a SIGHUP would end the process at once, with every open request; one that comes early is heeded later. */
-function listenForHangUps(): { heed(onHangUp: () => void): void } {
-  let hasCome = false;
-  let onHangUp = () => {
-    hasCome = true;
-  };
-  process.on("SIGHUP", () => onHangUp());
-  return {
-    heed(then) {
-      onHangUp = then;
-      if (hasCome) then();
-    },
-  };
-}
-
-/** A programming error is one redacted line and exit 70: what state it left behind cannot be known. */
+/** A programming error is one redacted log line and exit 70: the state that it leaves behind is unknown. */
 function exitOnDefects(report: Report, flush: () => void): void {
   const exit = (where: string) => (error: unknown) => {
     report({ kind: "defect", where, error: describeDefect(error) });
@@ -80,7 +65,7 @@ function exitOnDefects(report: Report, flush: () => void): void {
   process.on("unhandledRejection", exit("unhandledRejection"));
 }
 
-/** Node would write its warnings to standard error, as text for people. */
+/** Node itself writes its warnings to standard error, as plain text. */
 function logWarnings(report: Report): void {
   process.removeAllListeners("warning");
   process.on("warning", (warning) => report({ kind: "process_warned", warning: describeWarning(warning) }));

@@ -5,9 +5,9 @@ import type { SimulatedSite } from "../simulator/sites.ts";
 import { usageFailure } from "./command.ts";
 import { exampleSites } from "./demo/sites.ts";
 import { loadOrRefuse } from "./load.ts";
+import { untilStopped } from "./signals.ts";
 import { type OwnPorts, type Played, playEnvironment } from "./simulate/from-config.ts";
 import { print } from "./terminal.ts";
-import { untilStopped } from "./until-stopped.ts";
 
 interface Options extends OwnPorts {
   readonly config?: string;

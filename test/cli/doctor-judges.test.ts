@@ -1,10 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import type { RedisProbe } from "../../src/adapters/redis/probe.ts";
-import { formatSpan, printable } from "../../src/cli/doctor/check.ts";
+import { formatSpan } from "../../src/cli/doctor/check.ts";
 import { evaluateClock } from "../../src/cli/doctor/clock.ts";
 import { checkConfig } from "../../src/cli/doctor/config.ts";
 import { evaluateEviction, evaluateLatency } from "../../src/cli/doctor/redis.ts";
 import { evaluateConnection, explainNoConnection } from "../../src/cli/doctor/tls.ts";
+import { printable } from "../../src/cli/terminal.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
 
