@@ -9,7 +9,7 @@ import { printable } from "../../src/cli/terminal.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
 
-// Where the doctor draws its lines: at each bound, just before and just after.
+// The doctor's bounds: at each bound, just before and just after.
 
 const to = {
   place: "api:443",
@@ -54,7 +54,7 @@ describe("a Date, which is cut to its second", () => {
     expect(found).toMatchObject({ verdict, detail: expect.stringMatching(says) });
   });
 
-  it("says nothing against us when the answer was long on its way", () => {
+  it("blames no clock when the response took long", () => {
     const found = evaluateClock({ status: 200, date, sentAtMs: nowMs - 60_000, receivedAtMs: nowMs + 60_000 });
     expect(found.verdict).toBe("ok");
   });
@@ -79,7 +79,7 @@ describe("Redis", () => {
     expect(evaluateLatency({ ...probe, roundTripsMs })).toMatchObject({ verdict, detail });
   });
 
-  test("that evicts is warned of, once it has done so", () => {
+  test("a server that evicts is a warning, once it has done so", () => {
     const facts = { version: "7", role: "master", runId: "r", evictionPolicy: "allkeys-lru", evictedKeys: 0 };
     expect(evaluateEviction({ ...probe, facts })?.verdict).toBe("ok");
     expect(evaluateEviction({ ...probe, facts: { ...facts, evictedKeys: 1 } })?.verdict).toBe("warn");
@@ -99,9 +99,11 @@ test("subPath mounts, which are never updated, come with their fix", async () =>
   const loaded = await folder.load(sound, { mountPoints: new Set([file, `${folder.path}/blue/client-secret`]) });
   if (loaded.kind === "refused") throw new Error("it is sound");
   const checks = checkConfig({ file, ...loaded, withToken: false, clock: systemClock, deadlineMs: 0 });
-  const told = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
-  expect(told).toContain(`warn ${file}: this file is mounted by subPath and is never updated | mount its whole folder`);
-  expect(told).toContainEqual(
+  const lines = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
+  expect(lines).toContain(
+    `warn ${file}: this file is mounted by subPath and is never updated | mount its whole folder`,
+  );
+  expect(lines).toContainEqual(
     expect.stringMatching(
       /^warn environments\S+ .*client-secret is mounted by subPath and is never updated \| mount its whole/,
     ),
@@ -121,7 +123,7 @@ test.each([
   expect(formatSpan(ms)).toBe(text);
 });
 
-test("what others wrote can do nothing to a terminal", () => {
+test("foreign text has no effect on a terminal", () => {
   expect(printable("a\u001b[2Jb\r\nc\u0007\u202ed\u009be")).toBe("a [2Jb c d e");
   expect(printable("x".repeat(81))).toBe(`${"x".repeat(79)}…`);
 });
