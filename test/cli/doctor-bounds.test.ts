@@ -4,7 +4,7 @@ import { formatSpan } from "../../src/cli/doctor/check.ts";
 import { evaluateClock } from "../../src/cli/doctor/clock.ts";
 import { checkConfig } from "../../src/cli/doctor/config.ts";
 import { evaluateEviction, evaluateLatency } from "../../src/cli/doctor/redis.ts";
-import { evaluateConnection, explainNoConnection } from "../../src/cli/doctor/tls.ts";
+import { connectFailures, evaluateConnection, explainNoConnection } from "../../src/cli/doctor/tls.ts";
 import { printable } from "../../src/cli/terminal.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
@@ -91,6 +91,15 @@ test("an unknown error is reported by its code, with a fix", () => {
   const { verdict, detail, fix } = explainNoConnection("ESOMETHING", to, undefined, nowMs);
   expect({ verdict, detail }).toEqual({ verdict: "fail", detail: "no connection (ESOMETHING)" });
   expect(fix).toContain("api:443");
+});
+
+test("every explanation of a failed connection names values that there are", () => {
+  const values = new Set([...Object.keys(to), "code", "ago", "butIn", "butFor", "issuer"]);
+  const names = Object.values(connectFailures).flatMap((text) =>
+    [...text.matchAll(/\$(\w+)/g)].map(([, name]) => name),
+  );
+  expect(names.filter((name) => !values.has(name ?? ""))).toEqual([]);
+  for (const text of Object.values(connectFailures)) expect(text.split(" | ")).toHaveLength(2);
 });
 
 test("subPath mounts, which are never updated, come with their fix", async () => {

@@ -85,7 +85,7 @@ function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, 
   }
   const host = place.replace(/^rediss?:\/\//, "");
   const permissions = fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []);
-  const values = { place, host, setting, tlsSetting: "redis.tls", code, user, permissions };
+  const values = { place, host, setting, tlsSetting: "redis.tls", connectMs, code, user, permissions };
   const explained =
     explain(connectFailures, code, values) ?? explain(refusals, code, values) ?? explain(refusals, kind, values);
   if (explained !== undefined) return explained;
