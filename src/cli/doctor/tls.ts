@@ -80,18 +80,12 @@ export async function probe({ host, address, environment, connectMs }: Host, clo
     if (failure !== "") return { code: failure, certificate };
     const connected = { connectedAtMs: clock.nowMs(), protocol: tls?.getProtocol() ?? undefined, certificate };
     const sentAtMs = clock.wallMs();
-    const headers = {
-      host: new URL(origin).host,
-      "user-agent": `countersign-doctor/${version}`,
-      connection: "close",
-    };
+    const agent = `countersign-doctor/${version}`;
+    const headers = { host: new URL(origin).host, "user-agent": agent, connection: "close" };
     const answer = await ask({ method: "HEAD", path: "/", headers, createConnection: () => socket }, answerMs, clock);
     if (typeof answer === "string") return { ...connected, code: answer };
-    const {
-      status,
-      headers: { date },
-    } = answer;
-    return { ...connected, response: { status, date, sentAtMs, receivedAtMs: clock.wallMs() } };
+    const response = { status: answer.status, date: answer.headers.date, sentAtMs, receivedAtMs: clock.wallMs() };
+    return { ...connected, response };
   } finally {
     socket.destroy();
   }
