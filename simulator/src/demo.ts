@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { exitCodes, usageFailure } from "countersign/cli/command";
+import { untilStopped } from "countersign/cli/signals";
 import { print, printJson } from "countersign/cli/terminal";
-import { untilStopped } from "countersign/cli/until-stopped";
 import { type Demo, openDemo } from "./demo/env.ts";
 import { formatInvitation, formatOpening, formatScore, formatSum, sumUp } from "./demo/header.ts";
 import { chooseWidth } from "./demo/layout.ts";

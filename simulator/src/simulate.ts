@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from "commander";
 import { usageFailure } from "countersign/cli/command";
 import { loadOrRefuse } from "countersign/cli/load";
+import { untilStopped } from "countersign/cli/signals";
 import { print } from "countersign/cli/terminal";
-import { untilStopped } from "countersign/cli/until-stopped";
 import type { Config } from "countersign/config/config";
 import { exampleSites } from "./example-sites.ts";
 import { type OwnPorts, type Simulation, simulationOf } from "./from-config.ts";

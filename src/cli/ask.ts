@@ -1,4 +1,5 @@
-import { type ClientRequestArgs, type IncomingHttpHeaders, request } from "node:http";
+import { once } from "node:events";
+import { type ClientRequest, type ClientRequestArgs, type IncomingHttpHeaders, request } from "node:http";
 import type { Bind } from "../model/bind.ts";
 import type { Clock } from "../model/clock.ts";
 import { errorCodeOf } from "../model/defect.ts";
@@ -16,24 +17,21 @@ export interface Answer {
 /** The answer to one request without a body, or the code of what went wrong: ETIMEDOUT when it took too long. */
 export async function ask(options: ClientRequestArgs, limitMs: number, clock: Clock): Promise<Answer | string> {
   const asking = request(options);
-  const answer = new Promise<Answer>((resolve, reject) => {
-    asking.on("error", reject).on("response", (response) => {
-      const { statusCode: status = 0, headers } = response;
-      let text = "";
-      response.setEncoding("utf8").on("error", reject);
-      response.on("data", (chunk: string) => {
-        text += chunk;
-        if (text.length > longestTextBytes) asking.destroy();
-      });
-      response.on("end", () => resolve({ status, headers, text }));
-    });
-    asking.end();
-  });
   try {
-    return (await within(clock, answer.catch(errorCodeOf), limitMs)) ?? "ETIMEDOUT";
+    return (await within(clock, readAnswer(asking).catch(errorCodeOf), limitMs)) ?? "ETIMEDOUT";
   } finally {
     asking.destroy();
   }
+}
+
+async function readAnswer(asking: ClientRequest): Promise<Answer> {
+  const [response] = await once(asking.on("error", () => {}).end(), "response");
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) {
+    text += chunk;
+    if (text.length > longestTextBytes) asking.destroy();
+  }
+  return { status: response.statusCode, headers: response.headers, text };
 }
 
 /** Gets a page of the admin port of the `serve` beside. */

@@ -12,7 +12,7 @@ import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor
 import { evaluateClock } from "./doctor/clock.ts";
 import { checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkDns } from "./doctor/dns.ts";
-import { checkEncryptionKeys, checkRedis } from "./doctor/redis.ts";
+import { checkRedis, evaluateEncryptionKeys } from "./doctor/redis.ts";
 import { checkServe } from "./doctor/serve.ts";
 import { evaluateConnection, type Host, probe } from "./doctor/tls.ts";
 import { checkToken, openSharedCache, type SharedCache, type SharedSet } from "./doctor/token.ts";
@@ -95,7 +95,10 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
     });
     for (const checks of await Promise.all(environments)) yield* checks;
     yield* redis;
-    if (tokens.cache === "redis") yield checkEncryptionKeys(shared.map((set) => set.shared));
+    if (tokens.cache === "redis") {
+      const keys = evaluateEncryptionKeys(shared.map((set) => set.shared));
+      yield { topic: "redis", subject: "encryptionKeys", ...keys, tookMs: 0 };
+    }
     const serve = { topic: "serve" as const, subject: `admin ${describeBind(config.admin)}` };
     yield timed(run, serve, () => checkServe(run));
   } finally {
@@ -176,14 +179,13 @@ async function checkHost(host: Host, run: Run): Promise<Readonly<Record<"dns" | 
   };
 }
 
-const words: Readonly<Record<Verdict, string>> = { ok: "ok", warn: "warn", fail: "fail", skipped: "skip" };
 const styles = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
 const indent = 6;
 
 /** A line for people, and below it what to do. The environments' names take `environmentWidth` characters. */
 export function formatCheck(check: Check, environmentWidth: number): string {
   const { topic, environment = "", subject, verdict, detail, fix, tookMs } = check;
-  const word = paint(styles[verdict], words[verdict].padEnd(indent));
+  const word = paint(styles[verdict], verdict.slice(0, "skip".length).padEnd(indent));
   const took = tookMs > 0 ? ` (${tookMs} ms)` : "";
   const line = `${word}${topic.padEnd(8)}${environment.padEnd(environmentWidth + 2)}${subject}: ${detail}${took}`;
   return fix === undefined ? line : `${line}\n${" ".repeat(indent)}fix: ${fix}`;

@@ -1,15 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { readAdmin } from "../config/read-admin.ts";
 import { readBind } from "../config/values.ts";
 import { type Bind, describeBind } from "../model/bind.ts";
 import { systemClock } from "../model/clock.ts";
-import { errorCodeOf } from "../model/defect.ts";
 import { askAdmin } from "./ask.ts";
-import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
+import { CommandFailure, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
-import { printable } from "./doctor/check.ts";
-import { print } from "./terminal.ts";
+import { print, printable } from "./terminal.ts";
 
 interface Options {
   readonly config?: string;
@@ -23,19 +20,19 @@ export function createCommand(): Command {
   return new Command("health")
     .description("Ask the serve that runs beside whether it is alive; for health checks of containers.")
     .addOption(configOption().makeOptionMandatory(false))
-    .option("--admin <address>", "ask at this host:port instead of the configuration's admin.bind", readPlace)
+    .option("--admin <address>", "ask at this host:port instead of the configuration's admin.bind", parseBind)
     .option("--ready", "ask whether it is ready (/readyz), not only alive (/livez)")
-    .addHelpText("after", cheap)
+    .addHelpText("after", notes)
     .action(askHealth);
 }
 
-const cheap = `
+const notes = `
 Of the configuration it reads admin.bind and nothing else, so a change that serve has refused leaves it as it was.
 Exit code 0: yes. 1: no, or no answer within 3 s. 2: the configuration does not say where to ask.
 `;
 
 async function askHealth({ config: file, admin: given, ready = false }: Options): Promise<void> {
-  const admin = given ?? (await readOwnPlace(file));
+  const admin = given ?? (await readAdminBind(file));
   const path = ready ? "/readyz" : "/livez";
   const page = await askAdmin(admin, path, answerMs, systemClock);
   const place = `${path} at ${describeBind(admin)}`;
@@ -49,18 +46,16 @@ function no(message: string): CommandFailure {
   return new CommandFailure(message, exitCodes.no);
 }
 
-function readPlace(text: string): Bind {
+function parseBind(text: string): Bind {
   const read = readBind(text);
   if ("fix" in read) throw new InvalidArgumentError(`Please ${read.fix}.`);
   return read.value;
 }
 
-async function readOwnPlace(file: string | undefined): Promise<Bind> {
+async function readAdminBind(file: string | undefined): Promise<Bind> {
   if (file === undefined) throw usageFailure("Give --config FILE or --admin HOST:PORT.");
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw usageFailure(`${file} cannot be read (${errorCodeOf(error)}): give the path of serve's configuration.`);
-  });
-  const read = readAdmin(text);
+  const bytes = await readOrRefuse(file, ": give the path of serve's configuration.");
+  const read = readAdmin(bytes.toString("utf8"));
   if ("fix" in read) throw usageFailure(`${file}: admin.bind cannot be read: ${read.fix}.`);
   const { value: bind } = read;
   if (bind.kind === "tcp" && bind.port === 0) {

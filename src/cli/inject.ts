@@ -1,12 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Command, InvalidArgumentError } from "commander";
+import { readDocument } from "../config/document.ts";
+import { configSchema } from "../config/schema.ts";
 import { inject } from "../inject/inject.ts";
-import { readSelector, type Selector } from "../inject/selector.ts";
+import { readSelector, type Selector } from "../inject/workloads.ts";
 import { version } from "../version.ts";
-import { usageFailure } from "./command.ts";
-import { readDrain } from "./read-drain.ts";
-import { sayWhatIsAwaited } from "./terminal.ts";
+import { readOrRefuse, usageFailure } from "./command.ts";
+import { announceInput } from "./terminal.ts";
 
 interface Options {
   readonly file: string;
@@ -43,14 +43,14 @@ export function createCommand(): Command {
       "countersign.yaml, whose times are added to the pods' grace periods. Default: those of its defaults",
     )
     .option("--classic", "a container beside the application's instead of a native sidecar, before Kubernetes 1.29")
-    .addHelpText("after", afterwards)
-    .action(print);
+    .addHelpText("after", notes)
+    .action(run);
 }
 
 const classicNeeds = `both containers get SIGTERM at once. Name countersign.yaml with --config, and set drain.minSeconds
 in it to the seconds for which the application still calls.`;
 
-const afterwards = `
+const notes = `
 A workload that says countersign.dev/inject: "false", by an annotation of itself or of its pods, stays as it is; so do Pods and Jobs
 that another workload has made. A second run changes nothing; one with other options replaces what the first has added. A variable
 that another --env has set stays as it is.
@@ -67,35 +67,50 @@ function matching(form: RegExp) {
   };
 }
 
-function parseSelector(text: string): Selector {
-  const selector = readSelector(text);
+function parseSelector(given: string): Selector {
+  const selector = readSelector(given);
   if (selector !== undefined) return selector;
   throw new InvalidArgumentError("Write it like kubectl's: a=b,c!=d,e in (f,g),!h.");
 }
 
-async function print(options: Options): Promise<void> {
-  const { file, classic = false, env, selector = () => true, config, ...rest } = options;
-  const { minSeconds, seconds } = readDrain(config, config === undefined ? "{}" : await read(config));
+async function run({ file, classic = false, env, selector, config, ...rest }: Options): Promise<void> {
+  const { minSeconds, drainSeconds } = readDrain(config, config === undefined ? "{}" : await read(config));
   if (classic && minSeconds === 0) throw usageFailure(`--classic: ${classicNeeds}\n\nNothing was injected.`);
-  const wishes = { ...rest, isClassic: classic, urlVariable: env, selects: selector, drainSeconds: seconds };
-  const injected = inject(await read(file), wishes);
+  const selects = selector ?? (() => true);
+  const injected = inject(await read(file), { ...rest, isClassic: classic, urlVariable: env, selects, drainSeconds });
   if (injected.kind === "refused") {
-    throw usageFailure(
-      `${injected.problems.map((problem) => `${file}: ${problem}`).join("\n")}\n\nNothing was injected.`,
-    );
+    const problems = injected.problems.map((problem) => `${file}: ${problem}`).join("\n");
+    throw usageFailure(`${problems}\n\nNothing was injected.`);
   }
   process.stdout.write(injected.manifest);
 }
 
 async function read(file: string): Promise<string> {
   if (file === "-") {
-    sayWhatIsAwaited("a manifest");
+    announceInput("a manifest");
     return text(process.stdin);
   }
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    const { code = "unknown error" } = error as NodeJS.ErrnoException;
-    throw usageFailure(`${file} cannot be read (${code}). Give the path of a manifest, or - for standard input.`);
+  const bytes = await readOrRefuse(file, ". Give the path of a manifest, or - for standard input.");
+  return bytes.toString("utf8");
+}
+
+/** For the last responses, once the longest request has ended. */
+const lastResponsesSeconds = 2;
+const reserveSeconds = 5;
+
+/**
+ * The time from SIGTERM to the end at the latest, and a reserve. Reads only these settings of a configuration: its secrets
+ * are in the cluster, so that nothing else of it can be checked here.
+ */
+function readDrain(file: string | undefined, yaml: string): { minSeconds: number; drainSeconds: number } {
+  const { value, yamlProblems } = readDocument(yaml);
+  const given = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  const drain = configSchema.shape.drain.safeParse(given["drain"]);
+  const timeouts = configSchema.shape.timeouts.safeParse(given["timeouts"]);
+  if (yamlProblems.length > 0 || !drain.success || !timeouts.success) {
+    throw usageFailure(`${file}: drain and timeouts cannot be read; countersign check says what is wrong.`);
   }
+  const { minSeconds } = drain.data;
+  const requestSeconds = Math.ceil(timeouts.data.request / 1_000);
+  return { minSeconds, drainSeconds: Math.ceil(minSeconds) + requestSeconds + lastResponsesSeconds + reserveSeconds };
 }

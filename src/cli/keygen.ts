@@ -13,7 +13,7 @@ interface Options {
 
 /** AES-256. */
 const keyBytes = 32;
-const forOwnerAlone = 0o600;
+const ownerOnly = 0o600;
 const hint = "Put it into a file that only Countersign may read (chmod 600), or let --out FILE do that.";
 
 export function createCommand(): Command {
@@ -51,10 +51,10 @@ function describeFile(file: string, json: boolean): void {
   );
 }
 
-/** Never over an existing file: it may hold the key of tokens that are in use. */
+/** An existing file stays: it may hold the key of tokens that are in use. */
 async function writeNew(file: string, text: string): Promise<void> {
   try {
-    await writeFile(file, text, { flag: "wx", mode: forOwnerAlone });
+    await writeFile(file, text, { flag: "wx", mode: ownerOnly });
   } catch (error) {
     const { code = "unknown error" } = error as NodeJS.ErrnoException;
     const message =

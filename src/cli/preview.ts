@@ -9,7 +9,7 @@ import type { TokenSource } from "../oauth/token-source.ts";
 import { ByteBudget } from "../proxy/byte-budget.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler } from "../proxy/handler.ts";
-import type { ClientRequest, ClientResponse, HeaderLine, UpstreamRequest } from "../proxy/messages.ts";
+import type { ClientResponse, HeaderLine, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
 import { RequestMemories } from "../proxy/request-memory.ts";
 import { stringToSign } from "../signing/canonical.ts";
@@ -41,27 +41,17 @@ export function createCommand(): Command {
     .action(preview);
 }
 
-interface SignedText {
-  /** K… of the key pair that signed. */
-  readonly key: string | undefined;
-  readonly stringToSign: string;
-}
-
-/** The real journey, with nobody at its end: what would be sent is printed instead. */
+/** The request handler of `serve`, with a `send` that keeps the request, so that it is printed instead. */
 async function preview(options: Options): Promise<void> {
   const { config } = await loadOrRefuse(options.config);
   const { bodyBytes } = config.limits;
   const environment = pickEnvironment(config, options.environment);
   const body = await readStandardInput("the body of a request, a JSON object,");
-  const readBody = async () => {
-    if (body.length > bodyBytes) throw tooLarge(bodyBytes);
-    return body;
-  };
-  let upstreamRequest: UpstreamRequest | undefined;
+  let sent: UpstreamRequest | undefined;
   let refusal: ClientResponse | undefined;
   const parts = {
     clock: systemClock,
-    report: remark,
+    report: printEvent,
     tokensOf: () => maskedTokens,
     upstreamHeaders: [],
     newRequestId: () => "preview",
@@ -69,17 +59,26 @@ async function preview(options: Options): Promise<void> {
     concurrency: new ConcurrencyLimit(1),
     memories: new RequestMemories(new ByteBudget(Number.POSITIVE_INFINITY), systemClock),
     async send(attempt: UpstreamRequest) {
-      upstreamRequest = attempt;
+      sent = attempt;
       return { status: 200, headers: [], body: nothing(), discard: () => {} };
     },
   };
   const listener = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
-  await createRequestHandler(parts, listener).handle(
-    describeInbound(options, readBody, (reply) => {
+  await createRequestHandler(parts, listener).handle({
+    method: "POST",
+    target: `/${options.operation}`,
+    headers: describeHeaders(options),
+    async readBody() {
+      if (body.length > bodyBytes) throw tooLarge(bodyBytes);
+      return body;
+    },
+    isClosed: () => false,
+    repliedStatus: () => undefined,
+    async reply(reply) {
       refusal = reply;
-    }),
-  );
-  if (upstreamRequest !== undefined) printOutgoing(upstreamRequest, options.json === true);
+    },
+  });
+  if (sent !== undefined) printRequest(sent, options.json === true);
   else if (refusal !== undefined) printRefusal(refusal, options.json === true);
 }
 
@@ -90,30 +89,17 @@ function pickEnvironment({ environments }: Config, wanted: string | undefined): 
   throw usageFailure(`Name the environment with --environment: ${[...environments.keys()].join(" or ")}.`);
 }
 
-function describeInbound(
-  { operation, site, auth }: Options,
-  readBody: () => Promise<Uint8Array>,
-  onReply: (reply: ClientResponse) => void,
-): ClientRequest {
-  const headers: HeaderLine[] = [
+function describeHeaders({ site, auth }: Options): HeaderLine[] {
+  return [
     ["host", "localhost"],
     ["content-type", "application/json"],
+    ...(site === undefined ? [] : [["countersign-site", site] as const]),
+    ...(auth === undefined ? [] : [["countersign-auth", auth] as const]),
   ];
-  if (site !== undefined) headers.push(["countersign-site", site]);
-  if (auth !== undefined) headers.push(["countersign-auth", auth]);
-  return {
-    method: "POST",
-    target: `/${operation}`,
-    headers,
-    readBody,
-    isClosed: () => false,
-    repliedStatus: () => undefined,
-    reply: async (reply) => onReply(reply),
-  };
 }
 
-/** What `serve` would log beside the request. */
-function remark(event: Event): void {
+/** What `serve` would log. */
+function printEvent(event: Event): void {
   if (event.kind === "character_warned") {
     const { parameter, position } = event;
     printError(`The value of ${parameter} has a character at position ${position} that the service may refuse.`);
@@ -132,8 +118,8 @@ const maskedTokens: TokenSource = {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** What was signed, out of the very body that is sent: none with OAuth. */
-function explainSignature(body: Uint8Array, { sites, siteOfKey }: Environment): SignedText | undefined {
+/** What was signed, read from the body that is sent, and the K… of the key pair; undefined with OAuth. */
+function explainSignature(body: Uint8Array, { sites, siteOfKey }: Environment) {
   const parameters = new Map([...readParameters(body)].map(([name, { text }]) => [name, text]));
   const identifier = parameters.get("site_identifier") ?? "";
   const site = sites.get(identifier) ?? siteOfKey.get(identifier);
@@ -142,7 +128,7 @@ function explainSignature(body: Uint8Array, { sites, siteOfKey }: Environment): 
   return { key, stringToSign: stringToSign(parameters, site.exempt) };
 }
 
-function printOutgoing({ environment, path, headers, render }: UpstreamRequest, asJson: boolean): void {
+function printRequest({ environment, path, headers, render }: UpstreamRequest, asJson: boolean): void {
   const bytes = render();
   const body = Buffer.from(bytes).toString("utf8");
   const signed = explainSignature(bytes, environment);

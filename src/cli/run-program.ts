@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { describeDefect } from "../model/defect.ts";
 import { version } from "../version.ts";
 import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
-import { endOnSignalsAsPidOne } from "./pid-one.ts";
+import { exitOnSignalsAsPidOne } from "./signals.ts";
 import { printError } from "./terminal.ts";
 
 /** A program of several commands. */
@@ -24,11 +24,11 @@ export async function createAll({ commands }: Program): Promise<Command[]> {
  * @returns the exit code: 0 yes, 1 no, 2 usage or configuration, 70 a defect
  */
 export async function runProgram({ name, description, commands }: Program, args: readonly string[]): Promise<number> {
-  // Unheard, it opens Node's inspector, through which everybody in the pod could read every secret (before any await).
+  // Without a handler it opens Node's inspector, through which every process in the pod could read every secret.
   process.on("SIGUSR1", () => {});
-  endOnSignalsAsPidOne();
+  exitOnSignalsAsPidOne();
   const program = new Command(name).description(description).version(version).exitOverride();
-  // The reader of our output has seen enough, as `head` and `less` have.
+  // The reader of the output has closed it, as `head` and `less` do.
   process.stdout.on("error", () => process.exit(exitCodes.no));
   try {
     const wanted = commands[args[0] ?? ""];

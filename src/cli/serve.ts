@@ -11,7 +11,7 @@ import type { Report } from "../model/events.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";
-import { untilStopped } from "./until-stopped.ts";
+import { catchHangUps, untilStopped } from "./signals.ts";
 
 interface Options {
   readonly config: string;
@@ -25,7 +25,7 @@ export function createCommand(): Command {
 }
 
 async function serve({ config: file }: Options): Promise<void> {
-  const hangUps = listenForHangUps();
+  const onHangUp = catchHangUps();
   const { config, warnings, files } = await loadOrRefuse(file);
   const { report, setLevel, droppedLines, flush } = createStandardLogging(config.log.level, systemClock);
   exitOnDefects(report, flush);
@@ -46,28 +46,13 @@ async function serve({ config: file }: Options): Promise<void> {
   const load = () => loadConfig(file);
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
   const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
-  hangUps.onSignal(() => void reloader.reload("sighup"));
+  onHangUp(() => void reloader.reload("sighup"));
   const signal = await untilStopped();
   reloader.close();
   await running.stop(signal);
 }
 
-/** Without a handler, a SIGHUP ends the process with every open request. One that comes early is handled later. */
-function listenForHangUps(): { onSignal(handler: () => void): void } {
-  let hasCome = false;
-  let onHangUp = () => {
-    hasCome = true;
-  };
-  process.on("SIGHUP", () => onHangUp());
-  return {
-    onSignal(handler) {
-      onHangUp = handler;
-      if (hasCome) handler();
-    },
-  };
-}
-
-/** A programming error is one redacted line and exit 70: what state it left behind cannot be known. */
+/** A programming error is one redacted log line and exit 70: the state that it leaves behind is unknown. */
 function exitOnDefects(report: Report, flush: () => void): void {
   const exit = (where: string) => (error: unknown) => {
     report({ kind: "defect", where, error: describeDefect(error) });
@@ -79,7 +64,7 @@ function exitOnDefects(report: Report, flush: () => void): void {
   process.on("unhandledRejection", exit("unhandledRejection"));
 }
 
-/** Node would write its warnings to standard error, as text for people. */
+/** Node itself writes its warnings to standard error, as plain text. */
 function logWarnings(report: Report): void {
   process.removeAllListeners("warning");
   process.on("warning", (warning) => report({ kind: "process_warned", warning: describeWarning(warning) }));

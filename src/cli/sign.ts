@@ -1,11 +1,36 @@
-import type { Command } from "commander";
+import { Command } from "commander";
+import { dropNewline } from "../config/read-secrets.ts";
+import { ProxyError } from "../model/errors.ts";
+import { Secret } from "../model/secret.ts";
+import { readParameters } from "../proxy/parameters.ts";
+import { stringToSign } from "../signing/canonical.ts";
+import { findForbiddenCharacter } from "../signing/characters.ts";
 import { sign } from "../signing/hmac.ts";
-import { CommandFailure, exitCodes } from "./command.ts";
-import { commandOnSigned, readSigned, type SignedOptions } from "./signed-parameters.ts";
-import { print } from "./terminal.ts";
+import { defaultExempt, exemptNames, isDecimal, requiredNames } from "../signing/parameter-rules.ts";
+import { CommandFailure, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
+import { print, readStandardInput } from "./terminal.ts";
+
+const twoDigits = /^-?(0|[1-9]\d*)\.\d{2}$/;
+/** On the command line no configuration names further decimals. */
+const noMore: ReadonlySet<string> = new Set();
+
+export interface SignedOptions {
+  readonly keyFile: string;
+  readonly exempt: string;
+  readonly strict?: boolean;
+}
+
+/** What `sign` and `verify` work with. */
+export interface SignedParameters {
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly secret: Secret;
+  readonly stringToSign: string;
+  /** How the parameters break spec 5.2, where `--strict` is given. */
+  readonly fault: string | undefined;
+}
 
 export function createCommand(): Command {
-  return commandOnSigned(
+  return createSignatureCommand(
     "sign",
     "Sign the string parameters given as a JSON object on standard input (spec 5.2).",
   ).action(async (options: SignedOptions) => {
@@ -13,4 +38,56 @@ export function createCommand(): Command {
     if (fault !== undefined) throw new CommandFailure(fault, exitCodes.no);
     print(JSON.stringify({ stringToSign, signature: sign(stringToSign, secret) }));
   });
+}
+
+/** A command on the string parameters of standard input, with the options that `sign` and `verify` share. */
+export function createSignatureCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .requiredOption("--key-file <file>", "file with the API secret key; one newline at its end is dropped")
+    .option("--exempt <names>", "names that are not signed, by commas", defaultExempt.join(","))
+    .option("--strict", "also check required parameters, characters and decimals (spec 5.2)");
+}
+
+export async function readSigned({ keyFile, exempt: names, strict }: SignedOptions): Promise<SignedParameters> {
+  const secret = await readKeyFile(keyFile);
+  const parameters = await readStringParameters();
+  const exempt = exemptNames(names.split(",").map((name) => name.trim()));
+  const fault = strict ? findFault(parameters, exempt) : undefined;
+  return { parameters, secret, stringToSign: stringToSign(parameters, exempt), fault };
+}
+
+/** The string parameters on standard input, in their order. */
+async function readStringParameters(): Promise<Map<string, string>> {
+  const body = await readStandardInput("the string parameters, a JSON object,");
+  const parameters = new Map<string, string>();
+  try {
+    for (const [name, { kind, text }] of readParameters(body)) {
+      const isString = kind === "string";
+      if (!isString) throw usageFailure(`The parameter ${name} is a ${kind}; every value is a string, in quotes.`);
+      parameters.set(name, text);
+    }
+  } catch (error) {
+    throw error instanceof ProxyError ? usageFailure(`Standard input: ${error.message}`) : error;
+  }
+  return parameters;
+}
+
+/** The bytes as they are, as in `serve`: a key need not be text. */
+async function readKeyFile(path: string): Promise<Secret> {
+  const key = dropNewline(await readOrRefuse(path, ".", `--key-file ${path}`));
+  if (key.length === 0) throw usageFailure(`--key-file ${path} is empty.`);
+  return new Secret(key);
+}
+
+/** How the parameters break spec 5.2; undefined where they do not. */
+function findFault(parameters: ReadonlyMap<string, string>, exempt: ReadonlySet<string>): string | undefined {
+  const missing = requiredNames.find((name) => !parameters.has(name));
+  if (missing !== undefined) return `The required parameter ${missing} is missing.`;
+  const character = findForbiddenCharacter(parameters, exempt);
+  if (character !== undefined) {
+    return `The parameter ${character.name} has a character at position ${character.position} that is not allowed.`;
+  }
+  const decimal = [...parameters].find(([name, value]) => isDecimal(name, noMore) && !twoDigits.test(value));
+  return decimal === undefined ? undefined : `The amount ${decimal[0]} has not exactly two digits after the point.`;
 }

@@ -1,8 +1,7 @@
 import { Command } from "commander";
+import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
 import { openUpstreams } from "../app/upstreams.ts";
-import type { Config } from "../config/config.ts";
 import { systemClock } from "../model/clock.ts";
-import type { Environment } from "../model/environment.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
@@ -36,45 +35,35 @@ export function createCommand(): Command {
 }
 
 async function fetchTokens(options: Options): Promise<void> {
+  const { environment, site, json = false } = options;
   const { config } = await loadOrRefuse(options.config);
-  const wanted = pickSets(config, options);
-  if (wanted.length === 0) throw usageFailure("No credential set matches --environment and --site.");
+  const sets = ownersOf(config)
+    .filter((owner) => environment === undefined || owner.environment === environment)
+    .filter((owner) => site === undefined || owner.site === site)
+    .flatMap((owner) => owner.sets);
+  if (sets.length === 0) throw usageFailure("No credential set matches --environment and --site.");
   const upstreams = openUpstreams(systemClock);
   upstreams.prepare(config);
   const fetched: Fetched[] = [];
-  for (const { environment, set } of wanted) {
-    const answer = await requestToken(upstreams.postFormOf(environment), set, () => systemClock.wallMs());
-    fetched.push(describe(environment.name, set.label, answer));
+  for (const each of sets) {
+    const post = upstreams.postFormOf(each.environment);
+    fetched.push(describe(each, await requestToken(post, each.set, () => systemClock.wallMs())));
   }
   await upstreams.close();
-  if (options.json) printJson(fetched);
+  if (json) printJson(fetched);
   else for (const each of fetched) print(formatFetched(each));
   if (fetched.some(({ result }) => result !== "issued")) process.exitCode = exitCodes.no;
 }
 
-function pickSets(config: Config, { environment: only, site }: Options) {
-  const environments: Environment[] = [...config.environments.values()].filter(
-    ({ name }) => only === undefined || name === only,
-  );
-  return environments.flatMap((environment) =>
-    [...environment.sites.values()]
-      .filter(
-        ({ identifier, credentials }) =>
-          credentials?.owner === identifier && (site === undefined || site === identifier),
-      )
-      .flatMap(({ credentials }) => (credentials?.sets ?? []).map((set) => ({ environment, set }))),
-  );
-}
-
-function describe(environment: string, credential: string, answer: TokenAnswer): Fetched {
+function describe({ environment, set }: ConfiguredSet, answer: TokenAnswer): Fetched {
   const grant = answer.kind === "issued" ? answer.grant : undefined;
   return {
-    environment,
-    credential,
+    environment: environment.name,
+    credential: set.label,
     result: answer.kind,
     status: "status" in answer ? answer.status : undefined,
-    lifetimeSeconds: grant === undefined ? undefined : grant.lifetimeMs / 1_000,
-    token: grant === undefined ? undefined : `[${grant.secret.length} characters]`,
+    lifetimeSeconds: grant && grant.lifetimeMs / 1_000,
+    token: grant && `[${grant.secret.length} characters]`,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { verify } from "../signing/hmac.ts";
 import { exitCodes } from "./command.ts";
-import { commandOnSigned, readSigned, type Signed, type SignedOptions } from "./signed-parameters.ts";
+import { createSignatureCommand, readSigned, type SignedOptions, type SignedParameters } from "./sign.ts";
 import { print, printJson } from "./terminal.ts";
 
 interface Options extends SignedOptions {
@@ -9,7 +9,7 @@ interface Options extends SignedOptions {
 }
 
 export function createCommand(): Command {
-  return commandOnSigned(
+  return createSignatureCommand(
     "verify",
     "Verify the signature of the string parameters on standard input, such as a callback's (spec 5.2, 6).",
   )
@@ -23,7 +23,7 @@ export function createCommand(): Command {
 }
 
 /** Why the signature is not accepted; undefined when it is. */
-function findReason({ parameters, secret, stringToSign, fault }: Signed): string | undefined {
+function findReason({ parameters, secret, stringToSign, fault }: SignedParameters): string | undefined {
   if (fault !== undefined) return fault;
   const signature = parameters.get("signature");
   if (signature === undefined) return "There is no parameter signature.";

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { authority, clientCertificate, clientKey } from "../../testkit/certificates.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { diagnose } from "./doctor-run.ts";
-import { openFolder } from "./doctor-stage.ts";
+import { openFolder } from "./doctor-setup.ts";
 
 /** What was said to a TLS host once a handshake was done, all of it. */
 export async function startTlsHost(options: TlsOptions) {
@@ -35,7 +35,7 @@ export const dateIn = (ms: number) => () => `Date: ${new Date(Date.now() + ms).t
 
 let keys = 0;
 
-/** An environment that signs, so that its service alone is examined; no two have anything in common. */
+/** An environment that signs, so that only its service is checked; no two have anything in common. */
 export function environmentAt(baseUrl: string, more = ""): string {
   keys += 1;
   const sites = `sites: { S${keys}: { keys: [ { identifier: K${keys}, secret: { file: DIR/own/${keys} } } ] } }`;

@@ -8,21 +8,21 @@ import { aclUser } from "../../testkit/acl.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { canaries, tokenKey } from "../config/config-folder.ts";
 
-/** What no doctor tells anybody; the simulator's tokens are called token_1, token_2, …. */
+/** What no run prints; the simulator's tokens are called token_1, token_2, …. */
 const secrets = [...Object.values(canaries), "canary", aclUser.password, tokenKey, /token_\d/];
 
 function expectNoSecret(text: string): void {
   for (const secret of secrets) expect(text).not.toMatch(secret);
 }
 
-export interface Told {
+export interface Ended {
   readonly exitCode: number | string;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** One run of the built command. */
-export async function runDoctor(args: readonly string[], env = plainEnvironment()): Promise<Told> {
+export async function runDoctor(args: readonly string[], env = plainEnvironment()): Promise<Ended> {
   const program = startProgram(process.execPath, ["dist/main.js", "doctor", ...args], env);
   const exitCode = await program.ended;
   const [stdout, stderr] = [program.stdout(), program.stderr()];

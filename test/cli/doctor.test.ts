@@ -3,9 +3,9 @@ import { authority, expiredCertificate, serverCertificate, serverKey } from "../
 import { startRedis } from "../../testkit/redis.ts";
 import { plainEnvironment } from "../../testkit/run-program.ts";
 import { diagnose, runDoctor } from "./doctor-run.ts";
-import { blueSites, environmentOf, openFolder, serve, startService } from "./doctor-stage.ts";
+import { blueSites, environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
 
-// `countersign doctor` as people, programs and `kubectl exec` meet it. That no run tells a secret is part of row 56.
+// `countersign doctor` as people, programs and `kubectl exec` use it. That no run prints a secret is part of row 56.
 
 const took = "(?: \\(\\d+ ms\\))?";
 
@@ -78,8 +78,10 @@ it("gives each fault its fix, and ends with 1; programs get the same as JSON", a
   const { exitCode, stdout, stderr } = await runDoctor(["--config", file]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
   const fix = " {6}fix: \\S.*";
-  const told = stdout.split("\n");
-  const faults = told.flatMap((line, index) => (/^(warn|fail)/.test(line) ? [`${line}\n${told[index + 1]}`] : []));
+  const printed = stdout.split("\n");
+  const faults = printed.flatMap((line, index) =>
+    /^(warn|fail)/.test(line) ? [`${line}\n${printed[index + 1]}`] : [],
+  );
   expect(faults).toEqual([
     expect.stringMatching(`^fail  tls     sandbox  ${host}: its certificate has expired \\d+ days ago .*\n${fix}$`),
     expect.stringMatching(`^warn  tls     sandbox  \\S+: connected, without TLS .*\n${fix}$`),
@@ -136,14 +138,14 @@ describe("a configuration that cannot be used", () => {
       env: { COUNTERSIGN_CONFIG: "" },
       says: /from env 'COUNTERSIGN_CONFIG' is invalid\. It is empty; name a file\.\n$/,
     },
-  ])("is missed where nothing names it: $env", async ({ env, says }) => {
+  ])("is asked for where nothing names it: $env", async ({ env, says }) => {
     const { exitCode, stdout, stderr } = await runDoctor([], plainEnvironment(env));
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(says);
   });
 });
 
-it("passes on what loading the configuration has to say", async () => {
+it("reports the warnings of the configuration", async () => {
   const { folder, write } = await openFolder();
   const sites = "sites: { S1: { keys: [ { identifier: K1, secret: { file: DIR/short } } ] } }";
   const file = write({ environments: { sandbox: environmentOf(await startService(), sites) } });

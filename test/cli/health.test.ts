@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { readAdmin } from "../../src/config/read-admin.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
-import { environmentOf, openFolder, serve, startService } from "./doctor-stage.ts";
+import { environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
 
 async function health(file: string, ...args: readonly string[]) {
   const env = plainEnvironment({ COUNTERSIGN_CONFIG: file });

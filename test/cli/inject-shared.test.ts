@@ -127,7 +127,7 @@ containers: [{ name: web }]`,
   });
 });
 
-it("sees through them what it refuses", () => {
+it("refuses also what an alias or a merge key says", () => {
   const { stderr } = inject("x-pod: &pod { hostNetwork: true }\n<<: *pod\ncontainers: [{ name: web }]");
   expect(stderr).toContain("Deployment orders has hostNetwork");
 });

@@ -6,7 +6,7 @@ import { within } from "../../oauth/within.ts";
 /** `skipped`: there is nothing to check, or what it depends on has failed. */
 export type Verdict = "ok" | "warn" | "fail" | "skipped";
 
-/** What a check found. Foreign text in it has been through `printable`. */
+/** What a check found. Foreign text in it has been through `printable` of terminal.ts. */
 export interface CheckResult {
   readonly verdict: Verdict;
   /** What is so, as a clause. */
@@ -15,17 +15,13 @@ export interface CheckResult {
   readonly fix?: string;
 }
 
-/** What a check is about. */
-export interface Subject {
+/** One line of the report. */
+export interface Check extends CheckResult {
   readonly topic: "config" | "dns" | "tls" | "clock" | "token" | "redis" | "serve";
   /** Absent where it concerns all of them. */
   readonly environment?: string;
   /** A host, a credential set, a server. */
   readonly subject: string;
-}
-
-/** One line of the report. */
-export interface Check extends Subject, CheckResult {
   /** 0 where nothing was waited for. */
   readonly tookMs: number;
 }
@@ -37,7 +33,7 @@ export const skip = (detail: string): CheckResult => ({ verdict: "skipped", deta
 
 /**
  * What failures mean. A key is a regular expression for the whole code; the first that matches counts. A text is the
- * detail, a bar and the fix; `$name` in it stands for a value.
+ * detail, a bar and the fix; `$name` in it stands for a value, or for nothing.
  */
 export type Explanations = Readonly<Record<string, string>>;
 
@@ -46,7 +42,9 @@ export function explain(explanations: Explanations, code: string, values: object
   const known = Object.keys(explanations).find((pattern) => new RegExp(`^(${pattern})$`).test(code));
   if (known === undefined) return undefined;
   const text = explanations[known]?.split(" | ") ?? [];
-  const [detail = "", fix = ""] = text.map((part) => part.replace(/\$(\w+)/g, (_, name) => Reflect.get(values, name)));
+  const [detail = "", fix = ""] = text.map((part) =>
+    part.replace(/\$(\w+)/g, (_, name) => Reflect.get(values, name) ?? ""),
+  );
   return fail(detail, fix);
 }
 
@@ -65,29 +63,20 @@ export interface Run {
 /** Shorter than the deadlines that kubectl and people usually have. */
 export const runMs = 28_000;
 
-/** The limit, or what is left of the run. */
-export function limitToRun({ clock, deadlineMs }: Run, limitMs: number): number {
-  return Math.min(limitMs, deadlineMs - clock.nowMs());
-}
-
 /** The promise's value; undefined when it takes longer than the limit or the run. The promise itself goes on. */
 export function withinRun<Value>(run: Run, promise: Promise<Value>, limitMs: number): Promise<Value | undefined> {
-  return within(run.clock, promise, limitToRun(run, limitMs));
+  return within(run.clock, promise, Math.min(limitMs, run.deadlineMs - run.clock.nowMs()));
 }
 
 /** Runs a check and measures it. */
-export async function timed({ clock }: Run, subject: Subject, evaluate: () => Promise<CheckResult>): Promise<Check> {
+export async function timed(
+  { clock }: Run,
+  about: Pick<Check, "topic" | "environment" | "subject">,
+  evaluate: () => Promise<CheckResult>,
+): Promise<Check> {
   const sinceMs = clock.nowMs();
   const result = await evaluate();
-  return { ...subject, ...result, tookMs: Math.round(clock.nowMs() - sinceMs) };
-}
-
-const longestShown = 80;
-
-/** Foreign text for a terminal: one line, no control characters, not too long. */
-export function printable(text: string): string {
-  const line = text.replace(/[^\x20-\x7e\u00a1-\u024f]+/g, " ").trim();
-  return line.length <= longestShown ? line : `${line.slice(0, longestShown - 1)}…`;
+  return { ...about, ...result, tookMs: Math.round(clock.nowMs() - sinceMs) };
 }
 
 /** `45 s`, `12 min`, `23 h`, `340 days`: the largest unit of which there are two, rounded down. */

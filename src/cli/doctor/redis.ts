@@ -5,7 +5,7 @@ import { describeRedisNode } from "../../config/redis-values.ts";
 import { describeBind } from "../../model/bind.ts";
 import type { HostPort, RedisAccess, RedisNode, RedisPlace } from "../../model/redis-access.ts";
 import { type Check, type CheckResult, type Explanations, explain, fail, ok, type Run, skip, warn } from "./check.ts";
-import { explainFailure } from "./tls.ts";
+import { connectFailures } from "./tls.ts";
 import type { SharedState } from "./token.ts";
 
 /** A Redis server that the configuration names, or all that share the tokens as Sentinels or a Cluster. */
@@ -17,15 +17,10 @@ interface RedisServer {
   readonly setting: string;
   readonly isTls: boolean;
   readonly kind: RedisPlace["kind"];
-  connect(): RedisClient;
+  readonly client: RedisClient;
 }
 
 type Answered = Extract<RedisProbe, { kind: "answered" }>;
-
-interface Probed {
-  readonly server: RedisServer;
-  readonly probe: RedisProbe;
-}
 
 /**
  * Each server, then all of them together. One after the other, so that no measurement disturbs another.
@@ -34,18 +29,18 @@ interface Probed {
 export async function checkRedis(access: RedisAccess, tags: readonly string[], run: Run): Promise<Check[]> {
   const { username: user = "default" } = access;
   const checks: Check[] = [];
-  const probed: Probed[] = [];
+  const probes = new Map<string, RedisProbe>();
   for (const server of serversOf(access)) {
     const sinceMs = run.clock.nowMs();
-    const probe = await probeRedis(server.connect(), tags, run.clock);
+    const probe = await probeRedis(server.client, tags, run.clock);
     const tookMs = Math.round(run.clock.nowMs() - sinceMs);
-    probed.push({ server, probe });
+    probes.set(server.node, probe);
     const subject = `${server.node} ${server.place}`;
     const results =
       probe.kind === "refused" ? [explainRefusal(probe.trouble, server, user)] : evaluateServer(probe, server, user);
     checks.push(...results.map((result, index) => about(subject, result, index === 0 ? tookMs : 0)));
   }
-  if (access.lockNodes.length > 0) checks.push(about("lock", evaluateLock(probed)));
+  if (access.lockNodes.length > 0) checks.push(about("lock", evaluateLock(probes)));
   return checks;
 }
 
@@ -63,11 +58,11 @@ function serversOf(access: RedisAccess): RedisServer[] {
     setting: settings[place.kind],
     isTls: place.kind === "standalone" ? speaksTls(place.node) : tls !== undefined,
     kind: place.kind,
-    connect: () => createCacheClient(access),
+    client: createCacheClient(access),
   };
   const others = lockNodes.map((node, index): RedisServer => {
     const own = { node: `lock-${index + 2}`, place: describeRedisNode(node), setting: `redis.lockNodes[${index}]` };
-    return { ...own, isTls: speaksTls(node), kind: "standalone", connect: () => createNodeClient(node, access) };
+    return { ...own, isTls: speaksTls(node), kind: "standalone", client: createNodeClient(node, access) };
   });
   return [cache, ...others];
 }
@@ -89,17 +84,17 @@ function explainRefusal({ kind, code = "" }: RedisTrouble, server: RedisServer, 
     return fail(`no ${isTls ? "TLS " : ""}connection within ${connectMs} ms (${code})`, fix);
   }
   const host = place.replace(/^rediss?:\/\//, "");
-  const failure = explainFailure(code, { place, host, setting, tlsSetting: "redis.tls", connectMs });
-  if (failure !== undefined) return failure;
   const permissions = fixPermissions(user, server.kind === "cluster" ? ["cluster|slots"] : []);
-  const refusal = explain(refusals, code === "WRONGPASS" ? "wrongpass" : kind, { code, user, permissions });
-  if (refusal !== undefined) return refusal;
+  const values = { place, host, setting, tlsSetting: "redis.tls", connectMs, code, user, permissions };
+  const explained =
+    explain(connectFailures, code, values) ?? explain(refusals, code, values) ?? explain(refusals, kind, values);
+  if (explained !== undefined) return explained;
   const orTls = isTls ? "" : "; where it speaks TLS, write rediss:// or add redis.tls";
   return fail(unknownAnswers[server.kind], `see what is at ${place}, and that ${setting} is right${orTls}`);
 }
 
 const refusals: Explanations = {
-  wrongpass:
+  WRONGPASS:
     "the login as $user is refused (WRONGPASS) | correct redis.username and redis.password, or see that the user is on",
   noauth: "it wants a login (NOAUTH) | add redis.username and redis.password",
   noperm: "the user $user may not even ask (NOPERM) | $permissions",
@@ -122,10 +117,9 @@ function fixPermissions(user: string, commands: readonly string[], ...keys: read
 }
 
 function evaluateServer(probe: Answered, { node }: RedisServer, user: string): CheckResult[] {
-  // The lock's keys live for seconds.
-  const eviction = node === "cache" ? evaluateEviction(probe) : undefined;
-  const results = [evaluateLogin(probe, user), evaluateLatency(probe), evaluateCommands(probe, user)];
-  return eviction === undefined ? results : [...results, eviction];
+  // The lock's keys live for seconds, so that it needs no eviction.
+  const eviction = node === "cache" ? (evaluateEviction(probe) ?? []) : [];
+  return [evaluateLogin(probe, user), evaluateLatency(probe), evaluateCommands(probe, user), eviction].flat();
 }
 
 function evaluateLogin({ facts, objection }: Answered, user: string): CheckResult {
@@ -197,39 +191,33 @@ export function evaluateEviction({ facts }: Pick<Answered, "facts">): CheckResul
   return evictedKeys === 0 ? ok(detail) : warn(`${detail}: each token among them costs a token request`, fix);
 }
 
-function evaluateLock(probed: readonly Probed[]): CheckResult {
-  const needed = Math.floor(probed.length / 2) + 1;
-  const nodes = new Map<string, string>();
-  for (const { server, probe } of probed) {
-    const runId = probe.kind === "answered" ? probe.facts?.runId : undefined;
-    if (runId === undefined) continue;
-    const other = nodes.get(runId);
-    if (other !== undefined) {
-      const fix = "name independent masters: where one server is lost, both of its names are";
-      return fail(`${other} and ${server.node} are one server`, fix);
-    }
-    nodes.set(runId, server.node);
+function evaluateLock(probes: ReadonlyMap<string, RedisProbe>): CheckResult {
+  const answering = [...probes].flatMap(([node, probe]) =>
+    probe.kind === "answered" ? [{ node, ...probe.facts }] : [],
+  );
+  for (const [index, { node, runId }] of answering.entries()) {
+    const other = answering.slice(0, index).find((each) => runId !== undefined && each.runId === runId);
+    if (other === undefined) continue;
+    const fix = "name independent masters: where one server is lost, both of its names are";
+    return fail(`${other.node} and ${node} are one server`, fix);
   }
-  const answering = probed.filter(({ probe }) => probe.kind === "answered").length;
-  const detail = `${answering} of ${probed.length} independent masters answer; ${needed} of them lock`;
-  if (answering === probed.length) return ok(detail);
+  const needed = Math.floor(probes.size / 2) + 1;
+  const detail = `${answering.length} of ${probes.size} independent masters answer; ${needed} of them lock`;
+  if (answering.length === probes.size) return ok(detail);
   const fix = "bring the others back; without a majority, replicas may ask for a token each";
-  return answering >= needed ? warn(detail, fix) : fail(detail, fix);
+  return answering.length >= needed ? warn(detail, fix) : fail(detail, fix);
 }
 
 /** Whether our keys decrypt what other replicas encrypted. */
-export function checkEncryptionKeys(shared: readonly SharedState[]): Check {
+export function evaluateEncryptionKeys(shared: readonly SharedState[]): CheckResult {
   const unreadable = shared.filter(({ result }) => result === "unreadable").length;
   const readable = shared.filter(({ token }) => token !== undefined).length;
-  const evaluate = (): CheckResult => {
-    if (unreadable > 0) {
-      const roll = "give every replica the same redis.encryptionKeys (docs/redis.md: roll the encryption key)";
-      const detail = `${unreadable} of ${unreadable + readable} values in the cache cannot be opened`;
-      return warn(detail, `${roll}; else each replaces the others' tokens`);
-    }
-    if (shared.some(({ result }) => result === "error")) return skip("the cache could not be read");
-    if (readable === 0) return skip("nothing is in the cache that they could open");
-    return ok(`open what is in the cache (${readable})`);
-  };
-  return about("encryptionKeys", evaluate());
+  if (unreadable > 0) {
+    const roll = "give every replica the same redis.encryptionKeys (docs/redis.md: roll the encryption key)";
+    const detail = `${unreadable} of ${unreadable + readable} values in the cache cannot be opened`;
+    return warn(detail, `${roll}; else each replaces the others' tokens`);
+  }
+  if (shared.some(({ result }) => result === "error")) return skip("the cache could not be read");
+  if (readable === 0) return skip("nothing is in the cache that they could open");
+  return ok(`open what is in the cache (${readable})`);
 }

@@ -1,6 +1,7 @@
 import { type Bind, describeBind } from "../../model/bind.ts";
 import { askAdmin } from "../ask.ts";
-import { type CheckResult, fail, limitToRun, ok, printable, type Run, skip, warn } from "./check.ts";
+import { printable } from "../terminal.ts";
+import { type CheckResult, fail, ok, type Run, skip, warn, withinRun } from "./check.ts";
 
 const answerMs = 3_000;
 
@@ -9,7 +10,9 @@ export async function checkServe(run: Run): Promise<CheckResult> {
   const { admin, hash } = run.config;
   if (admin.kind === "tcp" && admin.port === 0)
     return skip("the admin port is any that is free, so nobody can ask there");
-  const ask = (path: string) => askAdmin(admin, path, limitToRun(run, answerMs), run.clock);
+  const ask = async (path: string) => {
+    return (await withinRun(run, askAdmin(admin, path, answerMs, run.clock), answerMs)) ?? "ETIMEDOUT";
+  };
   const ready = await ask("/readyz");
   if (typeof ready === "string") return explainSilence(ready, admin);
   const metrics = await ask("/metrics");

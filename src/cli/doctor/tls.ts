@@ -7,7 +7,8 @@ import type { Address, Environment } from "../../model/environment.ts";
 import { within } from "../../oauth/within.ts";
 import { version } from "../../version.ts";
 import { ask } from "../ask.ts";
-import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, printable, warn } from "./check.ts";
+import { printable } from "../terminal.ts";
+import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, warn } from "./check.ts";
 
 /** Where a connection should lead, and which settings decide about it. */
 export interface Destination {
@@ -47,13 +48,13 @@ export interface HeadResponse {
 /** What a connection and one request have shown. */
 export interface Probe {
   /** Monotonic; undefined without a connection. A server that wants a client certificate may object after it. */
-  readonly connectedAtMs: number | undefined;
+  readonly connectedAtMs?: number;
   /** What went wrong last. */
-  readonly code: string | undefined;
+  readonly code?: string | undefined;
   /** Such as TLSv1.3; undefined without TLS. */
-  readonly protocol: string | undefined;
-  readonly certificate: Certificate | undefined;
-  readonly response: HeadResponse | undefined;
+  readonly protocol?: string | undefined;
+  readonly certificate?: Certificate | undefined;
+  readonly response?: HeadResponse | undefined;
 }
 
 const answerMs = 5_000;
@@ -76,19 +77,15 @@ export async function probe({ host, address, environment, connectMs }: Host, clo
   try {
     const connecting = once(socket, tls === undefined ? "connect" : "secureConnect").then(() => "", errorCodeOf);
     const failure = (await within(clock, connecting, connectMs)) ?? (socket.connecting ? "ETIMEDOUT" : "TLS_TIMEOUT");
-    const nothing = { connectedAtMs: undefined, protocol: undefined, response: undefined };
-    if (failure !== "") return { ...nothing, code: failure, certificate };
+    if (failure !== "") return { code: failure, certificate };
     const connected = { connectedAtMs: clock.nowMs(), protocol: tls?.getProtocol() ?? undefined, certificate };
     const sentAtMs = clock.wallMs();
-    const headers = {
-      host: new URL(origin).host,
-      "user-agent": `countersign-doctor/${version}`,
-      connection: "close",
-    };
+    const agent = `countersign-doctor/${version}`;
+    const headers = { host: new URL(origin).host, "user-agent": agent, connection: "close" };
     const answer = await ask({ method: "HEAD", path: "/", headers, createConnection: () => socket }, answerMs, clock);
-    if (typeof answer === "string") return { ...connected, code: answer, response: undefined };
+    if (typeof answer === "string") return { ...connected, code: answer };
     const response = { status: answer.status, date: answer.headers.date, sentAtMs, receivedAtMs: clock.wallMs() };
-    return { ...connected, code: undefined, response };
+    return { ...connected, response };
   } finally {
     socket.destroy();
   }
@@ -125,57 +122,47 @@ export function evaluateConnection(probe: Probe, to: Destination, nowMs: number)
   return warn(detail, "its owner has to renew it before that; from then on nothing can be sent");
 }
 
-/** Why there is no connection, by the code of the error and the certificate that was shown. */
+/** By the code of the error and the certificate that was shown. */
 export function explainNoConnection(
   code: string,
   to: Destination,
   certificate: Certificate | undefined,
   nowMs: number,
 ): CheckResult {
-  const fix = `look up ${code} for Node.js, and see what stands between here and ${to.place}`;
-  return explainFailure(code, to, certificate, nowMs) ?? fail(`no connection (${code})`, fix);
-}
-
-/** Undefined where the code itself is the best word for it. */
-export function explainFailure(
-  code: string,
-  to: Destination,
-  certificate?: Certificate,
-  nowMs = 0,
-): CheckResult | undefined {
   const shown = certificate && {
     ago: ` ${formatSpan(nowMs - certificate.validToMs)} ago`,
     butIn: `, but in ${formatSpan(certificate.validFromMs - nowMs)}`,
     butFor: ` but for ${printable(certificate.subject)}`,
     issuer: `: ${printable(certificate.issuer)}`,
   };
-  const explained = explain(failures, code, { ago: "", butIn: "", butFor: "", issuer: "", ...shown, ...to });
-  return explained && { ...explained, detail: `${explained.detail} (${code})` };
+  const fix = `look up ${code} for Node.js, and see what stands between here and ${to.place}`;
+  return explain(connectFailures, code, { ...to, ...shown, code }) ?? fail(`no connection (${code})`, fix);
 }
 
-const failures: Explanations = {
+/** Of a `Destination`; and of a certificate, where one was shown. */
+export const connectFailures: Explanations = {
   "ENOTFOUND|EAI_AGAIN":
-    "the name $host cannot be resolved | correct the name in $setting, or see to DNS (NetworkPolicy: egress to port 53)",
-  ECONNREFUSED: "connections are refused | see that it is up, and that host and port in $setting are right",
-  ENOENT: "there is no such socket | see that it is up, and that the path in $setting is right",
-  EACCES: "this user may not connect | let this user write to the socket that $setting names",
+    "the name $host cannot be resolved ($code) | correct the name in $setting, or see to DNS (NetworkPolicy: egress to port 53)",
+  ECONNREFUSED: "connections are refused ($code) | see that it is up, and that host and port in $setting are right",
+  ENOENT: "there is no such socket ($code) | see that it is up, and that the path in $setting is right",
+  EACCES: "this user may not connect ($code) | let this user write to the socket that $setting names",
   "ETIMEDOUT|EHOSTUNREACH|ENETUNREACH":
-    "no connection within $connectMs ms | let this pod reach $place (NetworkPolicy or firewall: egress to that port)",
+    "no connection within $connectMs ms ($code) | let this pod reach $place (NetworkPolicy or firewall: egress to that port)",
   TLS_TIMEOUT:
-    "it took the connection, and no TLS came within $connectMs ms | see that the port in $setting speaks TLS, and what stands between here and $place (proxy, service mesh)",
+    "it took the connection, and no TLS came within $connectMs ms ($code) | see that the port in $setting speaks TLS, and what stands between here and $place (proxy, service mesh)",
   CERT_HAS_EXPIRED:
-    "its certificate has expired$ago | its owner has to renew it; if every certificate seems expired, this machine's clock is wrong",
-  CERT_NOT_YET_VALID: "its certificate is not valid yet$butIn | set this machine's clock (NTP on the node)",
+    "its certificate has expired$ago ($code) | its owner has to renew it; if every certificate seems expired, this machine's clock is wrong",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet$butIn ($code) | set this machine's clock (NTP on the node)",
   ".*ALTNAME.*":
-    "its certificate is not for $host$butFor | write the name that it is for in $setting, or have this name added to the certificate",
+    "its certificate is not for $host$butFor ($code) | write the name that it is for in $setting, or have this name added to the certificate",
   ".*(SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|UNTRUSTED|INVALID_CA|UNKNOWN_ISSUER).*":
-    "its certificate is by an unknown issuer$issuer | for a private authority give its certificate as $tlsSetting.caFile; else somebody is in between",
+    "its certificate is by an unknown issuer$issuer ($code) | for a private authority give its certificate as $tlsSetting.caFile; else somebody is in between",
   ".*(CERTIFICATE_REQUIRED|ALERT_(HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED)).*":
-    "it does not accept our client certificate, or wants one | give the one that it knows as $tlsSetting.certFile and $tlsSetting.keyFile",
+    "it does not accept our client certificate, or wants one ($code) | give the one that it knows as $tlsSetting.certFile and $tlsSetting.keyFile",
   ".*(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST).*":
-    "it does not speak TLS | give the port of its TLS in $setting",
+    "it does not speak TLS ($code) | give the port of its TLS in $setting",
   ".*(UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|NO_PROTOCOLS).*":
-    "it speaks no TLS from 1.2 on | its owner has to turn on TLS 1.2 or 1.3",
+    "it speaks no TLS from 1.2 on ($code) | its owner has to turn on TLS 1.2 or 1.3",
   "ECONNRESET|EPIPE":
-    "the connection is closed as soon as it is made | see what stands between here and $place (proxy, firewall, service mesh), and that the port is right",
+    "the connection is closed as soon as it is made ($code) | see what stands between here and $place (proxy, firewall, service mesh), and that the port is right",
 };

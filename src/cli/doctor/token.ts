@@ -8,7 +8,8 @@ import type { SharedPause } from "../../oauth/shared-limits.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
 import { fetchDeadlineMs, type PostForm, requestToken, type TokenAnswer } from "../../oauth/token-endpoint.ts";
 import type { IssuedToken, StoredToken } from "../../oauth/token-store.ts";
-import { type CheckResult, fail, formatSpan, ok, printable, type Run, skip, warn, withinRun } from "./check.ts";
+import { printable } from "../terminal.ts";
+import { type CheckResult, fail, formatSpan, ok, type Run, skip, warn, withinRun } from "./check.ts";
 
 /** What replicas share about a credential set. */
 export interface SharedState {
@@ -23,16 +24,10 @@ export interface SharedSet extends ConfiguredSet {
   readonly shared: SharedState;
 }
 
-/** The token cache as `serve` uses it. */
-export interface SharedCache {
-  /** One at a time. */
-  read(key: string): Promise<SharedState>;
-  /** Whether others can read it from now on. */
-  save(key: string, token: IssuedToken, ageMs: number): Promise<boolean>;
-  close(): Promise<void>;
-}
+export type SharedCache = Awaited<ReturnType<typeof openSharedCache>>;
 
-export async function openSharedCache({ config, clock }: Run): Promise<SharedCache> {
+/** The token cache as `serve` uses it. */
+export async function openSharedCache({ config, clock }: Run) {
   let result: SharedState["result"] = "miss";
   const report: Report = (event) => {
     if (event.kind === "token_cache_read") result = event.result;
@@ -40,11 +35,13 @@ export async function openSharedCache({ config, clock }: Run): Promise<SharedCac
   const cache = await openTokenBackend(config, report, { clock, random: Math.random, report });
   const { store } = cache;
   return {
-    async read(key) {
+    /** One at a time. */
+    async read(key: string): Promise<SharedState> {
       const { token, conduct } = await store.read(key);
       return { result, token, backoff: conduct?.login };
     },
-    async save(key, token, ageMs) {
+    /** Whether others can read the token from now on. */
+    async save(key: string, token: IssuedToken, ageMs: number): Promise<boolean> {
       await store.save(key, token, ageMs);
       return (await store.read(key)).token !== undefined;
     },

@@ -11,14 +11,14 @@ import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { certificate } from "../simulator/certificate.ts";
 import { dateIn, diagnoseAll, environmentAt, startDatedHost, startTlsHost } from "./doctor-hosts.ts";
 
-// What the doctor says of names, connections and clocks: each fault at a host of its own, all of them in one run, since
-// environments are examined at once. The hosts are real: TLS with real certificates, and sockets that answer as told.
+// What the doctor reports about names, connections and clocks: each fault at a host of its own, all of them in one run,
+// since environments are checked in parallel. The hosts are real: TLS with real certificates, and sockets with set answers.
 
 const trusting = "tls: { caFile: DIR/ca }";
 const known = "tls: { caFile: DIR/ca, certFile: DIR/client.pem, keyFile: DIR/client-key.pem }";
 const serving = { key: serverKey, cert: serverCertificate };
 
-it("tells what is wrong with a certificate or a protocol, and sends such a host nothing", async () => {
+it("reports what is wrong with a certificate or a protocol, and sends such a host nothing", async () => {
   const asking = { ...serving, ca: authority, requestCert: true, rejectUnauthorized: true };
   const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
   const hosts = {
@@ -46,35 +46,35 @@ it("tells what is wrong with a certificate or a protocol, and sends such a host 
     silent: environmentAt(`https://127.0.0.1:${silent.port}`),
   });
   expect(hasFailed).toBe(true);
-  const told = (name: string) => of("tls", name)[0]?.replace(/^(\w+) \S+: /, "$1 ");
-  expect(told("expired")).toMatch(
+  const lineOf = (name: string) => of("tls", name)[0]?.replace(/^(\w+) \S+: /, "$1 ");
+  expect(lineOf("expired")).toMatch(
     /^fail its certificate has expired \d+ days ago \(CERT_HAS_EXPIRED\) \| its owner has to/,
   );
-  expect(told("foreign")).toBe(
+  expect(lineOf("foreign")).toBe(
     "fail its certificate is not for localhost but for elsewhere.example (ERR_TLS_CERT_ALTNAME_INVALID) | " +
       "write the name that it is for in environments.foreign.baseUrl, or have this name added to the certificate",
   );
-  expect(told("unknown")).toBe(
+  expect(lineOf("unknown")).toBe(
     "fail its certificate is by an unknown issuer: Countersign test CA (UNABLE_TO_VERIFY_LEAF_SIGNATURE) | " +
       "for a private authority give its certificate as environments.unknown.tls.caFile; else somebody is in between",
   );
-  expect(told("own")).toMatch(
+  expect(lineOf("own")).toMatch(
     /^fail its certificate is by an unknown issuer: localhost \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
   );
-  expect(told("old")).toMatch(
+  expect(lineOf("old")).toMatch(
     /^fail it speaks no TLS from 1\.2 on \(ERR_SSL_\w+\) \| its owner has to turn on TLS 1\.2/,
   );
-  expect(told("asking")).toMatch(
+  expect(lineOf("asking")).toMatch(
     /^fail it does not accept our client certificate, or wants one \(ERR_SSL_\w+\) \| give/,
   );
-  expect(told("known")).toMatch(
+  expect(lineOf("known")).toMatch(
     /^ok TLSv1\.3, certificate of localhost by Countersign test CA, valid for another \d+ days/,
   );
-  expect(told("plain")).toMatch(
+  expect(lineOf("plain")).toMatch(
     /^fail it does not speak TLS \(\w+\) \| give the port of its TLS in environments\.plain/,
   );
-  expect(told("closing")).toMatch(/^fail the connection is closed as soon as it is made \(ECONNRESET\) \| see what/);
-  expect(told("silent")).toMatch(
+  expect(lineOf("closing")).toMatch(/^fail the connection is closed as soon as it is made \(ECONNRESET\) \| see what/);
+  expect(lineOf("silent")).toMatch(
     /^fail it took the connection, and no TLS came within 2000 ms \(TLS_TIMEOUT\) \| see that/,
   );
   for (const [name, { url, said }] of Object.entries(hosts)) {
@@ -83,7 +83,7 @@ it("tells what is wrong with a certificate or a protocol, and sends such a host 
   }
 });
 
-it("tells names that do not exist from hosts that refuse, and both from one that does not answer", async () => {
+it("distinguishes names that do not exist, hosts that refuse, and hosts that do not answer", async () => {
   const mute = await startRawUpstream();
   const { hasFailed, of } = await diagnoseAll({
     nameless: environmentAt("https://api.countersign.invalid"),
@@ -91,21 +91,21 @@ it("tells names that do not exist from hosts that refuse, and both from one that
     mute: environmentAt(`${mute.url}/json-api`),
   });
   expect(hasFailed).toBe(true);
-  const told = (name: string) => (["dns", "tls", "clock"] as const).flatMap((topic) => of(topic, name));
-  expect(told("nameless")).toEqual([
-    // Where there is no DNS at all, nobody can say that the name does not exist.
+  const linesOf = (name: string) => (["dns", "tls", "clock"] as const).flatMap((topic) => of(topic, name));
+  expect(linesOf("nameless")).toEqual([
+    // Where there is no DNS at all, it is unknown whether the name exists.
     expect.stringMatching(
       /^fail api\.countersign\.invalid: .*(\(ENOTFOUND\) \| .*environments\.nameless\.baseUrl|\(EAI_AGAIN\) \| .*port 53)/,
     ),
     "skipped api.countersign.invalid:443: its address is not known",
     "skipped api.countersign.invalid:443: its address is not known",
   ]);
-  expect(told("refusing")).toEqual([
+  expect(linesOf("refusing")).toEqual([
     "ok 127.0.0.1: an address, so there is nothing to look up",
     expect.stringMatching(/^fail \S+: connections are refused \(ECONNREFUSED\) \| .* environments\.refusing\.baseUrl/),
     expect.stringMatching(/^skipped \S+: HEAD \/ got no answer \(ECONNREFUSED\), so no Date/),
   ]);
-  expect(told("mute").slice(1)).toEqual([
+  expect(linesOf("mute").slice(1)).toEqual([
     expect.stringMatching(/^warn \S+: connected, without TLS \(allowPlaintext\).* \| write https:\/\/ in/),
     expect.stringMatching(/^skipped \S+: HEAD \/ got no answer \(ETIMEDOUT\), so no Date/),
   ]);
@@ -121,15 +121,15 @@ it("compares our clock with the Date of each host", async () => {
     malformed: environmentAt(await startDatedHost(() => "Date: 5\r\n")),
   });
   expect(hasFailed).toBe(true);
-  const told = (name: string) => of("clock", name)[0]?.replace(/^(\w+) \S+: /, "$1 ");
-  expect(told("exact")).toBe("ok our clock agrees with its Date");
-  expect(told("near")).toMatch(/^ok our clock is [34] s behind its Date$/);
-  expect(told("ahead")).toMatch(
+  const lineOf = (name: string) => of("clock", name)[0]?.replace(/^(\w+) \S+: /, "$1 ");
+  expect(lineOf("exact")).toBe("ok our clock agrees with its Date");
+  expect(lineOf("near")).toMatch(/^ok our clock is [34] s behind its Date$/);
+  expect(lineOf("ahead")).toMatch(
     /^warn our clock is (19|2\d) s ahead of its Date \| set this node's clock \(NTP, chrony\)/,
   );
-  expect(told("behind")).toMatch(
+  expect(lineOf("behind")).toMatch(
     /^fail our clock is (9|10) min behind its Date: it may refuse our timestamps \| set this/,
   );
-  expect(told("dateless")).toBe("skipped its answer (200) has no Date to compare with");
-  expect(told("malformed")).toBe("skipped its answer (200) has no Date to compare with");
+  expect(lineOf("dateless")).toBe("skipped its answer (200) has no Date to compare with");
+  expect(lineOf("malformed")).toBe("skipped its answer (200) has no Date to compare with");
 });

@@ -1,14 +1,15 @@
 import { describe, expect, it, test } from "vitest";
 import type { RedisProbe } from "../../src/adapters/redis/probe.ts";
-import { formatSpan, printable } from "../../src/cli/doctor/check.ts";
+import { formatSpan } from "../../src/cli/doctor/check.ts";
 import { evaluateClock } from "../../src/cli/doctor/clock.ts";
 import { checkConfig } from "../../src/cli/doctor/config.ts";
 import { evaluateEviction, evaluateLatency } from "../../src/cli/doctor/redis.ts";
-import { evaluateConnection, explainNoConnection } from "../../src/cli/doctor/tls.ts";
+import { connectFailures, evaluateConnection, explainNoConnection } from "../../src/cli/doctor/tls.ts";
+import { printable } from "../../src/cli/terminal.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../config/config-folder.ts";
 
-// Where the doctor draws its lines: at each bound, just before and just after.
+// The doctor's bounds: at each bound, just before and just after.
 
 const to = {
   place: "api:443",
@@ -53,7 +54,7 @@ describe("a Date, which is cut to its second", () => {
     expect(found).toMatchObject({ verdict, detail: expect.stringMatching(says) });
   });
 
-  it("says nothing against us when the answer was long on its way", () => {
+  it("blames no clock when the response took long", () => {
     const found = evaluateClock({ status: 200, date, sentAtMs: nowMs - 60_000, receivedAtMs: nowMs + 60_000 });
     expect(found.verdict).toBe("ok");
   });
@@ -78,7 +79,7 @@ describe("Redis", () => {
     expect(evaluateLatency({ ...probe, roundTripsMs })).toMatchObject({ verdict, detail });
   });
 
-  test("that evicts is warned of, once it has done so", () => {
+  test("a server that evicts is a warning, once it has done so", () => {
     const facts = { version: "7", role: "master", runId: "r", evictionPolicy: "allkeys-lru", evictedKeys: 0 };
     expect(evaluateEviction({ ...probe, facts })?.verdict).toBe("ok");
     expect(evaluateEviction({ ...probe, facts: { ...facts, evictedKeys: 1 } })?.verdict).toBe("warn");
@@ -92,15 +93,26 @@ test("an unknown error is reported by its code, with a fix", () => {
   expect(fix).toContain("api:443");
 });
 
+test("every explanation of a failed connection names values that there are", () => {
+  const values = new Set([...Object.keys(to), "code", "ago", "butIn", "butFor", "issuer"]);
+  const names = Object.values(connectFailures).flatMap((text) =>
+    [...text.matchAll(/\$(\w+)/g)].map(([, name]) => name),
+  );
+  expect(names.filter((name) => !values.has(name ?? ""))).toEqual([]);
+  for (const text of Object.values(connectFailures)) expect(text.split(" | ")).toHaveLength(2);
+});
+
 test("subPath mounts, which are never updated, come with their fix", async () => {
   const folder = new ConfigFolder();
   const file = `${folder.path}/countersign.yaml`;
   const loaded = await folder.load(sound, { mountPoints: new Set([file, `${folder.path}/blue/client-secret`]) });
   if (loaded.kind === "refused") throw new Error("it is sound");
   const checks = checkConfig({ file, ...loaded, withToken: false, clock: systemClock, deadlineMs: 0 });
-  const told = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
-  expect(told).toContain(`warn ${file}: this file is mounted by subPath and is never updated | mount its whole folder`);
-  expect(told).toContainEqual(
+  const lines = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
+  expect(lines).toContain(
+    `warn ${file}: this file is mounted by subPath and is never updated | mount its whole folder`,
+  );
+  expect(lines).toContainEqual(
     expect.stringMatching(
       /^warn environments\S+ .*client-secret is mounted by subPath and is never updated \| mount its whole/,
     ),
@@ -120,7 +132,7 @@ test.each([
   expect(formatSpan(ms)).toBe(text);
 });
 
-test("what others wrote can do nothing to a terminal", () => {
+test("foreign text has no effect on a terminal", () => {
   expect(printable("a\u001b[2Jb\r\nc\u0007\u202ed\u009be")).toBe("a [2Jb c d e");
   expect(printable("x".repeat(81))).toBe(`${"x".repeat(79)}…`);
 });

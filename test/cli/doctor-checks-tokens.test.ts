@@ -3,20 +3,20 @@ import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { diagnose } from "./doctor-run.ts";
-import { blueSites, environmentOf, openFolder, startService } from "./doctor-stage.ts";
+import { blueSites, environmentOf, openFolder, startService } from "./doctor-setup.ts";
 
-// What the doctor says of credential sets, and what that costs: counted at the authorization server, which sees a HEAD besides.
+// What the doctor reports about credential sets, and the token requests that this costs; the authorization server counts them.
 
 const asked = ({ seen }: Simulator) => seen.tokenRequests.filter(({ method }) => method === "POST").length;
 
-async function stage() {
+async function setUp() {
   const simulator = await startService();
   const { folder, write } = await openFolder();
   return { simulator, folder, write, file: write({ environments: { sandbox: environmentOf(simulator) } }) };
 }
 
 it("says what may be wrong with a set that is refused, and where its secret is", async () => {
-  const { simulator, folder, file } = await stage();
+  const { simulator, folder, file } = await setUp();
   simulator.changeClientSecret("blue-id", "canary-another-secret");
   const { hasFailed, of } = await diagnose(file);
   expect(hasFailed).toBe(true);
@@ -54,9 +54,9 @@ it.each([
     fault: { kind: "truncate" },
     says: /: the connection broke before the answer was complete \| run this again$/,
   },
-] as const)("tells of $what, and asks once", async ({ fault, says }) => {
-  const { simulator, file } = await stage();
-  // The HEAD is nobody's, and meets no fault.
+] as const)("reports $what, and requests once", async ({ fault, says }) => {
+  const { simulator, file } = await setUp();
+  // The HEAD is no client's, so the fault leaves it alone.
   simulator.faults.add({ host: "login", clientId: "blue-id", ...fault });
   const { hasFailed, of } = await diagnose(file);
   expect(hasFailed).toBe(true);
@@ -64,7 +64,7 @@ it.each([
   expect(asked(simulator)).toBe(1);
 });
 
-it("asks nobody for a token while the authorization server cannot be reached", async () => {
+it("requests no token while the authorization server cannot be reached", async () => {
   const simulator = await startService();
   const { write } = await openFolder();
   const login = await startRawUpstream();
@@ -74,7 +74,7 @@ it("asks nobody for a token while the authorization server cannot be reached", a
   expect(of("token")).toEqual(["skipped S1/blue: the authorization server cannot be reached"]);
 });
 
-it("shares what it is issued, asks for nothing that is shared, and heeds what replicas were told", async () => {
+it("shares the token that it requests, requests none where one is shared, and respects the back-off of the replicas", async () => {
   const simulator = await startService();
   const redis = await startRedis();
   const { folder, write } = await openFolder();
@@ -121,7 +121,7 @@ it("shares what it is issued, asks for nothing that is shared, and heeds what re
   expect(asked(simulator)).toBe(2);
 });
 
-it("takes a shared token up to its leeway for one that serves, whatever the authorization server says", async () => {
+it("accepts a shared token up to its leeway, even where the authorization server refuses", async () => {
   const simulator = await startService({ tokenLifetimeSeconds: 86_400 });
   const redis = await startRedis();
   const { write } = await openFolder();
