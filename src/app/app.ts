@@ -3,8 +3,7 @@ import { createStatus } from "../adapters/http-server/status.ts";
 import type { Config } from "../config/config.ts";
 import type { Bind } from "../model/bind.ts";
 import type { Report } from "../model/events.ts";
-import { ByteBudget } from "../proxy/byte-budget.ts";
-import { RequestMemories } from "../proxy/request-memory.ts";
+import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { defaultBudget } from "./default-budget.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { createListeners, type Listeners } from "./listeners.ts";
@@ -38,7 +37,7 @@ export class App {
   constructor(first: Config, surroundings: Dependencies) {
     const { clock } = surroundings;
     this.#inForce = first;
-    const budget = new ByteBudget(budgetOf(first, surroundings));
+    const budget = new BufferBudget(budgetOf(first, surroundings), clock);
     this.#observers = openObservers(
       { inForce: () => this.#inForce, connections: () => this.doors.connections(), budget },
       surroundings,
@@ -48,7 +47,7 @@ export class App {
     const { send, postFormOf } = this.#upstreams;
     this.#tokens = openTokens(postFormOf, report, surroundings);
     const { tokensOf } = this.#tokens;
-    this.doors = createListeners({ clock, report, send, tokensOf, memories: new RequestMemories(budget, clock) });
+    this.doors = createListeners({ clock, report, send, tokensOf, buffers: budget });
     const limits: Reloadable = { prepare: () => {}, commit: (config) => budget.resize(budgetOf(config, surroundings)) };
     this.#rooms = [limits, this.#observers, this.#upstreams, this.#tokens, this.doors];
     this.#servers = new Servers({ clock, report });

@@ -1,4 +1,3 @@
-import { Connections } from "../adapters/http-server/connections.ts";
 import {
   type Binding,
   createListener,
@@ -6,7 +5,6 @@ import {
   type ListenerSettings,
   type Serving,
 } from "../adapters/http-server/listener.ts";
-import type { Clock } from "../model/clock.ts";
 
 /** What a listener serves with; whether it is closing, the door itself knows. */
 export type ServingOn = Omit<Serving, "settings"> & {
@@ -23,7 +21,6 @@ export class HotListener {
   /** Where it listens, as configured. */
   readonly name: string;
   readonly listener: Listener;
-  readonly connections: Connections;
   #held: Promise<void> | undefined;
   /** Lets the requests go on that wait for the first configuration. */
   #open = () => {};
@@ -32,14 +29,13 @@ export class HotListener {
   #serving: Serving;
   #longestRequestMs = 0;
 
-  constructor(place: Binding, serving: ServingOn, clock: Clock) {
+  constructor(place: Binding, serving: ServingOn) {
     this.#held = new Promise((resolve) => {
       this.#open = resolve;
     });
     this.name = place.name;
     this.#serving = this.#complete(serving);
     this.listener = createListener(() => this.#serving, place);
-    this.connections = new Connections(this.listener.server, clock);
   }
 
   /** The longest that a request may take which came in here: each has the deadline of the configuration that accepted it. */

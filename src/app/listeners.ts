@@ -30,7 +30,7 @@ export interface Listeners extends Reloadable {
 /** Time for the last answers and for 503s to latecomers, after the last request could have ended. */
 const lastWordsMs = 2_000;
 
-type DoorParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "memories">;
+type DoorParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers">;
 
 export function createListeners(parts: DoorParts): Listeners {
   const { clock, report } = parts;
@@ -44,7 +44,7 @@ export function createListeners(parts: DoorParts): Listeners {
     const admission = admissions.take(listener.environment, () => new ConcurrencyLimit(limits.inFlightPerEnvironment));
     const { requestMs } = timeouts;
     const { upstreamHeaders } = log;
-    const once = { concurrency: admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
+    const once = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID };
     return {
       handler: createRequestHandler({ ...parts, ...once }, describeDoor(listener, config)),
       requestMs,
@@ -55,7 +55,7 @@ export function createListeners(parts: DoorParts): Listeners {
 
   const open = (listener: ListenerConfig, config: Config): HotListener => {
     const place = { name: describeBind(listener.bind), report };
-    return new HotListener(place, serve(listener, config), clock);
+    return new HotListener(place, serve(listener, config));
   };
 
   const drainAll = (some: readonly HotListener[], onTimeUp: () => void) => {
@@ -66,8 +66,8 @@ export function createListeners(parts: DoorParts): Listeners {
       };
     };
     const openMs = Math.max(0, ...some.map(({ longestRequestMs }) => longestRequestMs));
-    const connections = some.map((door) => door.connections);
-    return drain(connections, clock, { hold, openMs, onTimeUp, lateMs: lastWordsMs });
+    const listeners = some.map((door) => door.listener);
+    return drain(listeners, clock, { hold, openMs, onTimeUp, lateMs: lastWordsMs });
   };
 
   const retire = async (door: HotListener) => {
@@ -103,7 +103,7 @@ export function createListeners(parts: DoorParts): Listeners {
         };
       }),
 
-    connections: () => doors.all().map(({ name: listener, connections: { open } }) => ({ listener, open })),
+    connections: () => doors.all().map(({ name, listener: { open } }) => ({ listener: name, open })),
 
     inFlight: () => admissions.all().reduce((sum, { inFlight }) => sum + inFlight, 0),
 

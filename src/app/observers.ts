@@ -16,7 +16,7 @@ import { explain } from "../config/explain.ts";
 import { describeBind } from "../model/bind.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
-import type { ByteBudget } from "../proxy/byte-budget.ts";
+import type { BufferBudget } from "../proxy/buffer-budget.ts";
 import { version } from "../version.ts";
 import { redisNodes } from "./cache.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -36,7 +36,7 @@ export interface Observers extends Reloadable {
 export interface Observed {
   readonly inForce: () => Config;
   readonly connections: () => readonly OpenConnections[];
-  readonly budget: ByteBudget;
+  readonly budget: BufferBudget;
 }
 
 export function openObservers(

@@ -1,6 +1,7 @@
 import type { AuthMethod, Environment, SigningKey, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { RequestOptions, Route } from "./messages.ts";
+import type { Route } from "./messages.ts";
+import type { RequestOptions } from "./request-options.ts";
 
 /** A site, and the key when it was named by its key. */
 interface Named {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { enrich, stamp } from "../../src/proxy/enrich.ts";
+import { stamp } from "../../src/proxy/authenticate.ts";
+import { enrich } from "../../src/proxy/enrich.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
 import { refusalOf } from "./refusal-of.ts";
 

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, Server } from "node:http";
 import { hostname } from "node:os";
-import { prefersOpenMetrics } from "./negotiate.ts";
-import { isOwnHost } from "./own-host.ts";
-import { createReadOnlyServer, plain } from "./read-only-server.ts";
+import { prefersOpenMetrics } from "./content-negotiation.ts";
+import { createReadOnlyServer, isOwnHost, plain } from "./read-only-server.ts";
 
 /** What the admin port shows. */
 export interface AdminViews {

@@ -1,6 +1,5 @@
 import type { Server } from "node:http";
-import { isOwnHost } from "./own-host.ts";
-import { createReadOnlyServer, type Page } from "./read-only-server.ts";
+import { createReadOnlyServer, isOwnHost, type Page } from "./read-only-server.ts";
 
 /** What the status port shows. Redacted by its makers. */
 export interface StatusViews {

@@ -1,4 +1,4 @@
-import { parseHttpDate } from "../../http/http-date.ts";
+import { parseHttpDate } from "../../http/date.ts";
 import { type Finding, fail, formatSpan, ok, skip, warn } from "./check.ts";
 import type { Answer } from "./probe.ts";
 
