@@ -1,8 +1,8 @@
 import type { Clock } from "../model/clock.ts";
 import type { RequestFinished } from "../model/events.ts";
 import type { AccessEvent } from "./access-event.ts";
+import type { RequestBuffer } from "./buffer-budget.ts";
 import type { Route } from "./messages.ts";
-import type { RequestBuffer } from "./request-buffer.ts";
 
 /** The steps of a request, by the names that logs and `/status` show. */
 export type Stage =
@@ -81,38 +81,32 @@ export class RequestContext {
     } finally {
       const tookMs = this.#clock.nowMs() - startedMs;
       this.#waitedMs += tookMs;
-      if (stage === "send") this.#addUpstream(tookMs);
+      if (stage === "send") this.#addUpstream(startedMs);
       if (stage === "await_token") this.event.tokenWaitMs = (this.event.tokenWaitMs ?? 0) + tookMs;
     }
   }
 
   /** The service's response piece by piece: the time until each has come is the service's, the time after that is not. */
   async *timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-    let bytes = this.event.responseBytes ?? 0;
-    this.event.responseBytes = bytes;
-    const pieces = body[Symbol.asyncIterator]();
+    const { event } = this;
+    event.responseBytes ??= 0;
+    let startedMs: number | undefined = this.#clock.nowMs();
     try {
-      for (let step = await this.#timedNext(pieces); step.done !== true; step = await this.#timedNext(pieces)) {
-        bytes += step.value.length;
-        this.event.responseBytes = bytes;
-        yield step.value;
+      for await (const piece of body) {
+        this.#addUpstream(startedMs);
+        startedMs = undefined;
+        event.responseBytes += piece.length;
+        yield piece;
+        startedMs = this.#clock.nowMs();
       }
     } finally {
-      await pieces.return?.();
+      this.#addUpstream(startedMs);
     }
   }
 
-  async #timedNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
-    const startedMs = this.#clock.nowMs();
-    try {
-      return await pieces.next();
-    } finally {
-      this.#addUpstream(this.#clock.nowMs() - startedMs);
-    }
-  }
-
-  #addUpstream(tookMs: number): void {
-    this.event.upstreamMs = (this.event.upstreamMs ?? 0) + tookMs;
+  #addUpstream(sinceMs: number | undefined): void {
+    if (sinceMs === undefined) return;
+    this.event.upstreamMs = (this.event.upstreamMs ?? 0) + (this.#clock.nowMs() - sinceMs);
   }
 
   /** Begins to measure how long a connection takes to be ready. What it returns ends that; only its first call counts. */

@@ -36,8 +36,8 @@ export function prepare(
 
 /**
  * The parameters that are sent, but for the timestamp and the signature: the client's, in the client's order, every value
- * a string (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` take the place that the
- * client gave them, else the end.
+ * a string (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` stand where the
+ * client put them, else at the end.
  * @param identifier what is sent as `site_identifier`
  * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
  */

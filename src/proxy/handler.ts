@@ -2,7 +2,7 @@ import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
 import { openAccessEvent } from "./access-event.ts";
 import { checkCharacters } from "./authenticate.ts";
-import type { BufferBudget } from "./buffer-budget.ts";
+import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
 import { authenticateClient } from "./client-auth.ts";
 import { toClientResponse } from "./client-response.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -12,7 +12,6 @@ import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
 import type { ClientConnection, ClientRequest, ListenerContext, UpstreamResponse } from "./messages.ts";
 import { readParameters } from "./parameters.ts";
 import { problemReply, toProxyError } from "./problem.ts";
-import { RequestBuffer } from "./request-buffer.ts";
 import { checkHead } from "./request-head.ts";
 import { readRequestOptions } from "./request-options.ts";
 import { chooseSite } from "./site.ts";
@@ -50,6 +49,7 @@ async function proxy(
   context.setClient(authenticateClient(request.headers, listener));
   context.setStage("admit");
   const buffer = admit(request, context, parts);
+  context.buffer = buffer;
   context.setStage("check_head");
   checkAuthority(target, listener);
   const host = checkHead(request, listener);
@@ -108,17 +108,11 @@ async function serve(
   parts.report(context.finish(client.isClosed()));
 }
 
-function admit(
-  { peer }: ClientRequest,
-  context: RequestContext,
-  { concurrency, buffers, clock, report }: RequestHandlerParts,
-): RequestBuffer {
-  concurrency.begin();
-  const { environment, requestId } = context.event;
-  context.event.admitted = true;
-  report({ kind: "request_accepted", environment, requestId });
-  context.buffer = new RequestBuffer(buffers, peer, clock.nowMs());
-  return context.buffer;
+function admit({ peer }: ClientRequest, { event }: RequestContext, parts: RequestHandlerParts): RequestBuffer {
+  parts.concurrency.begin();
+  event.admitted = true;
+  parts.report({ kind: "request_accepted", environment: event.environment, requestId: event.requestId });
+  return parts.buffers.open(peer);
 }
 
 /** Permits are for requests that can go on: one whose body is slow has none. */

@@ -37,7 +37,7 @@ export function keyOf({ site, key }: Pick<Route, "site" | "key">): SigningKey {
   return found;
 }
 
-/** A site that signs may be told to name its default key instead of itself (spec 5.3). */
+/** A site that signs may be configured to name its default key instead of itself (spec 5.3). */
 function ownIdentifier(site: Site, auth: AuthMethod): string {
   const byKey = auth === "hmac" && site.identifyBy === "key" ? site.defaultKey?.identifier : undefined;
   return byKey ?? site.identifier;

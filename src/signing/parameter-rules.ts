@@ -1,4 +1,4 @@
-/** What the specification says of parameters by name, for everybody who goes by it. */
+/** What the specification says of parameters by name. */
 
 /** Must be there and signed (spec 5.2 step 2). */
 export const requiredNames = ["version", "site_identifier", "timestamp"] as const;

@@ -91,7 +91,7 @@ export function isOwnHost(host: string, names: Iterable<string> = []): boolean {
 
 /**
  * Bounds the connections of a server, and yet never refuses a new one: the connection is closed on which nothing has been
- * answered for the longest time. So a crowd of idle or slow connections cannot keep probes away.
+ * answered for the longest time. So a crowd of idle or slow connections cannot shut out probes.
  */
 function replaceOldest(server: Server): void {
   /** By when something last happened on them, the oldest first; and the responses that are under way on each. */

@@ -24,7 +24,7 @@ export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOpt
   };
 }
 
-/** TLS with callers that have a certificate of the right authorities, and with nobody else. */
+/** TLS for clients that have a certificate of the right authorities, and for no others. */
 const rules: TlsOptions = {
   requestCert: true,
   rejectUnauthorized: true,
@@ -45,7 +45,7 @@ export class HandshakingServer extends TlsServer {
     this.on("secureConnection", (secure: TLSSocket) => serverOf.set(secure, this));
   }
 
-  /** The TCP connection below TLS. Node has no public way from one to the other, so they are told by their addresses. */
+  /** The TCP connection below TLS. Node has no public way from one to the other, so their addresses identify them. */
   transportOf(secure: TLSSocket): Socket | undefined {
     const names = ["remoteAddress", "remotePort", "localAddress"] as const;
     return [...this.#sockets].find((socket) => names.every((name) => socket[name] === secure[name]));

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { containerMemory, defaultBudget } from "../../src/app/default-budget.ts";
 import type { ProxyError } from "../../src/model/errors.ts";
 import { BufferBudget } from "../../src/proxy/buffer-budget.ts";
-import { RequestBuffer } from "../../src/proxy/request-buffer.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const mebibyte = 1_048_576;
@@ -11,8 +10,7 @@ const large = 250_000;
 function open(limitBytes: number) {
   const clock = new FakeClock();
   const budget = new BufferBudget(limitBytes, clock);
-  const from = (address: string | undefined) =>
-    new RequestBuffer(budget, { subject: undefined, address }, clock.nowMs());
+  const from = (address: string | undefined) => budget.open({ subject: undefined, address });
   return { budget, clock, from };
 }
 
