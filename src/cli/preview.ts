@@ -12,7 +12,7 @@ import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler } from "../proxy/handler.ts";
 import type { ClientRequest, ClientResponse, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
-import { stringToSign } from "../signing/canonical.ts";
+import { stringToSign } from "../signing/hmac.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";

@@ -4,9 +4,14 @@ import { dropNewline } from "../config/read-secrets.ts";
 import { ProxyError } from "../model/errors.ts";
 import { Secret } from "../model/secret.ts";
 import { readParameters } from "../proxy/parameters.ts";
-import { stringToSign } from "../signing/canonical.ts";
-import { findForbiddenCharacter } from "../signing/characters.ts";
-import { defaultExempt, exemptNames, isDecimal, requiredNames } from "../signing/parameter-rules.ts";
+import { stringToSign } from "../signing/hmac.ts";
+import {
+  defaultExempt,
+  exemptNames,
+  findForbiddenCharacter,
+  isDecimal,
+  requiredNames,
+} from "../signing/parameter-rules.ts";
 import { usageFailure } from "./command.ts";
 import { readStandardInput } from "./terminal.ts";
 

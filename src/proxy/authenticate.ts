@@ -1,9 +1,8 @@
 import type { SigningKey } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import type { Token } from "../oauth/token.ts";
-import { stringToSign } from "../signing/canonical.ts";
-import { findForbiddenCharacter } from "../signing/characters.ts";
-import { sign } from "../signing/hmac.ts";
+import { sign, stringToSign } from "../signing/hmac.ts";
+import { findForbiddenCharacter } from "../signing/parameter-rules.ts";
 import type { PreparedRequest, UpstreamRequest } from "./messages.ts";
 import { refuseParameter, showName } from "./parameters.ts";
 

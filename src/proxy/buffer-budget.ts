@@ -19,10 +19,6 @@ const perParameterBytes = 128;
 /** What both sockets and the streams between them hold of a response that its client does not read as it comes. */
 const perSlowReaderBytes = 393_216;
 
-/** The shortest member of an object, with its comma: `"a":1,`. */
-const shortestMemberBytes = 6;
-const colon = 0x3a;
-
 /**
  * The memory that bodies and responses may take together, in bytes as they are charged. One per process. Bodies that are
  * being read have a share of it. Where that is used up, slow bodies are evicted in favour of new ones: the oldest of the
@@ -184,10 +180,10 @@ export class RequestBuffer implements BodyBuffer {
    * The body is complete, and about to be parsed: charged by the most that it can hold.
    * @throws ProxyError overloaded, body_too_large
    */
-  chargeBody(body: Uint8Array): void {
+  chargeBody(bodyBytes: number, mostParameters: number): void {
     this.#budget.end(this);
     this.#bytes = 0;
-    const bytes = costOf(body.length, mostParameters(body));
+    const bytes = costOf(bodyBytes, mostParameters);
     this.#budget.take(bytes);
     this.#bytes = bytes;
   }
@@ -222,11 +218,4 @@ function clientOf({ address = "" }: Partial<Peer> = {}): string {
 
 function costOf(bodyBytes: number, parameters: number): number {
   return perRequestBytes + perBodyByte * bodyBytes + perParameterBytes * parameters;
-}
-
-/** Each has a colon; so may values, but a member has a least length. */
-function mostParameters(body: Uint8Array): number {
-  let colons = 0;
-  for (const byte of body) if (byte === colon) colons += 1;
-  return Math.min(colons, Math.ceil(body.length / shortestMemberBytes));
 }

@@ -1,8 +1,7 @@
 import { connectionOptions, type HeaderLine, hopByHop } from "../http/headers.ts";
 import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { expandNumber, toTwoDigits } from "../signing/decimal.ts";
-import { isDecimal } from "../signing/parameter-rules.ts";
+import { expandNumber, isDecimal, toTwoDigits } from "../signing/parameter-rules.ts";
 import type { PreparedRequest, Route } from "./messages.ts";
 import { type Parameter, type Parameters, refuseParameter, showName } from "./parameters.ts";
 

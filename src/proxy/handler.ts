@@ -10,7 +10,7 @@ import { RequestContext } from "./context.ts";
 import { prepare } from "./enrich.ts";
 import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
 import type { ClientConnection, ClientRequest, ListenerContext, UpstreamResponse } from "./messages.ts";
-import { readParameters } from "./parameters.ts";
+import { mostParameters, readParameters } from "./parameters.ts";
 import { problemReply, toProxyError } from "./problem.ts";
 import { checkHead } from "./request-head.ts";
 import { readRequestOptions } from "./request-options.ts";
@@ -61,7 +61,7 @@ async function proxy(
   const body = await context.wait("read_body", () => request.readBody(context.deadlineMs, buffer));
   context.setStage("admit");
   acquirePermit(context, parts);
-  buffer.chargeBody(body);
+  buffer.chargeBody(body.length, mostParameters(body));
   context.setStage("read_parameters");
   context.event.requestBytes = body.length;
   const parameters = readParameters(body);

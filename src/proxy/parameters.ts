@@ -13,6 +13,16 @@ export interface Parameter {
 export type Parameters = ReadonlyMap<string, Parameter>;
 
 const longestShownName = 40;
+/** The shortest member of an object, with its comma: `"a":1,`. */
+const shortestMemberBytes = 6;
+const colon = 0x3a;
+
+/** A bound on a body's parameters, before it is read. Each has a colon; so may values, but a member has a least length. */
+export function mostParameters(body: Uint8Array): number {
+  let colons = 0;
+  for (const byte of body) if (byte === colon) colons += 1;
+  return Math.min(colons, Math.ceil(body.length / shortestMemberBytes));
+}
 
 /**
  * Reads a body: one flat JSON object in UTF-8 (spec 2.1, RFC 8259). A text that is not JSON is always refused as such;

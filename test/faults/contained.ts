@@ -51,7 +51,7 @@ const contained: readonly Contained[] = [
   },
   {
     file: "proxy/handler.js",
-    awaited: /^client\.reply\(reply/,
+    awaited: /^(fail\(|client\.reply\(reply)/,
     why: "an answer of ours is handed over, or nobody is there",
   },
   { file: "oauth/token-cache.js", awaited: /^this\.#(refresh|flight)/, why: "a failed flight is a pause" },

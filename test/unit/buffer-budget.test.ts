@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { containerMemory, defaultBudget } from "../../src/app/default-budget.ts";
 import type { ProxyError } from "../../src/model/errors.ts";
 import { BufferBudget } from "../../src/proxy/buffer-budget.ts";
+import { mostParameters } from "../../src/proxy/parameters.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const mebibyte = 1_048_576;
@@ -20,7 +21,8 @@ describe("row 68: the buffer budget", () => {
     const buffer = from(undefined);
     buffer.reserve(large);
     expect(budget.usedBytes).toBe(large);
-    buffer.chargeBody(Buffer.from('{"a":1,"b":"::::"}'));
+    const body = Buffer.from('{"a":1,"b":"::::"}');
+    buffer.chargeBody(body.length, mostParameters(body));
     buffer.chargeParameters(18, 2);
     expect(budget.usedBytes).toBe(32_768 + 4 * 18 + 128 * 2);
     buffer.chargeSlowReader();

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ProxyError } from "../../src/model/errors.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
-import { expandNumber } from "../../src/signing/decimal.ts";
+import { expandNumber } from "../../src/signing/parameter-rules.ts";
 import { malformedTexts } from "./corpus/malformed-json.ts";
 import { type Expected, expectReading } from "./json-oracle.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { serialise, stamp } from "../../src/proxy/authenticate.ts";
 import { enrich } from "../../src/proxy/enrich.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
-import { stringToSign } from "../../src/signing/canonical.ts";
+import { stringToSign } from "../../src/signing/hmac.ts";
 
 const written = (pairs: Iterable<readonly [string, string]>) => new TextDecoder().decode(serialise(pairs));
 
