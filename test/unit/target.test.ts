@@ -135,7 +135,7 @@ describe("absolute-form, as HTTP_PROXY makes it", () => {
     ["https://api.example/json-api", "http://api.example"],
     ["https://api.example/json-api", "http://api.example?/json-api/create_order"],
     ["https://api.example/json-api", "http://api.example#/json-api/create_order"],
-  ])("with baseUrl %s, %s is somebody else's", (baseUrl, target) => {
+  ])("with baseUrl %s, %s is foreign", (baseUrl, target) => {
     expect(refusalOf(() => at(baseUrl)(target))).toMatchObject({ code: "target_not_allowed", status: 403 });
   });
 

@@ -43,7 +43,7 @@ it("counts the wait for a piece that never came", async () => {
   expect(context.event.upstreamMs).toBe(200);
 });
 
-it("lets go of the answer when nobody wants the rest", async () => {
+it("ends the response when its rest is not wanted", async () => {
   const { context } = stage();
   let isLetGo = false;
   async function* endless() {

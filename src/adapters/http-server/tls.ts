@@ -60,7 +60,7 @@ export class HandshakingServer extends TlsServer {
 
 const serverOf = new WeakMap<Socket, HandshakingServer>();
 
-/** The TCP connection, or Unix socket, that carries a caller's connection: itself without TLS. */
+/** The TCP connection, or Unix socket, that carries a client's connection: itself without TLS. */
 export function transportOf(socket: Socket): Socket | undefined {
   return socket instanceof TLSSocket ? serverOf.get(socket)?.transportOf(socket) : socket;
 }
