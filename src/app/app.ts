@@ -6,8 +6,7 @@ import { describeBind } from "../model/bind.ts";
 import { type Clock, sleep } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import type { ReloadTrigger } from "../model/process-events.ts";
-import { ByteBudget } from "../proxy/byte-budget.ts";
-import { RequestMemories } from "../proxy/request-memory.ts";
+import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { version } from "../version.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
 import type { Reloadable } from "./keyed-resources.ts";
@@ -48,7 +47,7 @@ export class App {
     this.#clock = clock;
     this.#active = first;
     const bufferedBytes = ({ limits }: Config) => limits.bufferedBytes ?? defaultBudget(memoryBytes);
-    const budget = new ByteBudget(bufferedBytes(first));
+    const budget = new BufferBudget(bufferedBytes(first), clock);
     const memory: Reloadable = { prepare() {}, commit: (config) => budget.resize(bufferedBytes(config)) };
     const snapshots = {
       config: () => this.#active,
@@ -71,8 +70,7 @@ export class App {
       if (view.awaitsToken) this.#tokens.warm();
       return view;
     };
-    const memories = new RequestMemories(budget, clock);
-    const handling = { clock, report, send, tokensOf, memories };
+    const handling = { clock, report, send, tokensOf, buffers: budget };
     this.#listeners = openListeners({
       ...handling,
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),

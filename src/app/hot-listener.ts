@@ -1,5 +1,3 @@
-import type { Server } from "node:http";
-import { Connections } from "../adapters/http-server/connections.ts";
 import { drain } from "../adapters/http-server/drain.ts";
 import {
   type Binding,
@@ -27,9 +25,7 @@ const lateMs = 2_000;
 export class HotListener {
   /** Where it listens, as configured. */
   readonly name: string;
-  readonly server: Server;
-  readonly connections: Connections;
-  readonly #listener: Listener;
+  readonly listener: Listener;
   readonly #clock: Clock;
   #serving: Serving;
   #longestRequestMs = 0;
@@ -43,9 +39,7 @@ export class HotListener {
     this.name = binding.name;
     this.#clock = clock;
     this.#serving = this.#complete(serving);
-    this.#listener = createListener(() => this.#serving, binding);
-    this.server = this.#listener.server;
-    this.connections = new Connections(this.server, clock);
+    this.listener = createListener(() => this.#serving, binding);
     this.#pause();
   }
 
@@ -57,7 +51,7 @@ export class HotListener {
   /** Serves so from the next request on, on open connections as well. */
   serve(serving: ServingOn): void {
     this.#serving = this.#complete(serving);
-    this.#listener.renew();
+    this.listener.renew();
     if (!this.#isActive) this.#resume();
     this.#isActive = true;
   }
@@ -76,7 +70,7 @@ export class HotListener {
         this.#resume();
       };
     };
-    return drain([this.connections], this.#clock, { hold, openMs, onTimeUp, lateMs });
+    return drain([this.listener], this.#clock, { hold, openMs, onTimeUp, lateMs });
   }
 
   /** Makes new requests wait for `#resume`. */

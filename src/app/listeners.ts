@@ -36,7 +36,7 @@ export interface Binds {
   readonly status: Bind;
 }
 
-export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "memories"> & {
+export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers"> & {
   readonly createAdmin: () => Server;
   readonly createStatus: () => Server;
 };
@@ -81,7 +81,7 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
     const createLimit = () => new ConcurrencyLimit(bounds.inFlightPerEnvironment);
     const admission = limits.prepare(listener.environment, createLimit, requestMs);
     const { upstreamHeaders } = log;
-    const own = { concurrency: admission, requestTimeoutMs: requestMs, upstreamHeaders, newRequestId: randomUUID };
+    const own = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID };
     return {
       handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config)),
       requestMs,
@@ -93,7 +93,7 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
   function createListener(config: Config, listener: ListenerConfig) {
     const binding = { name: describeBind(listener.bind), report };
     const hot = new HotListener(binding, servingOn(listener, config), clock);
-    return { server: hot.server, listener: hot };
+    return { server: hot.listener.server, listener: hot };
   }
 
   function bindingsOf(config: Config): Binding[] {
@@ -148,7 +148,7 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
 
     inFlight: () => limits.values().reduce((sum, { inFlight }) => sum + inFlight, 0),
 
-    connections: () => hotListeners().map(({ name, connections: { open } }) => ({ listener: name, open })),
+    connections: () => hotListeners().map(({ name, listener: { open } }) => ({ listener: name, open })),
 
     async drain() {
       const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs));
@@ -165,7 +165,7 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
 
 async function drainAndEnd(listener: HotListener): Promise<boolean> {
   const isDrained = await listener.drain();
-  endServer(listener.server);
+  endServer(listener.listener.server);
   return isDrained;
 }
 

@@ -32,6 +32,6 @@ export function usageFailure(message: string): CommandFailure {
  */
 export function readOrRefuse(path: string, end: string, name = path): Promise<Buffer> {
   return readFile(path).catch((error: unknown) => {
-    throw usageFailure(`${name} cannot be read (${errorCodeOf(error)})${end}`);
+    throw usageFailure(`${name} cannot be read (${errorCodeOf(error) ?? "UNKNOWN"})${end}`);
   });
 }

@@ -1,18 +1,18 @@
 import { Command } from "commander";
 import { tooLarge } from "../adapters/http-server/read-body.ts";
 import type { Config } from "../config/config.ts";
+import type { HeaderLine } from "../http/headers.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Event } from "../model/events.ts";
 import { Secret } from "../model/secret.ts";
 import type { TokenSource } from "../oauth/token-source.ts";
-import { ByteBudget } from "../proxy/byte-budget.ts";
+import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler } from "../proxy/handler.ts";
-import type { ClientResponse, HeaderLine, UpstreamRequest } from "../proxy/messages.ts";
+import type { ClientResponse, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
-import { RequestMemories } from "../proxy/request-memory.ts";
-import { stringToSign } from "../signing/canonical.ts";
+import { stringToSign } from "../signing/hmac.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";
@@ -55,9 +55,9 @@ async function preview(options: Options): Promise<void> {
     tokensOf: () => maskedTokens,
     upstreamHeaders: [],
     newRequestId: () => "preview",
-    requestTimeoutMs: config.timeouts.requestMs,
+    requestMs: config.timeouts.requestMs,
     concurrency: new ConcurrencyLimit(1),
-    memories: new RequestMemories(new ByteBudget(Number.POSITIVE_INFINITY), systemClock),
+    buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock),
     async send(attempt: UpstreamRequest) {
       sent = attempt;
       return { status: 200, headers: [], body: nothing(), discard: () => {} };

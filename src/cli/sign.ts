@@ -3,10 +3,14 @@ import { dropNewline } from "../config/read-secrets.ts";
 import { ProxyError } from "../model/errors.ts";
 import { Secret } from "../model/secret.ts";
 import { readParameters } from "../proxy/parameters.ts";
-import { stringToSign } from "../signing/canonical.ts";
-import { findForbiddenCharacter } from "../signing/characters.ts";
-import { sign } from "../signing/hmac.ts";
-import { defaultExempt, exemptNames, isDecimal, requiredNames } from "../signing/parameter-rules.ts";
+import { sign, stringToSign } from "../signing/hmac.ts";
+import {
+  defaultExempt,
+  exemptNames,
+  findForbiddenCharacter,
+  isDecimal,
+  requiredNames,
+} from "../signing/parameter-rules.ts";
 import { CommandFailure, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
 import { print, readStandardInput } from "./terminal.ts";
 

@@ -1,4 +1,4 @@
-import { hopByHop } from "../http/hop-by-hop.ts";
+import { hopByHop } from "../http/headers.ts";
 import type { Environment, Site } from "../model/environment.ts";
 import type { Findings } from "./diagnostics.ts";
 import type { RawEnvironment } from "./environment-schema.ts";

@@ -7,17 +7,17 @@ export function describeDefect(error: unknown): string {
   return [error.constructor.name, ...framesOf(error)].join(" ");
 }
 
+/** An error's code, such as ECONNREFUSED or CERT_HAS_EXPIRED; undefined where it has none. Safe to log. */
+export function errorCodeOf(error: unknown): string | undefined {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : undefined;
+}
+
 /** A warning of the process without its message: its name, its code and where it was given. Safe to log. */
 export function describeWarning(warning: NodeJS.ErrnoException): string {
   const { name, code } = warning;
   const isWord = (text = "") => /^\w{1,64}$/.test(text);
   return [isWord(name) ? name : "Warning", ...(isWord(code) ? [code] : []), ...framesOf(warning)].join(" ");
-}
-
-/** An error's code, such as ECONNREFUSED or CERT_HAS_EXPIRED; else `UNKNOWN`. Safe to log, unlike its message. */
-export function errorCodeOf(error: unknown): string {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : "UNKNOWN";
 }
 
 function framesOf({ stack = "", message }: Error): string[] {

@@ -9,7 +9,7 @@ export function nearestName(given: string, names: Iterable<string>): string | un
  */
 export function nearestWithin(given: string, names: Iterable<string>, mostEdits: number): string | undefined {
   const [nearest] = [...names]
-    // Their lengths alone tell that most are too far off, so a long text costs little.
+    // Their lengths alone show that most are too far off, so a long text costs little.
     .filter((name) => Math.abs(name.length - given.length) <= mostEdits)
     .map((name) => ({ name, distance: editDistance(given.toLowerCase(), name.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);

@@ -38,8 +38,8 @@ export class Secret {
   }
 
   /**
-   * Whether what somebody gives is this secret. How long it takes tells nothing of the secret, not even its length: what
-   * is compared are digests under a key that nobody can know, made anew each time.
+   * Whether a text from outside is this secret. How long it takes tells nothing of the secret, not even its length: what
+   * is compared are digests under a key that is never known outside, made anew each time.
    */
   matches(given: string): boolean {
     const once = randomBytes(digestBytes);

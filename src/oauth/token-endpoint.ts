@@ -1,4 +1,4 @@
-import { retryAfterMs } from "../http/retry-after.ts";
+import { retryAfterMs } from "../http/date.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import { readErrorCode, readTokenAnswer, type TokenGrant, whatIsUnsound } from "./token-answer.ts";
 

@@ -1,54 +1,66 @@
-import type { FailureCode, Outcome } from "../model/errors.ts";
+import { type HeaderLine, valuesOf } from "../http/headers.ts";
 import type { RequestFinished } from "../model/events.ts";
-import type { RequestContext } from "./context.ts";
 import type { ClientConnection, ListenerContext } from "./messages.ts";
+import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
+import { type Target, targetInLog } from "./target.ts";
 
-/** Where any operation may be called, a caller chooses its length. */
-const longestOperation = 128;
+/** The one event that sums up a request, while it is being filled in. */
+export type AccessEvent = { -readonly [Name in keyof RequestFinished]: RequestFinished[Name] };
 
-/** How a request ended for its caller. */
-export interface Ending {
-  readonly status: number;
-  readonly by: RequestFinished["by"];
-  readonly outcome: Outcome;
-  readonly code: FailureCode | undefined;
-}
+/** Longer than any identifier of a service. */
+const longestUpstreamHeader = 256;
 
-/** The one fact that sums up a request. */
-export function describeAccess(
-  ending: Ending,
-  context: RequestContext,
-  listener: ListenerContext,
-  client: ClientConnection,
-): RequestFinished {
-  const { name, operations } = listener.environment;
-  const { cause, ...details } = context.details;
+/** What is known of a request before anything about it is checked. */
+export function openAccessEvent(
+  requestId: string,
+  { method, peer, headers }: Pick<ClientConnection, "method" | "peer" | "headers">,
+  target: Target | undefined,
+  { environment, listener }: ListenerContext,
+): AccessEvent {
   return {
     kind: "request_finished",
-    environment: name,
-    requestId: context.requestId,
-    traceId: context.traceId,
-    reference: context.reference,
-    site: context.site,
-    auth: context.auth,
-    operation: context.operation?.slice(0, longestOperation),
-    operationLabel: labelOf(context.operation, operations),
-    ...ending,
-    cause,
-    stage: context.stage,
-    attempts: context.attempts,
-    admitted: context.admitted,
-    durationMs: context.durationMs(),
-    upstreamMs: context.upstreamMs,
-    overheadMs: context.overheadMs(),
-    callerName: context.callerName,
-    callerLeft: client.isClosed(),
-    ...details,
+    environment: environment.name,
+    requestId,
+    traceId: peekTraceId(headers),
+    reference: peekReference(headers),
+    site: undefined,
+    auth: undefined,
+    operation: undefined,
+    operationLabel: "none",
+    status: 0,
+    by: "countersign",
+    outcome: "not_sent",
+    code: undefined,
+    stage: "read_head",
+    attempts: 0,
+    admitted: false,
+    durationMs: 0,
+    upstreamMs: undefined,
+    overheadMs: 0,
+    callerLeft: false,
+    method,
+    // The target of a CONNECT is a foreign host.
+    target: target === undefined || method === "CONNECT" ? undefined : targetInLog(target),
+    listener,
+    caller: peer?.subject,
+    callerAddress: peer?.address,
+    callerRequestId: peekRequestId(headers),
   };
 }
 
-/** Labels come from the configuration only, so no caller can make a new metric series. */
-function labelOf(operation: string | undefined, operations: ReadonlySet<string> | "any"): string {
-  if (operation === undefined) return "none";
-  return operations !== "any" && operations.has(operation) ? operation : "other";
+/**
+ * The response's headers of these names, bounded: it is foreign text.
+ * @returns undefined where it has none of them
+ */
+export function pickHeaders(
+  headers: readonly HeaderLine[],
+  names: readonly string[],
+): Readonly<Record<string, string>> | undefined {
+  const found: Record<string, string> = {};
+  for (const name of names) {
+    const value = valuesOf(headers, name).join(", ");
+    const isLong = value.length > longestUpstreamHeader;
+    if (value !== "") found[name] = isLong ? `${value.slice(0, longestUpstreamHeader)}…` : value;
+  }
+  return Object.keys(found).length === 0 ? undefined : found;
 }

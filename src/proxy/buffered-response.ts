@@ -3,30 +3,29 @@ import { ProxyError } from "../model/errors.ts";
 import type { UpstreamResponse } from "./messages.ts";
 
 /** A 401 is a few hundred bytes; a longer one is passed on too, but keeps its connection until then. */
-const heldBytes = 65_536;
+const longestBufferedBytes = 65_536;
 
-/** An answer whose body is read ahead, in the background. */
+/**
+ * A response whose body is read ahead, in the background: so its connection is free while a second attempt is made, and
+ * the response can still be passed on, byte for byte, when that attempt fails. The second attempt needs no more than the
+ * status: a body that stalls or breaks does not stand in its way.
+ */
 export interface BufferedResponse {
   /**
-   * To be passed on as if nothing had happened. Where the body breaks while it is held, this throws before its first byte:
-   * no head has gone out yet, so the caller can still be told of it by a whole answer.
+   * To be passed on as if nothing had happened. Where the body breaks while it is read ahead, this throws before its first
+   * byte: no head has gone out yet, so the client can still have a whole response that says so.
    */
   readonly response: UpstreamResponse;
-  /** Resolves when no more will be read ahead. What is not here within this time is given up and frees its connection. */
-  settle(withinMs: number): Promise<void>;
+  /** Resolves when no more is read ahead. What has not come within this time is given up and frees its connection. */
+  finishReading(withinMs: number): Promise<void>;
   /** It is not needed. */
   discard(): void;
 }
 
-/**
- * Reads an answer's body ahead, so that its connection is free while a second attempt is made and the answer can
- * still be passed on, byte for byte, when that attempt comes to nothing. The second attempt needs no more than the status:
- * a body that stalls or breaks does not stand in its way.
- */
 export function bufferResponse(response: UpstreamResponse, clock: Clock): BufferedResponse {
   const source = response.body[Symbol.asyncIterator]();
-  const read: Uint8Array[] = [];
-  let state: "reading" | "whole" | "long" | "broken" = "reading";
+  const chunks: Uint8Array[] = [];
+  let state: "reading" | "complete" | "too_long" | "broken" = "reading";
   let failure: unknown;
   const fail = (error: unknown) => {
     if (state !== "reading") return;
@@ -37,26 +36,26 @@ export function bufferResponse(response: UpstreamResponse, clock: Clock): Buffer
     for (let length = 0; state === "reading"; ) {
       const step = await source.next();
       if (state !== "reading") return;
-      if (step.done === true) state = "whole";
+      if (step.done === true) state = "complete";
       else {
-        read.push(step.value);
+        chunks.push(step.value);
         length += step.value.length;
-        if (length >= heldBytes) state = "long";
+        if (length >= longestBufferedBytes) state = "too_long";
       }
     }
   };
-  const settled = readAhead().catch(fail);
+  const reading = readAhead().catch(fail);
   async function* replay() {
-    await settled;
+    await reading;
     if (state === "broken") throw failure;
-    yield* read;
-    if (state === "long") yield* { [Symbol.asyncIterator]: () => source };
+    yield* chunks;
+    if (state === "too_long") yield* { [Symbol.asyncIterator]: () => source };
   }
   return {
     response: { ...response, body: replay() },
-    async settle(withinMs) {
+    async finishReading(withinMs) {
       const ending = new AbortController();
-      await Promise.race([settled, sleep(clock, withinMs, ending.signal)]);
+      await Promise.race([reading, sleep(clock, withinMs, ending.signal)]);
       ending.abort();
       if (state !== "reading") return;
       fail(new ProxyError("upstream_timeout", "The rest of that answer did not come in time."));

@@ -1,7 +1,6 @@
-import type { CallerToken } from "../model/callers.ts";
+import { type HeaderLine, valuesOf } from "../http/headers.ts";
 import { ProxyError } from "../model/errors.ts";
-import { valuesOf } from "./headers.ts";
-import type { HeaderLine, ListenerContext } from "./messages.ts";
+import type { ListenerContext } from "./messages.ts";
 
 /** One line for each: many clients read only the first challenge of a line (RFC 9110 section 11.7.1). */
 const challenges: readonly string[] = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'];
@@ -14,12 +13,12 @@ const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 
 /**
- * Checks who calls, where the listener asks for that, before anything else about the request is looked at: nobody else
- * takes up a place or learns what is served here.
- * @returns the name of the caller's token; undefined where none is asked for
+ * Checks who calls, where the listener asks for that, before anything else about the request is looked at: a client that
+ * is not authenticated takes no permit and learns nothing of what is served here.
+ * @returns the name of the client's token; undefined where none is asked for
  * @throws ProxyError caller_not_authenticated
  */
-export function checkCaller(
+export function authenticateClient(
   headers: readonly HeaderLine[],
   { callerTokens }: Pick<ListenerContext, "callerTokens">,
 ): string | undefined {
@@ -29,24 +28,19 @@ export function checkCaller(
   if (more.length > 0) {
     throw refuse(`Proxy-Authorization was given ${more.length + 1} times; give it once`, "several Proxy-Authorization");
   }
-  const token = readToken(value);
-  if (token === undefined) throw refuse("Proxy-Authorization holds no token that can be read", "malformed token");
-  const known = findKnown(token, callerTokens);
-  if (known === undefined)
-    throw refuse("The token in Proxy-Authorization is not one of this listener's", "unknown token");
-  return known.name;
+  const given = readToken(value);
+  if (given === undefined) throw refuse("Proxy-Authorization holds no token that can be read", "malformed token");
+  // Every token is compared: the time that it takes does not tell which one came close.
+  const [known] = callerTokens.filter(({ token }) => token.matches(given));
+  if (known !== undefined) return known.name;
+  throw refuse("The token in Proxy-Authorization is not one of this listener's", "unknown token");
 }
 
-/** A client that is given a proxy's URL with user and password sends Basic; whom it names as the user counts for nothing. */
+/** A client that is given a proxy's URL with user and password sends Basic; the name of the user means nothing. */
 function readToken(credentials: string): string | undefined {
   const encoded = basic.exec(credentials)?.[1];
   if (encoded === undefined) return bearer.exec(credentials)?.[1];
   return /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, "base64").toString("utf8"))?.[1];
-}
-
-/** Every token is compared, whichever it is: the time it takes does not tell which one came close. */
-function findKnown(given: string, known: readonly CallerToken[]): CallerToken | undefined {
-  return known.filter(({ token }) => token.matches(given))[0];
 }
 
 function refuse(what: string, causedBy: string): ProxyError {

@@ -1,24 +1,34 @@
+import { connectionOptions, type HeaderLine, hopByHop, isFramed } from "../http/headers.ts";
 import type { Outcome } from "../model/errors.ts";
 import type { RequestContext } from "./context.ts";
-import { headersDownstream, isFramed } from "./headers.ts";
-import type { ClientResponse, HeaderLine, UpstreamResponse } from "./messages.ts";
+import type { StreamedResponse, UpstreamResponse } from "./messages.ts";
 
-/** The service's answer as the caller gets it: status and body untouched, our identification added. */
+/** The service's response as the client gets it: status and body untouched, our identification added. */
 export function toClientResponse(
-  response: UpstreamResponse,
+  { status, headers, body }: UpstreamResponse,
   outcome: Outcome,
   context: RequestContext,
-): ClientResponse {
+): StreamedResponse {
+  const { requestId, attempts } = context.event;
   const own: HeaderLine[] = [
-    ["Countersign-Request-Id", context.requestId],
+    ["Countersign-Request-Id", requestId],
     ["Countersign-Outcome", outcome],
   ];
-  if (context.attempts > 1) own.push(["Countersign-Attempts", String(context.attempts)]);
+  if (attempts > 1) own.push(["Countersign-Attempts", String(attempts)]);
   return {
-    status: response.status,
-    headers: [...headersDownstream(response.headers), ...own],
-    body: context.timed(response.body),
-    isFramed: isFramed(response),
-    onSlowReader: () => context.memory?.holdAnswer(),
+    status,
+    headers: [...headersDownstream(headers), ...own],
+    body: context.timed(body),
+    isFramed: isFramed({ status, headers }),
+    onSlowReader: () => context.buffer?.chargeSlowReader(),
   };
+}
+
+/** The response's headers that reach the client: all but the hop-by-hop ones and any that could pass for ours. */
+export function headersDownstream(headers: readonly HeaderLine[]): HeaderLine[] {
+  const dropped = connectionOptions(headers);
+  return headers.filter(([given]) => {
+    const name = given.toLowerCase();
+    return !hopByHop.has(name) && !dropped.has(name) && !name.startsWith("countersign-");
+  });
 }

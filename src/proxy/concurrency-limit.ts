@@ -2,7 +2,7 @@ import { ProxyError } from "../model/errors.ts";
 
 const retryAfterMs = 1_000;
 
-/** Which requests are served: a bounded number at once, and none any more once the process is closing. One per environment. */
+/** Which requests are served: a bounded number at a time, and none any more once the process drains. One per environment. */
 export class ConcurrencyLimit {
   #limit: number;
   #inFlight = 0;
@@ -14,13 +14,13 @@ export class ConcurrencyLimit {
     this.#limit = limit;
   }
 
-  /** Requests that were admitted and are not answered, those whose body is under way among them. */
+  /** Requests that have begun and not ended, those whose body is being read among them. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
   /**
-   * Lets a request in whose body may still be under way. It takes no place yet: a slow body must not keep others from one.
+   * Lets a request in whose body may still be on its way. It has no permit yet: slow bodies must not use them up.
    * @throws ProxyError overloaded, draining
    */
   begin(): void {
@@ -29,17 +29,12 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * The body is there, so the request takes a place.
+   * Takes a permit, for a request whose body is complete.
    * @throws ProxyError overloaded, draining
    */
   acquire(): void {
     this.#check();
     this.#permits += 1;
-  }
-
-  /** Requests that have a place keep it, be they more than the new limit. */
-  resize(limit: number): void {
-    this.#limit = limit;
   }
 
   release(): void {
@@ -50,7 +45,12 @@ export class ConcurrencyLimit {
     this.#inFlight -= 1;
   }
 
-  /** From now on no request is admitted. */
+  /** Requests keep the permits that they have, even beyond the new limit. */
+  resize(limit: number): void {
+    this.#limit = limit;
+  }
+
+  /** From now on no request is let in. */
   close(): void {
     this.#isClosed = true;
   }
@@ -59,12 +59,11 @@ export class ConcurrencyLimit {
     if (this.#isClosed) {
       throw new ProxyError("draining", "Countersign is shutting down and takes no more requests.", { retryAfterMs });
     }
-    if (this.#permits >= this.#limit) {
-      throw new ProxyError(
-        "overloaded",
-        `${this.#limit} requests are in flight, which is the limit (limits.inFlightPerEnvironment).`,
-        { retryAfterMs, causedBy: "limits.inFlightPerEnvironment" },
-      );
-    }
+    if (this.#permits < this.#limit) return;
+    const setting = "limits.inFlightPerEnvironment";
+    throw new ProxyError("overloaded", `${this.#limit} requests are in flight, which is the limit (${setting}).`, {
+      retryAfterMs,
+      causedBy: setting,
+    });
   }
 }

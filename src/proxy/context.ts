@@ -1,10 +1,10 @@
 import type { Clock } from "../model/clock.ts";
-import type { AuthMethod } from "../model/environment.ts";
-import type { Outcome } from "../model/errors.ts";
-import type { Details } from "./details.ts";
-import type { RequestMemory } from "./request-memory.ts";
+import type { RequestFinished } from "../model/events.ts";
+import type { AccessEvent } from "./access-event.ts";
+import type { RequestBuffer } from "./buffer-budget.ts";
+import type { Route } from "./messages.ts";
 
-/** Where a request is on its way: the names that logs and `/status` show. */
+/** The steps of a request, by the names that logs and `/status` show. */
 export type Stage =
   | "read_head"
   | "check_caller"
@@ -18,117 +18,117 @@ export type Stage =
   | "send"
   | "stream_answer";
 
-/** What is known of one request so far. The steps of the journey fill it in; its end is reported from it. */
+/** Any operation may be allowed, and then its length is the client's choice. */
+const longestOperation = 128;
+
+/** One request on its way. The steps fill in its event, which is reported when it ends. */
 export class RequestContext {
-  readonly requestId: string;
-  readonly startedMs: number;
-  readonly #clock: Clock;
-  stage: Stage = "read_head";
-  admitted = false;
-  /** One of `limits.inFlightPerEnvironment`, since its body is there. */
-  hasPermit = false;
-  /** Its share of `limits.bufferedBytes`, from its concurrency on. */
-  memory: RequestMemory | undefined;
-  traceId: string | undefined;
-  reference: string | undefined;
-  operation: string | undefined;
-  site: string | undefined;
-  auth: AuthMethod | undefined;
+  readonly event: AccessEvent;
   /** On the monotonic clock. */
   deadlineMs: number;
-  /** How many times it was handed to the service's connection for an answer. */
-  attempts = 0;
-  /** Over all attempts together, as far as known by now. */
-  outcome: Outcome = "not_sent";
-  /** The service's share: from connecting to the last piece of the answer, without the caller's reading. */
-  upstreamMs: number | undefined;
-  /** The configured name of the caller's token, where the listener asks for one. */
-  callerName: string | undefined;
-  /** What only the log says. */
-  readonly details: Details = {};
-  /** Waiting for anyone else: the caller, the authorization server, the service. */
+  /** Whole, while the event's is bounded. */
+  operation: string | undefined;
+  /** Its part of `limits.bufferedBytes`, from its admission on. */
+  buffer: RequestBuffer | undefined;
+  /** It counts towards `limits.inFlightPerEnvironment`: its body is complete. */
+  hasPermit = false;
+  readonly #clock: Clock;
+  readonly #startedMs: number;
+  /** Waiting for anything else: the client, the authorization server, the service. */
   #waitedMs = 0;
 
-  constructor(requestId: string, clock: Clock, timeoutMs: number) {
-    this.requestId = requestId;
+  /** @param requestMs `timeouts.request` */
+  constructor(event: AccessEvent, clock: Clock, requestMs: number) {
+    this.event = event;
     this.#clock = clock;
-    this.startedMs = clock.nowMs();
-    this.deadlineMs = this.startedMs + timeoutMs;
+    this.#startedMs = clock.nowMs();
+    this.deadlineMs = this.#startedMs + requestMs;
   }
 
-  /** The caller gives it less time than `timeouts.request`. */
-  limitDeadline(timeoutMs: number | undefined): void {
-    if (timeoutMs !== undefined) this.deadlineMs = this.startedMs + timeoutMs;
-  }
-
-  /** Who it is for is known. */
-  setRoute({ site, auth }: { site: { identifier: string }; auth: AuthMethod }): void {
-    this.site = site.identifier;
-    this.auth = auth;
-  }
-
-  /** Moves on to the next step. */
   setStage(stage: Stage): void {
-    this.stage = stage;
+    this.event.stage = stage;
   }
 
-  /** Enters a stage that waits for somebody else, whose time is not the proxy's own. */
+  /** The client gives it less time than `timeouts.request`. */
+  limitDeadline(timeoutMs: number | undefined): void {
+    if (timeoutMs !== undefined) this.deadlineMs = this.#startedMs + timeoutMs;
+  }
+
+  /** @param name of the token that it gave; undefined where none is asked for */
+  setClient(name: string | undefined): void {
+    this.event.callerName = name;
+    if (name !== undefined) this.event.caller = name;
+  }
+
+  /** Labels come from the configuration only, so no client can make a new metric series. */
+  setOperation(operation: string, known: ReadonlySet<string> | "any"): void {
+    this.operation = operation;
+    this.event.operation = operation.slice(0, longestOperation);
+    this.event.operationLabel = known !== "any" && known.has(operation) ? operation : "other";
+  }
+
+  setRoute({ site, auth }: Pick<Route, "site" | "auth">): void {
+    this.event.site = site.identifier;
+    this.event.auth = auth;
+  }
+
+  /** Goes on to a stage that waits for something else, whose time is not the proxy's own. */
   async wait<Value>(stage: Stage, promise: () => Promise<Value>): Promise<Value> {
-    this.stage = stage;
+    this.setStage(stage);
     const startedMs = this.#clock.nowMs();
     try {
       return await promise();
     } finally {
       const tookMs = this.#clock.nowMs() - startedMs;
       this.#waitedMs += tookMs;
-      if (stage === "send") this.#addUpstream(tookMs);
-      if (stage === "await_token") this.details.tokenWaitMs = (this.details.tokenWaitMs ?? 0) + tookMs;
+      if (stage === "send") this.#addUpstream(startedMs);
+      if (stage === "await_token") this.event.tokenWaitMs = (this.event.tokenWaitMs ?? 0) + tookMs;
     }
   }
 
-  /** The service's answer piece by piece: the time until each is there is the service's, the time after that is not. */
+  /** The service's response piece by piece: the time until each has come is the service's, the time after that is not. */
   async *timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-    this.details.responseBytes ??= 0;
-    const pieces = body[Symbol.asyncIterator]();
+    const { event } = this;
+    event.responseBytes ??= 0;
+    let startedMs: number | undefined = this.#clock.nowMs();
     try {
-      for (let step = await this.#timedNext(pieces); step.done !== true; step = await this.#timedNext(pieces)) {
-        this.details.responseBytes = (this.details.responseBytes ?? 0) + step.value.length;
-        yield step.value;
+      for await (const piece of body) {
+        this.#addUpstream(startedMs);
+        startedMs = undefined;
+        event.responseBytes += piece.length;
+        yield piece;
+        startedMs = this.#clock.nowMs();
       }
     } finally {
-      await pieces.return?.();
+      this.#addUpstream(startedMs);
     }
   }
 
-  async #timedNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
-    const startedMs = this.#clock.nowMs();
-    try {
-      return await pieces.next();
-    } finally {
-      this.#addUpstream(this.#clock.nowMs() - startedMs);
-    }
-  }
-
-  #addUpstream(tookMs: number): void {
-    this.upstreamMs = (this.upstreamMs ?? 0) + tookMs;
+  #addUpstream(sinceMs: number | undefined): void {
+    if (sinceMs === undefined) return;
+    this.event.upstreamMs = (this.event.upstreamMs ?? 0) + (this.#clock.nowMs() - sinceMs);
   }
 
   /** Begins to measure how long a connection takes to be ready. What it returns ends that; only its first call counts. */
   connecting(): () => void {
-    const startedMs = this.#clock.nowMs();
-    let isOver = false;
+    let startedMs: number | undefined = this.#clock.nowMs();
     return () => {
-      if (isOver) return;
-      isOver = true;
-      this.details.connectMs = (this.details.connectMs ?? 0) + this.#clock.nowMs() - startedMs;
+      if (startedMs === undefined) return;
+      this.event.connectMs = (this.event.connectMs ?? 0) + this.#clock.nowMs() - startedMs;
+      startedMs = undefined;
     };
   }
 
-  durationMs(): number {
-    return this.#clock.nowMs() - this.startedMs;
+  /** How the request ended for its client. */
+  end(ending: Pick<RequestFinished, "status" | "by" | "outcome" | "code">): void {
+    Object.assign(this.event, ending);
   }
 
-  overheadMs(): number {
-    return Math.max(0, this.durationMs() - this.#waitedMs);
+  /** The event as it is reported. */
+  finish(isClosed: boolean): RequestFinished {
+    this.event.durationMs = this.#clock.nowMs() - this.#startedMs;
+    this.event.overheadMs = Math.max(0, this.event.durationMs - this.#waitedMs);
+    this.event.callerLeft = isClosed;
+    return this.event;
   }
 }

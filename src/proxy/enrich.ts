@@ -1,17 +1,42 @@
-import type { Site } from "../model/environment.ts";
+import { connectionOptions, type HeaderLine, hopByHop } from "../http/headers.ts";
+import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { isDecimal } from "../signing/parameter-rules.ts";
-import { expandNumber, toTwoDigits } from "./decimal.ts";
-import { nameInLog, showName } from "./parameter-name.ts";
-import type { Parameter, Parameters } from "./parameters.ts";
+import { expandNumber, isDecimal, toTwoDigits } from "../signing/parameter-rules.ts";
+import type { PreparedRequest, Route } from "./messages.ts";
+import { type Parameter, type Parameters, refuseParameter, showName } from "./parameters.ts";
 
-/** Set anew for every attempt; what the caller sent is dropped. */
+/** Set anew for every attempt; what the client sent is dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);
+/** The client's request headers that go upstream when the client sent them. */
+const passedUpstream: readonly string[] = [
+  "user-agent",
+  "accept-language",
+  "traceparent",
+  "tracestate",
+  "x-request-id",
+];
 
 /**
- * What is sent, but for the timestamp and the signature: the caller's parameters in the caller's order, every value a
- * string (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` take the caller's place
- * if the caller sent them, else the end.
+ * Makes the request that is sent, but for what belongs to one attempt.
+ * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
+ */
+export function prepare(
+  route: Route,
+  parameters: Parameters,
+  headers: readonly HeaderLine[],
+  requestId: string,
+): PreparedRequest {
+  return {
+    route,
+    headers: headersUpstream(headers, route.environment, requestId),
+    parameters: enrich(parameters, route.site, route.identifier),
+  };
+}
+
+/**
+ * The parameters that are sent, but for the timestamp and the signature: the client's, in the client's order, every value
+ * a string (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` stand where the
+ * client put them, else at the end.
  * @param identifier what is sent as `site_identifier`
  * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
  */
@@ -30,30 +55,19 @@ export function enrich(
   return sent.set("version", site.version).set("site_identifier", identifier);
 }
 
-/** What is sent in one attempt, but for the signature. */
-export function stamp(parameters: ReadonlyMap<string, string>, unixSeconds: number): Map<string, string> {
-  return new Map(parameters).set("timestamp", String(Math.floor(unixSeconds)));
-}
-
 function writeOut(name: string, { kind, text }: Parameter): string {
-  if (kind !== "number") return text;
-  const expanded = expandNumber(text);
-  if (expanded !== undefined) return expanded;
+  const written = kind === "number" ? expandNumber(text) : text;
+  if (written !== undefined) return written;
   const what = `The number of parameter ${showName(name)} takes more than 64 digits when written without an exponent`;
-  throw new ProxyError("number_out_of_range", `${what}; send it as a string if it is meant.`, {
-    causedBy: nameInLog(name),
-  });
+  throw refuseParameter("number_out_of_range", `${what}; send it as a string if it is meant.`, name);
 }
 
 function writeAmount(name: string, text: string): string {
   const amount = toTwoDigits(text);
   if (amount !== undefined) return amount;
-  throw new ProxyError(
-    "decimal_invalid",
-    `The parameter ${showName(name)} is an amount: a number, or a string of digits like "10.50". No digit but 0 may ` +
-      "follow the second one after the point, because nothing is rounded.",
-    { causedBy: nameInLog(name) },
-  );
+  const what = `The parameter ${showName(name)} is an amount: a number, or a string of digits like "10.50".`;
+  const why = "No digit but 0 may follow the second one after the point, because nothing is rounded.";
+  throw refuseParameter("decimal_invalid", `${what} ${why}`, name);
 }
 
 function checkVersion(version: string | undefined, site: Pick<Site, "identifier" | "version">): void {
@@ -64,4 +78,28 @@ function checkVersion(version: string | undefined, site: Pick<Site, "identifier"
       `send "${site.version}".`,
     { causedBy: "version" },
   );
+}
+
+/**
+ * The request headers that are sent: set by us, or let through by name. Everything else stays behind, so no casing or
+ * obfuscation of `Authorization`, cookies or framing can slip by.
+ */
+export function headersUpstream(
+  headers: readonly HeaderLine[],
+  environment: Pick<Environment, "forwardHeaders" | "via">,
+  requestId: string,
+): HeaderLine[] {
+  const dropped = connectionOptions(headers);
+  const passed = headers
+    .map(([name, value]): HeaderLine => [name.toLowerCase(), value])
+    .filter(([name]) => passedUpstream.includes(name) || environment.forwardHeaders.includes(name))
+    .filter(([name]) => !dropped.has(name) && !hopByHop.has(name));
+  const isIdentified = passed.some(([name]) => name === "x-request-id");
+  return [
+    ["accept", "application/json"],
+    ["content-type", "application/json"],
+    ...passed,
+    ...(isIdentified ? [] : [["x-request-id", requestId] as const]),
+    ...(environment.via ? [["via", "1.1 countersign"] as const] : []),
+  ];
 }

@@ -1,35 +1,31 @@
 import { describeDefect } from "../model/defect.ts";
-import type { Environment } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { describeAccess, type Ending } from "./access-event.ts";
-import { checkCharacters } from "./check-characters.ts";
-import { checkCaller } from "./client-auth.ts";
-import { ClientClosedRequest, clientClosedRequestStatus } from "./client-closed-request.ts";
+import { openAccessEvent } from "./access-event.ts";
+import { checkCharacters } from "./authenticate.ts";
+import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
+import { authenticateClient } from "./client-auth.ts";
 import { toClientResponse } from "./client-response.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { RequestContext } from "./context.ts";
-import { detailsOnArrival } from "./details.ts";
-import { enrich } from "./enrich.ts";
-import { type ForwardParts, forward } from "./forward.ts";
-import { headersUpstream } from "./headers.ts";
+import { prepare } from "./enrich.ts";
+import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
 import type { ClientConnection, ClientRequest, ListenerContext, UpstreamResponse } from "./messages.ts";
-import { readParameters } from "./parameters.ts";
-import { failureReply, toProxyError } from "./problem.ts";
+import { mostParameters, readParameters } from "./parameters.ts";
+import { problemReply, toProxyError } from "./problem.ts";
 import { checkHead } from "./request-head.ts";
-import type { RequestMemories, RequestMemory } from "./request-memory.ts";
-import { peekReference, peekTraceId, readRequestOptions } from "./request-options.ts";
+import { readRequestOptions } from "./request-options.ts";
 import { chooseSite } from "./site.ts";
-import { checkAuthority, checkOperation, resolveTarget } from "./target.ts";
+import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
 
 export interface RequestHandlerParts extends ForwardParts {
   /** A new, unguessable and unique id. */
   readonly newRequestId: () => string;
   /** `timeouts.request`. */
-  readonly requestTimeoutMs: number;
+  readonly requestMs: number;
   /** One for each environment. */
   readonly concurrency: ConcurrencyLimit;
   /** One for all. */
-  readonly memories: RequestMemories;
+  readonly buffers: BufferBudget;
 }
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
@@ -40,130 +36,138 @@ export interface RequestHandler {
   refuse(client: ClientConnection, error: ProxyError): Promise<void>;
 }
 
-/** START READING HERE. The journey of one request: each line is a step, and any of them may end it. */
-async function process(
+/** START HERE: one request, from its head to the service's response. Each line is a step, and any of them may throw. */
+async function proxy(
   request: ClientRequest,
+  target: Target,
   listener: ListenerContext,
   context: RequestContext,
-  memory: RequestMemory,
   parts: RequestHandlerParts,
 ): Promise<UpstreamResponse> {
   const { environment } = listener;
+  context.setStage("check_caller");
+  context.setClient(authenticateClient(request.headers, listener));
+  context.setStage("admit");
+  const buffer = admit(request, context, parts);
+  context.buffer = buffer;
   context.setStage("check_head");
-  checkAuthority(request.target, listener);
+  checkAuthority(target, listener);
   const host = checkHead(request, listener);
-  context.operation = resolveTarget(request.target, host, listener);
-  checkOperation(context.operation, environment);
-  const options = readRequestOptions(request.headers, parts.requestTimeoutMs);
+  const operation = resolveTarget(target, host, listener);
+  context.setOperation(operation, environment.operations);
+  checkOperation(operation, environment);
+  const options = readRequestOptions(request.headers, parts.requestMs);
   context.limitDeadline(options.timeoutMs);
-  const body = await context.wait("read_body", () => request.readBody(context.deadlineMs, memory.body));
+  const body = await context.wait("read_body", () => request.readBody(context.deadlineMs, buffer));
+  context.setStage("admit");
   acquirePermit(context, parts);
-  memory.holdBody(body);
-  context.details.requestBytes = body.length;
+  buffer.chargeBody(body.length, mostParameters(body));
   context.setStage("read_parameters");
+  context.event.requestBytes = body.length;
   const parameters = readParameters(body);
-  memory.holdParameters(body.length, parameters.size);
+  buffer.chargeParameters(body.length, parameters.size);
   context.setStage("choose_site");
   const choice = chooseSite(environment, options, parameters.get("site_identifier")?.text);
   context.setRoute(choice);
   context.setStage("enrich");
-  const headers = headersUpstream(request.headers, environment, context.requestId);
-  const route = { environment, operation: context.operation, ...choice };
-  const prepared = { route, headers, parameters: enrich(parameters, choice.site, choice.identifier) };
+  const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
   checkCharacters(prepared, parts.report);
   return forward(prepared, request, context, parts);
 }
 
-/** Opens the way through Countersign for one listener. */
+/** Serves the requests of one listener. */
 export function createRequestHandler(parts: RequestHandlerParts, listener: ListenerContext): RequestHandler {
   return {
     handle(request) {
-      return serve(request, listener, parts, async (context) => {
-        context.setStage("check_caller");
-        context.callerName = checkCaller(request.headers, listener);
-        context.details.caller = context.callerName ?? context.details.caller;
-        admit(context, listener, parts);
-        context.memory = parts.memories.open(request.peer);
-        return process(request, listener, context, context.memory, parts);
-      });
+      const target = parseTarget(request.target);
+      return serve(request, target, listener, parts, (context) => proxy(request, target, listener, context, parts));
     },
     refuse(client, error) {
-      return serve(client, listener, parts, () => Promise.reject(error));
+      const target = client.target === undefined ? undefined : parseTarget(client.target);
+      return serve(client, target, listener, parts, () => Promise.reject(error));
     },
   };
 }
 
-/** Runs a journey, gives the caller an answer whatever happens, and reports how it ended. */
+/** Runs the steps, gives the client a response whatever happens, and reports how the request ended. */
 async function serve(
   client: ClientConnection,
+  target: Target | undefined,
   listener: ListenerContext,
   parts: RequestHandlerParts,
   steps: (context: RequestContext) => Promise<UpstreamResponse>,
 ): Promise<void> {
-  const context = new RequestContext(parts.newRequestId(), parts.clock, parts.requestTimeoutMs);
-  context.reference = peekReference(client.headers);
-  context.traceId = peekTraceId(client.headers);
-  Object.assign(context.details, detailsOnArrival(client, listener));
-  const ending = await steps(context)
-    .then((response) => deliver(response, client, context, listener.environment))
-    .catch((error) => fail(error, client, context, parts));
-  leave(context, parts);
-  parts.report(describeAccess(ending, context, listener, client));
+  const event = openAccessEvent(parts.newRequestId(), client, target, listener);
+  const context = new RequestContext(event, parts.clock, parts.requestMs);
+  try {
+    await deliver(await steps(context), client, context, listener);
+  } catch (error) {
+    await fail(error, client, context, parts);
+  }
+  release(context, parts);
+  parts.report(context.finish(client.isClosed()));
 }
 
-function admit(context: RequestContext, listener: ListenerContext, parts: RequestHandlerParts): void {
-  context.setStage("admit");
+function admit({ peer }: ClientRequest, { event }: RequestContext, parts: RequestHandlerParts): RequestBuffer {
   parts.concurrency.begin();
-  context.admitted = true;
-  parts.report({ kind: "request_accepted", environment: listener.environment.name, requestId: context.requestId });
+  event.admitted = true;
+  parts.report({ kind: "request_accepted", environment: event.environment, requestId: event.requestId });
+  return parts.buffers.open(peer);
 }
 
-/** A place is for requests that can go on: slow bodies wait outside. */
+/** Permits are for requests that can go on: one whose body is slow has none. */
 function acquirePermit(context: RequestContext, { concurrency }: RequestHandlerParts): void {
-  context.setStage("admit");
   concurrency.acquire();
   context.hasPermit = true;
 }
 
-function leave(context: RequestContext, { concurrency }: RequestHandlerParts): void {
-  context.memory?.close();
-  if (context.hasPermit) concurrency.release();
-  if (context.admitted) concurrency.end();
+function release({ buffer, hasPermit, event }: RequestContext, { concurrency }: RequestHandlerParts): void {
+  buffer?.close();
+  if (hasPermit) concurrency.release();
+  if (event.admitted) concurrency.end();
 }
 
 async function deliver(
   response: UpstreamResponse,
   client: ClientConnection,
   context: RequestContext,
-  { undecided }: Environment,
-): Promise<Ending> {
-  const outcome = undecided.has(response.status) ? "unknown" : "answered";
-  await context.wait("stream_answer", () =>
-    client.reply(toClientResponse(response, outcome, context), context.deadlineMs),
-  );
-  return { status: response.status, by: "service", outcome, code: undefined };
+  { environment }: ListenerContext,
+): Promise<void> {
+  const { status } = response;
+  const outcome = environment.undecided.has(status) ? "unknown" : "answered";
+  const clientResponse = toClientResponse(response, outcome, context);
+  await context.wait("stream_answer", () => client.reply(clientResponse, context.deadlineMs));
+  context.end({ status, by: "service", outcome, code: undefined });
 }
 
-/** Answers a failure, unless the head of the service's answer is already out: then the cut connection is the answer. */
+/** Answers a failure, unless the head of the service's response is already out: then the reset connection says it. */
 async function fail(
   error: unknown,
   client: ClientConnection,
   context: RequestContext,
   parts: RequestHandlerParts,
-): Promise<Ending> {
+): Promise<void> {
+  const { stage, requestId, outcome } = context.event;
+  // Logs and metrics show it as nginx does.
   if (error instanceof ClientClosedRequest) {
-    return { status: clientClosedRequestStatus, by: "countersign", outcome: context.outcome, code: undefined };
+    return context.end({ status: 499, by: "countersign", outcome, code: undefined });
   }
   if (!(error instanceof ProxyError)) {
-    parts.report({ kind: "defect", where: context.stage, requestId: context.requestId, error: describeDefect(error) });
+    parts.report({ kind: "defect", where: stage, requestId, error: describeDefect(error) });
   }
   const failure = toProxyError(error, context);
-  const { code, outcome, status } = failure;
-  context.details.cause = failure.causedBy;
-  const repliedStatus = client.repliedStatus();
-  if (repliedStatus !== undefined) return { status: repliedStatus, by: "service", outcome, code };
-  // The rest of its body may take a while to come, and none of it is kept.
-  context.memory?.close();
-  await client.reply(failureReply(failure, context), context.deadlineMs);
-  return { status, by: "countersign", outcome, code };
+  const status = client.repliedStatus();
+  context.event.cause = failure.causedBy;
+  context.end({
+    status: status ?? failure.status,
+    by: status === undefined ? "countersign" : "service",
+    outcome: failure.outcome,
+    code: failure.code,
+  });
+  if (status !== undefined) return;
+  // The rest of the request's body may take a while to come, and none of it is kept.
+  context.buffer?.close();
+  const reply = problemReply(failure, context);
+  context.event.responseBytes = reply.body.length;
+  await client.reply(reply, context.deadlineMs);
 }

@@ -1,8 +1,7 @@
+import type { HeaderLine } from "../http/headers.ts";
 import type { CallerToken } from "../model/callers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
-
-/** One header line as received: the name in the sender's casing. */
-export type HeaderLine = readonly [name: string, value: string];
+import type { ProxyError } from "../model/errors.ts";
 
 /** What a request arrived on. */
 export interface ListenerContext {
@@ -12,15 +11,15 @@ export interface ListenerContext {
    * up, and no web page can reach it by rebinding one.
    */
   readonly hosts: ReadonlySet<string> | "any";
-  /** Whoever gives one of these may come in. Absent where nobody is asked for any: whoever gets here may. */
+  /** A client has to give one of these; absent where none is asked for. */
   readonly callerTokens?: readonly CallerToken[] | undefined;
-  /** How callers reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
+  /** How clients reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
   readonly url: string;
   /** Where it listens as configured, for the log. */
   readonly listener?: string;
 }
 
-/** Who is at the other end of a connection. Both are printable and bounded. */
+/** The other end of a connection. Both are printable and bounded. */
 export interface Peer {
   /** Its IP address; undefined over a Unix socket. */
   readonly address: string | undefined;
@@ -29,34 +28,34 @@ export interface Peer {
 }
 
 /** What a body asks for memory while it is being read. */
-export interface BodyMemory {
+export interface BodyBuffer {
   /**
-   * Makes room for so many bytes in all: the declared length before reading, or what has come of a chunked body.
-   * @throws ProxyError overloaded, body_too_large
+   * Reserves so many bytes in all: the declared length before reading, or what has come of a chunked body.
+   * @throws ProxyError overloaded; body_too_large where it would never fit
    */
   reserve(totalBytes: number): void;
-  /** Rejects with ProxyError overloaded when the body is slow and others need its memory. */
-  readonly gaveWay: Promise<never>;
+  /** Called with ProxyError overloaded when the body is slow and others need its memory. */
+  onEvicted: (error: ProxyError) => void;
 }
 
-/** The caller's side of a request: what it said in its head, whether it is still there, and how to answer it. */
+/** The client's side of a request: what its head says, whether it is still connected, and how to answer it. */
 export interface ClientConnection {
   /** Absent, like the target, where the head could not be read. */
   readonly method?: string;
   readonly target?: string;
   readonly headers: readonly HeaderLine[];
   readonly peer?: Peer;
-  /** Whether it closed its connection before it had its answer. */
+  /** Whether the client closed its connection before it had its response. */
   isClosed(): boolean;
   /** The status whose head has gone out already, if any. */
   repliedStatus(): number | undefined;
   /**
-   * Gives the caller its answer. Resolves when it was delivered or the caller has left.
-   * @param deadlineMs on the monotonic clock; a caller that has not taken its answer by then is cut off
-   * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the caller's connection was
-   * cut: it must not take a part for the whole; ProxyError upstream_bad_response when the head cannot be written
+   * Gives the client its response. Resolves when it was delivered or the client has closed.
+   * @param deadlineMs on the monotonic clock; the connection of a client that has not read its response by then is reset
+   * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the client's connection was
+   * reset: it must not take a part for the whole; ProxyError upstream_bad_response when the head cannot be written
    */
-  reply(reply: ClientResponse, deadlineMs: number): Promise<void>;
+  reply(response: ClientResponse, deadlineMs: number): Promise<void>;
 }
 
 /** A request as it came in: its head, and the body on demand. */
@@ -66,31 +65,19 @@ export interface ClientRequest extends ClientConnection {
   readonly target: string;
   /**
    * Reads the whole body, within the deadline on the monotonic clock.
-   * @throws ProxyError body_too_large, request_timeout, malformed_request, and what the memory throws
+   * @throws ProxyError body_too_large, request_timeout, malformed_request, and what the buffer throws
    */
-  readBody(deadlineMs: number, memory: BodyMemory): Promise<Uint8Array>;
+  readBody(deadlineMs: number, buffer: BodyBuffer): Promise<Uint8Array>;
 }
 
-/** The caller's wishes, from Countersign-* headers. */
-export interface RequestOptions {
-  /** Countersign-Site: S… or K…. */
-  readonly site: string | undefined;
-  /** Countersign-Auth. */
-  readonly auth: AuthMethod | undefined;
-  /** Countersign-Timeout-Ms. */
-  readonly timeoutMs: number | undefined;
-  /** Countersign-Reference. */
-  readonly reference: string | undefined;
-}
-
-/** Who the request is for and how it will be authenticated. */
+/** The site that the request is for and how it will be authenticated. */
 export interface Route {
   readonly environment: Environment;
   /** Checked segments, e.g. `create_order`. */
   readonly operation: string;
   readonly site: Site;
   readonly auth: AuthMethod;
-  /** K… that the caller named. */
+  /** K… that the client named. */
   readonly key: string | undefined;
   /** What is sent as `site_identifier`. */
   readonly identifier: string;
@@ -117,19 +104,19 @@ export interface UpstreamRequest {
   readonly render: () => Uint8Array;
 }
 
-/** An answer of the service, its head complete and its body still streaming. */
+/** A response of the service, its head complete and its body still streaming. */
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: readonly HeaderLine[];
   /** Throws ProxyError upstream_reset, upstream_bad_response or upstream_timeout when it is cut short. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** What is left of the body will not be read: ends its connection, unless it is there to the end. Harmless afterwards. */
+  /** What is left of the body will not be read: ends its connection, unless it is complete. Harmless afterwards. */
   discard(): void;
 }
 
 /**
  * Sends one request once. It never resends, and it knows whether a byte was written. The deadline, on the monotonic
- * clock, covers the connection, the head and the body of the answer.
+ * clock, covers the connection, the head and the body of the response.
  * `onConnected` is called when a connection is ready, before the first byte is written.
  * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, each with its
  * outcome: `unknown` once a byte was written, else `not_sent`
@@ -140,22 +127,22 @@ export type Send = (
   onConnected: () => void,
 ) => Promise<UpstreamResponse>;
 
-/** What the caller gets: the service's answer, streamed, or one of our own, whole. */
+/** What the client gets: the service's response, streamed, or one of our own, whole. */
 export type ClientResponse = StreamedResponse | LocalReply;
+
+interface ResponseHead {
+  readonly status: number;
+  readonly headers: readonly HeaderLine[];
+}
 
 export interface StreamedResponse extends ResponseHead {
   readonly body: AsyncIterable<Uint8Array>;
   /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
   readonly isFramed: boolean;
-  /** Told when the caller does not take the body as fast as it comes. */
+  /** Called when the client does not read the body as fast as it comes. */
   readonly onSlowReader?: () => void;
 }
 
 export interface LocalReply extends ResponseHead {
   readonly body: Uint8Array;
-}
-
-interface ResponseHead {
-  readonly status: number;
-  readonly headers: readonly HeaderLine[];
 }

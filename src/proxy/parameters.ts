@@ -1,37 +1,28 @@
-import { ProxyError } from "../model/errors.ts";
-import { JsonCursor } from "./json-cursor.ts";
-import { type Kind, kindAhead, readName, readScalar } from "./json-value.ts";
-import { isAllowedName, nameInLog, showName } from "./parameter-name.ts";
-import { skipNested } from "./skip-nested.ts";
-import { decodeUtf8 } from "./utf8.ts";
+import { type FailureCode, ProxyError } from "../model/errors.ts";
+import { allowedName } from "../signing/parameter-rules.ts";
+import { FlatJson, kindInWords, type Member } from "./flat-json.ts";
 
-/** A value as the caller gave it. */
+/** A value as the client gave it. */
 export interface Parameter {
   readonly kind: "string" | "number" | "boolean";
   /** A string unescaped; a number exactly as written, e.g. `1.50e1`; `true` or `false`. */
   readonly text: string;
 }
 
-/** In the caller's order. */
+/** In the client's order. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
-/** One `"name": value` of the body and where its two halves begin; the text of a nested value is not kept. */
-interface Member {
-  readonly name: string;
-  readonly nameAt: number;
-  readonly kind: Kind;
-  readonly text: string;
-  readonly valueAt: number;
-}
+const longestShownName = 40;
+/** The shortest member of an object, with its comma: `"a":1,`. */
+const shortestMemberBytes = 6;
+const colon = 0x3a;
 
-const kindInWords = {
-  string: "a string",
-  number: "a number",
-  boolean: "a boolean",
-  null: "null",
-  object: "an object",
-  array: "an array",
-} as const satisfies Record<Kind, string>;
+/** A bound on a body's parameters, before it is read. Each has a colon; so may values, but a member has a least length. */
+export function mostParameters(body: Uint8Array): number {
+  let colons = 0;
+  for (const byte of body) if (byte === colon) colons += 1;
+  return Math.min(colons, Math.ceil(body.length / shortestMemberBytes));
+}
 
 /**
  * Reads a body: one flat JSON object in UTF-8 (spec 2.1, RFC 8259). A text that is not JSON is always refused as such;
@@ -39,70 +30,57 @@ const kindInWords = {
  * @throws ProxyError body_not_json, duplicate_parameter, name_not_allowed, null_value, nested_value
  */
 export function readParameters(body: Uint8Array): Parameters {
-  const json = new JsonCursor(decodeUtf8(body));
+  const json = new FlatJson(body);
   const parameters = new Map<string, Parameter>();
-  let finding: ProxyError | undefined;
-  for (const member of readMembers(json)) {
-    finding ??= judgeName(member, parameters, json) ?? judgeValue(member, json);
+  let failure: ProxyError | undefined;
+  for (const member of json.readMembers()) {
+    failure ??= checkName(member, parameters, json) ?? checkValue(member, json);
     if (isPlain(member)) parameters.set(member.name, { kind: member.kind, text: member.text });
   }
-  if (finding !== undefined) throw finding;
+  if (failure !== undefined) throw failure;
   return parameters;
-}
-
-/** The members of the one object that the whole text is. */
-function* readMembers(json: JsonCursor): Generator<Member, void> {
-  const kind = kindAhead(json);
-  if (kind !== "object") throw refuse("body_not_json", `The body is ${kindInWords[kind]}, not a JSON object`);
-  json.take("{");
-  if (!json.take("}")) {
-    do yield readMember(json);
-    while (json.take(","));
-    if (!json.take("}")) throw json.fail('expected "," or "}"');
-  }
-  json.skipSpace();
-  if (json.next !== "") throw json.fail("expected nothing after the object");
-}
-
-function readMember(json: JsonCursor): Member {
-  json.skipSpace();
-  const nameAt = json.at;
-  const name = readName(json);
-  const kind = kindAhead(json);
-  const valueAt = json.at;
-  if (kind !== "object" && kind !== "array") return { name, nameAt, kind, text: readScalar(json), valueAt };
-  skipNested(json);
-  return { name, nameAt, kind, text: "", valueAt };
 }
 
 function isPlain(member: Member): member is Member & Parameter {
   return member.kind === "string" || member.kind === "number" || member.kind === "boolean";
 }
 
-function judgeName({ name, nameAt }: Member, earlier: Parameters, json: JsonCursor): ProxyError | undefined {
-  if (!isAllowedName(name)) {
+function checkName({ name, nameAt }: Member, earlier: Parameters, json: FlatJson): ProxyError | undefined {
+  if (!allowedName.test(name)) {
     const where = `The name ${showName(name)} at character ${json.characterAt(nameAt)}`;
-    return refuse("name_not_allowed", `${where} is not allowed: a name is 1 to 256 of A-Z a-z 0-9 _ . and -`, name);
+    return refuseParameter(
+      "name_not_allowed",
+      `${where} is not allowed: a name is 1 to 256 of A-Z a-z 0-9 _ . and -.`,
+      name,
+    );
   }
-  if (earlier.has(name)) {
-    const where = `${showName(name)} is given twice, again at character ${json.characterAt(nameAt)}`;
-    return refuse("duplicate_parameter", `The parameter ${where}; send it once`, name);
-  }
-  return undefined;
+  if (!earlier.has(name)) return undefined;
+  const where = `${showName(name)} is given twice, again at character ${json.characterAt(nameAt)}`;
+  return refuseParameter("duplicate_parameter", `The parameter ${where}; send it once.`, name);
 }
 
-function judgeValue({ name, kind, valueAt }: Member, json: JsonCursor): ProxyError | undefined {
-  const where = () => `The parameter ${showName(name)} at character ${json.characterAt(valueAt)}`;
-  if (kind === "null") return refuse("null_value", `${where()} is null; give it a value, or leave it out`, name);
-  if (kind !== "object" && kind !== "array") return undefined;
-  const fix = "parameters are flat, so send a string, a number or a boolean";
-  return refuse("nested_value", `${where()} is ${kindInWords[kind]}; ${fix}`, name);
+function checkValue({ name, kind, valueAt }: Member, json: FlatJson): ProxyError | undefined {
+  if (kind !== "null" && kind !== "object" && kind !== "array") return undefined;
+  const what = `The parameter ${showName(name)} at character ${json.characterAt(valueAt)} is ${kindInWords[kind]}`;
+  if (kind === "null") return refuseParameter("null_value", `${what}; give it a value, or leave it out.`, name);
+  return refuseParameter(
+    "nested_value",
+    `${what}; parameters are flat, so send a string, a number or a boolean.`,
+    name,
+  );
 }
 
-function refuse(
-  code: "body_not_json" | "duplicate_parameter" | "name_not_allowed" | "null_value" | "nested_value",
-  what: string,
-  name?: string,
-): ProxyError {
-  return new ProxyError(code, `${what}.`, { causedBy: name === undefined ? undefined : nameInLog(name) });
+/** A failure that one parameter causes; the log names it. */
+export function refuseParameter(code: FailureCode, message: string, name: string): ProxyError {
+  return new ProxyError(code, message, { causedBy: allowedName.test(name) ? name : showName(name) });
+}
+
+/** A name in quotes for a person to read: at most 40 of its characters, printable ASCII, the rest escaped. */
+export function showName(name: string): string {
+  const shown = JSON.stringify(name.slice(0, longestShownName)).replace(/[^\x20-\x7e]/g, escapeUnit);
+  return name.length > longestShownName ? `${shown}…` : shown;
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -1,60 +1,56 @@
+import type { HeaderLine } from "../http/headers.ts";
 import { failures, ProxyError } from "../model/errors.ts";
 import { printable } from "../model/printable.ts";
 import type { RequestContext } from "./context.ts";
-import type { ClientResponse, HeaderLine } from "./messages.ts";
+import type { LocalReply } from "./messages.ts";
 
 const longestClassName = 64;
 
-/** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the trip knows it. */
-export function toProxyError(error: unknown, context: RequestContext): ProxyError {
+/** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the context knows it. */
+export function toProxyError(error: unknown, { event }: RequestContext): ProxyError {
   if (error instanceof ProxyError) return error;
-  const outcome = context.outcome === "not_sent" ? "not_sent" : "unknown";
   return new ProxyError("internal", "Countersign failed in a way that it should not; its log has the place.", {
-    outcome,
+    outcome: event.outcome === "not_sent" ? "not_sent" : "unknown",
     causedBy: error instanceof Error ? printable(error.constructor.name, longestClassName) : undefined,
   });
 }
 
-/** The only place where an error becomes an HTTP answer: problem details (RFC 9457), and headers that say the same. */
-export function failureReply(error: ProxyError, context: RequestContext): ClientResponse {
-  const body = Buffer.from(
-    JSON.stringify({
-      type: `urn:countersign:failure:${error.code}`,
-      title: failures[error.code].title,
-      status: error.status,
-      detail: `${error.message} ${adviseOn(error, context)}`,
-      code: error.code,
-      outcome: error.outcome,
-      request_id: context.requestId,
-      reference: context.reference,
-    }),
-  );
-  context.details.responseBytes = body.length;
-  return { status: error.status, headers: failureHeaders(error, context, body.length), body };
-}
-
-function failureHeaders(error: ProxyError, context: RequestContext, length: number): HeaderLine[] {
+/** The only place where an error becomes an HTTP response: problem details (RFC 9457), and headers that say the same. */
+export function problemReply(error: ProxyError, context: RequestContext): LocalReply {
+  const { status, code, outcome } = error;
+  const { requestId, reference, attempts } = context.event;
+  const problem = {
+    type: `urn:countersign:failure:${code}`,
+    title: failures[code].title,
+    status,
+    detail: `${error.message} ${adviseOn(error, context)}`,
+    code,
+    outcome,
+    request_id: requestId,
+    reference,
+  };
+  const body = Buffer.from(JSON.stringify(problem));
   const headers: HeaderLine[] = [
     ["Content-Type", "application/problem+json"],
-    ["Content-Length", String(length)],
+    ["Content-Length", String(body.length)],
     ["Cache-Control", "no-store"],
-    ["Countersign-Request-Id", context.requestId],
-    ["Countersign-Error", error.code],
-    ["Countersign-Outcome", error.outcome],
+    ["Countersign-Request-Id", requestId],
+    ["Countersign-Error", code],
+    ["Countersign-Outcome", outcome],
   ];
   if (error.retryAfterMs !== undefined) {
     headers.push(["Retry-After", String(Math.max(1, Math.ceil(error.retryAfterMs / 1_000)))]);
   }
   if (error.allow !== undefined) headers.push(["Allow", error.allow]);
   for (const challenge of error.challenges) headers.push(["Proxy-Authenticate", challenge]);
-  if (context.attempts > 1) headers.push(["Countersign-Attempts", String(context.attempts)]);
-  return headers;
+  if (attempts > 1) headers.push(["Countersign-Attempts", String(attempts)]);
+  return { status, headers, body };
 }
 
 /** What became of the request, and so whether it may be repeated. */
-function adviseOn(error: ProxyError, context: RequestContext): string {
-  if (error.outcome === "not_sent") return "Nothing was sent.";
-  const effect = context.operation === "create_order" ? "The order may exist" : "The call may have taken effect";
-  const trace = context.reference === undefined ? `request ${context.requestId}` : `reference ${context.reference}`;
-  return `${context.operation ?? "The request"} was sent. ${effect}: look for ${trace} before sending it again.`;
+function adviseOn({ outcome }: ProxyError, { operation, event }: RequestContext): string {
+  if (outcome === "not_sent") return "Nothing was sent.";
+  const effect = operation === "create_order" ? "The order may exist" : "The call may have taken effect";
+  const trace = event.reference === undefined ? `request ${event.requestId}` : `reference ${event.reference}`;
+  return `${operation ?? "The request"} was sent. ${effect}: look for ${trace} before sending it again.`;
 }

@@ -1,6 +1,6 @@
-import { ProxyError } from "../model/errors.ts";
-import { valuesOf } from "./headers.ts";
-import type { ClientRequest, HeaderLine, ListenerContext } from "./messages.ts";
+import { type HeaderLine, valuesOf } from "../http/headers.ts";
+import { type FailureCode, ProxyError } from "../model/errors.ts";
+import type { ClientRequest, ListenerContext } from "./messages.ts";
 
 const mostHeaderLines = 100;
 const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
@@ -15,17 +15,17 @@ export function checkHead(
   { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
   listener: Pick<ListenerContext, "url">,
 ): string {
-  if (headers.length > mostHeaderLines) {
-    throw refuse(
-      "headers_too_large",
-      `The request has ${headers.length} header lines; at most ${mostHeaderLines} are read`,
-      `${headers.length} lines`,
-    );
+  const { length } = headers;
+  if (length > mostHeaderLines) {
+    const what = `The request has ${length} header lines; at most ${mostHeaderLines} are read.`;
+    throw refuse("headers_too_large", what, `${length} lines`);
   }
   checkMethod(method, target, listener.url);
   const host = checkHost(headers);
   checkExpectation(headers);
-  checkContent(headers);
+  checkContentEncoding(headers);
+  checkTransferEncoding(headers);
+  checkContentType(headers);
   return host;
 }
 
@@ -49,42 +49,38 @@ function explainTunnel(target: string): string {
 /** Exactly one Host (RFC 9112 section 3.2). */
 function checkHost(headers: readonly HeaderLine[]): string {
   const [host, ...more] = valuesOf(headers, "host");
-  if (host !== undefined && more.length === 0) return host;
-  throw refuse(
-    "malformed_request",
-    host === undefined ? "The Host header is missing" : "There are several Host headers",
-    "Host",
-  );
+  if (host === undefined) throw refuse("malformed_request", "The Host header is missing.", "Host");
+  if (more.length > 0) throw refuse("malformed_request", "There are several Host headers.", "Host");
+  return host;
 }
 
 function checkExpectation(headers: readonly HeaderLine[]): void {
-  const unknown = valuesOf(headers, "expect").find((value) => value.toLowerCase() !== "100-continue");
-  if (unknown !== undefined) {
-    throw refuse("expectation_not_supported", "The only expectation that can be met is 100-continue", "Expect");
-  }
+  if (valuesOf(headers, "expect").every((value) => value.toLowerCase() === "100-continue")) return;
+  throw refuse("expectation_not_supported", "The only expectation that can be met is 100-continue.", "Expect");
 }
 
-function checkContent(headers: readonly HeaderLine[]): void {
-  const coding = valuesOf(headers, "content-encoding").find((value) => value.toLowerCase() !== "identity");
-  if (coding !== undefined) {
-    const what = "The body is compressed; send it as it is, without Content-Encoding";
-    throw refuse("media_type_not_supported", what, "Content-Encoding");
-  }
-  checkTransferCodings(headers);
-  const [type, ...more] = valuesOf(headers, "content-type");
-  if (type !== undefined && more.length === 0 && isJson(type)) return;
-  throw refuse("media_type_not_supported", explainContentType(type, more.length > 0), "Content-Type");
+function checkContentEncoding(headers: readonly HeaderLine[]): void {
+  if (valuesOf(headers, "content-encoding").every((value) => value.toLowerCase() === "identity")) return;
+  const what = "The body is compressed; send it as it is, without Content-Encoding.";
+  throw refuse("media_type_not_supported", what, "Content-Encoding");
 }
 
 /** The parser reads chunks below any other coding, such as gzip, as if it were not there. */
-function checkTransferCodings(headers: readonly HeaderLine[]): void {
+function checkTransferEncoding(headers: readonly HeaderLine[]): void {
   const values = valuesOf(headers, "transfer-encoding").flatMap((value) => value.toLowerCase().split(","));
   const codings = values.map((coding) => coding.trim());
   if (codings.length === 0) return;
-  // RFC 9112 section 6.3: nobody can know where such a body ends.
+  // RFC 9112 section 6.3: where such a body ends cannot be known.
   const field = "Transfer-Encoding";
-  if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked`, field);
-  if (codings.length > 1) throw refuse("media_type_not_supported", `The only ${field} that is taken is chunked`, field);
+  if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked.`, field);
+  if (codings.length > 1)
+    throw refuse("media_type_not_supported", `The only ${field} that is taken is chunked.`, field);
+}
+
+function checkContentType(headers: readonly HeaderLine[]): void {
+  const [type, ...more] = valuesOf(headers, "content-type");
+  if (type !== undefined && more.length === 0 && isJson(type)) return;
+  throw refuse("media_type_not_supported", `${explainContentType(type, more.length > 0)}.`, "Content-Type");
 }
 
 /** application/json with charset utf-8, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
@@ -98,16 +94,11 @@ function explainContentType(type: string | undefined, isRepeated: boolean): stri
   const fix = "Countersign takes application/json. Add -H 'Content-Type: application/json'";
   if (type === undefined) return `Content-Type is missing; ${fix}`;
   if (isRepeated) return `Content-Type was given more than once; ${fix}, once`;
-  if (/^application\/x-www-form-urlencoded\b/i.test(type)) {
-    return `Content-Type is application/x-www-form-urlencoded (curl -d sends that); ${fix}`;
-  }
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
+  if (isForm) return `Content-Type is application/x-www-form-urlencoded (curl -d sends that); ${fix}`;
   return `Content-Type is not JSON in UTF-8; ${fix}`;
 }
 
-function refuse(
-  code: "headers_too_large" | "malformed_request" | "expectation_not_supported" | "media_type_not_supported",
-  what: string,
-  causedBy: string,
-): ProxyError {
-  return new ProxyError(code, `${what}.`, { causedBy });
+function refuse(code: FailureCode, what: string, causedBy: string): ProxyError {
+  return new ProxyError(code, what, { causedBy });
 }

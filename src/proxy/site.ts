@@ -1,6 +1,7 @@
 import type { AuthMethod, Environment, SigningKey, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { RequestOptions, Route } from "./messages.ts";
+import type { Route } from "./messages.ts";
+import type { RequestOptions } from "./request-options.ts";
 
 /** A site, and the key when it was named by its key. */
 interface Named {
@@ -27,7 +28,7 @@ export function chooseSite(
 }
 
 /**
- * The key that signs: the one the caller named, else the site's default key (spec 5.3). The configuration makes sure
+ * The key that signs: the one that the client named, else the site's default key (spec 5.3). The configuration makes sure
  * that a site with HMAC has exactly one default.
  */
 export function keyOf({ site, key }: Pick<Route, "site" | "key">): SigningKey {
@@ -36,7 +37,7 @@ export function keyOf({ site, key }: Pick<Route, "site" | "key">): SigningKey {
   return found;
 }
 
-/** A site that signs may be told to name its default key instead of itself (spec 5.3). */
+/** A site that signs may be configured to name its default key instead of itself (spec 5.3). */
 function ownIdentifier(site: Site, auth: AuthMethod): string {
   const byKey = auth === "hmac" && site.identifyBy === "key" ? site.defaultKey?.identifier : undefined;
   return byKey ?? site.identifier;

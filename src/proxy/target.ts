@@ -3,10 +3,20 @@ import { ProxyError } from "../model/errors.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import type { ListenerContext } from "./messages.ts";
 
+/** A request target, taken apart once. It is only ever compared, never resolved against a URL (RFC 9112 section 3.2). */
+export interface Target {
+  readonly text: string;
+  /** Both as received, and absent in origin-form. */
+  readonly scheme?: string;
+  readonly authority?: string;
+  /** With its query; absent where the target is neither a path nor a URL. */
+  readonly path?: string;
+}
+
 /** One or more segments of plain characters: nothing that a server could decode, collapse or climb. */
 const operationPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
-/** scheme ":" "//" authority path; the authority is checked apart. */
-const absoluteForm = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)([?#].*)?$/;
+/** scheme "://" authority path; the authority is checked apart. */
+const absoluteForm = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)(.*)$/;
 const hostAndPort = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/;
 const longestShown = 80;
 /** A name of 253 characters (RFC 1035 section 2.3.4) and a port. */
@@ -17,28 +27,94 @@ const pathInLog = /^\/(?!\/)[A-Za-z0-9_.~/:-]{0,127}/;
 /** Names of this machine; a listener on loopback is always reachable by them. */
 export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
+export function parseTarget(text: string): Target {
+  if (text.startsWith("/")) return { text, path: text };
+  const [, scheme, authority, path] = absoluteForm.exec(text) ?? [];
+  if (scheme === undefined || authority === undefined || path === undefined) return { text };
+  return { text, scheme, authority, path };
+}
+
 /**
- * From a request target to the operation it calls. The target is only ever compared and taken apart, never resolved
- * against a URL, so `//evil`, `/\evil` and `http://evil` can lead nowhere else.
+ * A URL of another host came through HTTP_PROXY: that is said before anything else is found wrong with the request.
+ * @throws ProxyError target_not_allowed (403)
+ */
+export function checkAuthority({ scheme, authority }: Target, { environment, hosts }: ListenerContext): void {
+  if (scheme === undefined || authority === undefined || authority.includes("@")) return;
+  const { baseUrl } = environment;
+  const [, name, port] = hostAndPort.exec(authority.toLowerCase()) ?? [];
+  // An absent port stands for the baseUrl's own default port: http://api/ reaches https://api/.
+  const defaultPort = baseUrl.scheme === "https" ? 443 : 80;
+  const isService = name === baseUrl.host && Number(port ?? defaultPort) === baseUrl.port;
+  if (isService && scheme.toLowerCase() === "http") return;
+  const shown = show(`${scheme}://${authority}`);
+  const isOwn = name !== undefined && hosts !== "any" && hosts.has(name) && name !== baseUrl.host;
+  throw foreign(
+    isOwn
+      ? `${shown} is an address of Countersign itself, and the request came through the proxy setting: set ` +
+          `NO_PROXY=${name} where HTTP_PROXY is set`
+      : `${shown} is not the service of this listener's environment`,
+    authority,
+  );
+}
+
+/**
+ * From a request target, whose authority is checked, to the operation that it calls.
  * @param host the request's only Host value; its name counts in origin-form alone (RFC 9112 section 3.2)
  * @throws ProxyError query_not_allowed, target_not_allowed
  */
-export function resolveTarget(target: string, host: string, listener: ListenerContext): string {
-  const path = target.startsWith("/") ? originPath(target, host, listener) : absolutePath(target, listener);
-  if (!operationPath.test(path)) {
-    const what = `The path ${show(target)} is not an operation: ${explainForm(path)}.`;
-    throw new ProxyError("target_not_allowed", `${what}${suggest(path, listener.environment)}`);
+export function resolveTarget(target: Target, host: string, listener: ListenerContext): string {
+  const path = target.scheme === undefined ? originPath(target, host, listener) : absolutePath(target, listener);
+  if (path.includes("?")) {
+    const what = "The target has a query string; from version 3.0 on every parameter goes into the JSON body.";
+    throw new ProxyError("query_not_allowed", what);
   }
-  return path.slice(1);
+  if (operationPath.test(path)) return path.slice(1);
+  const what = `The path ${show(target.text)} is not an operation: ${explainPath(path)}.`;
+  throw new ProxyError("target_not_allowed", `${what}${suggest(path, listener.environment)}`);
 }
 
-function explainForm(path: string): string {
+function originPath({ text, path }: Target, host: string, { hosts }: ListenerContext): string {
+  if (path === undefined) {
+    throw new ProxyError("target_not_allowed", `The request target ${show(text)} is neither a path nor an http URL.`);
+  }
+  const name = hostAndPort.exec(host.toLowerCase())?.[1];
+  if (hosts === "any" || (name !== undefined && hosts.has(name))) return path;
+  throw foreign(
+    `The Host ${show(host)} is not one of this listener's; add it to the listener's hosts if it should be`,
+    host,
+  );
+}
+
+/** What a client sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
+function absolutePath({ text, authority, path = "" }: Target, { environment }: ListenerContext): string {
+  if (authority?.includes("@")) {
+    throw new ProxyError("target_not_allowed", "The request target carries user information.");
+  }
+  const base = environment.baseUrl.path;
+  if (path.startsWith(`${base}/`)) return path.slice(base.length);
+  throw foreign(`The path of ${show(text)} does not begin with the baseUrl's, ${base}`);
+}
+
+/**
+ * With `["*"]` too, what begins with the base path is refused: it would be sent with the base path twice.
+ * @throws ProxyError operation_not_allowed
+ */
+export function checkOperation(operation: string, environment: Environment): void {
+  const { name, operations, baseUrl } = environment;
+  const isAllowed =
+    operations === "any" ? withoutBasePath(operation, baseUrl) === undefined : operations.has(operation);
+  if (isAllowed) return;
+  const what = `The operation ${show(operation)} is not in the operations of environment ${name}.`;
+  throw new ProxyError("operation_not_allowed", `${what}${suggest(operation, environment)}`);
+}
+
+function explainPath(path: string): string {
   if (path === "/") return "it is empty";
   if (!/\/(\/|$)/.test(path)) return "it may only have segments of A-Z a-z 0-9 _ and -";
   return "it has an empty segment (two slashes in a row, or one at the end)";
 }
 
-/** What to call instead: behind the base path, which is not the caller's to give, or of nearly the same name. */
+/** What to call instead: behind the base path, which is not the client's to give, or of nearly the same name. */
 function suggest(path: string, { baseUrl, operations }: Environment): string {
   const operation = withoutBasePath(path, baseUrl);
   const given = operation ?? segmentsOf(path).join("/");
@@ -61,84 +137,13 @@ function segmentsOf(path: string): string[] {
 }
 
 /**
- * A URL of another host came through HTTP_PROXY: that is said before anything else is found wrong with the request.
- * @throws ProxyError target_not_allowed (403)
+ * A request target for the log. A path is shown up to its query, or to whatever else is not plain, since that may hold
+ * what a query would. Of a URL only scheme and host are shown: it may be another service's, with a secret in its path.
  */
-export function checkAuthority(
-  target: string,
-  { environment, hosts }: Pick<ListenerContext, "environment" | "hosts">,
-): void {
-  const [, scheme, authority] = absoluteForm.exec(target) ?? [];
-  if (scheme === undefined || authority === undefined || authority.includes("@")) return;
-  if (scheme.toLowerCase() === "http" && isAddressOf(authority.toLowerCase(), environment.baseUrl)) return;
-  const shown = show(`${scheme}://${authority}`);
-  const name = hostAndPort.exec(authority.toLowerCase())?.[1];
-  const isOwn = name !== undefined && hosts !== "any" && hosts.has(name) && name !== environment.baseUrl.host;
-  throw foreign(
-    isOwn
-      ? `${shown} is an address of Countersign itself, and the request came through the proxy setting: set ` +
-          `NO_PROXY=${name} where HTTP_PROXY is set`
-      : `${shown} is not the service of this listener's environment`,
-    authority,
-  );
-}
-
-/**
- * With `["*"]` too, what begins with the base path is refused: it would be sent with the base path twice.
- * @throws ProxyError operation_not_allowed
- */
-export function checkOperation(operation: string, environment: Environment): void {
-  const { name, operations, baseUrl } = environment;
-  const isAllowed =
-    operations === "any" ? withoutBasePath(operation, baseUrl) === undefined : operations.has(operation);
-  if (isAllowed) return;
-  throw new ProxyError(
-    "operation_not_allowed",
-    `The operation ${show(operation)} is not in the operations of environment ${name}.${suggest(operation, environment)}`,
-  );
-}
-
-function originPath(target: string, host: string, listener: ListenerContext): string {
-  const name = hostAndPort.exec(host.toLowerCase())?.[1];
-  if (listener.hosts !== "any" && (name === undefined || !listener.hosts.has(name))) {
-    throw foreign(
-      `The Host ${show(host)} is not one of this listener's; add it to the listener's hosts if it should be`,
-      host,
-    );
-  }
-  return withoutQuery(target);
-}
-
-/** What a client sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
-function absolutePath(target: string, listener: ListenerContext): string {
-  const { baseUrl } = listener.environment;
-  const [, scheme, authority, path = "", rest] = absoluteForm.exec(target) ?? [];
-  if (scheme === undefined || authority === undefined) {
-    throw new ProxyError("target_not_allowed", `The request target ${show(target)} is neither a path nor an http URL.`);
-  }
-  if (authority.includes("@")) {
-    throw new ProxyError("target_not_allowed", "The request target carries user information.");
-  }
-  checkAuthority(target, listener);
-  if (!path.startsWith(`${baseUrl.path}/`)) {
-    throw foreign(`The path of ${show(target)} does not begin with the baseUrl's, ${baseUrl.path}`);
-  }
-  return withoutQuery(path.slice(baseUrl.path.length) + (rest ?? ""));
-}
-
-/** An absent port stands for the baseUrl's own default port: http://api/ reaches https://api/. */
-function isAddressOf(authority: string, baseUrl: Address): boolean {
-  const [, name, port] = hostAndPort.exec(authority) ?? [];
-  const defaultPort = baseUrl.scheme === "https" ? 443 : 80;
-  return name === baseUrl.host && Number(port ?? defaultPort) === baseUrl.port;
-}
-
-function withoutQuery(path: string): string {
-  if (!path.includes("?")) return path;
-  throw new ProxyError(
-    "query_not_allowed",
-    "The target has a query string; from version 3.0 on every parameter goes into the JSON body.",
-  );
+export function targetInLog({ text, scheme, authority }: Target): string {
+  const path = pathInLog.exec(text)?.[0];
+  if (path !== undefined) return path.length === text.length ? text : `${path}…`;
+  return /^https?$/i.test(scheme ?? "") && isHost(authority) ? `${scheme}://${authority}/…` : "…";
 }
 
 /** @param host the foreign host; the log repeats it where it is one */
@@ -150,24 +155,9 @@ function isHost(text: string | undefined): boolean {
   return text !== undefined && text.length <= longestHost && hostAndPort.test(text.toLowerCase());
 }
 
-/**
- * A request target for the log. A path is shown up to its query, or to whatever else is not plain, since that may hold
- * what a query would. Of a URL only scheme and host are shown: it may be another service's, with a secret in its path.
- */
-export function targetInLog(target: string): string {
-  const path = pathInLog.exec(target)?.[0];
-  if (path !== undefined) return path.length === target.length ? target : `${path}…`;
-  const [, scheme = "", authority] = absoluteForm.exec(target) ?? [];
-  return /^https?$/i.test(scheme) && isHost(authority) ? `${scheme}://${authority}/…` : "…";
-}
-
 /** Foreign text, printable and short, without a query, which may hold parameters, and without user information. */
 function show(text: string): string {
-  const shown = withoutUser(text.replace(/[?#].*$/s, "?…")).replace(/[^\x21-\x7e…]/g, "?");
+  const plain = text.replace(/[?#].*$/s, "?…");
+  const shown = plain.replace(/^.*@/s, "…@").replace(/[^\x21-\x7e…]/g, "?");
   return shown.length <= longestShown ? shown : `${shown.slice(0, longestShown)}…`;
-}
-
-function withoutUser(text: string): string {
-  const at = text.lastIndexOf("@");
-  return at === -1 ? text : `…${text.slice(at)}`;
 }

@@ -1,4 +1,4 @@
-/** What the specification says of parameters by name, for everybody who goes by it. */
+/** What the specification says of parameters by name. */
 
 /** Must be there and signed (spec 5.2 step 2). */
 export const requiredNames = ["version", "site_identifier", "timestamp"] as const;
@@ -24,3 +24,73 @@ export function isDecimal(name: string, more: ReadonlySet<string>): boolean {
  * spec 5.2 step 4), so odd names are not let near it. The specification limits no length (spec 8).
  */
 export const allowedName = /^[A-Za-z0-9_.-]{1,256}$/;
+
+/** Where a value breaks rule 3. */
+export interface ForbiddenCharacter {
+  readonly name: string;
+  /** Counted in characters from 1. */
+  readonly position: number;
+}
+
+const forbidden = /[^A-Za-z0-9._-]/;
+
+/**
+ * Finds the first signed value with a character other than letters, digits, hyphen, underscore and period (spec 5.2 rule
+ * 3; ASCII, an empty value is fine). Apart from the signer on purpose: clients of this service that are in use sign
+ * spaces and e-mail addresses, so whether this matters is for the caller to decide.
+ * @param exempt names that are not signed
+ */
+export function findForbiddenCharacter(
+  parameters: Iterable<readonly [name: string, value: string]>,
+  exempt: ReadonlySet<string>,
+): ForbiddenCharacter | undefined {
+  for (const [name, value] of parameters) {
+    const index = exempt.has(name) ? -1 : value.search(forbidden);
+    if (index >= 0) return { name, position: index + 1 };
+  }
+  return undefined;
+}
+
+const mostDigits = 64;
+
+/** Whole, fraction and exponent of a number (RFC 8259 section 6). */
+const number = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const decimal = /^(-?(?:0|[1-9]\d*))(?:\.(\d+))?$/;
+
+/**
+ * Writes a JSON number without its exponent, exactly and on text alone: every digit of the fraction stays, so `1.50e1`
+ * is `15.0` and `1.0` is `1.0`. Leading zeros go, and so does the minus of a zero. The length is decided before anything
+ * is built: 1e999999999 costs nothing.
+ * @returns undefined when the result would have more than 64 digits, or the text is not a JSON number
+ */
+export function expandNumber(text: string): string | undefined {
+  const parts = number.exec(text);
+  if (parts === null) return undefined;
+  const [, minus = "", whole = "", fraction = "", exponent = "0"] = parts;
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent); // ±Infinity for an exponent of hundreds of digits
+  const significant = digits.replace(/^0+/, "");
+  const isZero = significant === "";
+  const wholeLength = isZero ? 1 : Math.max(1, point - (digits.length - significant.length));
+  const fractionLength = Math.max(0, digits.length - point);
+  if (wholeLength + fractionLength > mostDigits) return undefined;
+  const padded = isZero ? "" : significant + "0".repeat(Math.max(0, point - digits.length));
+  const result = putPoint(padded.padStart(fractionLength + 1, "0"), fractionLength);
+  return isZero ? result : minus + result;
+}
+
+function putPoint(digits: string, fractionLength: number): string {
+  if (fractionLength === 0) return digits;
+  return `${digits.slice(0, -fractionLength)}.${digits.slice(-fractionLength)}`;
+}
+
+/**
+ * Writes a plain decimal with exactly two digits after the point (spec 5.2 rule 2). Missing digits are filled with
+ * zeros and further zeros are dropped; nothing is ever rounded. A minus stays as it is written.
+ * @returns undefined when a third digit counts, or the text is not `-?(0|[1-9]\d*)(\.\d+)?`
+ */
+export function toTwoDigits(text: string): string | undefined {
+  const [, whole, fraction = ""] = decimal.exec(text) ?? [];
+  if (whole === undefined || /[1-9]/.test(fraction.slice(2))) return undefined;
+  return `${whole}.${fraction.slice(0, 2).padEnd(2, "0")}`;
+}

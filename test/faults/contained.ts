@@ -10,19 +10,24 @@ interface Contained {
  * defect can make them fail.
  */
 const contained: readonly Contained[] = [
-  { file: "adapters/http-server/listener.js", awaited: /journey\.handle/, why: "answers whatever happens" },
+  { file: "adapters/http-server/listener.js", awaited: /handler\.handle/, why: "answers whatever happens" },
   { file: "adapters/http-server/connection.js", awaited: /^request\.serve/, why: "as above" },
+  { file: "adapters/http-server/connection.js", awaited: /^(wholeTurn|nextTurn)/, why: "turns of the event loop" },
   { file: "adapters/http-server/client-request.js", awaited: /^this\.#serve/, why: "as above" },
   {
     file: "adapters/http-server/client-request.js",
     awaited: /^new Promise\(\(resolve\) => response\.once\("close"/,
     why: "a close is no failure",
   },
-  { file: "adapters/http-server/write-own-reply.js", awaited: /^(linger|sleep|wholeTurn)/, why: "has no way to fail" },
+  {
+    file: "adapters/http-server/client-request.js",
+    awaited: /^(this\.#linger|sleep|wholeTurn)/,
+    why: "has no way to fail",
+  },
   { file: "adapters/http-server/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
   {
     file: "adapters/http-server/drain.js",
-    awaited: /^(acceptPending|wholeTurn|nextTurn|waitUntil|Promise\.)/,
+    awaited: /^(acceptPending|wholeTurn|waitUntil|Promise\.)/,
     why: "turns of the loop, and closings that nobody can refuse",
   },
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
@@ -46,7 +51,7 @@ const contained: readonly Contained[] = [
   },
   {
     file: "proxy/handler.js",
-    awaited: /^caller\.reply\(failureReply/,
+    awaited: /^(fail\(|client\.reply\(reply)/,
     why: "an answer of ours is handed over, or nobody is there",
   },
   { file: "oauth/token-cache.js", awaited: /^this\.#(refresh|flight)/, why: "a failed flight is a pause" },

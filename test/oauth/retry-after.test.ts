@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { retryAfterMs } from "../../src/http/retry-after.ts";
+import { retryAfterMs } from "../../src/http/date.ts";
 
 const wallMs = Date.UTC(2026, 10, 21, 12, 0, 0);
 const date = (offsetSeconds: number) => new Date(wallMs + offsetSeconds * 1_000).toUTCString();

@@ -3,7 +3,7 @@
  * name at 127.0.0.1 and read what is shown here (DNS rebinding).
  */
 import { describe, expect, it } from "vitest";
-import { isOwnHost } from "../../src/adapters/http-server/own-host.ts";
+import { isOwnHost } from "../../src/adapters/http-server/read-only-server.ts";
 import { call } from "../../testkit/call.ts";
 import { parseAnswer, sendRaw } from "../../testkit/raw-order.ts";
 import { type Stage, stageProxy } from "../../testkit/stage.ts";

@@ -110,7 +110,7 @@ describe("what follows on a kept-alive connection", () => {
     expect(simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
   });
 
-  it("cannot take its answer's place: what is refused waits for its turn, and what is malformed comes last", async () => {
+  it("cannot overtake its response: what is refused waits for its turn, and what is malformed comes last", async () => {
     const { port, url, simulator, recorder } = await stageProxy();
     const hanging = simulator.faults.add({ host: "api", kind: "hang" });
     const connection = await RawConnection.open(port);

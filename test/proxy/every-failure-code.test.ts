@@ -7,15 +7,15 @@ import { describe, expect, it } from "vitest";
 import { failureCodes, failures } from "../../src/model/errors.ts";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { type FailureCase, reference } from "../../testkit/failure-case.ts";
-import { failuresBehindTheDoor } from "./failures-behind-the-door.ts";
+import { failuresAfterAdmission } from "./failures-after-admission.ts";
 import { failuresOfTheParameters, failuresOfTheRequest } from "./failures-of-the-request.ts";
 
-const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresBehindTheDoor];
+const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresAfterAdmission];
 
 describe.each([
   ["the request", failuresOfTheRequest],
   ["the parameters", failuresOfTheParameters],
-  ["whatever is behind the door", failuresBehindTheDoor],
+  ["whatever is behind the door", failuresAfterAdmission],
 ])("failures of %s", (_, group) => {
   it.each(group)("$status $code: $way", prove);
 });

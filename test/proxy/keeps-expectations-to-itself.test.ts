@@ -30,7 +30,7 @@ it("serves a body that did not wait for its invitation", async () => {
   expect(answers.map(({ status }) => status)).toEqual([100, 200]);
 });
 
-it("invites nobody who speaks HTTP/1.0 (RFC 9110 section 10.1.1)", async () => {
+it("sends no 100 Continue to HTTP/1.0 (RFC 9110 section 10.1.1)", async () => {
   const { port } = await stageProxy();
   const answers = await exchange(port, rawPost({ version: "HTTP/1.0", more: ["Expect: 100-continue"] }));
   expect(answers.map(({ status }) => status)).toEqual([200]);
@@ -70,7 +70,7 @@ describe("an invitation behind an answer that is not there yet", () => {
   });
 });
 
-describe("an expectation that nobody can meet is refused", () => {
+describe("an expectation that cannot be met is refused", () => {
   it.each([
     ["x"],
     ["200-ok"],

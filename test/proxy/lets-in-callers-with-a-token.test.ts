@@ -97,7 +97,7 @@ it("reads no body of theirs and asks for none", async () => {
   await connection.leave();
 });
 
-it("gives them no place: they are refused, and others served, where all but one place is taken", async () => {
+it("gives them no permit: they are refused, and others served, where all but one permit is taken", async () => {
   const limits = { inFlightPerEnvironment: 1, connections: 1_024, bodyBytes: 262_144 };
   const { url, simulator } = await stageWithTokens({ config: { limits } });
   const refused = async () => {

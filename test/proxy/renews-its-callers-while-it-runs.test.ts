@@ -19,7 +19,7 @@ import { callSecurely, keptConnection, known, listenerTls, openSecurely, trouble
 
 const settings = { connections: 10, bodyBytes: 1_024, clock: systemClock, isDraining: () => false };
 
-const memory = { reserve: () => {}, gaveWay: new Promise<never>(() => {}) };
+const buffer = { reserve: () => {}, onEvicted: () => {} };
 
 /** A journey that tells which one it is. */
 function journeyOf(name: string): RequestHandler {
@@ -28,7 +28,7 @@ function journeyOf(name: string): RequestHandler {
   const refused = Buffer.from("{}");
   return {
     async handle(inbound) {
-      await inbound.readBody(settings.clock.nowMs() + 5_000, memory);
+      await inbound.readBody(settings.clock.nowMs() + 5_000, buffer);
       await inbound.reply({ status: 200, headers, body }, Number.POSITIVE_INFINITY);
     },
     refuse: (caller, { status }) =>

@@ -28,7 +28,7 @@ async function expectUnreachable({ url, recorder }: Stage, because: RegExp) {
   expect(end).toMatchObject({ code: "upstream_unreachable", outcome: "not_sent", stage: "send", attempts: 1 });
 }
 
-it("a port that nobody listens on", async () => {
+it("a port on which nothing listens", async () => {
   const stage = await stageProxy();
   await stage.simulator.stopApi();
   await expectUnreachable(stage, /refuses connections \(ECONNREFUSED\)/);

@@ -85,7 +85,7 @@ describe("the second set", () => {
     expect(simulator.counts()).toMatchObject({ accepted: 41, apiRequests: 41, tokensIssued: 2 });
   });
 
-  it("gives way when the first is accepted again", async () => {
+  it("is left when the first is accepted again", async () => {
     const { url, simulator, clock, expire, recorder } = await stageLiving({ oneSet: false });
     simulator.deleteCredentials("blue-id");
     expire();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/model/events.ts";
-import { checkCharacters } from "../../src/proxy/check-characters.ts";
+import { checkCharacters } from "../../src/proxy/authenticate.ts";
 import type { Route } from "../../src/proxy/messages.ts";
-import { findForbiddenCharacter } from "../../src/signing/characters.ts";
+import { findForbiddenCharacter } from "../../src/signing/parameter-rules.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const exempt = new Set(["format", "signature", "call"]);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expandNumber, toTwoDigits } from "../../src/proxy/decimal.ts";
+import { expandNumber, toTwoDigits } from "../../src/signing/parameter-rules.ts";
 
 const zeros = (count: number) => "0".repeat(count);
 const nines = (count: number) => "9".repeat(count);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { enrich, stamp } from "../../src/proxy/enrich.ts";
+import { stamp } from "../../src/proxy/authenticate.ts";
+import { enrich } from "../../src/proxy/enrich.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
 import { refusalOf } from "./refusal-of.ts";
 
@@ -21,7 +22,7 @@ describe("the common parameters (spec 2.1)", () => {
     ]);
   });
 
-  it("keep the caller's place, with our value", () => {
+  it("stand where the client put them, with our value", () => {
     expect(send('{"site_identifier":"S1000000001","a":"1","version":"3.0","b":"2"}', "K2000000001")).toEqual([
       ["site_identifier", "K2000000001"],
       ["a", "1"],

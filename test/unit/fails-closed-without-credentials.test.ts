@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/model/clock.ts";
 import type { Environment, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { RequestContext } from "../../src/proxy/context.ts";
 import { forward } from "../../src/proxy/forward.ts";
 import type { UpstreamRequest } from "../../src/proxy/messages.ts";
 import { EventRecorder } from "../../testkit/event-recorder.ts";
+import { openContext } from "./open-context.ts";
 
 it("sends nothing for an OAuth site that has a key and no credentials", async () => {
   const key = { identifier: "K1", version: "3.0", secret: new Secret("0123456789abcdef") };
@@ -25,8 +25,8 @@ it("sends nothing for an OAuth site that has a key and no credentials", async ()
       return { status: 200, headers: [], body: (async function* () {})(), discard: () => {} };
     },
   };
-  const context = new RequestContext("id", systemClock, 1_000);
+  const context = openContext(systemClock, 1_000);
   const forwarding = forward(prepared, { isClosed: () => false }, context, parts);
   await expect(forwarding).rejects.toThrow("a site with oauth has credentials");
-  expect({ sent, outcome: context.outcome }).toEqual({ sent: [], outcome: "not_sent" });
+  expect({ sent, outcome: context.event.outcome }).toEqual({ sent: [], outcome: "not_sent" });
 });

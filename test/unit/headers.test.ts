@@ -1,7 +1,9 @@
 /** Proves row 6 on the pure functions: which header lines leave in either direction. */
 import { describe, expect, it } from "vitest";
-import { headersDownstream, headersUpstream, valuesOf } from "../../src/proxy/headers.ts";
-import type { HeaderLine } from "../../src/proxy/messages.ts";
+import type { HeaderLine } from "../../src/http/headers.ts";
+import { valuesOf } from "../../src/http/headers.ts";
+import { headersDownstream } from "../../src/proxy/client-response.ts";
+import { headersUpstream } from "../../src/proxy/enrich.ts";
 
 const plain = { forwardHeaders: [], via: true };
 const upstream = (headers: readonly HeaderLine[], environment: Parameters<typeof headersUpstream>[1] = plain) =>

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ProxyError } from "../../src/model/errors.ts";
-import { expandNumber } from "../../src/proxy/decimal.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
+import { expandNumber } from "../../src/signing/parameter-rules.ts";
 import { malformedTexts } from "./corpus/malformed-json.ts";
 import { type Expected, expectReading } from "./json-oracle.ts";
 

@@ -29,7 +29,7 @@ describe("reads a flat object as it is written", () => {
     expect(read(text).size).toBe(0);
   });
 
-  it("reads over white space of every kind at every place", () => {
+  it("reads over white space of every kind everywhere", () => {
     expect(readPairs(' \t\r\n{ "a"\t:\r1\n, "b" : "c" } ')).toEqual([
       ["a", "1"],
       ["b", "c"],

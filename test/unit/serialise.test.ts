@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { enrich, stamp } from "../../src/proxy/enrich.ts";
+import { serialise, stamp } from "../../src/proxy/authenticate.ts";
+import { enrich } from "../../src/proxy/enrich.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
-import { serialise } from "../../src/proxy/serialise.ts";
-import { stringToSign } from "../../src/signing/canonical.ts";
+import { stringToSign } from "../../src/signing/hmac.ts";
 
 const written = (pairs: Iterable<readonly [string, string]>) => new TextDecoder().decode(serialise(pairs));
 

@@ -97,14 +97,14 @@ describe("who is named", () => {
     ["S1 ", undefined],
     ["__proto__", undefined],
     ["constructor", undefined],
-  ])("header %j or body %j is nobody", (header, inBody) => {
+  ])("header %j or body %j is no site", (header, inBody) => {
     const refusal = refusalOf(() => choose(header, inBody));
     expect(refusal).toMatchObject({ code: "site_not_configured", status: 403 });
     expect(refusal.message).toContain("environment sandbox");
   });
 });
 
-describe("nobody is named", () => {
+describe("no site is named", () => {
   it.each([
     ["the default site", environment(all, "S3"), "S3"],
     ["the only site", environment([child]), "S2"],

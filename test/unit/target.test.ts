@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../src/model/environment.ts";
 import type { ListenerContext } from "../../src/proxy/messages.ts";
-import { checkOperation, loopbackHosts, resolveTarget } from "../../src/proxy/target.ts";
+import { checkAuthority, checkOperation, loopbackHosts, parseTarget, resolveTarget } from "../../src/proxy/target.ts";
 import { addressOf } from "../../testkit/address.ts";
 import { refusalOf } from "./refusal-of.ts";
 
@@ -13,7 +13,12 @@ function listener(baseUrl: string, hosts: readonly string[] = []): ListenerConte
 }
 
 const sandbox = listener("https://api.sandbox.example/json-api");
-const resolve = (target: string, at = sandbox, host = "localhost") => resolveTarget(target, host, at);
+/** Both steps of the main path. */
+function resolve(text: string, at = sandbox, host = "localhost"): string {
+  const target = parseTarget(text);
+  checkAuthority(target, at);
+  return resolveTarget(target, host, at);
+}
 
 describe("origin-form", () => {
   it.each([
@@ -130,7 +135,7 @@ describe("absolute-form, as HTTP_PROXY makes it", () => {
     ["https://api.example/json-api", "http://api.example"],
     ["https://api.example/json-api", "http://api.example?/json-api/create_order"],
     ["https://api.example/json-api", "http://api.example#/json-api/create_order"],
-  ])("with baseUrl %s, %s is somebody else's", (baseUrl, target) => {
+  ])("with baseUrl %s, %s is foreign", (baseUrl, target) => {
     expect(refusalOf(() => at(baseUrl)(target))).toMatchObject({ code: "target_not_allowed", status: 403 });
   });
 
@@ -232,7 +237,7 @@ describe("says what to call", () => {
   const environment = { name: "sandbox", baseUrl, operations: new Set(["create_order", "orders/list"]) };
   const call = (target: string, operations: Environment["operations"] = environment.operations) => {
     const at = { ...sandbox, environment: { ...environment, operations } as unknown as Environment };
-    return refusalOf(() => checkOperation(resolveTarget(target, "localhost", at), at.environment));
+    return refusalOf(() => checkOperation(resolve(target, at), at.environment));
   };
   const added = "Countersign adds the base path /json-api itself: leave it out.";
   const empty = "it has an empty segment (two slashes in a row, or one at the end)";
@@ -284,7 +289,7 @@ describe("the Host on a Unix socket", () => {
   const at = { ...sandbox, hosts: "any" } as const;
 
   it.each(["", "evil.example", "_", "/run/app.sock", "%2Frun%2Fapp.sock", "a@b"])("may be %j", (host) => {
-    expect(resolveTarget("/create_order", host, at)).toBe("create_order");
+    expect(resolve("/create_order", at, host)).toBe("create_order");
   });
 
   it.each(["localhost:7411", "127.0.0.1:7411"])("says of its own address %s that NO_PROXY is missing", (authority) => {
@@ -294,7 +299,7 @@ describe("the Host on a Unix socket", () => {
   });
 
   it("opens no other host in absolute-form", () => {
-    const refusal = refusalOf(() => resolveTarget("http://evil.example/json-api/create_order", "", at));
+    const refusal = refusalOf(() => resolve("http://evil.example/json-api/create_order", at, ""));
     expect(refusal).toMatchObject({ code: "target_not_allowed", status: 403 });
   });
 });

@@ -1,13 +1,13 @@
 /** Product section 5: the service's duration is the service's. A caller that reads slowly must not look like a slow service. */
 import { expect, it } from "vitest";
-import { RequestContext } from "../../src/proxy/context.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
+import { openContext } from "./open-context.ts";
 
 const piece = new Uint8Array(1);
 
 function stage() {
   const clock = new FakeClock();
-  const context = new RequestContext("id", clock, 60_000);
+  const context = openContext(clock, 60_000);
   /** An answer of three pieces, each of which takes the service 100 ms. */
   async function* response() {
     for (let n = 0; n < 3; n++) {
@@ -25,9 +25,8 @@ it("counts the wait for each piece, and not what the caller takes to read it", a
     for await (const _ of context.timed(response())) await clock.advance(5_000);
   });
   await clock.advance(7);
-  expect(context.upstreamMs).toBe(1_300);
-  expect(context.durationMs()).toBe(16_307);
-  expect(context.overheadMs()).toBe(7);
+  expect(context.event.upstreamMs).toBe(1_300);
+  expect(context.finish(false)).toMatchObject({ durationMs: 16_307, overheadMs: 7 });
 });
 
 it("counts the wait for a piece that never came", async () => {
@@ -41,10 +40,10 @@ it("counts the wait for a piece that never came", async () => {
     for await (const _ of context.timed(broken())) await clock.advance(5_000);
   };
   await expect(read()).rejects.toThrow("reset");
-  expect(context.upstreamMs).toBe(200);
+  expect(context.event.upstreamMs).toBe(200);
 });
 
-it("lets go of the answer when nobody wants the rest", async () => {
+it("ends the response when its rest is not wanted", async () => {
   const { context } = stage();
   let isLetGo = false;
   async function* endless() {

@@ -1,8 +1,9 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
+import { headerLines } from "../../http/headers.ts";
 import type { Cancel, Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { HeaderLine, UpstreamRequest, UpstreamResponse } from "../../proxy/messages.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../../proxy/messages.ts";
 import { showHidden } from "./response-heads.ts";
 import { explainTransportError } from "./transport-error.ts";
 
@@ -64,7 +65,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#body = body;
     // An answer that breaks before anyone reads it is told to its reader, not to the process.
     body.on("error", () => {});
-    const headers = showHidden(status, readHeaderLines(controller.rawHeaders));
+    // Raw lines, so that the client gets the service's own casing, order and repetitions.
+    const raw = controller.rawHeaders;
+    const headers = showHidden(status, Array.isArray(raw) ? headerLines(raw) : []);
     this.#resolve({ status, headers, body, discard: () => void body.destroy() });
   }
 
@@ -114,16 +117,4 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (fresh.length !== this.bytes.length) throw new Error("a new stamp must not change the length");
     this.bytes.set(fresh);
   }
-}
-
-/** Raw lines, so that the caller gets the service's own casing, order and repetitions. */
-function readHeaderLines(raw: Controller["rawHeaders"]): HeaderLine[] {
-  if (!Array.isArray(raw)) return [];
-  const lines: HeaderLine[] = [];
-  for (let index = 0; index + 1 < raw.length; index += 2) lines.push([text(raw[index]), text(raw[index + 1])]);
-  return lines;
-}
-
-function text(value: Buffer | string | undefined): string {
-  return typeof value === "string" ? value : (value?.toString("latin1") ?? "");
 }

@@ -1,4 +1,4 @@
-import type { HeaderLine } from "../../proxy/messages.ts";
+import type { HeaderLine } from "../../http/headers.ts";
 
 /** As long as undici lets a final head be. */
 const longestHeadBytes = 16_384;

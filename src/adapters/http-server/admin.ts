@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, Server } from "node:http";
 import { hostname } from "node:os";
-import { prefersOpenMetrics } from "./negotiate.ts";
-import { isOwnHost } from "./own-host.ts";
-import { createReadOnlyServer, plain } from "./read-only-server.ts";
+import { prefersOpenMetrics } from "./content-negotiation.ts";
+import { createReadOnlyServer, isOwnHost, plain } from "./read-only-server.ts";
 
 /** What the admin port shows. */
 export interface AdminViews {
@@ -15,7 +14,7 @@ export interface AdminViews {
 /**
  * /livez, /readyz and /metrics for kubelet and Prometheus. `/livez` depends on nothing: it says that we can answer. Probes
  * may use any name; /metrics is shown under this machine's own names alone, as the status port is.
- * @param hosts `admin.hosts` of the configuration in force, in lower case
+ * @param hosts `admin.hosts` of the active configuration, in lower case
  */
 export function createAdmin(views: AdminViews, hosts: () => readonly string[] = () => []): Server {
   const pages = {

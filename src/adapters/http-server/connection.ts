@@ -1,18 +1,18 @@
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../../model/clock.ts";
 import type { ProxyError } from "../../model/errors.ts";
-import { wholeTurn } from "./drain.ts";
-import { endConnection } from "./raw-reply.ts";
+import { endConnection } from "./socket.ts";
 
-/** A request that is served when all before it on its connection have their answers. */
+/** A request that is served when all before it on its connection have their responses. */
 export interface QueuedRequest {
   /** It expects 100 Continue and has not had it: what follows may be its body (RFC 9110 section 10.1.1). */
   readonly awaitsContinue: boolean;
-  /** Resolves when its answer is out, or the caller has left. */
+  /** Resolves when its response is out, or the client has closed. */
   serve(): Promise<void>;
   /** Nothing more of it will be read: it fails with this, unless it is complete. */
   breakOff(failure: ProxyError): void;
-  /** The connection takes more of its answer. */
+  /** The connection takes more of its response. */
   drained(): void;
 }
 
@@ -21,30 +21,29 @@ const mostQueued = 16;
 
 /**
  * The requests of one connection. They are served one at a time and in their order (RFC 9112 section 9.3.2), up to the last:
- * one whose answer closes the connection, or that was refused. Nothing behind the last is ever served (section 9.6).
+ * one whose response closes the connection, or that was refused. Nothing behind the last is ever served (section 9.6).
  */
 export class Connection {
   /** It is beyond `limits.connections`. */
   readonly isExcess: boolean;
-  /** When it was there (monotonic); with TLS, when its handshake was done. */
+  /** Monotonic; with TLS, when its handshake was done. */
   readonly arrivedAtMs: number;
-  readonly #socket: Duplex;
+  readonly #socket: Socket;
   readonly #clock: Clock;
   readonly #refusal: (failure: ProxyError) => QueuedRequest;
   /** In their order; the first is being served. */
   readonly #requests: QueuedRequest[] = [];
   #isClosing = false;
   #received = 0;
+  /** Since when no request is queued, and all that had come by then: more means that a request is on its way. */
+  #idleSinceMs: number;
+  #idleAtBytes = 0;
 
   /** @param refusal answers on the bare socket what the parser could not read */
-  constructor(
-    socket: Duplex,
-    { isExcess, arrivedAtMs }: Pick<Connection, "isExcess" | "arrivedAtMs">,
-    refusal: (failure: ProxyError) => QueuedRequest,
-    clock: Clock,
-  ) {
+  constructor(socket: Socket, isExcess: boolean, refusal: (failure: ProxyError) => QueuedRequest, clock: Clock) {
     this.isExcess = isExcess;
-    this.arrivedAtMs = arrivedAtMs;
+    this.arrivedAtMs = clock.nowMs();
+    this.#idleSinceMs = this.arrivedAtMs;
     this.#socket = socket;
     this.#refusal = refusal;
     this.#clock = clock;
@@ -73,7 +72,8 @@ export class Connection {
     this.#isClosing = isLast;
     this.#requests.push(request);
     if (this.#requests.length === 1) void this.#serve();
-    else this.#boundReading();
+    // Node reads on after each whole message, within the present tick; so this comes after it.
+    else queueMicrotask(() => this.#requests.length > mostQueued && this.#socket.pause());
   }
 
   /** The request being served is the last: what waits behind it is dropped. */
@@ -81,6 +81,15 @@ export class Connection {
     this.#isClosing = true;
     this.#requests.length = 1;
     this.#socket.resume();
+  }
+
+  /**
+   * Closes it unless something has happened on it since the moment given (monotonic). Node's own `closeIdleConnections`
+   * spares those that never sent anything, and cuts a response that is written but not yet out.
+   */
+  closeIfIdle(sinceMs: number): void {
+    const isIdle = this.#requests.length === 0 && this.#socket.bytesRead === this.#idleAtBytes;
+    if (isIdle && this.#idleSinceMs <= sinceMs) this.#socket.destroySoon();
   }
 
   /** What was read is no HTTP: refused, if all before it is answered. Else the newest request is the last. */
@@ -99,7 +108,7 @@ export class Connection {
     if (this.#received === received && !this.#socket.destroyed) this.fail(failure);
   }
 
-  /** Takes the place of Node's own, which is gone once a CONNECT has come. */
+  /** Stands in for Node's own, which is gone once a CONNECT has come. */
   drained(): void {
     this.#requests[0]?.drained();
   }
@@ -108,32 +117,31 @@ export class Connection {
     for (let [request] = this.#requests; request !== undefined; [request] = this.#requests) {
       await request.serve();
       this.#requests.shift();
-      // Node, or the caller, has ended the connection with that answer: no other could follow it.
-      if (this.#socket.writableEnded && !this.#socket.destroyed) this.#dropQueued();
+      // Node, or the client, has ended the connection with that response: no other could follow it.
+      if (this.#socket.writableEnded && !this.#socket.destroyed) {
+        this.#isClosing = true;
+        this.#requests.length = 0;
+      }
       if (this.#requests.length === mostQueued) this.#socket.resume();
     }
-    // The head of the last answer may have gone out before it was known to be the last.
+    this.#idleSinceMs = this.#clock.nowMs();
+    this.#idleAtBytes = this.#socket.bytesRead;
+    // The head of the last response may have gone out before it was known to be the last.
     if (this.#isClosing && this.#socket.writable) endConnection(this.#socket, this.#clock);
   }
 
-  #dropQueued(): void {
-    this.#isClosing = true;
-    this.#requests.length = 0;
-  }
-
-  /** Node reads on after each whole message, within the present tick; so this comes after it. */
-  #boundReading(): void {
-    queueMicrotask(() => {
-      if (this.#requests.length > mostQueued) this.#socket.pause();
-    });
-  }
-
   /**
-   * Takes the socket from Node's parser: what still comes is read, so that no reset overtakes the last answer, but nothing
-   * is made of it.
+   * Takes the socket from Node's parser: what still comes is read, so that no reset overtakes the last response, but
+   * nothing is made of it.
    */
   #dropRest(): void {
     this.#socket.removeAllListeners("data").on("data", () => {});
     setImmediate(() => this.#socket.resume());
   }
+}
+
+/** It takes two steps to be sure of a whole turn of the event loop. */
+export async function wholeTurn(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
 }

@@ -4,6 +4,7 @@ import type { Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import type { Bind } from "../../model/bind.ts";
 import type { Clock } from "../../model/clock.ts";
+import { errorCodeOf } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
 import { LogThrottle } from "../../model/log-throttle.ts";
 
@@ -11,8 +12,8 @@ import { LogThrottle } from "../../model/log-throttle.ts";
 const socketMode = 0o660;
 
 /**
- * Listens, and tells where: the port that was given where 0 was asked for. A socket file that nobody listens on any
- * more is removed first; one in use is an error, as a port in use is.
+ * Listens, and tells where: the port that was given where 0 was asked for. A socket file that no process listens on
+ * any more is removed first; one in use is an error, as a port in use is.
  */
 export async function listen(server: Server, bind: Bind): Promise<Bind> {
   if (bind.kind === "unix" && (await isStale(bind.path))) await unlink(bind.path);
@@ -30,18 +31,19 @@ export async function listen(server: Server, bind: Bind): Promise<Bind> {
 /** A connection that cannot be taken, where the machine can open no more, say, is lost; the server listens on. */
 export function reportRefusedConnections(
   server: Server,
-  { name, report }: { readonly name: string; readonly report: Report },
+  { name: listener, report }: { readonly name: string; readonly report: Report },
   clock: Clock,
 ): void {
-  const seldom = new LogThrottle(clock);
-  server.on("error", ({ code = "OTHER" }: NodeJS.ErrnoException) => {
-    // That it cannot listen at all is told to whoever asked for it.
+  const throttle = new LogThrottle(clock);
+  server.on("error", (error) => {
+    // That it cannot listen at all is an error of `listen`.
     if (!server.listening) return;
-    report({ kind: "accept_failed", listener: name, reason: code, isFirst: seldom.isFirst(code) });
+    const reason = errorCodeOf(error) ?? "OTHER";
+    report({ kind: "accept_failed", listener, reason, isFirst: throttle.isFirst(reason) });
   });
 }
 
-/** Connecting to a file that is no socket is refused as well, and such a file is somebody's. */
+/** Connecting to a file that is no socket is refused as well, and such a file has another purpose. */
 async function isStale(path: string): Promise<boolean> {
   const isSocket = await lstat(path).then(
     (file) => file.isSocket(),

@@ -1,8 +1,14 @@
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { isIPv4, isIPv6, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import { keepRoomForNew } from "./keep-room-for-new.ts";
-import { prefersGzip } from "./negotiate.ts";
+import { prefersGzip } from "./content-negotiation.ts";
 
 export interface Page {
   readonly status: number;
@@ -14,11 +20,9 @@ export interface Page {
   readonly contentSecurityPolicy?: string;
 }
 
-/** A few probes and scrapers, and no crowd. One more takes the place of one on which nothing happens. */
+/** A few probes and scrapers, and no crowd. */
 const mostConnections = 64;
-const requestTimeoutMs = 10_000;
-/** How often the time is looked at. */
-const checkEveryMs = 1_000;
+const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
 
 /** Shorter answers fit into one packet anyway. */
 const longestUncompressed = 1_400;
@@ -35,46 +39,83 @@ const foreignHost =
  * @param elseUse what to use instead of a foreign name, beside localhost and addresses
  */
 export function createReadOnlyServer(
-  pages: Readonly<Record<string, (asked: IncomingHttpHeaders) => Promise<Page>>>,
+  pages: Readonly<Record<string, (headers: IncomingHttpHeaders) => Promise<Page>>>,
   mayRead: (path: string, host: string) => boolean,
   elseUse = "",
 ): Server {
   const known = new Map(Object.entries(pages));
-  const times = {
-    headersTimeout: requestTimeoutMs,
-    requestTimeout: requestTimeoutMs,
-    connectionsCheckingInterval: checkEveryMs,
-  };
-  const server = createServer(times, (request, response) => {
+  const server = createServer(times, ({ url = "", method, headers }, response) => {
     // Prometheus adds its `params` as a query.
-    const [path = ""] = (request.url ?? "").split("?", 1);
-    const page = known.get(path);
-    if (!mayRead(path, request.headers.host ?? "")) {
+    const [path = ""] = url.split("?", 1);
+    const make = known.get(path);
+    if (!mayRead(path, headers.host ?? "")) {
       write(response, plain(403, `${foreignHost}${elseUse}.`));
-    } else if (request.method !== "GET" && request.method !== "HEAD") {
+    } else if (method !== "GET" && method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
       write(response, plain(405, "Only GET and HEAD are answered here."));
-    } else if (page === undefined) {
+    } else if (make === undefined) {
       write(response, plain(404, `Not here. This port has ${[...known.keys()].join(", ")}.`));
     } else {
-      const { headers } = request;
-      const make = async () => {
-        const made = await page(headers);
-        const isLong = made.text.length > longestUncompressed;
-        return { made, packed: isLong && prefersGzip(headers["accept-encoding"]) ? await pack(made.text) : undefined };
-      };
-      make().then(
-        ({ made, packed }) => write(response, made, packed),
-        () => write(response, plain(500, "This page could not be made.")),
-      );
+      respond(response, make, headers).catch(() => write(response, plain(500, "This page could not be made.")));
     }
   });
-  keepRoomForNew(server, mostConnections);
+  replaceOldest(server);
   return server;
+}
+
+async function respond(
+  response: ServerResponse,
+  make: (headers: IncomingHttpHeaders) => Promise<Page>,
+  headers: IncomingHttpHeaders,
+): Promise<void> {
+  const page = await make(headers);
+  const isPacked = page.text.length > longestUncompressed && prefersGzip(headers["accept-encoding"]);
+  write(response, page, isPacked ? await pack(page.text) : undefined);
 }
 
 export function plain(status: number, text: string): Page {
   return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
+}
+
+/**
+ * Whether a Host header is `localhost` or an address, with or without a port. Any other name may be an attacker's that was
+ * made to point here: with it, the page of a hostile site could read this port (DNS rebinding). An address cannot be
+ * pointed anywhere else.
+ * @param names further names to answer to, in lower case
+ */
+export function isOwnHost(host: string, names: Iterable<string> = []): boolean {
+  const [, ipv6, name = ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{1,5})?$/.exec(host) ?? [];
+  if (ipv6 !== undefined) return isIPv6(ipv6);
+  return isIPv4(name) || ["localhost", ...names].includes(name.toLowerCase());
+}
+
+/**
+ * Bounds the connections of a server, and yet never refuses a new one: the connection is closed on which nothing has been
+ * answered for the longest time. So a crowd of idle or slow connections cannot shut out probes.
+ */
+function replaceOldest(server: Server): void {
+  /** By when something last happened on them, the oldest first; and the responses that are under way on each. */
+  const connections = new Map<Socket, number>();
+  const touch = (socket: Socket, change: number) => {
+    const responses = connections.get(socket);
+    if (responses === undefined) return;
+    connections.delete(socket);
+    connections.set(socket, responses + change);
+  };
+  server.on("connection", (socket: Socket) => {
+    if (connections.size >= mostConnections) {
+      const idle = [...connections].find(([, responses]) => responses === 0)?.[0];
+      const oldest = idle ?? [...connections.keys()][0];
+      if (oldest !== undefined) connections.delete(oldest);
+      oldest?.destroy();
+    }
+    connections.set(socket, 0);
+    socket.once("close", () => connections.delete(socket));
+  });
+  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    touch(socket, 1);
+    response.once("close", () => touch(socket, -1));
+  });
 }
 
 /** In a thread of its own, and fast: what goes over a pod's network need not be small. */

@@ -1,6 +1,5 @@
 import type { Server } from "node:http";
-import { isOwnHost } from "./own-host.ts";
-import { createReadOnlyServer, type Page } from "./read-only-server.ts";
+import { createReadOnlyServer, isOwnHost, type Page } from "./read-only-server.ts";
 
 /** What the status port shows. Redacted by its makers. */
 export interface StatusViews {
@@ -21,7 +20,7 @@ export interface HtmlPage {
 const refreshSeconds = 5;
 
 /**
- * `/status` as JSON and `/` as a page. `/` stands still: a page that loads itself anew drops a selection while somebody
+ * `/status` as JSON and `/` as a page. `/` stands still: a page that loads itself anew drops a selection while a person
  * copies a reference, and makes a screen reader start again. `/live` is for a screen on the wall.
  */
 export function createStatus({ snapshot, page }: StatusViews): Server {

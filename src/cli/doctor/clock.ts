@@ -1,4 +1,4 @@
-import { parseHttpDate } from "../../http/http-date.ts";
+import { parseHttpDate } from "../../http/date.ts";
 import { type CheckResult, fail, formatSpan, ok, skip, warn } from "./check.ts";
 import type { HeadResponse } from "./tls.ts";
 

@@ -23,7 +23,7 @@ class BreakableClock extends ShiftedClock {
 }
 
 /** Every way in which the service, the authorization server or Countersign itself is at fault: 500 to 504. */
-export const failuresBehindTheDoor: readonly FailureCase[] = [
+export const failuresAfterAdmission: readonly FailureCase[] = [
   {
     code: "upstream_unreachable",
     way: "the service refuses connections",

@@ -1,62 +1,66 @@
 import { describe, expect, it } from "vitest";
 import { containerMemory, defaultBudget } from "../../src/app/process-limits.ts";
-import { ByteBudget } from "../../src/proxy/byte-budget.ts";
-import { RequestMemories } from "../../src/proxy/request-memory.ts";
+import type { ProxyError } from "../../src/model/errors.ts";
+import { BufferBudget } from "../../src/proxy/buffer-budget.ts";
+import { mostParameters } from "../../src/proxy/parameters.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 const mebibyte = 1_048_576;
 const large = 250_000;
 
 function open(limitBytes: number) {
-  const budget = new ByteBudget(limitBytes);
   const clock = new FakeClock();
-  const memories = new RequestMemories(budget, clock);
-  return { budget, clock, from: (address: string | undefined) => memories.open({ subject: undefined, address }) };
+  const budget = new BufferBudget(limitBytes, clock);
+  const from = (address: string | undefined) => budget.open({ subject: undefined, address });
+  return { budget, clock, from };
 }
 
-describe("row 68: the byte budget", () => {
+describe("row 68: the buffer budget", () => {
   it("charges a body by its bytes and parameters, and gives all of it back", () => {
     const { budget, from } = open(64 * mebibyte);
-    const memory = from(undefined);
-    memory.body.reserve(large);
+    const buffer = from(undefined);
+    buffer.reserve(large);
     expect(budget.usedBytes).toBe(large);
-    memory.holdBody(Buffer.from('{"a":1,"b":"::::"}'));
-    memory.holdParameters(18, 2);
+    const body = Buffer.from('{"a":1,"b":"::::"}');
+    buffer.chargeBody(body.length, mostParameters(body));
+    buffer.chargeParameters(18, 2);
     expect(budget.usedBytes).toBe(32_768 + 4 * 18 + 128 * 2);
-    memory.holdAnswer();
-    memory.holdAnswer();
+    buffer.chargeSlowReader();
+    buffer.chargeSlowReader();
     expect(budget.usedBytes).toBe(32_768 + 4 * 18 + 128 * 2 + 393_216);
-    memory.close();
-    memory.holdAnswer();
+    buffer.close();
+    buffer.chargeSlowReader();
     expect(budget.usedBytes).toBe(0);
   });
 
   it("refuses what does not fit now as overloaded, and what never fits as too large", () => {
     const { budget, from } = open(4 * mebibyte);
     const [first, second] = [from(undefined), from(undefined)];
-    first.body.reserve(900_000);
-    expect(() => second.body.reserve(900_000)).toThrow(
-      expect.objectContaining({ code: "overloaded", outcome: "not_sent" }),
-    );
-    expect(() => second.body.reserve(2 * mebibyte)).toThrow(expect.objectContaining({ code: "body_too_large" }));
+    first.reserve(900_000);
+    expect(() => second.reserve(900_000)).toThrow(expect.objectContaining({ code: "overloaded", outcome: "not_sent" }));
+    expect(() => second.reserve(2 * mebibyte)).toThrow(expect.objectContaining({ code: "body_too_large" }));
     // A small body needs no part of the share.
-    second.body.reserve(1_000);
+    second.reserve(1_000);
     first.close();
     second.close();
     expect(budget.usedBytes).toBe(0);
   });
 
-  it("lets the oldest slow body of the caller with the most give way", async () => {
+  it("evicts the oldest slow body of the client with the most", async () => {
     const { budget, clock, from } = open(4 * mebibyte);
     const other = from("10.0.0.2");
-    other.body.reserve(large);
+    other.reserve(large);
     const greedy = [from("10.0.0.1"), from("10.0.0.1")];
-    for (const { body } of greedy) body.reserve(large);
+    const evictions: ProxyError[][] = [[], []];
+    greedy.forEach((buffer, index) => {
+      buffer.onEvicted = (error) => evictions[index]?.push(error);
+      buffer.reserve(large);
+    });
     await clock.advance(1_000);
     const newcomer = from("10.0.0.3");
-    newcomer.body.reserve(600_000);
-    await expect(greedy[0]?.body.gaveWay).rejects.toMatchObject({ code: "overloaded", outcome: "not_sent" });
-    for (const memory of [other, ...greedy, newcomer]) memory.close();
+    newcomer.reserve(600_000);
+    expect(evictions).toMatchObject([[{ code: "overloaded", outcome: "not_sent" }], []]);
+    for (const buffer of [other, ...greedy, newcomer]) buffer.close();
     expect(budget.usedBytes).toBe(0);
   });
 });

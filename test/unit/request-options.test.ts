@@ -1,6 +1,6 @@
 /** Proves the product's section 2, "Helpers of the caller": the Countersign-* headers, and what is refused of them. */
 import { describe, expect, it } from "vitest";
-import type { HeaderLine } from "../../src/proxy/messages.ts";
+import type { HeaderLine } from "../../src/http/headers.ts";
 import { peekReference, peekTraceId, readRequestOptions } from "../../src/proxy/request-options.ts";
 import { refusalOf } from "./refusal-of.ts";
 

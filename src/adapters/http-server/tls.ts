@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { type SecureContextOptions, TLSSocket, type TlsOptions } from "node:tls";
 import type { CallersTls } from "../../model/callers.ts";
 import type { Clock } from "../../model/clock.ts";
+import { errorCodeOf } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
 import { LogThrottle } from "../../model/log-throttle.ts";
 
@@ -23,7 +24,7 @@ export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOpt
   };
 }
 
-/** TLS with callers that have a certificate of the right authorities, and with nobody else. */
+/** TLS for clients that have a certificate of the right authorities, and for no others. */
 const rules: TlsOptions = {
   requestCert: true,
   rejectUnauthorized: true,
@@ -44,7 +45,7 @@ export class HandshakingServer extends TlsServer {
     this.on("secureConnection", (secure: TLSSocket) => serverOf.set(secure, this));
   }
 
-  /** The TCP connection below TLS. Node has no public way from one to the other, so they are told by their addresses. */
+  /** The TCP connection below TLS. Node has no public way from one to the other, so their addresses identify them. */
   transportOf(secure: TLSSocket): Socket | undefined {
     const names = ["remoteAddress", "remotePort", "localAddress"] as const;
     return [...this.#sockets].find((socket) => names.every((name) => socket[name] === secure[name]));
@@ -59,7 +60,7 @@ export class HandshakingServer extends TlsServer {
 
 const serverOf = new WeakMap<Socket, HandshakingServer>();
 
-/** The TCP connection, or Unix socket, that carries a caller's connection: itself without TLS. */
+/** The TCP connection, or Unix socket, that carries a client's connection: itself without TLS. */
 export function transportOf(socket: Socket): Socket | undefined {
   return socket instanceof TLSSocket ? serverOf.get(socket)?.transportOf(socket) : socket;
 }
@@ -74,21 +75,11 @@ export function arrivalOf(server: Server): "connection" | "secureConnection" {
 }
 
 /** Reports each handshake that fails, and marks those of a kind that was not seen for a while. */
-export function reportHandshakes(
-  server: TlsServer,
-  { name, report }: { readonly name: string; readonly report: Report },
-  clock: Clock,
-): void {
-  const seldom = new LogThrottle(clock);
-  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-    const reason = explainHandshake(error, socket);
-    report({ kind: "handshake_failed", listener: name, reason, isFirst: seldom.isFirst(reason) });
+export function reportHandshakes(server: TlsServer, listener: string, report: Report, clock: Clock): void {
+  const throttle = new LogThrottle(clock);
+  server.on("tlsClientError", (error: unknown, { authorizationError }: TLSSocket) => {
+    // Where a certificate is refused Node cuts the connection, and gives that as the error.
+    const reason = errorCodeOf({ code: authorizationError ?? undefined }) ?? errorCodeOf(error) ?? "OTHER";
+    report({ kind: "handshake_failed", listener, reason, isFirst: throttle.isFirst(reason) });
   });
-}
-
-/** Codes of OpenSSL and Node, of which there are so many and no more; what else an error says is foreign text. */
-function explainHandshake({ code = "" }: NodeJS.ErrnoException, { authorizationError }: TLSSocket): string {
-  // Where a certificate is refused Node cuts the connection, and gives that as the error.
-  const reason = String(authorizationError ?? code);
-  return /^[A-Z][A-Z0-9_]*$/.test(reason) ? reason : "OTHER";
 }

@@ -1,6 +1,6 @@
 /** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first that fails is told. */
 import { describe, expect, it } from "vitest";
-import type { HeaderLine } from "../../src/proxy/messages.ts";
+import type { HeaderLine } from "../../src/http/headers.ts";
 import { checkHead } from "../../src/proxy/request-head.ts";
 import { refusalOf } from "./refusal-of.ts";
 

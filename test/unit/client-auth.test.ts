@@ -1,10 +1,10 @@
 /** Row 60: which Proxy-Authorization lets a caller in, line by line. */
 import { describe, expect, it } from "vitest";
+import type { HeaderLine } from "../../src/http/headers.ts";
 import type { CallerToken } from "../../src/model/callers.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { checkCaller } from "../../src/proxy/client-auth.ts";
-import type { HeaderLine } from "../../src/proxy/messages.ts";
+import { authenticateClient } from "../../src/proxy/client-auth.ts";
 
 const token = "canary-caller.token_1~+/==";
 const older = "canary-caller-token-0";
@@ -17,7 +17,7 @@ const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 /** What is said against these header lines; undefined where nothing is. */
 function refusalOf(lines: readonly HeaderLine[], tokens: readonly CallerToken[] | undefined = callerTokens) {
   try {
-    checkCaller(lines, { callerTokens: tokens });
+    authenticateClient(lines, { callerTokens: tokens });
     return undefined;
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
@@ -49,8 +49,8 @@ describe("a caller comes in", () => {
   });
 
   it("without anything where no token is asked for", () => {
-    expect(() => checkCaller([], {})).not.toThrow();
-    expect(() => checkCaller([["Proxy-Authorization", "Bearer x"]], {})).not.toThrow();
+    expect(() => authenticateClient([], {})).not.toThrow();
+    expect(() => authenticateClient([["Proxy-Authorization", "Bearer x"]], {})).not.toThrow();
   });
 });
 

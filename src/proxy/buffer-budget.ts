@@ -1,0 +1,221 @@
+import type { Clock } from "../model/clock.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { BodyBuffer, Peer } from "./messages.ts";
+
+/** Bodies that are not complete get this share of the budget, so that complete ones always have room to go on. */
+const incompleteShare = 1 / 4;
+/** A body needs no part of that share up to this length, so that large slow bodies do not shut out small ones. */
+const smallBytes = 32_768;
+/** A body that takes longer is evicted when there is no room for another. */
+const graceMs = 250;
+const retryAfterMs = 1_000;
+
+/** What a request costs beside its body: its objects, two sockets, and a response that is read as it comes. */
+const perRequestBytes = 32_768;
+/** Decoded text has two bytes for each byte of the body at most; the rendered body and its copy in a socket one each. */
+const perBodyByte = 4;
+/** A name, a value and their entry in a map. */
+const perParameterBytes = 128;
+/** What both sockets and the streams between them hold of a response that its client does not read as it comes. */
+const perSlowReaderBytes = 393_216;
+
+/**
+ * The memory that bodies and responses may take together, in bytes as they are charged. One per process. Bodies that are
+ * being read have a share of it. Where that is used up, slow bodies are evicted in favour of new ones: the oldest of the
+ * client that has the most.
+ */
+export class BufferBudget {
+  readonly #clock: Clock;
+  /** In the order in which they began. */
+  readonly #incomplete = new Set<RequestBuffer>();
+  #limitBytes: number;
+  #usedBytes = 0;
+  /** Used by incomplete bodies, of their share. */
+  #sharedBytes = 0;
+
+  /** @param limitBytes `limits.bufferedBytes`, or what the machine allows */
+  constructor(limitBytes: number, clock: Clock) {
+    this.#limitBytes = limitBytes;
+    this.#clock = clock;
+  }
+
+  get limitBytes(): number {
+    return this.#limitBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** What is used stays so, even beyond the new limit. */
+  resize(limitBytes: number): void {
+    this.#limitBytes = limitBytes;
+  }
+
+  /** For a request whose body is about to be read; nothing is reserved for it yet. */
+  open(peer: Peer | undefined): RequestBuffer {
+    const buffer = new RequestBuffer(this, clientOf(peer), this.#clock.nowMs());
+    this.#incomplete.add(buffer);
+    return buffer;
+  }
+
+  /**
+   * Reserves so many bytes in all for an incomplete body, which then has them.
+   * @throws ProxyError overloaded; body_too_large where even an idle process has no room
+   */
+  extend(body: RequestBuffer, totalBytes: number): void {
+    if (!this.#incomplete.has(body)) throw this.#isFull();
+    const mostSharedBytes = this.#limitBytes * incompleteShare;
+    const moreSharedBytes = inShare(totalBytes) - inShare(body.bytes);
+    if (inShare(totalBytes) > mostSharedBytes) throw this.#neverFits();
+    while (moreSharedBytes > 0 && this.#sharedBytes + moreSharedBytes > mostSharedBytes) this.#evictSlow(body);
+    this.take(totalBytes - body.bytes, body);
+    this.#sharedBytes += moreSharedBytes;
+  }
+
+  /**
+   * The body is complete, or it failed: what was reserved for it is free.
+   * @returns false where it has ended before
+   */
+  end(body: RequestBuffer): boolean {
+    if (!this.#incomplete.delete(body)) return false;
+    this.give(body.bytes);
+    this.#sharedBytes -= inShare(body.bytes);
+    return true;
+  }
+
+  /**
+   * Takes bytes; slow bodies are evicted until there is room for them.
+   * @param newcomer the incomplete body that they are for, which is not evicted for itself
+   * @throws ProxyError overloaded; body_too_large where even an idle process has no room
+   */
+  take(bytes: number, newcomer?: RequestBuffer): void {
+    if (bytes > this.#limitBytes) throw this.#neverFits();
+    while (this.#usedBytes + bytes > this.#limitBytes) this.#evictSlow(newcomer);
+    this.#usedBytes += bytes;
+  }
+
+  /** For what exists already: takes bytes beyond the limit too, so that new requests are refused until it is gone. */
+  overdraw(bytes: number): void {
+    this.#usedBytes += bytes;
+  }
+
+  give(bytes: number): void {
+    this.#usedBytes -= bytes;
+  }
+
+  #evictSlow(newcomer: RequestBuffer | undefined): void {
+    const slow = this.#findSlow(newcomer);
+    if (slow === undefined) throw this.#isFull();
+    this.end(slow);
+    const what = "The body was still under way when others needed its memory (limits.bufferedBytes)";
+    slow.evict(new ProxyError("overloaded", `${what}; send it in one go.`, { retryAfterMs }));
+  }
+
+  #findSlow(newcomer: RequestBuffer | undefined): RequestBuffer | undefined {
+    const bytesOf = new Map<string, number>();
+    for (const { client, bytes } of this.#incomplete) bytesOf.set(client, (bytesOf.get(client) ?? 0) + bytes);
+    const beforeMs = this.#clock.nowMs() - graceMs;
+    let found: RequestBuffer | undefined;
+    let mostBytes = 0;
+    for (const body of this.#incomplete) {
+      const clientBytes = bytesOf.get(body.client) ?? 0;
+      if (body === newcomer || body.bytes === 0 || body.sinceMs > beforeMs || clientBytes <= mostBytes) continue;
+      found = body;
+      mostBytes = clientBytes;
+    }
+    return found;
+  }
+
+  #isFull(): ProxyError {
+    const limit = `${this.#limitBytes} bytes, which is the limit (limits.bufferedBytes)`;
+    return new ProxyError("overloaded", `Bodies and answers under way take up ${limit}.`, { retryAfterMs });
+  }
+
+  #neverFits(): ProxyError {
+    const limit = `${this.#limitBytes} bytes (limits.bufferedBytes)`;
+    return new ProxyError("body_too_large", `Serving this body takes more memory than the ${limit} there are for all.`);
+  }
+}
+
+function inShare(bytes: number): number {
+  return Math.max(0, bytes - smallBytes);
+}
+
+/** The memory of one request, as it is charged to the budget. The factors were measured with Node 20 and 24. */
+export class RequestBuffer implements BodyBuffer {
+  /** Where it comes from; clients that cannot be told apart have one name. */
+  readonly client: string;
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+  onEvicted: (error: ProxyError) => void = () => {};
+  readonly #budget: BufferBudget;
+  #bytes = 0;
+  #hasSlowReader = false;
+  #isClosed = false;
+
+  constructor(budget: BufferBudget, client: string, sinceMs: number) {
+    this.#budget = budget;
+    this.client = client;
+    this.sinceMs = sinceMs;
+  }
+
+  /** What is charged. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  reserve(totalBytes: number): void {
+    if (totalBytes <= this.#bytes) return;
+    this.#budget.extend(this, totalBytes);
+    this.#bytes = totalBytes;
+  }
+
+  evict(error: ProxyError): void {
+    this.#bytes = 0;
+    this.onEvicted(error);
+  }
+
+  /**
+   * The body is complete, and about to be parsed: charged by the most that it can hold.
+   * @throws ProxyError overloaded, body_too_large
+   */
+  chargeBody(bodyBytes: number, mostParameters: number): void {
+    this.#budget.end(this);
+    this.#bytes = 0;
+    const bytes = costOf(bodyBytes, mostParameters);
+    this.#budget.take(bytes);
+    this.#bytes = bytes;
+  }
+
+  /** The body is parsed: charged by what it does hold. */
+  chargeParameters(bodyBytes: number, parameters: number): void {
+    const bytes = costOf(bodyBytes, parameters);
+    this.#budget.give(this.#bytes - bytes);
+    this.#bytes = bytes;
+  }
+
+  /** The client does not read its response as it comes. */
+  chargeSlowReader(): void {
+    if (this.#hasSlowReader || this.#isClosed) return;
+    this.#hasSlowReader = true;
+    this.#budget.overdraw(perSlowReaderBytes);
+    this.#bytes += perSlowReaderBytes;
+  }
+
+  /** Gives everything back. */
+  close(): void {
+    this.#isClosed = true;
+    if (!this.#budget.end(this)) this.#budget.give(this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
+/** Clients on this machine cannot be told apart. */
+function clientOf({ address = "" }: Partial<Peer> = {}): string {
+  return /^(?:::ffff:)?127\.|^::1$/.test(address) ? "" : address;
+}
+
+function costOf(bodyBytes: number, parameters: number): number {
+  return perRequestBytes + perBodyByte * bodyBytes + perParameterBytes * parameters;
+}
