@@ -1,11 +1,11 @@
 // Writes the reference tables of README.md and docs/reference from the built code; with --check it only tells whether they are true.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
-import { everyLine, logReference } from "../dist/adapters/log/reference/reference.js";
 import { createMetrics } from "../dist/adapters/prometheus/metrics.js";
 import { createCommands } from "../dist/cli/program.js";
 import { jsonSchema } from "../dist/config/json-schema.js";
 import { failures } from "../dist/model/errors.js";
+import { everyLine, logReference } from "./log-reference/log-reference.ts";
 
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 const table = (heads, rows) => [row(heads), `|${heads.map(() => "---").join("|")}|`, ...rows.map(row)].join("\n");

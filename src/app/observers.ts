@@ -1,22 +1,22 @@
 import { hostname } from "node:os";
 import type { AdminViews } from "../adapters/http-server/admin.ts";
 import type { StatusViews } from "../adapters/http-server/status.ts";
-import { createCounting } from "../adapters/prometheus/count.ts";
+import { createCounting } from "../adapters/prometheus/counting.ts";
 import { contentTypes, writeExposition } from "../adapters/prometheus/exposition.ts";
+import type { GaugeSource, ListenerSnapshot } from "../adapters/prometheus/gauges.ts";
 import { createMetrics } from "../adapters/prometheus/metrics.ts";
-import { type ConfiguredListener, createShowConfigured } from "../adapters/prometheus/show-configured.ts";
-import { type OpenConnections, showConnections } from "../adapters/prometheus/show-connections.ts";
 import { createStartAtZero } from "../adapters/prometheus/start-at-zero.ts";
-import { StatusModel } from "../adapters/status/model.ts";
+import { StatusModel, type StatusSource } from "../adapters/status/model.ts";
 import { renderPage } from "../adapters/status/page/render-page.ts";
 import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
 import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
-import { explain } from "../config/explain.ts";
+import { explain, routes } from "../config/explain.ts";
 import { describeBind } from "../model/bind.ts";
-import type { Environment } from "../model/environment.ts";
+import { createWallTime } from "../model/clock.ts";
+import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { Report } from "../model/events.ts";
-import type { ByteBudget } from "../proxy/byte-budget.ts";
+import type { RedisSnapshot } from "../model/redis-access.ts";
 import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Reloadable } from "./keyed-resources.ts";
@@ -26,81 +26,109 @@ interface Views extends AdminViews, StatusViews {
   readiness(): ReadinessView;
 }
 
-/** Everything that listens to the facts and shows them to people and machines. */
+/** Everything that counts events, and shows counts and state to people and machines. */
 export interface Observers extends Reloadable {
   readonly report: Report;
   readonly views: Views;
 }
 
-/** What is asked whenever somebody wants to know. */
-export interface Observed {
-  readonly inForce: () => Config;
-  readonly connections: () => readonly OpenConnections[];
-  readonly budget: ByteBudget;
+/** The state of the process at the moment of asking, as its owners know it. */
+export interface Snapshots {
+  /** The active configuration. */
+  config(): Config;
+  /** Its credential sets; one that several sites use may stand there several times. */
+  credentials(): readonly CredentialSnapshot[];
+  /** The Redis servers that it uses, as far as they are opened. */
+  redis(): readonly RedisSnapshot[];
+  connections: GaugeSource["connections"];
+  inFlight: GaugeSource["inFlight"];
+  buffers: GaugeSource["buffers"];
 }
 
 export function openObservers(
-  { inForce, connections, budget }: Observed,
-  { clock, report: outside, droppedLogLines }: Dependencies,
+  snapshots: Snapshots,
+  { clock, report: outside, droppedLogLines = () => 0 }: Dependencies,
 ): Observers {
-  const metrics = createMetrics();
+  const { config: active } = snapshots;
+  const common = {
+    ...snapshots,
+    environments: () => [...active().environments.values()],
+    credentials: () => mergeShared(snapshots.credentials()),
+    redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
+  };
+  const statusSource: StatusSource = { ...common, routes: () => routes(active()) };
+  const model = new StatusModel(statusSource, clock);
+  const gaugeSource: GaugeSource = {
+    ...common,
+    limits: () => active().limits,
+    listeners: () => active().listeners.map(describeListener),
+    reload: () => {
+      const { activeSinceMs, isRefused } = model.reload;
+      return { hash: active().hash, activeSinceMs, isRefused };
+    },
+    droppedLogLines,
+    wallTime: createWallTime(clock),
+  };
+  const metrics = createMetrics(gaugeSource);
   const startAtZero = createStartAtZero(metrics);
-  const showConfigured = createShowConfigured(metrics);
-  const count = createCounting(metrics, clock);
-  const board = new StatusModel(clock);
-  const readiness = new Readiness([], clock);
+  const count = createCounting(metrics);
+  const readiness = new Readiness(snapshots.credentials, clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();
   const own = { version, runtime: process.version, host: hostname(), startedAt };
   const snapshot = (): StatusSnapshot => ({
     at: formatNow(),
     ...own,
-    configHash: inForce().hash,
+    configHash: active().hash,
     readiness: readiness.view(),
-    ...board.view(),
-    configuration: explain(inForce()),
+    ...model.view(),
+    configuration: explain(active()),
   });
-  /** What comes is there before what goes has gone, so that the first fact about it is not lost. */
-  const follow = (environments: readonly Environment[], nodes: readonly string[]) => {
-    startAtZero(environments, nodes);
-    board.follow(environments, nodes);
-  };
 
   return {
     prepare(config) {
-      const environments = [inForce(), config].flatMap(({ environments }) => [...environments.values()]);
-      follow(environments, [...new Set([inForce(), config].flatMap(redisNodes))]);
+      startAtZero([...config.environments.values()], redisNodes(config));
     },
     commit(config) {
       const environments = [...config.environments.values()];
-      follow(environments, redisNodes(config));
-      const inFlightLimit = config.limits.inFlightPerEnvironment;
-      const listeners = config.listeners.map(describeListener);
-      showConfigured({ environments, inFlightLimit, listeners, redis: board.view().redis });
+      model.keepOnly(environments);
       readiness.follow(config.readiness === "token" ? environments : [], config.reload.unreadyAfterRefusalMs);
     },
     report(event) {
       count(event);
-      board.report(event);
+      model.report(event);
       readiness.report(event);
       outside(event);
     },
     views: {
       readiness: () => readiness.view(),
-      metrics: async (format) => {
-        showConnections(metrics, connections(), inForce().limits.connections);
-        metrics.logLinesDropped.reset();
-        metrics.logLinesDropped.inc(droppedLogLines?.() ?? 0);
-        metrics.bufferedBytes.set(budget.usedBytes);
-        metrics.bufferedBytesLimit.set(budget.limitBytes);
-        return { contentType: contentTypes[format], text: await writeExposition(metrics.registry, format) };
-      },
+      metrics: async (format) => ({
+        contentType: contentTypes[format],
+        text: await writeExposition(metrics.registry, format),
+      }),
       snapshot,
       page: (refreshSeconds) => renderPage(snapshot(), refreshSeconds),
     },
   };
 }
 
-function describeListener({ bind, environment, callers }: ListenerConfig): ConfiguredListener {
+function describeListener({ bind, environment, callers }: ListenerConfig): ListenerSnapshot {
   return { name: describeBind(bind), environment, tls: callers?.kind === "mtls" ? callers.tls : undefined };
+}
+
+/** Sites that share a set share its token; it is in use where one of them uses it. */
+function mergeShared(credentials: readonly CredentialSnapshot[]): readonly CredentialSnapshot[] {
+  const merged = new Map<string, CredentialSnapshot>();
+  for (const each of credentials) {
+    const key = `${each.environment} ${each.credential}`;
+    const isActive = each.isActive || merged.get(key)?.isActive === true;
+    merged.set(key, { ...each, isActive });
+  }
+  return [...merged.values()];
+}
+
+/** Servers of which nothing is known yet stand there too. */
+function completeNodes(nodes: readonly string[], known: readonly RedisSnapshot[]): readonly RedisSnapshot[] {
+  const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined };
+  return nodes.map((node) => known.find((server) => server.node === node) ?? { node, ...unknown });
 }

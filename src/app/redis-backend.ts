@@ -17,6 +17,7 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     lock,
     onReturn: (listener: () => void) => cache.onReturn(listener),
+    snapshot: () => [cache, ...others].map((connection) => connection.snapshot()),
     async close() {
       await lock.close();
       for (const connection of [cache, ...others]) connection.close();

@@ -27,6 +27,22 @@ export const systemClock: Clock = {
   },
 };
 
+/** What the wall clock shows at a moment of the monotonic clock, in milliseconds since the Unix epoch. */
+export type WallTime = (monotonicMs: number) => number;
+
+/** Two clocks that are not set apart differ by less than this. */
+const longestDriftMs = 1_000;
+
+/** The same moment gives the same time at every call, until the wall clock has been set. */
+export function createWallTime(clock: Clock): WallTime {
+  let offsetMs = Number.NEGATIVE_INFINITY;
+  return (monotonicMs) => {
+    const nowOffsetMs = clock.wallMs() - clock.nowMs();
+    if (Math.abs(nowOffsetMs - offsetMs) > longestDriftMs) offsetMs = nowOffsetMs;
+    return Math.round(monotonicMs + offsetMs);
+  };
+}
+
 /** Resolves after the delay, at once when the signal is aborted. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();

@@ -1,4 +1,5 @@
 import type { Tls } from "./environment.ts";
+import type { RedisFailureKind } from "./events.ts";
 import type { Secret } from "./secret.ts";
 
 /** One Redis server. */
@@ -36,4 +37,16 @@ export interface RedisAccess {
   readonly tls: Tls | undefined;
   /** 32 bytes each (AES-256-GCM); the first seals, all open. */
   readonly encryptionKeys: readonly [Secret, ...Secret[]];
+}
+
+/** One Redis server at the moment of asking: what gauges and /status show. */
+export interface RedisSnapshot {
+  /** `cache`, or `lock-2`, … for further masters of the lock. */
+  readonly node: string;
+  /** Undefined until the first connection is up or has failed. */
+  readonly isUp: boolean | undefined;
+  /** Since when, on the monotonic clock. */
+  readonly sinceMs: number | undefined;
+  /** Why it is down. */
+  readonly failure: RedisFailureKind | undefined;
 }

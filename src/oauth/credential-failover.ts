@@ -1,4 +1,5 @@
 import type { Clock } from "../model/clock.ts";
+import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report } from "../model/events.ts";
@@ -57,6 +58,11 @@ export class CredentialFailover implements TokenSource {
     const token = this.#pickLive() ?? (await this.#wait(deadlineMs));
     this.#noteUse(token);
     return token;
+  }
+
+  /** Its sets at this moment, in order. */
+  snapshot(): CredentialSnapshot[] {
+    return this.#members.map(({ source, set }) => ({ ...source.snapshot(), isActive: set.label === this.#inUse }));
   }
 
   /** Fetches a token in the background if there is none: the first set's, or the second's once the first is refused. */

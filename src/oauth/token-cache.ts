@@ -1,4 +1,5 @@
 import type { Cancel } from "../model/clock.ts";
+import type { CredentialSnapshot, TokenSnapshot } from "../model/credential-snapshot.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { Pause } from "./endpoint-backoff.ts";
 import { KeepAlive } from "./keep-alive.ts";
@@ -23,6 +24,9 @@ export class TokenCache {
   #token: Token | undefined;
   /** The token of the set's former secret: it serves to its end while the present secret has none. */
   #formerToken: Token | undefined;
+  /** Where the token came from. */
+  #origin: Pick<TokenSnapshot, "issuedHere" | "reason"> = { issuedHere: false, reason: "start" };
+  #lastUsedMs: number | undefined;
   #flight: Promise<Refreshed> | undefined;
   /** The newest token that the service has answered 401 to. */
   #refusedToken: Token | undefined;
@@ -69,6 +73,23 @@ export class TokenCache {
     return (this.#token ?? this.#formerToken) !== undefined;
   }
 
+  /** The state at this moment; whether the site uses the set is for others to say. */
+  snapshot(): Omit<CredentialSnapshot, "isActive"> {
+    const { environment, set, conduct } = this.#parts;
+    const token = this.#token ?? this.#formerToken;
+    return {
+      environment,
+      credential: set.label,
+      token: token && {
+        lifetimeMs: token.lifetimeMs,
+        expiresAtMs: token.issuedAtMs + token.lifetimeMs,
+        ...this.#origin,
+      },
+      lastUsedMs: this.#lastUsedMs,
+      backoffUntilMs: conduct.ban()?.untilMs,
+    };
+  }
+
   /** The token to attach now, without waiting. A due one starts a refresh that nobody waits for. */
   current(): Token | undefined {
     const { clock, report } = this.#parts;
@@ -108,12 +129,14 @@ export class TokenCache {
 
   /** Takes over from the source of the set's former secret: its token serves until there is one of the present secret. */
   succeed(from: TokenCache): void {
+    this.#lastUsedMs ??= from.#lastUsedMs;
     const token = from.#token ?? from.#formerToken;
     if (token === undefined || this.#token !== undefined || !isNewer(token, this.#formerToken)) return;
     const { label } = this.#parts.set;
     this.#refusedToken = from.#refusedToken;
     this.#keepAlive.noteUse(Math.max(from.#keepAlive.usedAtMs, this.#keepAlive.usedAtMs));
     this.#formerToken = { ...token, credential: label };
+    this.#origin = from.#origin;
     if (token.credential !== label) this.#reportAdopted(token, false, "reload");
     this.#schedule();
   }
@@ -210,8 +233,9 @@ export class TokenCache {
 
   /** A token goes out with a request: that is what keeps it alive. */
   #attach(token: Token): Token {
-    const { environment, set, report } = this.#parts;
+    const { clock, environment, set, report } = this.#parts;
     this.#keepAlive.noteUse();
+    this.#lastUsedMs = clock.nowMs();
     report({ kind: "token_used", environment, credential: set.label });
     return token;
   }
@@ -271,6 +295,7 @@ export class TokenCache {
 
   #reportAdopted({ issuedAtMs, lifetimeMs }: Token, issuedHere: boolean, reason: Need["reason"]): void {
     const { clock, environment, set, report } = this.#parts;
+    this.#origin = { issuedHere, reason };
     const remainingMs = issuedAtMs + lifetimeMs - clock.nowMs();
     const told = { issuedHere, reason, lifetimeMs, remainingMs };
     report({ kind: "token_adopted", environment, credential: set.label, ...told });

@@ -62,12 +62,17 @@ describe("a client at two sites", () => {
   test("makes the default site ready with the one token that both have", async () => {
     const { config, environment } = await load(azure());
     const clock = new FakeClock();
-    const readiness = new Readiness([environment], clock);
-    readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
-    expect(readiness.view()).toMatchObject({ isReady: false, awaitsToken: true });
     const login = new LoginScript();
     const surroundings = { clock, random: () => 0.5, report: () => {} };
-    const tokens = openTokens(() => login.post, readiness.report, surroundings);
+    const tokens = openTokens(
+      () => login.post,
+      () => {},
+      surroundings,
+    );
+    const readiness = new Readiness(() => tokens.credentials(), clock);
+    readiness.follow([environment]);
+    readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
+    expect(readiness.view()).toMatchObject({ isReady: false, awaitsToken: true });
     onTestFinished(() => tokens.close());
     await tokens.prepare(config);
     tokens.commit(config);

@@ -12,7 +12,8 @@ const readme = readFileSync("README.md", "utf8");
 const documents = listFiles("*.md");
 
 it("has the references that the code says", () => {
-  const { status, stderr } = spawnSync(process.execPath, ["scripts/references.mjs", "--check"], { encoding: "utf8" });
+  const command = ["--import", "tsx", "scripts/references.mjs", "--check"];
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
   expect(stderr).toBe("");
   expect(status).toBe(0);
 });

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createAdmin } from "../../src/adapters/http-server/admin.ts";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
 import { systemClock } from "../../src/model/clock.ts";
+import type { CredentialSnapshot } from "../../src/model/credential-snapshot.ts";
 import { call, order } from "../../testkit/call.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
@@ -89,11 +90,14 @@ it("waits for the default site of every environment, and takes no environment's 
   const { config } = await stageProxy();
   const [sandbox] = config.environments.values();
   if (sandbox === undefined) throw new Error("the stage has an environment");
-  const readiness = new Readiness([sandbox, { ...sandbox, name: "production" }], systemClock);
+  const credentials: CredentialSnapshot[] = [];
+  const readiness = new Readiness(() => credentials, systemClock);
+  readiness.follow([sandbox, { ...sandbox, name: "production" }]);
   readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
   const adopt = (environment: string, credential: string) => {
-    const life = { lifetimeMs: 1, remainingMs: 1 };
-    readiness.report({ kind: "token_adopted", environment, credential, issuedHere: true, reason: "start", ...life });
+    const token = { lifetimeMs: 1, expiresAtMs: 1, issuedHere: true, reason: "start" } as const;
+    const state = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined };
+    credentials.push({ environment, credential, token, ...state });
     return readiness.view().reason;
   };
   expect(adopt("sandbox", "S1000000005/both")).toBe(`no token yet for sandbox: ${oauthSite}`);

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { earliestExpirySeconds } from "../../src/adapters/prometheus/certificate-expiry.ts";
+import { earliestExpirySeconds } from "../../src/adapters/prometheus/gauges.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { call, order } from "../../testkit/call.ts";
 import { authority, expiredCertificate, serverCertificate, serverKey } from "../../testkit/certificates.ts";

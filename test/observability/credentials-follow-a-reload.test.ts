@@ -12,12 +12,18 @@ const blue = `${oauthSite}/blue`;
 
 /** The configuration with the OAuth site's sole set changed. */
 function withSet(config: Config, change: Partial<CredentialSet>): Config {
+  return withFirstSet(config, change, false);
+}
+
+/** The configuration with the OAuth site's first set changed, and with or without the second. */
+function withFirstSet(config: Config, change: Partial<CredentialSet>, keepsSecond: boolean): Config {
   const environments = [...config.environments.values()].map((environment) => {
     const sites = new Map(environment.sites);
     for (const [identifier, site] of sites) {
       if (site.credentials === undefined) continue;
-      const [set] = site.credentials.sets;
-      sites.set(identifier, { ...site, credentials: { owner: oauthSite, sets: [{ ...set, ...change }] } });
+      const [first, ...rest] = site.credentials.sets;
+      const sets = [{ ...first, ...change }, ...(keepsSecond ? rest : [])] as const;
+      sites.set(identifier, { ...site, credentials: { owner: oauthSite, sets } });
     }
     return [environment.name, { ...environment, sites }] as const;
   });
@@ -86,4 +92,26 @@ it("a fetch that ends after its set has gone shows nothing of it", async () => {
   expect((await last).status).toBe(200);
   const { active, expiry, issued, lastUsed } = await shown(stage);
   expect([...active, ...expiry, ...issued, ...lastUsed].filter((credential) => credential === blue)).toEqual([]);
+});
+
+it("the set in use stays in use while it is configured, and the first is used when it has gone", async () => {
+  const stage = await stageProxy();
+  await stage.recorder.nth("token_adopted", 1);
+  stage.simulator.deleteCredentials("blue-id");
+  stage.simulator.revokeAllTokens();
+  expect((await call(stage.url)).status).toBe(200);
+  const inUse = async () => {
+    const { families } = await scrape(stage.adminUrl);
+    const { samples = [] } = families.get("countersign_credential_active") ?? {};
+    const { json } = await call(stage.statusUrl, "", { method: "GET", path: "/status" });
+    const onStatus = json.credentials.map(({ isActive }: { isActive: boolean }) => (isActive ? 1 : 0));
+    expect(samples.map(({ value }) => value)).toEqual(onStatus);
+    return Object.fromEntries(samples.map(({ labels, value }) => [labels["credential"], value]));
+  };
+  expect(await inUse()).toEqual({ [blue]: 0, [`${oauthSite}/green`]: 1 });
+  const red = { name: "red", label: `${oauthSite}/red` };
+  await stage.proxy.apply(withFirstSet(stage.config, red, true), "sighup");
+  expect(await inUse()).toEqual({ [red.label]: 0, [`${oauthSite}/green`]: 1 });
+  await stage.proxy.apply(withFirstSet(stage.config, red, false), "sighup");
+  expect(await inUse()).toEqual({ [red.label]: 1 });
 });

@@ -1,7 +1,7 @@
 /** Every field that a log line can have is in docs/reference/log.md, and every one that stands there can be had. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { everyLine, logReference } from "../../src/adapters/log/reference/reference.ts";
+import { everyLine, logReference } from "../../scripts/log-reference/log-reference.ts";
 import type { Event } from "../../src/model/events.ts";
 import { logOf } from "../../testkit/log-lines.ts";
 

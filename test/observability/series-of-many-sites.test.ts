@@ -1,9 +1,10 @@
 /** Row 71: a gateway of many sites: few series, and a scrape that nobody has to wait for. */
 import { expect, it } from "vitest";
 import { writeExposition } from "../../src/adapters/prometheus/exposition.ts";
+import type { GaugeSource } from "../../src/adapters/prometheus/gauges.ts";
 import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";
-import { createShowConfigured } from "../../src/adapters/prometheus/show-configured.ts";
 import { createStartAtZero } from "../../src/adapters/prometheus/start-at-zero.ts";
+import { createWallTime, systemClock } from "../../src/model/clock.ts";
 import type { Environment, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { addressOf } from "../../testkit/address.ts";
@@ -60,7 +61,6 @@ it("exposes at most 3,000 series for 100 sites, each of which has called 5 opera
 
 it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at a time and 50 ms in all", async () => {
   const count = 1_000;
-  const metrics = createMetrics();
   const environment: Environment = {
     name: "sandbox",
     baseUrl: addressOf("https://api.example"),
@@ -75,13 +75,26 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
     tls: { ca: undefined, cert: undefined, key: undefined },
   };
   const environments = [environment];
+  const token = { lifetimeMs: 3_600_000, expiresAtMs: 4_000_000, issuedHere: true, reason: "start" } as const;
+  const source: GaugeSource = {
+    environments: () => environments,
+    listeners: () => [],
+    limits: () => ({ inFlightPerEnvironment: 256, connections: 1_024 }),
+    inFlight: () => new Map(),
+    connections: () => [],
+    buffers: () => ({ usedBytes: 0, limitBytes: 1 }),
+    credentials: () =>
+      [...environment.sites.keys()].map((site) => {
+        const state = { token, isActive: true, lastUsedMs: 2_000_000.5, backoffUntilMs: undefined };
+        return { environment: "sandbox", credential: `${site}/blue`, ...state };
+      }),
+    redis: () => [],
+    reload: () => ({ hash: "0123456789ab", activeSinceMs: 1, isRefused: false }),
+    droppedLogLines: () => 0,
+    wallTime: createWallTime(systemClock),
+  };
+  const metrics = createMetrics(source);
   createStartAtZero(metrics)(environments, ["cache"]);
-  createShowConfigured(metrics)({ environments, inFlightLimit: 256, listeners: [], redis: [] });
-  for (const site of environment.sites.keys()) {
-    const labels = { environment: "sandbox", credential: `${site}/blue` };
-    for (const gauge of [metrics.tokenExpiry, metrics.tokenIssued, metrics.lastUsed])
-      gauge.set(labels, 1_790_000_000.5);
-  }
   const costs: { longestMs: number; cpuMs: number }[] = [];
   let text = "";
   for (let time = 0; time < 9; time += 1) {

@@ -1,13 +1,13 @@
 /** What an environment's traffic was like: in all, and in the last five minutes. */
 import { expect, it } from "vitest";
-import { Answers } from "../../src/adapters/status/answers.ts";
-import { findTokenOutage } from "../../src/adapters/status/token-outage.ts";
+import { AnswerCounters } from "../../src/adapters/status/answer-counters.ts";
+import { findTokenOutage } from "../../src/adapters/status/token-stats.ts";
 import { darkNight, quietNight } from "./status-snapshot.ts";
 
 const minuteMs = 60_000;
 
 it("counts by who answered and class of status, and forgets what is older than five minutes", () => {
-  const answers = new Answers();
+  const answers = new AnswerCounters();
   for (let n = 0; n < 90; n += 1) answers.add({ by: "service", status: 200, durationMs: 40 }, 0);
   for (let n = 0; n < 10; n += 1) answers.add({ by: "service", status: 503, durationMs: 700 }, 2 * minuteMs);
   answers.add({ by: "countersign", status: 499, durationMs: 1 }, 2 * minuteMs);
@@ -23,7 +23,7 @@ it("counts by who answered and class of status, and forgets what is older than f
 });
 
 it("knows no bound of what takes longer than the last one", () => {
-  const answers = new Answers();
+  const answers = new AnswerCounters();
   answers.add({ by: "service", status: 200, durationMs: 60_000 }, 0);
   expect(answers.recent(0).medianMs).toBeUndefined();
 });

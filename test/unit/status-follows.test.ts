@@ -2,8 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { StatusModel } from "../../src/adapters/status/model.ts";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
+import type { CredentialSnapshot } from "../../src/model/credential-snapshot.ts";
 import type { CredentialSet, Environment, Site } from "../../src/model/environment.ts";
 import type { RequestFinished } from "../../src/model/events.ts";
+import type { RedisSnapshot } from "../../src/model/redis-access.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
@@ -47,9 +49,16 @@ function environment(name: string, ...sites: readonly Site[]): Environment {
   };
 }
 
-function adopted(environment: string, credential: string) {
-  const life = { lifetimeMs: 3_600_000, remainingMs: 3_600_000 };
-  return { kind: "token_adopted", environment, credential, issuedHere: true, reason: "start", ...life } as const;
+/** A set as its owner knows it: with a token of an hour, asked for when the fake clock starts. */
+function snapshotOf(environment: string, credential: string, change: Partial<CredentialSnapshot> = {}) {
+  const token = { lifetimeMs: 3_600_000, expiresAtMs: 3_601_000, issuedHere: true, reason: "start" } as const;
+  const rest = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined };
+  return { environment, credential, token, ...rest, ...change };
+}
+
+function requested(environment: string, credential: string, result: "issued" | "refused") {
+  const answer = { durationMs: 1, status: result === "issued" ? 200 : 401, pauseMs: undefined };
+  return { kind: "token_requested", environment, credential, result, reason: "start", ...answer } as const;
 }
 
 function finished(change: Partial<RequestFinished>): RequestFinished {
@@ -80,47 +89,74 @@ function finished(change: Partial<RequestFinished>): RequestFinished {
 
 const started = { kind: "started", version: "", configHash: "", routes: ["a"], admin: "", status: "" } as const;
 
-function openBoard(...environments: readonly Environment[]) {
+/** A model and what it asks, to be changed by the test. */
+function openModel(...environments: readonly Environment[]) {
   const clock = new FakeClock();
-  const board = new StatusModel(clock);
-  board.follow(environments, []);
-  return { board, clock };
+  const state = {
+    environments,
+    credentials: [] as readonly CredentialSnapshot[],
+    redis: [] as readonly RedisSnapshot[],
+  };
+  const source = {
+    environments: () => state.environments,
+    routes: () => ["a"],
+    inFlight: () => new Map([["sandbox", 2]]),
+    credentials: () => state.credentials,
+    redis: () => state.redis,
+  };
+  const model = new StatusModel(source, clock);
+  const follow = (...next: readonly Environment[]) => {
+    state.environments = next;
+    model.keepOnly(next);
+  };
+  return { model, clock, state, follow };
 }
 
-describe("the status board", () => {
-  it("keeps the tokens of sets that stay, opens new ones and forgets the others", () => {
-    const { board } = openBoard(environment("sandbox", site("S1", "blue", "green"), site("S2", "own")));
-    board.report(adopted("sandbox", "S1/blue"));
-    board.follow([environment("sandbox", site("S1", "blue", "red")), environment("live", site("S9", "own"))], []);
-    const { credentials } = board.view();
+describe("the status model", () => {
+  it("shows the sets that there are, and keeps the requests of those that stay", () => {
+    const { model, state, follow } = openModel(environment("sandbox", site("S1", "blue", "green"), site("S2", "own")));
+    for (const label of ["S1/blue", "S1/green"]) model.report(requested("sandbox", label, "refused"));
+    follow(environment("sandbox", site("S1", "blue", "red")), environment("live", site("S9", "own")));
+    state.credentials = [
+      snapshotOf("sandbox", "S1/blue"),
+      snapshotOf("sandbox", "S1/red", { isActive: false, token: undefined }),
+      snapshotOf("live", "S9/own", { token: undefined }),
+    ];
+    const { credentials } = model.view();
     expect(credentials).toMatchObject([
       { environment: "sandbox", credential: "S1/blue", isActive: true, token: { lifetimeMs: 3_600_000 } },
       { environment: "sandbox", credential: "S1/red", isActive: false, token: "none" },
       { environment: "live", credential: "S9/own", isActive: true, token: "none" },
     ]);
-    expect(credentials).toHaveLength(3);
-    board.report(adopted("sandbox", "S1/green"));
-    expect(board.view().credentials).toEqual(credentials);
+    expect(credentials.map(({ requests }) => requests)).toEqual([{ refused: 1 }, {}, {}]);
+    model.report(requested("sandbox", "S1/green", "issued"));
+    expect(model.view().credentials).toEqual(credentials);
+    follow(environment("sandbox", site("S1", "green")));
+    state.credentials = [snapshotOf("sandbox", "S1/blue")];
+    expect(model.view().credentials).toMatchObject([{ requests: {}, lastRequest: undefined, failingSince: undefined }]);
   });
 
-  it("knows which set is in use: the one that was, or the first when that has gone", () => {
-    const { board } = openBoard(environment("sandbox", site("S1", "blue", "green")));
-    const switched = { environment: "sandbox", site: "S1", from: "S1/blue", to: "S1/green" };
-    board.report({ kind: "credential_switched", ...switched });
-    const active = () => board.view().credentials.filter(({ isActive }) => isActive);
-    board.follow([environment("sandbox", site("S1", "red", "green"))], []);
-    expect(active()).toMatchObject([{ credential: "S1/green" }]);
-    board.follow([environment("sandbox", site("S1", "red"))], []);
-    expect(active()).toMatchObject([{ credential: "S1/red" }]);
+  it("counts a token of another replica as the end of a failure", () => {
+    const { model, state } = openModel(environment("sandbox", site("S1", "blue")));
+    state.credentials = [snapshotOf("sandbox", "S1/blue", { token: undefined, backoffUntilMs: 11_000 })];
+    const shown = () => model.view().credentials[0];
+    expect(shown()).toMatchObject({ failingSince: undefined, nextTryAt: undefined });
+    model.report(requested("sandbox", "S1/blue", "refused"));
+    const at = "2026-11-21T12:00:00.000Z";
+    expect(shown()).toMatchObject({ failingSince: at, lastRefusal: { at }, nextTryAt: "2026-11-21T12:00:10.000Z" });
+    const life = { lifetimeMs: 3_600_000, remainingMs: 3_600_000 };
+    const adopted = { environment: "sandbox", credential: "S1/blue", issuedHere: false, reason: "missing" } as const;
+    model.report({ kind: "token_adopted", ...adopted, ...life });
+    expect(shown()).toMatchObject({ failingSince: undefined, lastRefusal: { at }, nextTryAt: undefined });
   });
 
   it("keeps counts of sites that stay, and unknown outcomes whatever has gone", () => {
-    const { board } = openBoard(environment("sandbox", site("S1", "a")), environment("old", site("S7", "a")));
-    board.report(finished({}));
-    board.report(finished({ environment: "old", site: "S7", outcome: "unknown", by: "countersign", reference: "A-1" }));
-    board.follow([environment("sandbox", site("S1", "a"), site("S2", "b"))], []);
-    board.report(finished({ environment: "old", site: "S7" }));
-    const { environments, requests, unknownOutcomes } = board.view();
+    const { model, follow } = openModel(environment("sandbox", site("S1", "a")), environment("old", site("S7", "a")));
+    model.report(finished({}));
+    model.report(finished({ environment: "old", site: "S7", outcome: "unknown", by: "countersign", reference: "A-1" }));
+    follow(environment("sandbox", site("S1", "a"), site("S2", "b")));
+    model.report(finished({ environment: "old", site: "S7" }));
+    const { environments, requests, unknownOutcomes } = model.view();
     expect(environments.map(({ name, sites }) => [name, sites.map(({ tally }) => tally.answeredBy.service)])).toEqual([
       ["sandbox", [1, 0]],
     ]);
@@ -128,47 +164,53 @@ describe("the status board", () => {
     expect(unknownOutcomes).toMatchObject([{ environment: "old", site: "S7", reference: "A-1" }]);
   });
 
-  it("follows the Redis servers in use", () => {
-    const { board } = openBoard();
-    expect(board.view().redis).toEqual([]);
-    board.follow([], ["cache", "lock-2"]);
-    board.report({ kind: "redis_up", node: "cache", awayMs: undefined });
-    board.report({ kind: "redis_down", node: "lock-2", failure: "timeout" });
-    board.report({ kind: "redis_down", node: "lock-3", failure: "timeout" });
-    board.follow([], ["cache", "lock-2"]);
-    expect(board.view().redis).toMatchObject([
-      { node: "cache", isUp: true },
-      { node: "lock-2", isUp: false, failure: "timeout" },
+  it("shows the Redis servers that there are, and since when each is up or down", async () => {
+    const { model, state, clock } = openModel();
+    expect(model.view().redis).toEqual([]);
+    const at = "2026-11-21T12:00:00.000Z";
+    state.redis = [
+      { node: "cache", isUp: true, sinceMs: clock.nowMs(), failure: undefined },
+      { node: "lock-2", isUp: false, sinceMs: clock.nowMs(), failure: "timeout" },
+      { node: "lock-3", isUp: undefined, sinceMs: undefined, failure: undefined },
+    ];
+    await clock.advance(60_000);
+    expect(model.view().redis).toEqual([
+      { node: "cache", isUp: true, since: at, failure: undefined },
+      { node: "lock-2", isUp: false, since: at, failure: "timeout" },
+      { node: "lock-3", isUp: undefined, since: undefined, failure: undefined },
     ]);
-    board.follow([], ["cache"]);
-    expect(board.view().redis).toMatchObject([{ node: "cache", isUp: true }]);
+  });
+
+  it("shows how many requests are being served", () => {
+    expect(openModel().model.view().requests.inFlight).toBe(2);
   });
 
   it("tells since when a configuration is in force, and of the last that was refused until it is fixed", async () => {
-    const { board, clock } = openBoard();
-    board.report(started);
-    const { inForceSince } = board.view().reload;
-    board.report({ kind: "config_refused", hash: "h", trigger: "sighup", problems: Array(51).fill("p") });
+    const { model, clock } = openModel();
+    model.report(started);
+    const { inForceSince } = model.view().reload;
+    model.report({ kind: "config_refused", hash: "h", trigger: "sighup", problems: Array(51).fill("p") });
     const refused = { trigger: "sighup", problems: Array(50).fill("p"), problemCount: 51, isPending: true };
-    expect(board.view().reload).toMatchObject({ inForceSince, trigger: "start", routes: ["a"], lastRefused: refused });
-    board.report({ kind: "config_unchanged", hash: "h" });
-    expect(board.view().reload.lastRefused?.isPending).toBe(false);
-    board.report({ kind: "config_refused", hash: "h", trigger: "file_change", problems: ["q"] });
-    expect(board.view().reload.lastRefused).toMatchObject({ isPending: true, problems: ["q"] });
+    expect(model.view().reload).toMatchObject({ inForceSince, trigger: "start", routes: ["a"], lastRefused: refused });
+    model.report({ kind: "config_unchanged", hash: "h" });
+    expect(model.view().reload.lastRefused?.isPending).toBe(false);
+    model.report({ kind: "config_refused", hash: "h", trigger: "file_change", problems: ["q"] });
+    expect(model.view().reload.lastRefused).toMatchObject({ isPending: true, problems: ["q"] });
     await clock.advance(1_000);
-    board.report({ kind: "config_applied", hash: "i", previousHash: "h", trigger: "file_change", routes: ["b"] });
-    const { lastRefused, ...now } = board.view().reload;
-    expect(now).toMatchObject({ trigger: "file_change", routes: ["b"] });
+    model.report({ kind: "config_applied", hash: "i", previousHash: "h", trigger: "file_change", routes: [] });
+    const { lastRefused, ...now } = model.view().reload;
+    expect(now).toMatchObject({ trigger: "file_change", routes: ["a"] });
     expect(now.inForceSince).not.toBe(inForceSince);
     expect(lastRefused?.isPending).toBe(false);
   });
 
   it("measures what is left of a token by the monotonic clock, whatever the wall clock is set to", async () => {
-    const { board, clock } = openBoard(environment("sandbox", site("S1", "blue")));
-    board.report(adopted("sandbox", "S1/blue"));
+    const { model, clock, state } = openModel(environment("sandbox", site("S1", "blue")));
+    state.credentials = [snapshotOf("sandbox", "S1/blue")];
+    expect(model.view().credentials[0]?.token).toMatchObject({ expiresAt: "2026-11-21T13:00:00.000Z" });
     await clock.advance(600_000);
     clock.jumpWall(-5 * 3_600_000);
-    const [blue] = board.view().credentials;
+    const [blue] = model.view().credentials;
     expect(blue?.token).toMatchObject({ remainingMs: 3_000_000, lifetimeMs: 3_600_000 });
     const expiresAt = new Date(clock.wallMs() + 3_000_000).toISOString();
     expect(blue?.token).toMatchObject({ expiresAt });
@@ -178,30 +220,38 @@ describe("the status board", () => {
 describe("readiness, with another configuration", () => {
   const [one, two] = [environment("sandbox", site("S1", "a")), environment("live", site("S9", "b"))];
 
-  it("waits for the new one's tokens while it was not ready, but for sets that have had one", () => {
-    const readiness = new Readiness([one], new FakeClock());
+  /** It listens, and waits for the environment's token; `issue` gives a set one. */
+  function awaiting(...environments: readonly Environment[]) {
+    const credentials: CredentialSnapshot[] = [];
+    const readiness = new Readiness(() => credentials, new FakeClock());
+    readiness.follow(environments);
     readiness.report(started);
-    readiness.report(adopted("live", "S9/b"));
+    const issue = (environment: string, credential: string) => credentials.push(snapshotOf(environment, credential));
+    return { readiness, credentials, issue };
+  }
+
+  it("waits for the new one's tokens while it was not ready, but for sets that have one", () => {
+    const { readiness, issue } = awaiting(one);
+    issue("live", "S9/b");
     expect(readiness.view()).toMatchObject({ isReady: false, reason: "no token yet for sandbox: S1" });
     const other = environment("third", site("S3", "c"));
     readiness.follow([two, other]);
     expect(readiness.view()).toMatchObject({ isReady: false, reason: "no token yet for third: S3" });
-    readiness.report(adopted("third", "S3/c"));
+    issue("third", "S3/c");
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
   it("is ready at once when nothing is left to wait for", () => {
-    const readiness = new Readiness([one], new FakeClock());
-    readiness.report(started);
+    const { readiness } = awaiting(one);
     readiness.follow([]);
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
-  it("never falls back once it was ready", () => {
-    const readiness = new Readiness([one], new FakeClock());
-    readiness.report(started);
-    readiness.report(adopted("sandbox", "S1/a"));
+  it("never falls back once it was ready, also where no probe had come before the reload", () => {
+    const { readiness, credentials, issue } = awaiting(one);
+    issue("sandbox", "S1/a");
     readiness.follow([two]);
+    credentials.length = 0;
     expect(readiness.view()).toMatchObject({ isReady: true, awaitsToken: false, reason: "ok" });
     readiness.report({ kind: "draining", signal: "SIGTERM", inFlight: 0 });
     expect(readiness.view()).toMatchObject({ isReady: false, reason: "draining" });

@@ -1,23 +1,51 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { version } from "../../version.ts";
+import {
+  connections,
+  connectionsLimit,
+  createCertificateExpiry,
+  credentialInfo,
+  type GaugeSource,
+  inFlight,
+  ofCredentials,
+  type Sample,
+  toSeconds,
+} from "./gauges.ts";
 
 /**
  * Every metric, with its help and labels. Label values come from the configuration alone: `none` stands for a site or
  * operation that is not known yet, `other` for an operation outside the list. The README's reference is checked
  * against this file.
+ * @param source what gauges ask at each scrape; without it they have no series
  */
-export function createMetrics() {
+export function createMetrics(source?: GaugeSource) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter({ name, help, labelNames: [...labelNames], registers });
-  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Gauge({ name, help, labelNames: [...labelNames], registers });
   const histogram = <Label extends string>(
     name: string,
     help: string,
     labelNames: readonly Label[],
     buckets: number[],
   ) => new Histogram({ name, help, labelNames: [...labelNames], buckets, registers });
+  /** @param ask its series at the moment of the scrape */
+  const gauge = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    ask: (source: GaugeSource) => readonly Sample<Label>[],
+  ) => {
+    const collect = function (this: Gauge<Label>) {
+      if (source === undefined) return;
+      this.reset();
+      for (const [labels, value] of ask(source)) this.set(labels, value);
+    };
+    return new Gauge({ name, help, labelNames: [...labelNames], registers, collect });
+  };
+  /** A gauge without labels. */
+  const figure = (name: string, help: string, ask: (source: GaugeSource) => number) =>
+    gauge(name, help, [], (source) => [[{}, ask(source)]]);
 
   collectDefaultMetrics({ register: registry });
   for (const name of misnamed) registry.removeSingleMetric(name);
@@ -67,19 +95,22 @@ export function createMetrics() {
       ["environment"],
       waitBuckets,
     ),
-    inFlight: gauge("countersign_requests_in_flight", "Requests being served now.", ["environment"]),
-    inFlightLimit: gauge("countersign_requests_in_flight_limit", "Requests that may be served at once.", [
-      "environment",
-    ]),
-    bufferedBytes: gauge(
+    inFlight: gauge("countersign_requests_in_flight", "Requests being served now.", ["environment"], inFlight),
+    inFlightLimit: gauge(
+      "countersign_requests_in_flight_limit",
+      "Requests that may be served at once.",
+      ["environment"],
+      (from) => from.environments().map(({ name }) => [{ environment: name }, from.limits().inFlightPerEnvironment]),
+    ),
+    bufferedBytes: figure(
       "countersign_buffered_bytes",
       "Memory that bodies and answers under way take, as charged.",
-      [],
+      (from) => from.buffers().usedBytes,
     ),
-    bufferedBytesLimit: gauge(
+    bufferedBytesLimit: figure(
       "countersign_buffered_bytes_limit",
       "Memory that bodies and answers under way may take (limits.bufferedBytes).",
-      [],
+      (from) => from.buffers().limitBytes,
     ),
     failures: counter("countersign_failures_total", "Requests that Countersign failed to serve, by code and outcome.", [
       "environment",
@@ -108,27 +139,35 @@ export function createMetrics() {
       ["environment"],
       answerBuckets,
     ),
-    tokenExpiry: gauge("countersign_token_expiry_timestamp_seconds", "When the token in memory expires.", [
-      "environment",
-      "credential",
-    ]),
-    tokenIssued: gauge("countersign_token_issued_timestamp_seconds", "When the token in memory was issued.", [
-      "environment",
-      "credential",
-    ]),
+    tokenExpiry: gauge(
+      "countersign_token_expiry_timestamp_seconds",
+      "When the token in memory expires.",
+      ["environment", "credential"],
+      ofCredentials(({ token }, from) => toSeconds(from, token?.expiresAtMs)),
+    ),
+    tokenIssued: gauge(
+      "countersign_token_issued_timestamp_seconds",
+      "When the token in memory was issued.",
+      ["environment", "credential"],
+      ofCredentials(({ token }, from) => toSeconds(from, token && token.expiresAtMs - token.lifetimeMs)),
+    ),
     lastUsed: gauge(
       "countersign_credential_last_used_timestamp_seconds",
       "When a token of the set was last attached.",
       ["environment", "credential"],
+      ofCredentials(({ lastUsedMs }, from) => toSeconds(from, lastUsedMs)),
     ),
-    active: gauge("countersign_credential_active", "1 for the set of a site that is in use, else 0.", [
-      "environment",
-      "credential",
-    ]),
+    active: gauge(
+      "countersign_credential_active",
+      "1 for the set of a site that is in use, else 0.",
+      ["environment", "credential"],
+      ofCredentials(({ isActive }) => (isActive ? 1 : 0)),
+    ),
     credentialInfo: gauge(
       "countersign_credential_info",
       "Always 1; a configured set by its position at its site: first or second.",
       ["environment", "credential", "position"],
+      credentialInfo,
     ),
     tokenCache: counter("countersign_token_cache_total", "Look-ups of a token by tier and result.", ["tier", "result"]),
     refreshLock: counter("countersign_refresh_lock_total", "Tries for the refresh lock by result.", ["result"]),
@@ -137,43 +176,66 @@ export function createMetrics() {
       "Refreshes after a 401 that were not made, by reason.",
       ["environment", "credential", "reason"],
     ),
-    redisUp: gauge("countersign_redis_up", "1 while Redis answers; node is cache, or lock-2, lock-3, ….", ["node"]),
+    redisUp: gauge(
+      "countersign_redis_up",
+      "1 while Redis answers; node is cache, or lock-2, lock-3, ….",
+      ["node"],
+      (from) => from.redis().map(({ node, isUp }) => [{ node }, isUp ? 1 : 0]),
+    ),
     redisErrors: counter("countersign_redis_errors_total", "Redis commands that failed, logins included, by kind.", [
       "node",
       "kind",
     ]),
-    connections: gauge("countersign_connections", "Open connections of a listener.", ["listener"]),
-    connectionsLimit: gauge("countersign_connections_limit", "Connections that a listener serves at once.", [
-      "listener",
-    ]),
+    connections: gauge("countersign_connections", "Open connections of a listener.", ["listener"], connections),
+    connectionsLimit: gauge(
+      "countersign_connections_limit",
+      "Connections that a listener serves at once.",
+      ["listener"],
+      connectionsLimit,
+    ),
     certificateExpiry: gauge(
       "countersign_certificate_expiry_timestamp_seconds",
       "When the first certificate of a file expires. listener is none towards the service.",
       ["environment", "listener", "use"],
+      createCertificateExpiry(),
     ),
-    logLinesDropped: counter(
-      "countersign_log_lines_dropped_total",
-      "Log lines that were not written, since standard output was not read or a disk was full.",
-      [],
-    ),
-    clockSkew: gauge("countersign_clock_skew_seconds", "Our clock minus the service's, by its last Date.", [
-      "environment",
-    ]),
+    logLinesDropped: new Counter({
+      name: "countersign_log_lines_dropped_total",
+      help: "Log lines that were not written, since standard output was not read or a disk was full.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(source?.droppedLogLines() ?? 0);
+      },
+    }),
+    clockSkew: new Gauge({
+      name: "countersign_clock_skew_seconds",
+      help: "Our clock minus the service's, by its last Date.",
+      labelNames: ["environment"],
+      registers,
+    }),
     configReloads: counter("countersign_config_reloads_total", "Configurations read after the start, by result.", [
       "result",
     ]),
-    lastReloadSuccessful: gauge(
+    lastReloadSuccessful: figure(
       "countersign_config_last_reload_successful",
       "0 while the files hold a configuration that was refused, else 1.",
-      [],
+      (from) => (from.reload().isRefused ? 0 : 1),
     ),
-    lastReloadSuccess: gauge(
+    lastReloadSuccess: figure(
       "countersign_config_last_reload_success_timestamp_seconds",
       "When the configuration in force came into force.",
-      [],
+      (from) => (from.reload().activeSinceMs ?? 0) / 1_000,
     ),
-    configInfo: gauge("countersign_config_info", "Always 1; the configuration in force by its hash.", ["hash"]),
-    buildInfo: gauge("countersign_build_info", "Always 1; version and Node.js version.", ["version", "node"]),
+    configInfo: gauge(
+      "countersign_config_info",
+      "Always 1; the configuration in force by its hash.",
+      ["hash"],
+      (from) => [[{ hash: from.reload().hash }, 1]],
+    ),
+    buildInfo: gauge("countersign_build_info", "Always 1; version and Node.js version.", ["version", "node"], () => [
+      [{ version, node: process.version }, 1],
+    ]),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
 import type { RedisFailureKind, Report } from "../../model/events.ts";
 import { LogThrottle } from "../../model/log-throttle.ts";
+import type { RedisSnapshot } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";
 import { isAnswer, isHopeless, kindOf, RedisFailure } from "./failure.ts";
 
@@ -36,7 +37,10 @@ export class RedisConnection {
   #state: "connecting" | "up" | "down" | "closed" = "connecting";
   /** Why the client could not connect; the event of its closing does not say. */
   #cause: RedisFailureKind = "connection";
-  #downSinceMs = 0;
+  /** When the state became `up` or `down` last. */
+  #sinceMs: number | undefined;
+  /** Why it is down. */
+  #failure: RedisFailureKind | undefined;
   /** The key of the last task that failed. */
   #probedKey = "countersign:probe";
   #lostProbes = 0;
@@ -58,6 +62,11 @@ export class RedisConnection {
       () => this.#rise(),
       (error) => this.#fall(causeOf(error)),
     );
+  }
+
+  snapshot(): RedisSnapshot {
+    const isUp = this.#sinceMs === undefined ? undefined : this.#state === "up";
+    return { node: this.#parts.node, isUp, sinceMs: this.#sinceMs, failure: this.#failure };
   }
 
   /** Calls the listener whenever Redis is back after it was away. */
@@ -116,20 +125,24 @@ export class RedisConnection {
   #rise(): void {
     if (this.#state === "up" || this.#state === "closed") return;
     const { clock, node, report } = this.#parts;
-    const wasDown = this.#state === "down";
+    const downSinceMs = this.#state === "down" ? this.#sinceMs : undefined;
+    const nowMs = clock.nowMs();
     this.#state = "up";
+    this.#sinceMs = nowMs;
+    this.#failure = undefined;
     this.#cause = "connection";
     this.#lostProbes = 0;
     this.#cancelProbe();
-    report({ kind: "redis_up", node, awayMs: wasDown ? clock.nowMs() - this.#downSinceMs : undefined });
-    if (wasDown) for (const listener of this.#returnListeners) listener();
+    report({ kind: "redis_up", node, awayMs: downSinceMs === undefined ? undefined : nowMs - downSinceMs });
+    if (downSinceMs !== undefined) for (const listener of this.#returnListeners) listener();
   }
 
   #fall(failure: RedisFailureKind): void {
     if (this.#state === "down" || this.#state === "closed") return;
     const { clock, node, report } = this.#parts;
     this.#state = "down";
-    this.#downSinceMs = clock.nowMs();
+    this.#sinceMs = clock.nowMs();
+    this.#failure = failure;
     report({ kind: "redis_down", node, failure });
     this.#probeLater();
   }

@@ -1,72 +1,73 @@
-import type { Clock } from "../../model/clock.ts";
+import { type Clock, createWallTime } from "../../model/clock.ts";
+import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
-import { RedisStats } from "./redis-stats.ts";
+import type { RedisSnapshot } from "../../model/redis-access.ts";
 import { ReloadStats } from "./reload-stats.ts";
 import { RequestStats } from "./request-stats.ts";
-import type { BoardView } from "./snapshot.ts";
+import { formatTime, type ModelView } from "./snapshot.ts";
 import { TokenStats } from "./token-stats.ts";
 
-/** Keeps what `/status` and the status page show, from the same facts that metrics and logs are made of. */
+/** What `/status` asks for when it is looked at: the active configuration, and the state of the process. */
+export interface StatusSource {
+  environments(): readonly Environment[];
+  /** Where each listener leads, one line each. */
+  routes(): readonly string[];
+  /** Requests being served, by environment. */
+  inFlight(): ReadonlyMap<string, number>;
+  /** Each set once. */
+  credentials(): readonly CredentialSnapshot[];
+  redis(): readonly RedisSnapshot[];
+}
+
+/** What `/status` and the status page show: counted from the events that metrics and logs are made of, or asked. */
 export class StatusModel {
+  readonly reload: ReloadStats;
+  readonly #source: StatusSource;
+  readonly #wallTime;
   readonly #requests: RequestStats;
   readonly #tokens: TokenStats;
-  readonly #redis: RedisStats;
-  readonly #reload: ReloadStats;
 
-  constructor(clock: Clock) {
+  constructor(source: StatusSource, clock: Clock) {
+    this.#source = source;
+    this.#wallTime = createWallTime(clock);
     this.#requests = new RequestStats(clock);
     this.#tokens = new TokenStats(clock);
-    this.#redis = new RedisStats(clock);
-    this.#reload = new ReloadStats(clock);
+    this.reload = new ReloadStats(clock);
   }
 
-  /**
-   * Takes up what is configured from now on: what stays keeps its history, what is new begins, the rest is forgotten.
-   * @param redisNodes the Redis servers in use, as in RedisEvent; none with the memory cache
-   */
-  follow(environments: readonly Environment[], redisNodes: readonly string[]): void {
-    this.#requests.follow(environments);
-    this.#tokens.follow(environments);
-    this.#redis.follow(redisNodes);
+  /** Forgets the counts of sites and sets that are not configured. */
+  keepOnly(environments: readonly Environment[]): void {
+    this.#requests.keepOnly(environments);
+    this.#tokens.keepOnly(environments);
   }
 
-  /** Takes note of a fact. */
   readonly report = (event: Event): void => {
     switch (event.kind) {
-      case "request_accepted":
       case "request_finished":
-        this.#requests.note(event);
+        this.#requests.report(event);
         return;
       case "token_adopted":
-      case "token_lapsed":
-      case "token_used":
       case "token_requested":
-      case "credential_switched":
-        this.#tokens.note(event);
-        return;
-      case "redis_down":
-      case "redis_up":
-        this.#redis.note(event);
-        return;
-      case "started":
-      case "config_applied":
-      case "config_refused":
-      case "config_unchanged":
-        this.#reload.note(event);
+        this.#tokens.report(event);
         return;
       default:
-        return;
+        this.reload.report(event);
     }
   };
 
-  view(): BoardView {
-    const credentials = this.#tokens.view();
+  view(): ModelView {
+    const { environments, credentials, redis, inFlight, routes } = this.#source;
+    const wallTime = this.#wallTime;
+    const sets = this.#tokens.view(credentials(), wallTime);
+    const open = [...inFlight().values()].reduce((sum, each) => sum + each, 0);
     return {
-      ...this.#requests.view(credentials),
-      credentials,
-      redis: this.#redis.view(),
-      reload: this.#reload.view(),
+      ...this.#requests.view(environments(), sets, open),
+      credentials: sets,
+      redis: redis().map(({ sinceMs, ...server }) => {
+        return { ...server, since: sinceMs === undefined ? undefined : formatTime(wallTime(sinceMs)) };
+      }),
+      reload: this.reload.view(routes()),
     };
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
+import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
 
@@ -12,15 +13,6 @@ export interface ReadinessView {
 
 const refusedForLong = "the newest configuration is refused; the one before it stays in force";
 
-/** The sets of a default site, none of which has had a token yet. */
-interface Awaited {
-  readonly environment: string;
-  /** The S… at which they are configured. */
-  readonly owner: string;
-  /** One of them is enough. */
-  readonly credentials: readonly string[];
-}
-
 /**
  * Green once listening, or, with `readiness: token`, once every default site's credential set has had a token. It does
  * not fall back when tokens end or the configuration changes: an outage of the authorization server must not take every
@@ -28,37 +20,35 @@ interface Awaited {
  */
 export class Readiness {
   readonly #clock: Clock;
-  #awaited: readonly Awaited[] = [];
+  readonly #credentials: () => readonly CredentialSnapshot[];
+  #awaited: readonly Environment[] = [];
   #unreadyAfterRefusalMs = Number.POSITIVE_INFINITY;
-  /** When the newest configuration was refused for the first time since one was in force. */
+  /** When the newest configuration was refused for the first time since one was active. */
   #refusedAtMs: number | undefined;
   #isListening = false;
   #wasReady = false;
   #isDraining = false;
-  /** Sets that have had a token, until it was ready. */
-  readonly #served = new Set<string>();
 
-  /** @param environments those whose tokens are waited for; none with `readiness: listening` */
-  constructor(environments: readonly Environment[], clock: Clock) {
+  constructor(credentials: () => readonly CredentialSnapshot[], clock: Clock) {
+    this.#credentials = credentials;
     this.#clock = clock;
-    this.follow(environments);
   }
 
   /**
    * Waits for what is configured from now on, unless it was ready already.
+   * @param environments those whose tokens are waited for; none with `readiness: listening`
    * @param unreadyAfterRefusalMs how long the newest configuration may stay refused; for ever where it is undefined
    */
   follow(environments: readonly Environment[], unreadyAfterRefusalMs = Number.POSITIVE_INFINITY): void {
     this.#unreadyAfterRefusalMs = unreadyAfterRefusalMs;
-    this.#awaited = environments.flatMap(awaitedOf);
-    this.#look();
+    this.#findMissing();
+    this.#awaited = environments;
   }
 
   readonly report = (event: Event): void => {
     switch (event.kind) {
       case "started":
         this.#isListening = true;
-        this.#look();
         return;
       case "draining":
         this.#isDraining = true;
@@ -70,11 +60,6 @@ export class Readiness {
       case "config_unchanged":
         this.#refusedAtMs = undefined;
         return;
-      case "token_adopted":
-        if (this.#wasReady) return;
-        this.#served.add(keyOf(event.environment, event.credential));
-        this.#look();
-        return;
       default:
         return;
     }
@@ -84,9 +69,9 @@ export class Readiness {
     if (this.#isDraining) return { isReady: false, awaitsToken: false, reason: "draining" };
     if (!this.#isListening) return { isReady: false, awaitsToken: false, reason: "starting" };
     if (this.#isRefusedForLong()) return { isReady: false, awaitsToken: false, reason: refusedForLong };
-    const [first] = this.#awaited;
-    if (this.#wasReady || first === undefined) return { isReady: true, awaitsToken: false, reason: "ok" };
-    return { isReady: false, awaitsToken: true, reason: `no token yet for ${first.environment}: ${first.owner}` };
+    const missing = this.#findMissing();
+    if (missing === undefined) return { isReady: true, awaitsToken: false, reason: "ok" };
+    return { isReady: false, awaitsToken: true, reason: `no token yet for ${missing}` };
   }
 
   #isRefusedForLong(): boolean {
@@ -94,27 +79,22 @@ export class Readiness {
     return this.#clock.nowMs() - this.#refusedAtMs >= this.#unreadyAfterRefusalMs;
   }
 
-  #look(): void {
-    this.#awaited = this.#awaited.filter(
-      ({ environment, credentials }) => !credentials.some((label) => this.#served.has(keyOf(environment, label))),
+  /** The first default site without a token, until there was none once. */
+  #findMissing(): string | undefined {
+    if (this.#wasReady || !this.#isListening) return undefined;
+    const withToken = new Set(
+      this.#credentials().flatMap(({ environment, credential, token }) =>
+        token === undefined ? [] : [`${environment} ${credential}`],
+      ),
     );
-    if (this.#isListening && this.#awaited.length === 0) this.#wasReady = true;
+    for (const { name, defaultSite, sites } of this.#awaited) {
+      const only = sites.size === 1 ? [...sites.values()][0] : undefined;
+      const credentials = (defaultSite === undefined ? only : sites.get(defaultSite))?.credentials;
+      // One of its sets is enough.
+      const hasToken = credentials?.sets.some(({ label }) => withToken.has(`${name} ${label}`)) ?? true;
+      if (!hasToken) return `${name}: ${credentials?.owner}`;
+    }
+    this.#wasReady = true;
+    return undefined;
   }
-}
-
-function awaitedOf(environment: Environment): Awaited[] {
-  const credentials = defaultSiteOf(environment)?.credentials;
-  if (credentials === undefined) return [];
-  const { owner, sets } = credentials;
-  return [{ environment: environment.name, owner, credentials: sets.map(({ label }) => label) }];
-}
-
-function keyOf(environment: string, label: string): string {
-  return `${environment} ${label}`;
-}
-
-function defaultSiteOf({ defaultSite, sites }: Environment) {
-  if (defaultSite !== undefined) return sites.get(defaultSite);
-  const [only, ...others] = sites.values();
-  return others.length === 0 ? only : undefined;
 }

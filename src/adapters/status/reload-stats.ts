@@ -1,57 +1,63 @@
 import type { Clock } from "../../model/clock.ts";
-import type { ProcessEvent } from "../../model/process-events.ts";
-import { formatTime } from "./format-time.ts";
-import type { ReloadStatus } from "./snapshot.ts";
-
-type ConfigEvent = Extract<
-  ProcessEvent,
-  { kind: "started" | "config_applied" | "config_refused" | "config_unchanged" }
->;
+import type { Event } from "../../model/events.ts";
+import { formatTime, type ReloadStatus } from "./snapshot.ts";
 
 const keptProblems = 50;
 
-/** How the configuration in force came to be, and the last one that was refused. */
+/** Since when the configuration is active and why, and the last one that was refused. */
 export class ReloadStats {
   readonly #clock: Clock;
-  #status: ReloadStatus = { inForceSince: undefined, trigger: "start", routes: [], lastRefused: undefined };
+  #activeSinceMs: number | undefined;
+  #trigger: ReloadStatus["trigger"] = "start";
+  #lastRefused: ReloadStatus["lastRefused"];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  note(event: ConfigEvent): void {
-    const at = formatTime(this.#clock.wallMs());
+  /** By the wall clock; undefined until the first configuration is active. */
+  get activeSinceMs(): number | undefined {
+    return this.#activeSinceMs;
+  }
+
+  /** What would be loaded is what was refused. */
+  get isRefused(): boolean {
+    return this.#lastRefused?.isPending === true;
+  }
+
+  report(event: Event): void {
+    const nowMs = this.#clock.wallMs();
     switch (event.kind) {
       case "started":
-        this.#update({ inForceSince: at, routes: event.routes });
+        this.#activeSinceMs = nowMs;
         return;
       case "config_applied":
-        this.#settle();
-        this.#update({ inForceSince: at, trigger: event.trigger, routes: event.routes });
+        this.#activeSinceMs = nowMs;
+        this.#trigger = event.trigger;
+        this.#resolve();
         return;
       case "config_unchanged":
-        this.#settle();
+        this.#resolve();
         return;
       case "config_refused": {
         const { trigger, problems } = event;
         const kept = { problems: problems.slice(0, keptProblems), problemCount: problems.length };
-        this.#update({ lastRefused: { at, trigger, ...kept, isPending: true } });
+        this.#lastRefused = { at: formatTime(nowMs), trigger, ...kept, isPending: true };
         return;
       }
+      default:
+        return;
     }
   }
 
-  view(): ReloadStatus {
-    return this.#status;
+  /** @param routes where each listener leads, one line each */
+  view(routes: readonly string[]): ReloadStatus {
+    const sinceMs = this.#activeSinceMs;
+    const inForceSince = sinceMs === undefined ? undefined : formatTime(sinceMs);
+    return { inForceSince, trigger: this.#trigger, routes, lastRefused: this.#lastRefused };
   }
 
-  /** What is in force is what would be loaded. */
-  #settle(): void {
-    const { lastRefused } = this.#status;
-    if (lastRefused !== undefined) this.#update({ lastRefused: { ...lastRefused, isPending: false } });
-  }
-
-  #update(change: Partial<ReloadStatus>): void {
-    this.#status = { ...this.#status, ...change };
+  #resolve(): void {
+    if (this.#lastRefused !== undefined) this.#lastRefused = { ...this.#lastRefused, isPending: false };
   }
 }

@@ -1,24 +1,27 @@
 import type { Clock } from "../../model/clock.ts";
-import type { Address, Environment, Site } from "../../model/environment.ts";
-import type { RequestAccepted, RequestFinished } from "../../model/events.ts";
-import { Answers } from "./answers.ts";
-import { Counters } from "./counters.ts";
-import { formatTime } from "./format-time.ts";
-import type { BoardView, CredentialStatus, EnvironmentStatus, SiteStatus, UnknownOutcome } from "./snapshot.ts";
-import { findTokenOutage } from "./token-outage.ts";
+import type { Address, Environment } from "../../model/environment.ts";
+import type { RequestFinished } from "../../model/events.ts";
+import { AnswerCounters } from "./answer-counters.ts";
+import { SiteCounters } from "./site-counters.ts";
+import {
+  type CredentialStatus,
+  type EnvironmentStatus,
+  formatTime,
+  type ModelView,
+  type UnknownOutcome,
+} from "./snapshot.ts";
+import { findTokenOutage } from "./token-stats.ts";
 
 const keptUnknown = 100;
 
 /** What became of requests: in all, by environment and site, and the last whose outcome is unknown. */
 export class RequestStats {
   readonly #clock: Clock;
-  readonly #tallies = new Counters();
-  #answers = new Map<string, Answers>();
-  #environments: readonly Environment[] = [];
+  readonly #sites = new SiteCounters();
+  #answers = new Map<string, AnswerCounters>();
   /** Kept whatever is configured later: an order may exist in an environment that has gone. */
   readonly #unknown: UnknownOutcome[] = [];
   #unknownCount = 0;
-  #inFlight = 0;
   readonly #answeredBy = { service: 0, countersign: 0 };
   readonly #failures = new Map<string, number>();
 
@@ -26,46 +29,23 @@ export class RequestStats {
     this.#clock = clock;
   }
 
-  /** @param environments while a configuration is prepared, an environment comes as it is and as it may be */
-  follow(environments: readonly Environment[]): void {
-    this.#environments = [...new Map(environments.map((environment) => [environment.name, environment])).values()];
-    this.#tallies.follow(environments);
-    this.#answers = new Map(environments.map(({ name }) => [name, this.#answers.get(name) ?? new Answers()]));
+  /** Forgets the counts of environments and sites that are not configured. */
+  keepOnly(environments: readonly Environment[]): void {
+    this.#sites.keepOnly(environments);
+    const names = new Set(environments.map(({ name }) => name));
+    this.#answers = new Map([...this.#answers].filter(([name]) => names.has(name)));
   }
 
-  note(event: RequestAccepted | RequestFinished): void {
-    if (event.kind === "request_accepted") this.#inFlight += 1;
-    else this.#noteFinish(event);
-  }
-
-  /** @param credentials how each set stands, of all environments */
-  view(credentials: readonly CredentialStatus[]): Pick<BoardView, "requests" | "unknownOutcomes" | "environments"> {
-    return {
-      requests: {
-        inFlight: this.#inFlight,
-        answeredBy: { ...this.#answeredBy },
-        unknownOutcomes: this.#unknownCount,
-        failures: Object.fromEntries(this.#failures),
-      },
-      unknownOutcomes: this.#unknown.toReversed(),
-      environments: this.#environments.map((environment) =>
-        this.#viewEnvironment(
-          environment,
-          credentials.filter((each) => each.environment === environment.name),
-        ),
-      ),
-    };
-  }
-
-  #noteFinish(event: RequestFinished): void {
-    const wallMs = this.#clock.wallMs();
-    if (event.admitted) this.#inFlight -= 1;
-    this.#answeredBy[event.by] += 1;
-    if (event.code !== undefined) this.#failures.set(event.code, (this.#failures.get(event.code) ?? 0) + 1);
-    this.#tallies.add(event, wallMs);
-    this.#answers.get(event.environment)?.add(event, this.#clock.nowMs());
-    if (event.outcome !== "unknown") return;
+  report(event: RequestFinished): void {
     const { environment, site, operation, reference, requestId, code, stage, by } = event;
+    const wallMs = this.#clock.wallMs();
+    this.#answeredBy[by] += 1;
+    if (code !== undefined) this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1);
+    this.#sites.add(event, wallMs);
+    const answers = this.#answers.get(environment) ?? new AnswerCounters();
+    this.#answers.set(environment, answers);
+    answers.add(event, this.#clock.nowMs());
+    if (event.outcome !== "unknown") return;
     const status = by === "service" && code === undefined ? event.status : undefined;
     this.#unknownCount += 1;
     const at = formatTime(wallMs);
@@ -73,12 +53,40 @@ export class RequestStats {
     if (this.#unknown.length > keptUnknown) this.#unknown.shift();
   }
 
+  /**
+   * @param environments those of the active configuration
+   * @param credentials the sets of all environments
+   * @param inFlight requests being served
+   */
+  view(
+    environments: readonly Environment[],
+    credentials: readonly CredentialStatus[],
+    inFlight: number,
+  ): Pick<ModelView, "requests" | "unknownOutcomes" | "environments"> {
+    return {
+      requests: {
+        inFlight,
+        answeredBy: { ...this.#answeredBy },
+        unknownOutcomes: this.#unknownCount,
+        failures: Object.fromEntries(this.#failures),
+      },
+      unknownOutcomes: this.#unknown.toReversed(),
+      environments: environments.map((environment) => {
+        const own = credentials.filter((each) => each.environment === environment.name);
+        return this.#viewEnvironment(environment, own);
+      }),
+    };
+  }
+
   #viewEnvironment(
     { name, baseUrl, authUrl, operations, defaultSite, sites: configured }: Environment,
-    credentials: readonly CredentialStatus[],
+    sets: readonly CredentialStatus[],
   ): EnvironmentStatus {
-    const answers = this.#answers.get(name) ?? new Answers();
-    const sites = [...configured.values()].map((site) => this.#viewSite(name, site));
+    const answers = this.#answers.get(name) ?? new AnswerCounters();
+    const sites = [...configured.values()].map(({ identifier, parent, auth, credentials }) => {
+      const labels = credentials?.sets.map(({ label }) => label) ?? [];
+      return { identifier, parent, auth, credentials: labels, tally: this.#sites.of(name, identifier) };
+    });
     return {
       name,
       baseUrl: urlOf(baseUrl),
@@ -88,14 +96,9 @@ export class RequestStats {
       sites,
       answers: answers.total(),
       recent: answers.recent(this.#clock.nowMs()),
-      tokenOutage: findTokenOutage(sites, credentials),
-      withoutSite: this.#tallies.of(name, undefined),
+      tokenOutage: findTokenOutage(sites, sets),
+      withoutSite: this.#sites.of(name),
     };
-  }
-
-  #viewSite(environment: string, { identifier, parent, auth, credentials }: Site): SiteStatus {
-    const labels = credentials?.sets.map(({ label }) => label) ?? [];
-    return { identifier, parent, auth, credentials: labels, tally: this.#tallies.of(environment, identifier) };
   }
 }
 

@@ -7,7 +7,7 @@ import type { StatusClass } from "../../model/status-class.ts";
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
  * process's wall clock. Nothing in it is secret.
  */
-export interface StatusSnapshot extends BoardView {
+export interface StatusSnapshot extends ModelView {
   /** When it was taken. */
   readonly at: string;
   readonly version: string;
@@ -22,8 +22,8 @@ export interface StatusSnapshot extends BoardView {
   readonly configuration: object;
 }
 
-/** What the facts have added up to. */
-export interface BoardView {
+/** What the status model knows, beside what is so for the life of the process. */
+export interface ModelView {
   readonly requests: RequestTotals;
   /** Newest first; the last 100. */
   readonly unknownOutcomes: readonly UnknownOutcome[];
@@ -124,7 +124,7 @@ export interface Tally {
   readonly refusals: Readonly<Record<string, Occurrence>>;
 }
 
-/** How a credential set stands. */
+/** A credential set: its token now, and what came of asking for tokens. */
 export interface CredentialStatus {
   readonly environment: string;
   readonly credential: string;
@@ -189,4 +189,9 @@ export interface RefusedReload {
   readonly problemCount: number;
   /** Whether what was refused is still what would be loaded: nothing has been applied or found unchanged since. */
   readonly isPending: boolean;
+}
+
+/** As `/status` shows times: ISO 8601 in UTC, as the log has them. */
+export function formatTime(wallMs: number): string {
+  return new Date(wallMs).toISOString();
 }

@@ -1,140 +1,136 @@
-import type { Clock } from "../../model/clock.ts";
+import type { Clock, WallTime } from "../../model/clock.ts";
+import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { TokenEvent } from "../../model/events.ts";
-import { formatTime } from "./format-time.ts";
-import type { CredentialStatus, TokenStatus } from "./snapshot.ts";
+import {
+  type CredentialStatus,
+  formatTime,
+  type SiteStatus,
+  type TokenOutage,
+  type TokenRequestStatus,
+  type TokenStatus,
+} from "./snapshot.ts";
 
-type Of<Kind extends TokenEvent["kind"]> = Extract<TokenEvent, { kind: Kind }>;
+type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
+type RequestHistory = Pick<CredentialStatus, "requests" | "lastRequest" | "failingSince" | "lastRefusal">;
 
-/**
- * As it is shown, but for a token's end, which is kept on the monotonic clock, and its use: that changes with every
- * request, and is formatted only when somebody looks.
- */
-interface Noted extends Omit<CredentialStatus, "token" | "lastUsedAt"> {
-  readonly token: NotedToken | "none";
-  lastUsedMs: number | undefined;
-}
+const noRequest: RequestHistory = {
+  requests: {},
+  lastRequest: undefined,
+  failingSince: undefined,
+  lastRefusal: undefined,
+};
 
-type NotedToken = Pick<TokenStatus, "lifetimeMs" | "issuedHere" | "reason"> & { readonly endsMs: number };
-
-/** How each credential set stands. Bounded by the configuration. */
+/** What the requests to the authorization server came to, by credential set. Which token a set has now is asked. */
 export class TokenStats {
   readonly #clock: Clock;
-  #noted = new Map<string, Noted>();
+  #histories = new Map<string, RequestHistory>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Sets that stay keep what is known of them; new ones come, others go. */
-  follow(environments: Iterable<Environment>): void {
-    const noted = new Map<string, Noted>();
-    for (const { name: environment, sites } of environments) {
-      for (const { credentials, identifier } of sites.values()) {
-        if (credentials?.owner !== identifier) continue;
-        const keys = credentials.sets.map(({ label: credential }) => {
-          const key = keyOf({ environment, credential });
-          noted.set(key, noted.get(key) ?? this.#noted.get(key) ?? blank(environment, credential));
-          return key;
-        });
-        activateOne(keys, noted);
-      }
-    }
-    this.#noted = noted;
+  /** Forgets the sets that are not configured. */
+  keepOnly(environments: readonly Environment[]): void {
+    const labels = environments.flatMap(({ name: environment, sites }) =>
+      [...sites.values()].flatMap(({ credentials }) =>
+        (credentials?.sets ?? []).map(({ label: credential }) => keyOf({ environment, credential })),
+      ),
+    );
+    const wanted = new Set(labels);
+    this.#histories = new Map([...this.#histories].filter(([key]) => wanted.has(key)));
   }
 
-  note(event: TokenEvent): void {
-    switch (event.kind) {
-      case "token_adopted": {
-        const { lifetimeMs, remainingMs, issuedHere, reason } = event;
-        const endsMs = this.#clock.nowMs() + remainingMs;
-        this.#update(event, {
-          token: { lifetimeMs, endsMs, issuedHere, reason },
-          nextTryAt: undefined,
-          failingSince: undefined,
-        });
-        return;
-      }
-      case "token_lapsed":
-        this.#update(event, { token: "none" });
-        return;
-      case "token_used": {
-        const noted = this.#noted.get(keyOf(event));
-        if (noted !== undefined) noted.lastUsedMs = this.#clock.wallMs();
-        return;
-      }
-      case "token_requested":
-        this.#noteRequest(event);
-        return;
-      case "credential_switched":
-        this.#update({ ...event, credential: event.from }, { isActive: false });
-        this.#update({ ...event, credential: event.to }, { isActive: true });
-        return;
-      default:
-        return;
-    }
+  report(event: TokenEvent): void {
+    if (event.kind === "token_requested") this.#count(event);
+    else if (event.kind === "token_adopted") this.#update(event, { failingSince: undefined });
   }
 
-  view(): CredentialStatus[] {
-    return [...this.#noted.values()].map(({ lastUsedMs, token, ...noted }) => {
-      const lastUsedAt = lastUsedMs === undefined ? undefined : formatTime(lastUsedMs);
-      return { ...noted, token: this.#viewToken(token), lastUsedAt };
+  view(credentials: readonly CredentialSnapshot[], wallTime: WallTime): CredentialStatus[] {
+    const nowMs = this.#clock.nowMs();
+    const format = (monotonicMs: number | undefined) =>
+      monotonicMs === undefined ? undefined : formatTime(wallTime(monotonicMs));
+    return credentials.map(({ environment, credential, isActive, token, lastUsedMs, backoffUntilMs }) => {
+      const history = this.#historyOf({ environment, credential });
+      return {
+        environment,
+        credential,
+        isActive,
+        ...history,
+        // A pause that follows a success is no news.
+        nextTryAt: history.failingSince && format(backoffUntilMs),
+        token: token === undefined ? "none" : viewToken(token, nowMs, wallTime),
+        lastUsedAt: format(lastUsedMs),
+      };
     });
   }
 
-  #noteRequest(event: Of<"token_requested">): void {
-    const { result, reason, status, cause, pauseMs } = event;
-    const { requests: before = {}, failingSince } = this.#noted.get(keyOf(event)) ?? {};
-    const at = this.#at();
+  #count(event: TokenRequested): void {
+    const { result, reason, status, cause } = event;
+    const { requests, failingSince } = this.#historyOf(event);
+    const at = formatTime(this.#clock.wallMs());
     this.#update(event, {
-      requests: { ...before, [result]: (before[result] ?? 0) + 1 },
+      requests: { ...requests, [result]: (requests[result] ?? 0) + 1 },
       lastRequest: { at, result, reason, status, cause },
       failingSince: result === "issued" ? undefined : (failingSince ?? at),
-      nextTryAt: pauseMs === undefined ? undefined : this.#at(pauseMs),
       ...(result === "refused" ? { lastRefusal: { at, reason, status } } : {}),
     });
   }
 
-  #update(of: { environment: string; credential: string }, change: Partial<Noted>): void {
-    const noted = this.#noted.get(keyOf(of));
-    if (noted !== undefined) this.#noted.set(keyOf(of), { ...noted, ...change });
+  #historyOf(of: SetName): RequestHistory {
+    return this.#histories.get(keyOf(of)) ?? noRequest;
   }
 
-  #viewToken(token: Noted["token"]): CredentialStatus["token"] {
-    if (token === "none") return token;
-    const { endsMs, lifetimeMs, issuedHere, reason } = token;
-    const remainingMs = endsMs - this.#clock.nowMs();
-    const expiresAt = this.#at(remainingMs);
-    return { issuedAt: this.#at(remainingMs - lifetimeMs), expiresAt, lifetimeMs, remainingMs, issuedHere, reason };
-  }
-
-  #at(offsetMs = 0): string {
-    return formatTime(this.#clock.wallMs() + offsetMs);
+  #update(of: SetName, change: Partial<RequestHistory>): void {
+    this.#histories.set(keyOf(of), { ...this.#historyOf(of), ...change });
   }
 }
 
-function blank(environment: string, credential: string): Noted {
+type SetName = Pick<CredentialSnapshot, "environment" | "credential">;
+
+function keyOf({ environment, credential }: SetName): string {
+  return `${environment} ${credential}`;
+}
+
+function viewToken(
+  { expiresAtMs, lifetimeMs, issuedHere, reason }: NonNullable<CredentialSnapshot["token"]>,
+  nowMs: number,
+  wallTime: WallTime,
+): TokenStatus {
   return {
-    environment,
-    credential,
-    isActive: false,
-    token: "none",
-    lastUsedMs: undefined,
-    requests: {},
-    lastRequest: undefined,
-    failingSince: undefined,
-    lastRefusal: undefined,
-    nextTryAt: undefined,
+    issuedAt: formatTime(wallTime(expiresAtMs - lifetimeMs)),
+    expiresAt: formatTime(wallTime(expiresAtMs)),
+    lifetimeMs,
+    remainingMs: expiresAtMs - nowMs,
+    issuedHere,
+    reason,
   };
 }
 
-/** A site whose set in use has gone, or that is new, uses its first. */
-function activateOne([first, ...rest]: readonly string[], noted: Map<string, Noted>): void {
-  if (first === undefined || [first, ...rest].some((key) => noted.get(key)?.isActive)) return;
-  const chosen = noted.get(first);
-  if (chosen !== undefined) noted.set(first, { ...chosen, isActive: true });
-}
-
-function keyOf({ environment, credential }: { environment: string; credential: string }): string {
-  return `${environment} ${credential}`;
+/**
+ * Sites of an environment that have no token in any of their sets, though one was asked for: their orders fail. Sets that
+ * were never asked for say nothing.
+ * @param credentials those of the environment
+ */
+export function findTokenOutage(
+  sites: readonly SiteStatus[],
+  credentials: readonly CredentialStatus[],
+): TokenOutage | undefined {
+  const byLabel = new Map(credentials.map((credential) => [credential.credential, credential]));
+  const failing = sites.flatMap(({ identifier, credentials: labels }) => {
+    const sets = labels.flatMap((label) => byLabel.get(label) ?? []);
+    const tried = sets.filter(({ failingSince }) => failingSince !== undefined);
+    const hasToken = sets.some(({ token }) => token !== "none" && token.remainingMs > 0);
+    return tried.length === 0 || hasToken ? [] : [{ identifier, tried }];
+  });
+  const tried = failing.flatMap((site) => site.tried);
+  if (tried.length === 0) return undefined;
+  const earliest = (times: readonly (string | undefined)[]) => times.filter((time) => time !== undefined).sort()[0];
+  const requests = tried.flatMap(({ lastRequest }): TokenRequestStatus[] => (lastRequest ? [lastRequest] : []));
+  return {
+    sites: failing.map(({ identifier }) => identifier),
+    since: earliest(tried.map(({ failingSince }) => failingSince)),
+    lastRequest: requests.toSorted((one, other) => one.at.localeCompare(other.at)).at(-1),
+    nextTryAt: earliest(tried.map(({ nextTryAt }) => nextTryAt)),
+  };
 }

@@ -2,7 +2,7 @@ import type { RequestFinished } from "../../model/events.ts";
 import { statusClass } from "../../model/status-class.ts";
 import type { AnswerCounts, RecentTraffic } from "./snapshot.ts";
 
-/** What `recent` looks back on, in steps that are forgotten one by one. */
+/** `recent` covers so many steps of this length; the oldest goes when a new one begins. */
 const stepMs = 10_000;
 const steps = 30;
 /** Upper bounds of durations, as the metrics have them. */
@@ -18,18 +18,17 @@ interface Step {
 type Counts = Record<RequestFinished["by"], Record<string, number>>;
 
 /** Answers of one environment by their class: since the start, and in the last five minutes. */
-export class Answers {
-  readonly #total = countNothing();
+export class AnswerCounters {
+  readonly #total: Counts = { service: {}, countersign: {} };
   #steps: Step[] = [];
 
   /** @param nowMs monotonic */
   add({ by, status, durationMs }: Pick<RequestFinished, "by" | "status" | "durationMs">, nowMs: number): void {
     const { counts, durations } = this.#stepAt(nowMs);
-    const name = statusClass(status);
-    for (const each of [this.#total, counts]) each[by][name] = (each[by][name] ?? 0) + 1;
+    for (const each of [this.#total, counts]) addTo(each[by], statusClass(status), 1);
     const index = boundsMs.findIndex((bound) => durationMs <= bound);
-    const place = index === -1 ? boundsMs.length : index;
-    durations[place] = (durations[place] ?? 0) + 1;
+    const bucket = index === -1 ? boundsMs.length : index;
+    durations[bucket] = (durations[bucket] ?? 0) + 1;
   }
 
   total(): AnswerCounts {
@@ -38,19 +37,11 @@ export class Answers {
 
   recent(nowMs: number): RecentTraffic {
     this.#forget(nowMs);
-    const answers = countNothing();
-    const durations = noDurations();
-    for (const step of this.#steps) {
-      for (const by of ["service", "countersign"] as const) {
-        for (const [name, count] of Object.entries(step.counts[by]))
-          answers[by][name] = (answers[by][name] ?? 0) + count;
-      }
-      for (const [index, count] of step.durations.entries()) durations[index] = (durations[index] ?? 0) + count;
-    }
+    const { counts, durations } = this.#steps.reduce(merge, emptyStep(nowMs));
     const requests = durations.reduce((sum, count) => sum + count, 0);
     const seconds = (stepMs * steps) / 1_000;
     const quantiles = { medianMs: quantile(durations, 0.5), p95Ms: quantile(durations, 0.95) };
-    return { seconds, requests, perSecond: requests / seconds, ...quantiles, answers };
+    return { seconds, requests, perSecond: requests / seconds, ...quantiles, answers: counts };
   }
 
   #stepAt(nowMs: number): Step {
@@ -58,7 +49,7 @@ export class Answers {
     const last = this.#steps.at(-1);
     if (last?.startMs === startMs) return last;
     this.#forget(nowMs);
-    const step = { startMs, counts: countNothing(), durations: noDurations() };
+    const step = emptyStep(startMs);
     this.#steps.push(step);
     return step;
   }
@@ -68,12 +59,22 @@ export class Answers {
   }
 }
 
-function countNothing(): Counts {
-  return { service: {}, countersign: {} };
+function emptyStep(startMs: number): Step {
+  const durations = Array<number>(boundsMs.length + 1).fill(0);
+  return { startMs, counts: { service: {}, countersign: {} }, durations };
 }
 
-function noDurations(): number[] {
-  return Array<number>(boundsMs.length + 1).fill(0);
+/** Adds a step to a sum, which it returns. */
+function merge(sum: Step, { counts, durations }: Step): Step {
+  for (const by of ["service", "countersign"] as const) {
+    for (const [name, count] of Object.entries(counts[by])) addTo(sum.counts[by], name, count);
+  }
+  for (const [index, count] of durations.entries()) sum.durations[index] = (sum.durations[index] ?? 0) + count;
+  return sum;
+}
+
+function addTo(counts: Record<string, number>, name: string, count: number): void {
+  counts[name] = (counts[name] ?? 0) + count;
 }
 
 /** The bound that this share of durations does not exceed; undefined without any, or beyond the last bound. */

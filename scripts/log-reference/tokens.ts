@@ -1,4 +1,4 @@
-import type { RedisEvent, TokenEvent } from "../../../model/events.ts";
+import type { RedisEvent, TokenEvent } from "../../src/model/events.ts";
 import { common, type Reference } from "./line.ts";
 
 const { environment, site, credential, isFirst } = common;

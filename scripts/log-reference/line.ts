@@ -1,5 +1,5 @@
-import type { Event } from "../../../model/events.ts";
-import type { Level } from "../lines.ts";
+import type { Level } from "../../src/adapters/log/lines.ts";
+import type { Event } from "../../src/model/events.ts";
 
 type Kind = Event["kind"];
 

@@ -1,4 +1,4 @@
-import type { RequestFinished } from "../../../model/events.ts";
+import type { RequestFinished } from "../../src/model/events.ts";
 import { common, type Reference } from "./line.ts";
 
 const { environment, requestId, reference, site, auth, credential, upstreamHeaders, listener } = common;

@@ -1,10 +1,9 @@
 import type { Environment } from "../../model/environment.ts";
 import type { RequestFinished } from "../../model/events.ts";
-import { formatTime } from "./format-time.ts";
-import type { Occurrence, Tally } from "./snapshot.ts";
+import { formatTime, type Occurrence, type Tally } from "./snapshot.ts";
 
-/** Counted at every request, so it is changed in place and its times are formatted only when somebody looks. */
-interface Counted {
+/** Changed in place at every request; its times are formatted only when they are shown. */
+interface Counts {
   readonly answeredBy: Record<RequestFinished["by"], number>;
   lastMs: number | undefined;
   readonly failures: Map<string, Times>;
@@ -17,26 +16,28 @@ interface Times {
 }
 
 /** What became of the requests of each site, and of those whose site was never known. Bounded by the configuration. */
-export class Counters {
-  #counted = new Map<string, Counted>();
+export class SiteCounters {
+  #counts = new Map<string, Counts>();
 
-  /** Sites that stay keep their counts; new ones begin at 0, others go. */
-  follow(environments: readonly Environment[]): void {
-    const keys = environments.flatMap(({ name, sites }) => [keyOf(name), ...[...sites.keys()].map(keyIn(name))]);
-    this.#counted = new Map(keys.map((key) => [key, this.#counted.get(key) ?? countNothing()]));
+  /** Forgets the sites that are not configured. */
+  keepOnly(environments: readonly Environment[]): void {
+    const wanted = new Set(
+      environments.flatMap(({ name, sites }) => [keyOf(name), ...[...sites.keys()].map((site) => keyOf(name, site))]),
+    );
+    this.#counts = new Map([...this.#counts].filter(([key]) => wanted.has(key)));
   }
 
   add({ environment, site, by, code, status }: RequestFinished, wallMs: number): void {
-    const counted = this.#counted.get(keyOf(environment, site));
-    if (counted === undefined) return;
-    counted.answeredBy[by] += 1;
-    counted.lastMs = wallMs;
-    if (code !== undefined) countOnce(counted.failures, code, wallMs);
-    if (by === "service" && (status === 401 || status === 403)) countOnce(counted.refusals, String(status), wallMs);
+    const counts = this.#counts.get(keyOf(environment, site)) ?? noCounts();
+    this.#counts.set(keyOf(environment, site), counts);
+    counts.answeredBy[by] += 1;
+    counts.lastMs = wallMs;
+    if (code !== undefined) countOnce(counts.failures, code, wallMs);
+    if (by === "service" && (status === 401 || status === 403)) countOnce(counts.refusals, String(status), wallMs);
   }
 
-  of(environment: string, site: string | undefined): Tally {
-    const { answeredBy, lastMs, failures, refusals } = this.#counted.get(keyOf(environment, site)) ?? countNothing();
+  of(environment: string, site?: string): Tally {
+    const { answeredBy, lastMs, failures, refusals } = this.#counts.get(keyOf(environment, site)) ?? noCounts();
     return {
       answeredBy: { ...answeredBy },
       lastAt: lastMs === undefined ? undefined : formatTime(lastMs),
@@ -46,7 +47,7 @@ export class Counters {
   }
 }
 
-function countNothing(): Counted {
+function noCounts(): Counts {
   return { answeredBy: { service: 0, countersign: 0 }, lastMs: undefined, failures: new Map(), refusals: new Map() };
 }
 
@@ -59,8 +60,6 @@ function viewTimes(times: ReadonlyMap<string, Times>): Record<string, Occurrence
     [...times].map(([what, { count, lastMs }]) => [what, { count, lastAt: formatTime(lastMs) }]),
   );
 }
-
-const keyIn = (environment: string) => (site: string) => keyOf(environment, site);
 
 function keyOf(environment: string, site?: string): string {
   return site === undefined ? environment : `${environment} ${site}`;

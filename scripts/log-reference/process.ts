@@ -1,4 +1,4 @@
-import type { ProcessEvent } from "../../../model/process-events.ts";
+import type { ProcessEvent } from "../../src/model/process-events.ts";
 import { common, type Reference } from "./line.ts";
 
 const { requestId, listener, isFirst, routes } = common;

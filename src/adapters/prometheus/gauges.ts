@@ -1,0 +1,125 @@
+import { X509Certificate } from "node:crypto";
+import type { CallersTls } from "../../model/callers.ts";
+import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
+import type { Environment } from "../../model/environment.ts";
+import type { RedisSnapshot } from "../../model/redis-access.ts";
+
+/** A listener of the active configuration. */
+export interface ListenerSnapshot {
+  /** Where it listens, as configured. Several that ask for a free port have the same. */
+  readonly name: string;
+  readonly environment: string;
+  /** With mTLS: its own certificate, and the authorities of its callers. */
+  readonly tls: CallersTls | undefined;
+}
+
+/** What gauges ask for at a scrape: the active configuration, and the state of the process at that moment. */
+export interface GaugeSource {
+  environments(): readonly Environment[];
+  listeners(): readonly ListenerSnapshot[];
+  /** `limits` of the configuration. */
+  limits(): { readonly inFlightPerEnvironment: number; readonly connections: number };
+  /** Requests being served, by environment; of former configurations too. */
+  inFlight(): ReadonlyMap<string, number>;
+  /** Open connections, one entry for each listener. */
+  connections(): readonly { readonly listener: string; readonly open: number }[];
+  buffers(): { readonly usedBytes: number; readonly limitBytes: number };
+  /** Each set once. */
+  credentials(): readonly CredentialSnapshot[];
+  redis(): readonly RedisSnapshot[];
+  reload(): { readonly hash: string; readonly activeSinceMs: number | undefined; readonly isRefused: boolean };
+  droppedLogLines(): number;
+  /** Wall-clock time in milliseconds of a moment on the monotonic clock. */
+  wallTime(monotonicMs: number): number;
+}
+
+/** A series and its value now. */
+export type Sample<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number];
+type Samples<Label extends string> = Sample<Label>[];
+type OfSet = "environment" | "credential";
+
+export function inFlight(source: GaugeSource): Samples<"environment"> {
+  const idle = source.environments().map(({ name }) => [name, 0] as const);
+  return [...new Map([...idle, ...source.inFlight()])].map(([environment, open]) => [{ environment }, open]);
+}
+
+/** Listeners of one name count as one. */
+export function connections(source: GaugeSource): Samples<"listener"> {
+  const sums = new Map<string, number>();
+  for (const { listener, open } of source.connections()) sums.set(listener, (sums.get(listener) ?? 0) + open);
+  return [...sums].map(([listener, open]) => [{ listener }, open]);
+}
+
+export function connectionsLimit(source: GaugeSource): Samples<"listener"> {
+  const limit = source.limits().connections;
+  const each = source.connections().map(({ listener }) => ({ listener, open: limit }));
+  return connections({ ...source, connections: () => each });
+}
+
+/** A gauge of all sets of which this is known. */
+export function ofCredentials(read: (credential: CredentialSnapshot, source: GaugeSource) => number | undefined) {
+  return (source: GaugeSource): Samples<OfSet> =>
+    source.credentials().flatMap((each) => {
+      const value = read(each, source);
+      return value === undefined ? [] : [[{ environment: each.environment, credential: each.credential }, value]];
+    });
+}
+
+/** A moment on the monotonic clock as a Unix timestamp. */
+export function toSeconds(source: GaugeSource, monotonicMs: number | undefined): number | undefined {
+  return monotonicMs === undefined ? undefined : source.wallTime(monotonicMs) / 1_000;
+}
+
+export function credentialInfo(source: GaugeSource): Samples<OfSet | "position"> {
+  return source.environments().flatMap(({ name: environment, sites }) =>
+    [...sites.values()].flatMap(({ identifier, credentials }) => {
+      if (credentials?.owner !== identifier) return [];
+      return credentials.sets.map(({ label: credential }, index): Sample<OfSet | "position"> => {
+        return [{ environment, credential, position: index === 0 ? "first" : "second" }, 1];
+      });
+    }),
+  );
+}
+
+/** A file is read once as long as it stays configured. */
+export function createCertificateExpiry() {
+  let known: ReadonlyMap<string, number | undefined> = new Map();
+  return (source: GaugeSource): Samples<"environment" | "listener" | "use"> => {
+    const files = [
+      ...source.environments().flatMap(({ name: environment, tls }) => [
+        { environment, listener: "none", use: "upstream_ca", pem: tls.ca ?? "" },
+        { environment, listener: "none", use: "upstream_client", pem: tls.cert ?? "" },
+      ]),
+      ...source.listeners().flatMap(({ name: listener, environment, tls }) => [
+        { environment, listener, use: "listener_server", pem: tls?.cert ?? "" },
+        { environment, listener, use: "listener_ca", pem: tls?.ca ?? "" },
+      ]),
+    ];
+    known = new Map(files.map(({ pem }) => [pem, known.has(pem) ? known.get(pem) : earliestExpirySeconds(pem)]));
+    return files.flatMap(({ pem, ...labels }) => {
+      const expiry = known.get(pem);
+      return expiry === undefined ? [] : [[labels, expiry]];
+    });
+  };
+}
+
+const certificate = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
+
+/**
+ * When the first of a file's certificates expires, in seconds of Unix time; undefined where it has none that can be read.
+ * @param pem what was read from the file
+ */
+export function earliestExpirySeconds(pem: string): number | undefined {
+  const expiries = [...pem.matchAll(certificate)].flatMap(([text]) => readExpiry(text));
+  return expiries.length === 0 ? undefined : Math.min(...expiries);
+}
+
+/** What OpenSSL cannot read was refused with the configuration, or expires never. */
+function readExpiry(pem: string): readonly number[] {
+  try {
+    const expiry = Date.parse(new X509Certificate(pem).validTo) / 1_000;
+    return Number.isNaN(expiry) ? [] : [expiry];
+  } catch {
+    return [];
+  }
+}
