@@ -60,7 +60,7 @@ export function openTokens(
   const thresholds = drawThresholds(random);
   const backends = new KeyedResources<TokenBackend>(clock, { close: (backend) => backend.close() });
   const limits = new KeyedResources<RequestLimits>(clock);
-  // Nobody waits for a fetch that is running.
+  // A fetch that is running ends by itself.
   const sets = new KeyedResources<OpenSet>(clock, { close: (set) => void closeSet(set), retire: retireSet });
   /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
