@@ -1,10 +1,15 @@
+import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { readDescriptorLimit } from "../app/process-limits.ts";
 import { describeDefect } from "../model/defect.ts";
 import { version } from "../version.ts";
 import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
 import { orLeftOut } from "./left-out.ts";
 import { endOnSignalsAsPidOne } from "./pid-one.ts";
 import { printError } from "./terminal.ts";
+
+/** With fewer, not even the program's own files may be open at once. */
+const leastDescriptors = 1_024;
 
 /** Loaded only when it is called, so that `serve` starts without the others' dependencies. */
 const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
@@ -63,10 +68,24 @@ function explainExit(error: unknown): number {
     printError(error.message);
     return error.exitCode;
   }
-  if ((error as NodeJS.ErrnoException).code === "EMFILE") {
-    printError("Countersign cannot start: it may open too few files. Raise ulimit -n, to 1024 at least.");
+  if (hasTooFewDescriptors(error)) {
+    printError(
+      `Countersign cannot start: it may open too few files. Raise ulimit -n, to ${leastDescriptors} at least.`,
+    );
     return exitCodes.usage;
   }
   printError(`A defect in countersign: ${describeDefect(error)}`);
   return exitCodes.defect;
+}
+
+/** Where Node cannot open a file of a package, it may call the package missing. */
+function hasTooFewDescriptors(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ERR_MODULE_NOT_FOUND") return code === "EMFILE";
+  try {
+    const limit = readDescriptorLimit(readFileSync("/proc/self/limits", "utf8"));
+    return limit !== undefined && limit < leastDescriptors;
+  } catch (unreadable) {
+    return (unreadable as NodeJS.ErrnoException).code === "EMFILE";
+  }
 }
