@@ -11,7 +11,7 @@ import { version } from "../version.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
 import type { Reloadable } from "./keyed-resources.ts";
 import { type Binds, type Listeners, openListeners } from "./listeners.ts";
-import { openObservers } from "./observers.ts";
+import { openObservers, type Snapshots } from "./observers.ts";
 import { defaultBudget } from "./process-limits.ts";
 import { openTokens, type Tokens } from "./token-sources.ts";
 import { openUpstreams, type Upstreams } from "./upstreams.ts";
@@ -49,12 +49,12 @@ export class App {
     const bufferedBytes = ({ limits }: Config) => limits.bufferedBytes ?? defaultBudget(memoryBytes);
     const budget = new BufferBudget(bufferedBytes(first), clock);
     const memory: Reloadable = { prepare() {}, commit: (config) => budget.resize(bufferedBytes(config)) };
-    const snapshots = {
+    const snapshots: Snapshots = {
       config: () => this.#active,
       credentials: () => this.#tokens.credentials(),
       redis: () => this.#tokens.redis(this.#active),
       connections: () => this.#listeners.connections(),
-      inFlight: () => this.#listeners.inFlightByEnvironment(),
+      inFlight: () => this.#listeners.inFlight(),
       buffers: () => budget,
     };
     const observers = openObservers(snapshots, dependencies);
@@ -143,7 +143,8 @@ export class App {
 
   async #drain(signal: string): Promise<boolean> {
     const { minMs } = this.#active.drain;
-    this.report({ kind: "draining", signal, inFlight: this.#listeners.inFlight() });
+    const inFlight = [...this.#listeners.inFlight().values()].reduce((sum, each) => sum + each, 0);
+    this.report({ kind: "draining", signal, inFlight });
     if (minMs > 0) await sleep(this.#clock, minMs);
     const drained = await this.#listeners.drain();
     await this.#close();

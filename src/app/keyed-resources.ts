@@ -61,13 +61,12 @@ export class KeyedResources<Value> {
   }
 
   /** All that have not ended, oldest first. */
-  values(): Value[] {
-    return [...this.#entries.values()].map(({ value }) => value);
-  }
-
-  /** The same with their keys. */
   entries(): [key: string, value: Value][] {
     return [...this.#entries].map(([key, { value }]) => [key, value]);
+  }
+
+  values(): Value[] {
+    return this.entries().map(([, value]) => value);
   }
 
   /** Keeps the resources with these keys and retires all others. Those that were never committed close immediately. */

@@ -13,9 +13,8 @@ import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 /** The servers of this process: the listeners for applications, the admin and the status server. */
 export interface Listeners extends Reloadable {
   bindsOf(config: Config): Binds;
-  /** Requests that are being served. */
-  inFlight(): number;
-  inFlightByEnvironment(): ReadonlyMap<string, number>;
+  /** Requests that are being served, by environment. */
+  inFlight(): ReadonlyMap<string, number>;
   /** Open connections by listener, in the configuration's order. */
   connections(): readonly { readonly listener: string; readonly open: number }[];
   /**
@@ -143,10 +142,7 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
       return { listeners: binds.slice(0, -2), admin: binds.at(-2) ?? admin, status: binds.at(-1) ?? status };
     },
 
-    inFlightByEnvironment: () =>
-      new Map(limits.entries().map(([environment, { inFlight }]) => [environment, inFlight])),
-
-    inFlight: () => limits.values().reduce((sum, { inFlight }) => sum + inFlight, 0),
+    inFlight: () => new Map(limits.entries().map(([environment, { inFlight }]) => [environment, inFlight])),
 
     connections: () => hotListeners().map(({ name, listener: { open } }) => ({ listener: name, open })),
 

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
 import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { Environment } from "../model/environment.ts";
-import type { Event, Report } from "../model/events.ts";
+import type { Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
 import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
@@ -15,7 +15,7 @@ import type { TokenStore } from "../oauth/token-store.ts";
 import { within } from "../oauth/within.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
-import { openTokenBackend, StateReport, type TokenBackend } from "./token-backend.ts";
+import { openTokenBackend, type TokenBackend } from "./token-backend.ts";
 import { type ConfiguredSet, ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
 
 /** The tokens of all sites, over the backend that the configuration names. */
@@ -24,7 +24,7 @@ export interface Tokens extends Reloadable {
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** Fetches tokens in the background where there are none. */
   warm(): void;
-  /** The configured sets at this moment, by their sites; one that several sites use stands there several times. */
+  /** The configured sets at this moment, by their sites; one that several sites use is there several times. */
   credentials(): readonly CredentialSnapshot[];
   /** The Redis servers of a configuration at this moment. */
   redis(config: Config): readonly RedisSnapshot[];
@@ -42,8 +42,6 @@ const shownPoolDigits = 16;
 interface OpenSet extends Candidate {
   readonly configured: ConfiguredSet;
   readonly store: TokenStore;
-  /** What is known of its token. */
-  readonly state: StateReport;
 }
 
 /** What limits the token requests of a set, at whichever sites it is configured. */
@@ -62,7 +60,7 @@ export function openTokens(
   const thresholds = drawThresholds(random);
   const backends = new KeyedResources<TokenBackend>(clock, { close: (backend) => backend.close() });
   const limits = new KeyedResources<RequestLimits>(clock);
-  // Nobody waits for a fetch that is running.
+  // A fetch that is running ends by itself.
   const sets = new KeyedResources<OpenSet>(clock, { close: (set) => void closeSet(set), retire: retireSet });
   /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
@@ -70,6 +68,8 @@ export function openTokens(
   let owners: readonly TokenOwner[] = [];
   /** By slot, the `tokenCacheKey` in the active configuration. */
   let activeKeys: ReadonlyMap<string, string> = new Map();
+  /** Of the active and of a prepared configuration. Whether the servers of another backend answer is of no interest. */
+  let backendKeys: readonly string[] = [];
   const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
 
   /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
@@ -93,13 +93,12 @@ export function openTokens(
     const { store, lock } = backend;
     const { environment, set, tokenKey } = configured;
     const { conduct, forcedRefreshes } = limitsOf(configured);
-    const state = new StateReport(report, aspectOf);
     const named = { environment: environment.name, set, key: tokenKey };
-    const ports = { store, lock, post: postFormOf(environment), clock, random, report: state.report };
+    const ports = { store, lock, post: postFormOf(environment), clock, random, report };
     const source = new TokenCache({ ...named, ...ports, conduct, forcedRefreshes, thresholds });
     const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
     if (same !== undefined) source.adoptFrom(same.source);
-    return { set, source, configured, store, state };
+    return { set, source, configured, store };
   }
 
   function openSet(configured: ConfiguredSet, config: Config): OpenSet {
@@ -114,12 +113,11 @@ export function openTokens(
 
   /** Its token is gone, unless the set now in its slot has one. */
   function retireSet(retired: OpenSet): void {
-    const { configured, set, source, state } = retired;
+    const { configured, set, source } = retired;
     const { environment, slot } = configured;
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
       report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
     }
-    state.isActive = false;
     void closeSet(retired);
   }
 
@@ -135,7 +133,12 @@ export function openTokens(
   }
 
   async function openBackend(config: Config): Promise<TokenBackend> {
-    const backend = await openTokenBackend(config, report, dependencies);
+    const key = backendKey(config);
+    const reportUnlessLeft: Report = (event) => {
+      const isServerState = event.kind === "redis_up" || event.kind === "redis_down";
+      if (!isServerState || backendKeys.includes(key)) report(event);
+    };
+    const backend = await openTokenBackend(config, reportUnlessLeft, dependencies);
     backend.onReturn(() => {
       for (const { source } of sets.values()) source.resync();
     });
@@ -154,6 +157,7 @@ export function openTokens(
     /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
     async prepare(config) {
       const key = backendKey(config);
+      backendKeys = [...backendKeys, key];
       const backend = backends.get(key) ?? (await openBackend(config));
       backends.prepare(key, () => backend, backendLingerMs);
       const opened = ownersOf(config).map((owner) => ({ owner, sets: openSets(owner, config) }));
@@ -169,10 +173,9 @@ export function openTokens(
       activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
       failovers.commit(owners.map(({ key }) => key));
       sets.commit(activeKeys.values());
-      for (const { state } of sets.values()) state.isActive = true;
       limits.commit(configured.map(limitsKey));
       backends.commit([backendKey(config)]);
-      for (const { state } of backends.values()) state.isActive = state === backends.get(backendKey(config))?.state;
+      backendKeys = [backendKey(config)];
       const present = credentialsOf(owners);
       for (const [key, credential] of before) {
         if (!present.has(key)) report({ kind: "credential_removed", ...credential });
@@ -190,6 +193,7 @@ export function openTokens(
     },
 
     credentials: () => owners.flatMap(({ key }) => failovers.get(key)?.snapshot() ?? []),
+
     redis: (config) => backends.get(backendKey(config))?.snapshot() ?? [],
 
     async close() {
@@ -212,12 +216,6 @@ async function fetchFirst(sets: readonly Candidate[]): Promise<void> {
     await source.warm("start");
     if (!source.isRefused) return;
   }
-}
-
-/** What an event says of a set's token, if anything. */
-function aspectOf({ kind }: Event): string | undefined {
-  if (kind === "token_used") return "use";
-  return kind === "token_adopted" || kind === "token_lapsed" ? "freshness" : undefined;
 }
 
 function backendKey({ tokens }: Config): string {

@@ -1,6 +1,6 @@
+import { createSend } from "../adapters/http-client/attempt.ts";
 import { openPool, type Pool } from "../adapters/http-client/pools.ts";
 import { createPostForm } from "../adapters/http-client/post-form.ts";
-import { createSend } from "../adapters/http-client/send.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { Clock } from "../model/clock.ts";

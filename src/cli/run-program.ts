@@ -1,9 +1,14 @@
+import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { readDescriptorLimit } from "../app/process-limits.ts";
 import { describeDefect } from "../model/defect.ts";
 import { version } from "../version.ts";
 import { CommandFailure, type CommandFile, exitCodes } from "./command.ts";
 import { exitOnSignalsAsPidOne } from "./signals.ts";
 import { printError } from "./terminal.ts";
+
+/** With fewer, not even the program's own files can be open together. */
+const leastDescriptors = 1_024;
 
 /** A program of several commands. */
 export interface Program {
@@ -50,10 +55,24 @@ function explainExit(error: unknown, name: string): number {
     printError(error.message);
     return error.exitCode;
   }
-  if ((error as NodeJS.ErrnoException).code === "EMFILE") {
-    printError("Countersign cannot start: it may open too few files. Raise ulimit -n, to 1024 at least.");
+  if (hasTooFewDescriptors(error)) {
+    printError(
+      `Countersign cannot start: it may open too few files. Raise ulimit -n, to ${leastDescriptors} at least.`,
+    );
     return exitCodes.usage;
   }
   printError(`A defect in ${name}: ${describeDefect(error)}`);
   return exitCodes.defect;
+}
+
+/** Where Node cannot open a file of a package, it may report the package as missing. */
+function hasTooFewDescriptors(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ERR_MODULE_NOT_FOUND") return code === "EMFILE";
+  try {
+    const limit = readDescriptorLimit(readFileSync("/proc/self/limits", "utf8"));
+    return limit !== undefined && limit < leastDescriptors;
+  } catch (unreadable) {
+    return (unreadable as NodeJS.ErrnoException).code === "EMFILE";
+  }
 }

@@ -1,6 +1,6 @@
 /** What undici's parser gets to see of an answer. */
 import { describe, expect, it } from "vitest";
-import { NotAnAnswer, ResponseHeads, showHidden } from "../../src/adapters/http-client/response-heads.ts";
+import { MalformedResponse, ResponseHeads, showHidden } from "../../src/adapters/http-client/response-heads.ts";
 
 /** Everything that goes on to the parser, the bytes coming in pieces of this size. */
 function seen(text: string, sliceBytes = text.length): string {
@@ -38,7 +38,7 @@ it("a head is expected once for each request", () => {
   expect(heads.take(Buffer.from("HTTP/1.1 200 OK\r\n\r\n")).length).toBe(19);
   expect(heads.take(Buffer.from("junk")).toString()).toBe("junk");
   heads.expect();
-  expect(() => heads.take(Buffer.from("junk"))).toThrow(NotAnAnswer);
+  expect(() => heads.take(Buffer.from("junk"))).toThrow(MalformedResponse);
 });
 
 describe("refused", () => {

@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
+import type { Dispatcher, Pool } from "undici";
 import { headerLines } from "../../http/headers.ts";
 import type { Cancel, Clock } from "../../model/clock.ts";
+import type { Environment } from "../../model/environment.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { UpstreamRequest, UpstreamResponse } from "../../proxy/messages.ts";
+import type { Send, UpstreamRequest, UpstreamResponse } from "../../proxy/messages.ts";
 import { showHidden } from "./response-heads.ts";
 import { explainTransportError } from "./transport-error.ts";
 
@@ -13,44 +14,63 @@ const staleStampMs = 500;
 type Controller = Dispatcher.DispatchController;
 
 /**
- * One request on its way, as undici's handler: it knows from the first callback on that bytes were written, ends at
- * its deadline wherever it is, and turns every foreign error into a ProxyError with an outcome.
+ * Sends by `dispatch`, which, unlike fetch and the retry agents, never repeats and never redirects.
+ * @param poolOf the pool of an environment's baseUrl
  */
-export class Attempt implements Dispatcher.DispatchHandler {
+export function createSend(poolOf: (environment: Environment) => Pool, clock: Clock): Send {
+  return (request, deadlineMs, onConnected) =>
+    new Promise((resolve, reject) => {
+      const attempt = new Attempt(request, deadlineMs, clock, { onConnected, resolve, reject });
+      const { environment, path, headers } = request;
+      const options = { method: "POST", path, headers: headers.flat(), body: attempt.bytes } as const;
+      try {
+        poolOf(environment).dispatch(options, attempt);
+      } catch (error) {
+        attempt.onResponseError(undefined, error);
+      }
+    });
+}
+
+/** What an attempt calls. */
+interface Callbacks {
+  /** A connection is ready, and no byte is written yet. */
+  readonly onConnected: () => void;
+  readonly resolve: (response: UpstreamResponse) => void;
+  readonly reject: (error: ProxyError) => void;
+}
+
+/**
+ * One request that is being sent, as undici's handler. It knows from the first callback on that bytes were written, ends at
+ * its deadline in any state, and turns every foreign error into a ProxyError with an outcome.
+ */
+class Attempt implements Dispatcher.DispatchHandler {
   /** Handed to undici by reference and, if the stamp went stale, filled anew before it is written. */
   readonly bytes: Buffer;
-  readonly answer: Promise<UpstreamResponse>;
-  readonly #outgoing: UpstreamRequest;
+  readonly #request: UpstreamRequest;
   readonly #clock: Clock;
   readonly #renderedAtMs: number;
   readonly #cancelDeadline: Cancel;
-  readonly #onConnected: () => void;
-  #resolve: (answer: UpstreamResponse) => void = () => {};
-  #reject: (error: ProxyError) => void = () => {};
+  readonly #callbacks: Callbacks;
   #controller: Controller | undefined;
   #body: Readable | undefined;
-  #ended: ProxyError | "complete" | undefined;
+  #hasEnded = false;
 
-  constructor(outgoing: UpstreamRequest, deadlineMs: number, clock: Clock, onConnected: () => void) {
-    this.#outgoing = outgoing;
-    this.#onConnected = onConnected;
+  constructor(request: UpstreamRequest, deadlineMs: number, clock: Clock, callbacks: Callbacks) {
+    this.#request = request;
     this.#clock = clock;
+    this.#callbacks = callbacks;
     this.#renderedAtMs = clock.nowMs();
-    this.bytes = Buffer.from(outgoing.render());
-    this.answer = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
+    this.bytes = Buffer.from(request.render());
     this.#cancelDeadline = clock.after(deadlineMs - clock.nowMs(), () => this.#timeOut());
   }
 
-  /** The connection is ready; whatever follows this call is written. */
+  /** The connection is ready; what follows this call is written. */
   onRequestStart(controller: Controller): void {
-    if (this.#ended !== undefined) throw new Error("ended before it was written");
+    if (this.#hasEnded) throw new Error("ended before it was written");
     if (this.#controller !== undefined) throw new Error("an attempt is written once");
     if (this.#clock.nowMs() - this.#renderedAtMs >= staleStampMs) this.#restamp();
     this.#controller = controller;
-    this.#onConnected();
+    this.#callbacks.onConnected();
   }
 
   onResponseStart(controller: Controller, status: number): void {
@@ -63,12 +83,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
       },
     });
     this.#body = body;
-    // An answer that breaks before anyone reads it is told to its reader, not to the process.
+    // A response that breaks before it is read fails its reader later. It must not end the process.
     body.on("error", () => {});
     // Raw lines, so that the client gets the service's own casing, order and repetitions.
-    const raw = controller.rawHeaders;
-    const headers = showHidden(status, Array.isArray(raw) ? headerLines(raw) : []);
-    this.#resolve({ status, headers, body, discard: () => void body.destroy() });
+    const headers = showHidden(status, Array.isArray(controller.rawHeaders) ? headerLines(controller.rawHeaders) : []);
+    this.#callbacks.resolve({ status, headers, body, discard: () => void body.destroy() });
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -76,7 +95,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#end("complete");
+    this.#end();
     this.#body?.push(null);
   }
 
@@ -85,35 +104,37 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #timeOut(): void {
-    const wasWritten = this.#controller !== undefined;
-    const where = this.#body === undefined ? "No answer came" : "The answer was not complete";
-    const detail = wasWritten ? `${where} in time.` : "No connection to the service was ready in time.";
-    const causedBy = !wasWritten ? "no connection" : this.#body === undefined ? "no answer" : "incomplete answer";
-    this.#fail(new ProxyError("upstream_timeout", detail, { outcome: wasWritten ? "unknown" : "not_sent", causedBy }));
+    const [detail, outcome, causedBy] =
+      this.#controller === undefined
+        ? (["No connection to the service was ready in time.", "not_sent", "no connection"] as const)
+        : this.#body === undefined
+          ? (["No answer came in time.", "unknown", "no answer"] as const)
+          : (["The answer was not complete in time.", "unknown", "incomplete answer"] as const);
+    this.#fail(new ProxyError("upstream_timeout", detail, { outcome, causedBy }));
     this.#controller?.abort(new Error("deadline"));
   }
 
-  /** The reader of the answer went away. */
+  /** The reader of the response has left. */
   #abandon(): void {
-    if (this.#ended !== undefined) return;
-    this.#end(new ProxyError("upstream_reset", "The answer was not read to its end.", { causedBy: "not read" }));
+    if (this.#hasEnded) return;
+    this.#end();
     this.#controller?.abort(new Error("abandoned"));
   }
 
   #fail(error: ProxyError): void {
-    if (this.#ended !== undefined) return;
-    this.#end(error);
-    if (this.#body === undefined) this.#reject(error);
+    if (this.#hasEnded) return;
+    this.#end();
+    if (this.#body === undefined) this.#callbacks.reject(error);
     else this.#body.destroy(error);
   }
 
-  #end(how: ProxyError | "complete"): void {
-    this.#ended = how;
+  #end(): void {
+    this.#hasEnded = true;
     this.#cancelDeadline();
   }
 
   #restamp(): void {
-    const fresh = this.#outgoing.render();
+    const fresh = this.#request.render();
     if (fresh.length !== this.bytes.length) throw new Error("a new stamp must not change the length");
     this.bytes.set(fresh);
   }

@@ -3,33 +3,33 @@ import type { Clock } from "../../model/clock.ts";
 import type { PostForm, PostResult } from "../../oauth/token-endpoint.ts";
 import { codeOf } from "./transport-error.ts";
 
-/** A token answer is a few hundred bytes. */
-const longestAnswerBytes = 65_536;
+/** A token response is a few hundred bytes. */
+const longestResponseBytes = 65_536;
 
 /** Posts to `{authUrl}/oauth/token`. Redirects come back as what they are; nothing is repeated. */
 export function createPostForm(pool: Pool, path: string, clock: Clock): PostForm {
   return async (body, timeoutMs) => {
-    const ending = new AbortController();
-    const cancel = clock.after(timeoutMs, () => ending.abort());
+    const deadline = new AbortController();
+    const cancel = clock.after(timeoutMs, () => deadline.abort());
     try {
-      const answer = await pool.request({
+      const response = await pool.request({
         method: "POST",
         path,
-        signal: ending.signal,
+        signal: deadline.signal,
         body,
         headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
       });
-      const text = await readBounded(answer.body);
+      const text = await readBounded(response.body);
       if (text === undefined) return { kind: "too_large" };
       return {
         kind: "answered",
-        status: answer.statusCode,
-        retryAfter: single(answer.headers["retry-after"]),
-        date: single(answer.headers["date"]),
+        status: response.statusCode,
+        retryAfter: single(response.headers["retry-after"]),
+        date: single(response.headers["date"]),
         body: text,
       } satisfies PostResult;
     } catch (error) {
-      return ending.signal.aborted ? { kind: "timed_out" } : { kind: "failed", cause: codeOf(error) };
+      return deadline.signal.aborted ? { kind: "timed_out" } : { kind: "failed", cause: codeOf(error) };
     } finally {
       cancel();
     }
@@ -42,7 +42,7 @@ async function readBounded(body: AsyncIterable<Buffer>): Promise<string | undefi
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > longestAnswerBytes) return undefined;
+    if (length > longestResponseBytes) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -2,7 +2,7 @@ import type { HeaderLine } from "../../http/headers.ts";
 
 /** As long as undici lets a final head be. */
 const longestHeadBytes = 16_384;
-/** All interim responses and empty lines before one answer; a hundred interim responses are a few KiB. */
+/** All interim responses and empty lines before one final response; a hundred interim responses are a few KiB. */
 const longestInterimBytes = 65_536;
 
 const statusLineStart = /^HTTP\/1\.[01] [1-9][0-9]{2}[ \r]$/;
@@ -12,19 +12,19 @@ const endOfHead = "\r\n\r\n";
 const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
 
-/** What came from the service is not an answer in HTTP/1.1. The code says why; it is ours and quotes nothing. */
-export class NotAnAnswer extends Error {
-  override readonly name = "NotAnAnswer";
+/** What the service sent is not a response in HTTP/1.1. The code says why; it is ours and quotes nothing. */
+export class MalformedResponse extends Error {
+  override readonly name = "MalformedResponse";
   readonly code: string;
 
   constructor(code: string) {
-    super("not an answer in HTTP/1.1");
+    super("not a response in HTTP/1.1");
     this.code = code;
   }
 }
 
 /**
- * Looks at each answer's head before undici's parser does, because that parser
+ * Reads each response's head before undici's parser does, because that parser
  *
  * - fails a request on an interim 100 that was not asked for. RFC 9110 section 15.2 wants it ignored; so all interim
  *   responses are taken out here, within a bound;
@@ -36,8 +36,8 @@ export class NotAnAnswer extends Error {
  */
 export class ResponseHeads {
   #isExpected = false;
-  /** The beginning of a head that is not decided on yet. */
-  #held: Buffer = Buffer.alloc(0);
+  /** The beginning of a head whose status is not known yet. */
+  #pending: Buffer = Buffer.alloc(0);
   #interimBytes = 0;
 
   /** A request is being written: the next bytes are a head. */
@@ -49,66 +49,66 @@ export class ResponseHeads {
 
   /**
    * @returns the bytes for the parser; none while it has to wait
-   * @throws NotAnAnswer
+   * @throws MalformedResponse
    */
   take(bytes: Buffer): Buffer {
     if (!this.#isExpected) return bytes;
-    this.#held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
+    this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     for (;;) {
       this.#skipEmptyLines();
       const status = this.#readStatus();
       if (status === undefined) return empty;
-      if (status === 101) throw new NotAnAnswer("UPGRADE_NOT_ASKED_FOR");
-      if (status >= 200 && !hasNoBody(status)) return this.#release(this.#held);
-      const end = this.#held.indexOf(endOfHead);
-      const length = end === -1 ? this.#held.length : end + endOfHead.length;
-      if (length > longestHeadBytes) throw new NotAnAnswer("HEAD_TOO_LONG");
+      if (status === 101) throw new MalformedResponse("UPGRADE_NOT_ASKED_FOR");
+      if (status >= 200 && !hasNoBody(status)) return this.#release(this.#pending);
+      const end = this.#pending.indexOf(endOfHead);
+      const length = end === -1 ? this.#pending.length : end + endOfHead.length;
+      if (length > longestHeadBytes) throw new MalformedResponse("HEAD_TOO_LONG");
       if (end === -1) return empty;
-      const head = this.#held.toString("latin1", 0, length);
-      const rest = this.#held.subarray(length);
+      const head = this.#pending.toString("latin1", 0, length);
+      const rest = this.#pending.subarray(length);
       if (status >= 200) return this.#release(Buffer.concat([Buffer.from(hide(head), "latin1"), rest]));
-      if (!interimHead.test(head)) throw new NotAnAnswer("INTERIM_RESPONSE_MALFORMED");
+      if (!interimHead.test(head)) throw new MalformedResponse("INTERIM_RESPONSE_MALFORMED");
       this.#drop(length);
     }
   }
 
   /** Undefined while the status line is not there as far as its code. */
   #readStatus(): number | undefined {
-    const start = this.#held.toString("latin1", 0, statusLineStartBytes);
-    // A part is compared by completing it: whatever cannot become a status line is refused at its first wrong byte.
-    if (!statusLineStart.test(start + "HTTP/1.1 200 ".slice(start.length))) throw new NotAnAnswer("NOT_HTTP_1_1");
+    const start = this.#pending.toString("latin1", 0, statusLineStartBytes);
+    // A part is compared by completing it: what cannot become a status line is refused at its first wrong byte.
+    if (!statusLineStart.test(start + "HTTP/1.1 200 ".slice(start.length))) throw new MalformedResponse("NOT_HTTP_1_1");
     return start.length < statusLineStartBytes ? undefined : Number(start.slice(9, 12));
   }
 
-  /** A service that ends its bodies with one line end too many is understood by most clients, undici's among them. */
+  /** Most clients, undici among them, accept a service that ends its bodies with one line end too many. */
   #skipEmptyLines(): void {
-    const length = this.#held.findIndex((byte) => byte !== carriageReturn && byte !== lineFeed);
-    if (length !== 0) this.#drop(length === -1 ? this.#held.length : length);
+    const length = this.#pending.findIndex((byte) => byte !== carriageReturn && byte !== lineFeed);
+    if (length !== 0) this.#drop(length === -1 ? this.#pending.length : length);
   }
 
   #drop(length: number): void {
     this.#interimBytes += length;
-    if (this.#interimBytes > longestInterimBytes) throw new NotAnAnswer("INTERIM_RESPONSES_TOO_LONG");
-    this.#held = this.#held.subarray(length);
+    if (this.#interimBytes > longestInterimBytes) throw new MalformedResponse("INTERIM_RESPONSES_TOO_LONG");
+    this.#pending = this.#pending.subarray(length);
   }
 
   #release(bytes: Buffer): Buffer {
     this.#isExpected = false;
-    this.#held = empty;
+    this.#pending = empty;
     return bytes;
   }
 }
 
 const empty = Buffer.alloc(0);
 
-/** The caller gets no `Countersign-*` header of the service, so this name is free. */
+/** No `Countersign-*` header of the service is passed on, so this name is free. */
 const hiddenPrefix = "countersign-hidden-";
 
 function hide(head: string): string {
   return head.replace(/\r\n(?=(?:content-length|transfer-encoding)[ \t]*:)/gi, `\r\n${hiddenPrefix}`);
 }
 
-/** The header lines of an answer as the service sent them. */
+/** The header lines of a response as the service sent them. */
 export function showHidden(status: number, lines: readonly HeaderLine[]): readonly HeaderLine[] {
   if (!hasNoBody(status)) return lines;
   return lines.map(([name, value]) => [name.startsWith(hiddenPrefix) ? name.slice(hiddenPrefix.length) : name, value]);

@@ -1,6 +1,6 @@
 import { errors } from "undici";
 import { ProxyError } from "../../model/errors.ts";
-import { NotAnAnswer } from "./response-heads.ts";
+import { MalformedResponse } from "./response-heads.ts";
 
 /**
  * Turns undici's and Node's errors into ours. Their messages may quote what was sent or received, so only their codes
@@ -10,7 +10,7 @@ import { NotAnAnswer } from "./response-heads.ts";
 export function explainTransportError(error: unknown, wasWritten: boolean): ProxyError {
   const causedBy = codeOf(error);
   if (!wasWritten) return new ProxyError("upstream_unreachable", describeUnreachable(causedBy), { causedBy });
-  if (isNotHttp(error)) {
+  if (isMalformed(error)) {
     return new ProxyError("upstream_bad_response", `The service's answer is not HTTP/1.1 (${causedBy}).`, { causedBy });
   }
   return new ProxyError(
@@ -20,9 +20,9 @@ export function explainTransportError(error: unknown, wasWritten: boolean): Prox
   );
 }
 
-function isNotHttp(error: unknown): boolean {
+function isMalformed(error: unknown): boolean {
   return (
-    error instanceof NotAnAnswer ||
+    error instanceof MalformedResponse ||
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
     error instanceof errors.ResponseContentLengthMismatchError ||
