@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import type { CallersTls } from "../../model/callers.ts";
 import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
-import type { Environment } from "../../model/environment.ts";
+import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 
 /** A listener of the active configuration. */
@@ -71,12 +71,10 @@ export function toSeconds(source: GaugeSource, monotonicMs: number | undefined):
 }
 
 export function credentialInfo(source: GaugeSource): Samples<OfSet | "position"> {
-  return source.environments().flatMap(({ name: environment, sites }) =>
-    [...sites.values()].flatMap(({ identifier, credentials }) => {
-      if (credentials?.owner !== identifier) return [];
-      return credentials.sets.map(({ label: credential }, index): Sample<OfSet | "position"> => {
-        return [{ environment, credential, position: index === 0 ? "first" : "second" }, 1];
-      });
+  return source.environments().flatMap((environment) =>
+    credentialSetsOf(environment).map(({ set, index }): Sample<OfSet | "position"> => {
+      const position = index === 0 ? "first" : "second";
+      return [{ environment: environment.name, credential: set.label, position }, 1];
     }),
   );
 }
