@@ -1,4 +1,4 @@
-/** Row 54: what is shown of a credential set is that of the configuration in force, with its secret; alarms and rotations go by it. */
+/** Row 54: what is shown of a credential set is that of the active configuration, with its secret; alarms and rotations depend on it. */
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
@@ -57,7 +57,7 @@ it("a token outlives its secret, while the authorization server refuses the new 
   expect((await call(stage.url)).status).toBe(200);
 });
 
-it("a token that is new with its secret is shown at once", async () => {
+it("a token that came with its new secret is shown", async () => {
   const stage = await stageProxy({ oneSet: true });
   expect((await call(stage.url)).status).toBe(200);
   stage.simulator.changeClientSecret("blue-id", "canary-client-secret-next");
