@@ -6,6 +6,7 @@ import type { CredentialSet } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { call } from "../../testkit/call.ts";
 import { scrape } from "../../testkit/exposition.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { oauthSite, type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const blue = `${oauthSite}/blue`;
@@ -64,6 +65,26 @@ it("a token that came with its new secret is shown", async () => {
   await stage.proxy.apply(withSet(stage.config, { clientSecret: new Secret("canary-client-secret-next") }), "sighup");
   expect(await shown(stage)).toEqual(live);
   expect(stage.recorder.of("token_lapsed")).toEqual([]);
+});
+
+it("the time of the last use stays with a set whose secret changes after its token has lapsed", async () => {
+  const clock = new ShiftedClock();
+  const hours = (count: number) => count * 3_600;
+  const simulator = { tokenLifetimeSeconds: hours(1), timestampToleranceSeconds: hours(100) };
+  const stage = await stageProxy({ oneSet: true, simulator, surroundings: { clock } });
+  expect((await call(stage.url)).status).toBe(200);
+  const lastUsed = async () =>
+    (await scrape(stage.adminUrl)).value("countersign_credential_last_used_timestamp_seconds", {
+      environment: "sandbox",
+      credential: blue,
+    });
+  const before = await lastUsed();
+  expect(before).toBeGreaterThan(0);
+  for (let n = 0; n < 3; n++) clock.push(hours(2) * 1_000);
+  await stage.recorder.nth("token_lapsed", 1);
+  stage.simulator.changeClientSecret("blue-id", "canary-client-secret-next");
+  await stage.proxy.apply(withSet(stage.config, { clientSecret: new Secret("canary-client-secret-next") }), "sighup");
+  expect(await lastUsed()).toBe(before);
 });
 
 it("nothing is shown of a set whose configuration was refused", async () => {
