@@ -27,6 +27,7 @@ export interface GaugeSource {
   /** Each set once. */
   credentials(): readonly CredentialSnapshot[];
   redis(): readonly RedisSnapshot[];
+  /** Since when it is active, by the wall clock, and whether the files now hold another one that was refused. */
   reload(): { readonly hash: string; readonly activeSinceMs: number | undefined; readonly isRefused: boolean };
   droppedLogLines(): number;
   /** Wall-clock time in milliseconds of a moment on the monotonic clock. */
@@ -43,20 +44,18 @@ export function inFlight(source: GaugeSource): Samples<"environment"> {
   return [...new Map([...idle, ...source.inFlight()])].map(([environment, open]) => [{ environment }, open]);
 }
 
-/** Listeners of one name count as one. */
-export function connections(source: GaugeSource): Samples<"listener"> {
-  const sums = new Map<string, number>();
-  for (const { listener, open } of source.connections()) sums.set(listener, (sums.get(listener) ?? 0) + open);
-  return [...sums].map(([listener, open]) => [{ listener }, open]);
+/** A gauge of all listeners; those of one name add up. */
+export function ofListeners(read: (openConnections: number, source: GaugeSource) => number) {
+  return (source: GaugeSource): Samples<"listener"> => {
+    const sums = new Map<string, number>();
+    for (const { listener, open } of source.connections()) {
+      sums.set(listener, (sums.get(listener) ?? 0) + read(open, source));
+    }
+    return [...sums].map(([listener, sum]) => [{ listener }, sum]);
+  };
 }
 
-export function connectionsLimit(source: GaugeSource): Samples<"listener"> {
-  const limit = source.limits().connections;
-  const each = source.connections().map(({ listener }) => ({ listener, open: limit }));
-  return connections({ ...source, connections: () => each });
-}
-
-/** A gauge of all sets of which this is known. */
+/** A gauge of all credential sets of which the value is known. */
 export function ofCredentials(read: (credential: CredentialSnapshot, source: GaugeSource) => number | undefined) {
   return (source: GaugeSource): Samples<OfSet> =>
     source.credentials().flatMap((each) => {
