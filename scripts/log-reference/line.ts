@@ -18,7 +18,7 @@ type FieldsOf<K extends Kind> =
   | Exclude<OwnFields<K>, K extends keyof LeftOut ? LeftOut[K] : never>
   | (K extends keyof Renamed ? Renamed[K] : never);
 
-/** What the reference says of one kind of line. The compiler sees to it that no field is missing. */
+/** What the reference says of one kind of line. The compiler checks that no field is missing. */
 export interface LineReference<K extends Kind> {
   /** Every level that the line can have, the usual one first. */
   readonly levels: readonly [Level, ...Level[]];
@@ -30,7 +30,7 @@ export interface LineReference<K extends Kind> {
 /** A reference of these kinds of line. */
 export type Reference<K extends Kind = Kind> = { readonly [Each in K]: LineReference<Each> };
 
-/** What several kinds of line have, with one meaning. */
+/** Fields that several kinds of line have, with one meaning. */
 export const common = {
   environment: "The environment, as configured.",
   requestId:

@@ -3,7 +3,7 @@ import { common, type Reference } from "./line.ts";
 
 const { requestId, listener, isFirst, routes } = common;
 
-const hash = "The first 12 digits of the hash over the configuration in force, secrets included by fingerprint.";
+const hash = "The first 12 digits of the hash over the active configuration, secrets included by fingerprint.";
 const trigger = "`sighup` or `file_change`.";
 
 /** The lines of the process, its listeners and its configuration. */
@@ -26,7 +26,7 @@ export const processLines: Reference<ProcessEvent["kind"]> = {
   },
   config_applied: {
     levels: ["info"],
-    when: "Another configuration is in force. Written whatever `log.level` is.",
+    when: "Another configuration is active. Written whatever `log.level` is.",
     fields: { hash, previousHash: "Of the configuration before.", trigger, routes },
   },
   config_refused: {
@@ -36,7 +36,7 @@ export const processLines: Reference<ProcessEvent["kind"]> = {
   },
   config_unchanged: {
     levels: ["info"],
-    when: "Configuration and secrets were read again, and are what is in force.",
+    when: "Configuration and secrets were read again, and have not changed.",
     fields: { hash },
   },
   handshake_failed: {
@@ -51,8 +51,8 @@ export const processLines: Reference<ProcessEvent["kind"]> = {
   },
   draining: {
     levels: ["info"],
-    when: "It was told to end, and lets open requests end first.",
-    fields: { signal: "What told it.", inFlight: "How many requests were open." },
+    when: "It received a signal to end, and lets open requests end first.",
+    fields: { signal: "The signal, such as `SIGTERM`.", inFlight: "How many requests were open." },
   },
   stopped: {
     levels: ["info"],
@@ -61,7 +61,7 @@ export const processLines: Reference<ProcessEvent["kind"]> = {
   },
   log_lines_dropped: {
     levels: ["warn"],
-    when: "Standard output takes lines again, after its reader stood still or a disk was full.",
+    when: "Standard output takes lines again, after its reader stalled or a disk was full.",
     fields: { dropped: "How many lines were not written." },
   },
   process_warned: {

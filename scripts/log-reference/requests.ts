@@ -77,7 +77,7 @@ export const requestLines: Reference<Kinds> = {
   },
   retry_finished: {
     levels: ["info", "warn"],
-    when: "What a second attempt after a 401 came to; `warn` unless it was cured.",
+    when: "The result of a second attempt after a 401; `warn` unless it was cured.",
     fields: {
       environment,
       site,

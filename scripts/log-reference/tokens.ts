@@ -82,7 +82,7 @@ export const tokenLines: Reference<TokenEvent["kind"] | RedisEvent["kind"]> = {
   },
   redis_down: {
     levels: ["warn"],
-    when: "A Redis server is left alone until it answers again.",
+    when: "A Redis server does not answer. It is not used until it answers again.",
     fields: { node, failure },
   },
   redis_up: {

@@ -36,7 +36,7 @@ export interface Observers extends Reloadable {
 export interface Snapshots {
   /** The active configuration. */
   config(): Config;
-  /** Its credential sets; one that several sites use may stand there several times. */
+  /** Its credential sets; one that several sites use may be listed several times. */
   credentials(): readonly CredentialSnapshot[];
   /** The Redis servers that it uses, as far as they are opened. */
   redis(): readonly RedisSnapshot[];
@@ -127,7 +127,7 @@ function mergeShared(credentials: readonly CredentialSnapshot[]): readonly Crede
   return [...merged.values()];
 }
 
-/** Servers of which nothing is known yet stand there too. */
+/** Servers of which nothing is known yet are listed too. */
 function completeNodes(nodes: readonly string[], known: readonly RedisSnapshot[]): readonly RedisSnapshot[] {
   const unknown = { isUp: undefined, sinceMs: undefined, failure: undefined };
   return nodes.map((node) => known.find((server) => server.node === node) ?? { node, ...unknown });

@@ -93,3 +93,10 @@ export interface Environment {
   readonly allowsPlaintext?: boolean;
   readonly tls: Tls;
 }
+
+/** The credential sets of an environment, each once, where it is configured; first choices have index 0. */
+export function credentialSetsOf({ sites }: Environment): { readonly set: CredentialSet; readonly index: number }[] {
+  return [...sites.values()].flatMap(({ identifier, credentials }) =>
+    credentials?.owner === identifier ? credentials.sets.map((set, index) => ({ set, index })) : [],
+  );
+}

@@ -2,12 +2,12 @@ import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
 import type { ProcessEvent } from "./process-events.ts";
 
-/** Receives every fact worth counting or logging. It never throws and never waits. */
+/** Receives every event worth counting or logging. It never throws and never waits. */
 export type Report = (event: Event) => void;
 
 /**
- * Everything worth counting or logging. Logic reports facts; adapters turn them into metrics, log lines and
- * `/status`. No event holds a secret, a token, a signature or a parameter's value.
+ * Everything worth counting or logging. Logic reports it; adapters turn it into counters, log lines and lists
+ * of `/status`. What is so at the moment is asked for instead (credential-snapshot.ts). No event holds a secret, a token, a signature or a parameter's value.
  */
 export type Event =
   | RequestAccepted
@@ -28,8 +28,8 @@ export interface RequestAccepted {
 }
 
 /**
- * What the log says of a request beyond what is counted. Foreign text in it is printable and bounded; no value of a
- * parameter, no query and no secret is in it.
+ * What the log says of a request beyond what is counted. Foreign text in it is printable and bounded. It holds no value
+ * of a parameter, no query and no secret.
  */
 export interface RequestDetails {
   /** What a failure came from: a code, the name of a parameter, header or setting, or a foreign host. */
@@ -62,7 +62,7 @@ export interface RequestDetails {
   readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What became of a request, whoever answered it. */
+/** The end of a request, answered by the service or by Countersign. */
 export interface RequestFinished extends RequestDetails {
   readonly kind: "request_finished";
   readonly environment: string;
@@ -84,7 +84,7 @@ export interface RequestFinished extends RequestDetails {
   readonly outcome: Outcome;
   /** Set when Countersign failed to serve, or an answer was cut short after its head had been passed on. */
   readonly code: FailureCode | undefined;
-  /** Where it ended: the step's name, e.g. `read_parameters`, `send`, `stream_answer`. */
+  /** The step at which it ended, e.g. `read_parameters`, `send`, `stream_answer`. */
   readonly stage: string;
   /** How many times it was handed to the service's connection: 0, 1 or 2. */
   readonly attempts: number;
@@ -115,7 +115,7 @@ export interface UpstreamUnauthorized {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
 }
 
-/** What a second attempt came to. */
+/** The result of a second attempt. */
 export interface RetryFinished {
   readonly kind: "retry_finished";
   readonly environment: string;
@@ -164,7 +164,7 @@ export const cacheTiers = ["memory", "redis"] as const;
 export const cacheResults = ["hit", "miss", "unreadable", "error"] as const;
 export const lockResults = ["acquired", "held", "unavailable"] as const;
 
-/** Facts about tokens. `environment` and `credential` (`<site>/<name>`) come from the configuration. */
+/** Events of tokens. `environment` and `credential` (`<site>/<name>`) come from the configuration. */
 export type TokenEvent =
   | {
       readonly kind: "token_requested";
@@ -180,7 +180,7 @@ export type TokenEvent =
        * 5.2), or what is wrong with the answer.
        */
       readonly cause?: string | undefined;
-      /** How long no further request is made, when one is in force now. */
+      /** How long no further request is made; undefined without such a pause. */
       readonly pauseMs: number | undefined;
     }
   | {
@@ -240,21 +240,21 @@ export const redisFailures = [
 /** Why a Redis command failed: no answer in time, no connection, or the error's code. */
 export type RedisFailureKind = (typeof redisFailures)[number];
 
-/** Facts about Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
+/** Events of Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
 export type RedisEvent =
   /** A command failed, that of logging in included. */
   | {
       readonly kind: "redis_failed";
       readonly node: string;
       readonly failure: RedisFailureKind;
-      /** The first of its kind for a minute, and not a login, of which `redis_down` tells. */
+      /** The first of its kind for a minute, and not a login, which `redis_down` reports. */
       readonly isFirst: boolean;
     }
-  /** It is left alone from now on, until a probe in the background is answered. */
+  /** No command is sent to it from now on, until a probe in the background is answered. */
   | { readonly kind: "redis_down"; readonly node: string; readonly failure: RedisFailureKind }
   | {
       readonly kind: "redis_up";
       readonly node: string;
-      /** How long it was away; undefined the first time. */
+      /** How long it was down; undefined the first time. */
       readonly awayMs: number | undefined;
     };

@@ -1,7 +1,7 @@
-/** What made it read the configuration again. */
+/** Why the configuration was read again. */
 export type ReloadTrigger = "sighup" | "file_change";
 
-/** Facts about the process. */
+/** Events of the process. */
 export type ProcessEvent =
   | {
       readonly kind: "started";
@@ -22,7 +22,7 @@ export type ProcessEvent =
       readonly message: string;
     }
   | {
-      /** A caller of a listener with mTLS did not come in: its certificate was refused, or it spoke no such TLS. */
+      /** A caller's TLS handshake failed at a listener with mTLS: its certificate or its TLS version was refused. */
       readonly kind: "handshake_failed";
       /** Where it listens, as configured. */
       readonly listener: string;
@@ -48,12 +48,12 @@ export type ProcessEvent =
       readonly warning: string;
     }
   | {
-      /** There is room on standard output again, after its reader stood still or a disk was full. */
+      /** Standard output takes lines again, after its reader stalled or a disk was full. */
       readonly kind: "log_lines_dropped";
       readonly dropped: number;
     }
   | {
-      /** Another configuration is in force from now on. */
+      /** Another configuration is active from now on. */
       readonly kind: "config_applied";
       readonly hash: string;
       readonly previousHash: string;
@@ -63,13 +63,13 @@ export type ProcessEvent =
     }
   | {
       readonly kind: "config_refused";
-      /** Of the configuration that stays in force. */
+      /** Of the configuration that stays active. */
       readonly hash: string;
       readonly trigger: ReloadTrigger;
       /** What is wrong with the refused one, for people; no secret in it. */
       readonly problems: readonly string[];
     }
-  /** What was read again is what is in force. */
+  /** What was read again is the active configuration. */
   | { readonly kind: "config_unchanged"; readonly hash: string }
   | { readonly kind: "draining"; readonly signal: string; readonly inFlight: number }
   | { readonly kind: "stopped"; readonly drained: boolean }

@@ -15,7 +15,7 @@ import { canaries, childSite, oauthSite, type StageOptions, stageProxy } from ".
 const get = (url: string, path: string, method = "GET") => call(url, "", { path, method });
 const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
 
-/** An authorization server that answers when it is told to, and a proxy that is ready once it has a token. */
+/** An authorization server that answers when the test says so, and a proxy that is ready once it has a token. */
 async function stageAwaiting(options: StageOptions = {}) {
   const pending: (() => void)[] = [];
   const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
@@ -245,7 +245,7 @@ it("answers HEAD as GET, without the body", async () => {
   }
 });
 
-it("keeps secrets to itself on /status, and lets nobody keep a copy of it", async () => {
+it("shows no secret on /status, and lets no cache keep a copy of it", async () => {
   const { statusUrl } = await stageProxy({ withBoth: true });
   const { headers, text } = await get(statusUrl, "/status");
   expect(headers).toMatchObject({ "content-type": "application/json", "cache-control": "no-store" });

@@ -1,4 +1,4 @@
-/** Row 54: what is shown of a credential set is that of the configuration in force, with its secret; alarms and rotations go by it. */
+/** Row 54: what is shown of a credential set is that of the active configuration, with its secret; alarms and rotations depend on it. */
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { Config } from "../../src/config/config.ts";
@@ -6,6 +6,7 @@ import type { CredentialSet } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { call } from "../../testkit/call.ts";
 import { scrape } from "../../testkit/exposition.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { oauthSite, type Stage, stageProxy } from "../../testkit/stage.ts";
 
 const blue = `${oauthSite}/blue`;
@@ -57,13 +58,33 @@ it("a token outlives its secret, while the authorization server refuses the new 
   expect((await call(stage.url)).status).toBe(200);
 });
 
-it("a token that is new with its secret is shown at once", async () => {
+it("a token that came with its new secret is shown", async () => {
   const stage = await stageProxy({ oneSet: true });
   expect((await call(stage.url)).status).toBe(200);
   stage.simulator.changeClientSecret("blue-id", "canary-client-secret-next");
   await stage.proxy.apply(withSet(stage.config, { clientSecret: new Secret("canary-client-secret-next") }), "sighup");
   expect(await shown(stage)).toEqual(live);
   expect(stage.recorder.of("token_lapsed")).toEqual([]);
+});
+
+it("the time of the last use stays with a set whose secret changes after its token has lapsed", async () => {
+  const clock = new ShiftedClock();
+  const hours = (count: number) => count * 3_600;
+  const simulator = { tokenLifetimeSeconds: hours(1), timestampToleranceSeconds: hours(100) };
+  const stage = await stageProxy({ oneSet: true, simulator, surroundings: { clock } });
+  expect((await call(stage.url)).status).toBe(200);
+  const lastUsed = async () =>
+    (await scrape(stage.adminUrl)).value("countersign_credential_last_used_timestamp_seconds", {
+      environment: "sandbox",
+      credential: blue,
+    });
+  const before = await lastUsed();
+  expect(before).toBeGreaterThan(0);
+  for (let n = 0; n < 3; n++) clock.push(hours(2) * 1_000);
+  await stage.recorder.nth("token_lapsed", 1);
+  stage.simulator.changeClientSecret("blue-id", "canary-client-secret-next");
+  await stage.proxy.apply(withSet(stage.config, { clientSecret: new Secret("canary-client-secret-next") }), "sighup");
+  expect(await lastUsed()).toBe(before);
 });
 
 it("nothing is shown of a set whose configuration was refused", async () => {

@@ -43,7 +43,7 @@ it("lets an open request finish, with its connection, and takes no new ones", as
   expect(recorder.of("stopped")).toEqual([{ kind: "stopped", drained: true }]);
 });
 
-it("closes kept-alive connections that nobody uses", async () => {
+it("closes kept-alive connections that are idle", async () => {
   const { url, port, proxy } = await stageProxy();
   await call(url, order, keepAlive());
   const unused = await open(port);

@@ -52,7 +52,7 @@ function readOpenMetrics(text: string): Exposition {
   return readExposition(`${asText.join("\n")}\n`);
 }
 
-it("speaks OpenMetrics with whoever asks for it, and the text format with all others", async () => {
+it("answers in OpenMetrics where a scraper asks for it, and in the text format otherwise", async () => {
   const { get } = await stageServed();
   const plain = await get();
   expect(plain.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");

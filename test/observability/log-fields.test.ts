@@ -1,4 +1,4 @@
-/** Every field that a log line can have is in docs/reference/log.md, and every one that stands there can be had. */
+/** Every field that a log line can have is in docs/reference/log.md, and every field of that page can occur. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { everyLine, logReference } from "../../scripts/log-reference/log-reference.ts";
@@ -146,7 +146,7 @@ describe.each(Object.keys(logReference) as Kind[])("a line of %s", (kind) => {
     for (const { message } of lines) expect(message).toMatch(/^[^\n]{5,}$/);
   });
 
-  it("stands on the page with each of its fields", () => {
+  it("is on the page with each of its fields", () => {
     const documented = [...section.matchAll(/^\| `(\w+)` \| \S/gm)].map(([, name]) => name);
     expect(documented).toEqual(Object.keys(fields));
   });

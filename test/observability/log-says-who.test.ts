@@ -45,7 +45,7 @@ describe("who called", () => {
     expect(line).toMatchObject({ caller: "CN=countersign", callerAddress: "127.0.0.1", listener: "127.0.0.1:0" });
   });
 
-  it("is one bounded, printable text, whatever stands in the certificate", async () => {
+  it("is one bounded, printable text, whatever the certificate holds", async () => {
     const tls = { ...listenerTls, ca: hostileCertificate };
     const stage = await stageWithCallers({ kind: "mtls", tls });
     const given = { ...known, ca: authority, cert: hostileCertificate, key: hostileKey };

@@ -71,7 +71,7 @@ it("writes the operation as it was called, where metrics say other", async () =>
   expect(line).not.toHaveProperty("upstreamMs");
 });
 
-it("grades access lines by what somebody has to do: nothing, fix the call, look the order up", async () => {
+it("grades access lines by what an operator has to do: nothing, fix the call, look the order up", async () => {
   const { url, recorder, simulator } = await stageProxy();
   await call(url);
   await call(url, "{");
@@ -134,7 +134,7 @@ it("grades a 401 that stays as a warning, with both methods, and a retry by what
   ]);
 });
 
-it("tells both 401s with all that the service's support asks for", async () => {
+it("logs both 401s with all that the service's support asks for", async () => {
   const config = { log: { level: "info", upstreamHeaders: ["x-request-id", "x-trace"] } } as const;
   const { url, recorder, simulator } = await stageProxy({ config });
   for (const n of [1, 2]) {
@@ -213,7 +213,7 @@ it.each([
   ).toEqual(expected);
 });
 
-it("tells a start, a warning, a drain and a defect", () => {
+it("logs a start, a warning, a drain and a defect", () => {
   const log = logOf(
     [
       { kind: "configuration_warned", code: "secret_short", path: "environments.a", message: "a secret is short" },

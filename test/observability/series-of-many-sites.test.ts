@@ -1,4 +1,4 @@
-/** Row 71: a gateway of many sites: few series, and a scrape that nobody has to wait for. */
+/** Row 71: a gateway of many sites: few series, and a scrape for which no request waits. */
 import { expect, it } from "vitest";
 import { writeExposition } from "../../src/adapters/prometheus/exposition.ts";
 import type { GaugeSource } from "../../src/adapters/prometheus/gauges.ts";

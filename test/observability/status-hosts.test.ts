@@ -16,7 +16,7 @@ function get({ statusUrl }: Pick<Stage, "statusUrl">, path: string, host?: strin
 
 describe("row 60: the status port", () => {
   it.each(["localhost", "LOCALHOST:9000", "127.0.0.1", "127.8.8.8:1", "10.0.0.5:7413", "[::1]", "[fd00::7]:80"])(
-    "knows %s as its own: nobody can point it elsewhere",
+    "knows %s as its own: no name server can point it elsewhere",
     (host) => expect(isOwnHost(host)).toBe(true),
   );
 
@@ -74,7 +74,7 @@ describe("row 60: the status port", () => {
     }
   });
 
-  it("stands still at / and loads itself anew at /live", async () => {
+  it("does not reload itself at /, and does at /live", async () => {
     const stage = await stageProxy();
     const refresh = '<meta http-equiv="refresh" content="5">';
     const [still, live] = await Promise.all([get(stage, "/?refresh=5"), get(stage, "/live")]);

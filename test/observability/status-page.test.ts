@@ -94,7 +94,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     for (const secret of Object.values(canaries)) expect(source).not.toContain(secret);
   });
 
-  it("shows first that nobody gets a token, and on a phone tokens before failures, with callers' mistakes folded", async () => {
+  it("shows first that no site gets a token, and on a phone tokens before failures, with callers' mistakes folded", async () => {
     const { environments, ...rest } = darkNight;
     const mistaken = badNight.environments.map((environment, index) => ({ ...environments[index], ...environment }));
     const night = {
@@ -183,7 +183,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     expect(await visited.page.locator("img, script").count()).toBe(0);
   });
 
-  it("runs no script and loads nothing, even if somebody got some in", async () => {
+  it("runs no script and loads nothing, even where one got in", async () => {
     const { html, contentSecurityPolicy } = renderPage(quietNight);
     const poison = "<script>alert(1)</script><img src='http://127.0.0.1:1/x'>";
     const poisoned = { html: html.replace("<main>", `<main>${poison}`), contentSecurityPolicy };

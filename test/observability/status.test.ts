@@ -1,4 +1,4 @@
-/** Product section 5: `/status` shows what is configured, how each token stands, and the last 100 unknown outcomes. */
+/** Product section 5: `/status` shows what is configured, the state of each token, and the last 100 unknown outcomes. */
 import { expect, it } from "vitest";
 import { call, order } from "../../testkit/call.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
@@ -34,7 +34,7 @@ it("shows what runs and what is configured, secrets masked", async () => {
   expect(sandbox.sites[hmacSite].keys[0]).toMatchObject({ identifier: "K2000000001", secret: "[secret]" });
 });
 
-it("shows how each token stands: from none, over in use, to lapsed", async () => {
+it("shows the state of each token: none, in use, lapsed", async () => {
   const clock = new ShiftedClock();
   const stage = await stageProxy({ surroundings: { clock }, simulator: { tokenLifetimeSeconds: 3_600 } });
   await stage.recorder.nth("token_adopted", 1);

@@ -54,7 +54,7 @@ it("move with the token that follows it", async () => {
   expect(after.lastUsed).toBe(before.lastUsed);
 });
 
-it("lapse with a token that nobody uses, but the time of the last use stays", async () => {
+it("lapse with an unused token, but the time of the last use stays", async () => {
   const { url, clock, gauges, recorder } = await stageHour();
   await call(url);
   clock.push(0.89 * hourSeconds * 1_000);
@@ -74,7 +74,7 @@ it("count the first use of a token, also by a request that had to wait for it", 
   expectNear((await gauges(blue)).lastUsed, nowSeconds());
 });
 
-it("tell which set is in use when the second takes over", async () => {
+it("show which set is in use when the second takes over", async () => {
   const { url, simulator, clock, gauges, recorder } = await stageHour();
   simulator.deleteCredentials("blue-id");
   clock.push(2 * hourSeconds * 1_000);

@@ -1,4 +1,4 @@
-/** When another configuration comes into force: what stays keeps its history, what is new begins, the rest is forgotten. */
+/** After a reload: what stays keeps its history, what is new begins, the rest is forgotten. */
 import { describe, expect, it } from "vitest";
 import { StatusModel } from "../../src/adapters/status/model.ts";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
@@ -185,7 +185,7 @@ describe("the status model", () => {
     expect(openModel().model.view().requests.inFlight).toBe(2);
   });
 
-  it("tells since when a configuration is in force, and of the last that was refused until it is fixed", async () => {
+  it("shows since when a configuration is active, and the last that was refused until it is fixed", async () => {
     const { model, clock } = openModel();
     model.report(started);
     const { inForceSince } = model.view().reload;
@@ -241,7 +241,7 @@ describe("readiness, with another configuration", () => {
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
-  it("is ready at once when nothing is left to wait for", () => {
+  it("is ready as soon as nothing is left to wait for", () => {
     const { readiness } = awaiting(one);
     readiness.follow([]);
     expect(readiness.view()).toMatchObject({ isReady: true });

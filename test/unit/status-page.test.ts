@@ -147,7 +147,7 @@ describe("the status page", () => {
     expect(page).toContain("<code>S500/blue</code>");
   });
 
-  it("tells of a reload that was refused until it is fixed, with the first of its problems", () => {
+  it("shows a refused reload until it is fixed, with the first of its problems", () => {
     const { lastRefused } = badNight.reload;
     if (lastRefused === undefined) throw new Error("the bad night has one");
     const page = (change: object) =>

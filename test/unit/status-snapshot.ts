@@ -137,7 +137,7 @@ export const badNight: StatusSnapshot = {
   },
 };
 
-/** A night on which nobody gets a token, and the service fails as well. */
+/** A night on which no site gets a token, and the service fails as well. */
 export const darkNight: StatusSnapshot = {
   ...quietNight,
   environments: quietNight.environments.map((environment) => ({

@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
 
 /**
- * Every log line is here, one for each fact. `trace` and `debug` are for what happens with every request, which the
+ * Every log line is here, one for each event. `trace` and `debug` are for what happens with every request, which the
  * access line sums up.
  */
 export function headline(event: Event): readonly [Level, message: string] {
@@ -78,11 +78,11 @@ export function headline(event: Event): readonly [Level, message: string] {
 }
 
 /**
- * An unknown outcome is what somebody has to act on. A 5xx, 429 or 401 of the service passes like any answer, but no
+ * An operator has to act on an unknown outcome. A 5xx, 429 or 401 of the service passes like any answer, but no
  * caller can correct it: the service fails, throttles, or refuses what we authenticate with.
  */
 function levelOf({ outcome, code, by, status }: RequestFinished): "error" | "warn" | "info" {
-  // An undecided answer of the service is told to its caller as an answer.
+  // An undecided answer of the service reaches its caller as an answer.
   if (outcome === "unknown") return by === "service" && code === undefined ? "warn" : "error";
   const isServiceTrouble = by === "service" && (status >= 500 || status === 429 || status === 401);
   return code !== undefined || isServiceTrouble ? "warn" : "info";
@@ -98,7 +98,7 @@ function describeRequest(event: RequestFinished): string {
   return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${retried}${left}`;
 }
 
-/** What was called: the operation, or as much as was understood of the request. */
+/** The operation, or as much as was understood of the request. */
 function whatOf({ operation, method, target }: RequestFinished): string {
   if (operation !== undefined) return operation;
   if (method === undefined) return "request without a head";
@@ -120,7 +120,7 @@ function describeTokenRequest({ credential, result, status, cause, pauseMs }: To
   return `token for ${credential}: ${result}${why}${next}`;
 }
 
-/** The fact's own fields; those that are undefined are left out of the line. */
+/** The event's own fields; those that are undefined are left out of the line. */
 export function fieldsOf(event: Event): Fields {
   return roundTimes({ event: event.kind, ...pickFields(event) });
 }

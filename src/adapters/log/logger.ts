@@ -12,7 +12,7 @@ export interface Logging {
 
 /** The log on standard output. */
 export interface StandardLogging extends Logging {
-  /** Lines that were not written so far because the reader of standard output stood still or had gone. */
+  /** Lines that were not written so far because the reader of standard output stalled or had closed its end. */
   readonly droppedLines: () => number;
   /** Writes what is left, as far as the reader takes it within 2 s: before the process ends by a defect. */
   readonly flush: () => void;
@@ -25,7 +25,7 @@ export function createStandardLogging(level: string, clock: Clock): StandardLogg
 }
 
 /**
- * Turns facts into log lines: one JSON object each.
+ * Turns events into log lines: one JSON object each.
  * @param level the least severe level that is written
  */
 export function createLogging(level: string, destination: DestinationStream): Logging {
@@ -39,7 +39,7 @@ export function createLogging(level: string, destination: DestinationStream): Lo
     },
     destination,
   );
-  // Where each listener leads is said whatever the level: it decides which orders are real.
+  // Where each listener leads is logged at any level: it decides which orders are real.
   const always = logger.child({}, { level: "info" });
   return {
     report(event) {

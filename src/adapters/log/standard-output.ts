@@ -15,9 +15,9 @@ const exitMs = 2_000;
 /** Writes what it can without waiting, and returns how much that was; throws as `fs.writeSync` does. */
 export type WriteNow = (bytes: Uint8Array) => number;
 
-/** Lines on their way to standard output. Nobody waits for its reader: neither requests nor the end of the process. */
+/** Lines on their way to standard output. Nothing waits for its reader: neither requests nor the end of the process. */
 export interface LineOutput extends DestinationStream {
-  /** Lines that were not written because the reader stood still or had gone. */
+  /** Lines that were not written because the reader stalled or had closed its end. */
   readonly dropped: number;
   /** For the end of the process: writes what is left as long as the reader takes it. */
   flush(): void;
@@ -25,22 +25,22 @@ export interface LineOutput extends DestinationStream {
 
 /**
  * @param writeNow must not block
- * @param onRoom told after lines were dropped, when there is room again; may write a line itself
+ * @param onResume called after lines were dropped, once lines are written again; may write a line itself
  */
-export function createLineOutput(writeNow: WriteNow, clock: Clock, onRoom: (dropped: number) => void): LineOutput {
+export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dropped: number) => void): LineOutput {
   const lines: string[] = [];
   /** Of `lines` and `chunk`. */
   let backlogBytes = 0;
   let chunk: Uint8Array = new Uint8Array();
   let linesInChunk = 0;
   let dropped = 0;
-  let untold = 0;
-  let isGone = false;
+  let unreported = 0;
+  let isClosed = false;
   let isScheduled = false;
 
   const drop = (count: number) => {
     dropped += count;
-    untold += count;
+    unreported += count;
   };
 
   const fill = () => {
@@ -70,10 +70,10 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onRoom: (drop
   const giveUp = (error: unknown): boolean => {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EAGAIN" || code === "EINTR") return false;
-    // A disk that is full may have room later; a reader that has gone does not come back.
-    isGone = code === "EPIPE" || code === "EBADF";
-    drop(linesInChunk + (isGone ? lines.splice(0).length : 0));
-    backlogBytes = isGone ? 0 : backlogBytes - chunk.length;
+    // A disk that is full may have room later; a reader that has closed its end does not come back.
+    isClosed = code === "EPIPE" || code === "EBADF";
+    drop(linesInChunk + (isClosed ? lines.splice(0).length : 0));
+    backlogBytes = isClosed ? 0 : backlogBytes - chunk.length;
     chunk = new Uint8Array();
     return true;
   };
@@ -82,10 +82,10 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onRoom: (drop
     isScheduled = false;
     const isDone = pump();
     if (!isDone) return schedule(retryMs);
-    if (untold === 0 || isGone) return;
-    const told = untold;
-    untold = 0;
-    onRoom(told);
+    if (unreported === 0 || isClosed) return;
+    const count = unreported;
+    unreported = 0;
+    onResume(count);
   };
 
   const schedule = (delayMs: number) => {
@@ -100,7 +100,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onRoom: (drop
     },
     write(line) {
       const bytes = Buffer.byteLength(line);
-      if (isGone || backlogBytes + bytes > longestBacklogBytes) return drop(1);
+      if (isClosed || backlogBytes + bytes > longestBacklogBytes) return drop(1);
       lines.push(line);
       backlogBytes += bytes;
       schedule(0);
@@ -121,9 +121,9 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onRoom: (drop
 }
 
 /** The process's own standard output. What is left at the end of the process is written as far as its reader takes it. */
-export function openStandardOutput(clock: Clock, onRoom: (dropped: number) => void): LineOutput {
+export function openStandardOutput(clock: Clock, onResume: (dropped: number) => void): LineOutput {
   const descriptor = openWithoutBlocking();
-  const output = createLineOutput((bytes) => writeSync(descriptor, bytes), clock, onRoom);
+  const output = createLineOutput((bytes) => writeSync(descriptor, bytes), clock, onResume);
   process.on("exit", () => output.flush());
   return output;
 }

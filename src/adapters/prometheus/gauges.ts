@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import type { CallersTls } from "../../model/callers.ts";
 import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
-import type { Environment } from "../../model/environment.ts";
+import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 
 /** A listener of the active configuration. */
@@ -27,6 +27,7 @@ export interface GaugeSource {
   /** Each set once. */
   credentials(): readonly CredentialSnapshot[];
   redis(): readonly RedisSnapshot[];
+  /** Since when it is active, by the wall clock, and whether the files now hold another one that was refused. */
   reload(): { readonly hash: string; readonly activeSinceMs: number | undefined; readonly isRefused: boolean };
   droppedLogLines(): number;
   /** Wall-clock time in milliseconds of a moment on the monotonic clock. */
@@ -43,20 +44,18 @@ export function inFlight(source: GaugeSource): Samples<"environment"> {
   return [...new Map([...idle, ...source.inFlight()])].map(([environment, open]) => [{ environment }, open]);
 }
 
-/** Listeners of one name count as one. */
-export function connections(source: GaugeSource): Samples<"listener"> {
-  const sums = new Map<string, number>();
-  for (const { listener, open } of source.connections()) sums.set(listener, (sums.get(listener) ?? 0) + open);
-  return [...sums].map(([listener, open]) => [{ listener }, open]);
+/** A gauge of all listeners; those of one name add up. */
+export function ofListeners(read: (openConnections: number, source: GaugeSource) => number) {
+  return (source: GaugeSource): Samples<"listener"> => {
+    const sums = new Map<string, number>();
+    for (const { listener, open } of source.connections()) {
+      sums.set(listener, (sums.get(listener) ?? 0) + read(open, source));
+    }
+    return [...sums].map(([listener, sum]) => [{ listener }, sum]);
+  };
 }
 
-export function connectionsLimit(source: GaugeSource): Samples<"listener"> {
-  const limit = source.limits().connections;
-  const each = source.connections().map(({ listener }) => ({ listener, open: limit }));
-  return connections({ ...source, connections: () => each });
-}
-
-/** A gauge of all sets of which this is known. */
+/** A gauge of all credential sets of which the value is known. */
 export function ofCredentials(read: (credential: CredentialSnapshot, source: GaugeSource) => number | undefined) {
   return (source: GaugeSource): Samples<OfSet> =>
     source.credentials().flatMap((each) => {
@@ -71,12 +70,10 @@ export function toSeconds(source: GaugeSource, monotonicMs: number | undefined):
 }
 
 export function credentialInfo(source: GaugeSource): Samples<OfSet | "position"> {
-  return source.environments().flatMap(({ name: environment, sites }) =>
-    [...sites.values()].flatMap(({ identifier, credentials }) => {
-      if (credentials?.owner !== identifier) return [];
-      return credentials.sets.map(({ label: credential }, index): Sample<OfSet | "position"> => {
-        return [{ environment, credential, position: index === 0 ? "first" : "second" }, 1];
-      });
+  return source.environments().flatMap((environment) =>
+    credentialSetsOf(environment).map(({ set, index }): Sample<OfSet | "position"> => {
+      const position = index === 0 ? "first" : "second";
+      return [{ environment: environment.name, credential: set.label, position }, 1];
     }),
   );
 }

@@ -1,13 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { version } from "../../version.ts";
 import {
-  connections,
-  connectionsLimit,
   createCertificateExpiry,
   credentialInfo,
   type GaugeSource,
   inFlight,
   ofCredentials,
+  ofListeners,
   type Sample,
   toSeconds,
 } from "./gauges.ts";
@@ -186,12 +185,17 @@ export function createMetrics(source?: GaugeSource) {
       "node",
       "kind",
     ]),
-    connections: gauge("countersign_connections", "Open connections of a listener.", ["listener"], connections),
+    connections: gauge(
+      "countersign_connections",
+      "Open connections of a listener.",
+      ["listener"],
+      ofListeners((open) => open),
+    ),
     connectionsLimit: gauge(
       "countersign_connections_limit",
       "Connections that a listener serves at once.",
       ["listener"],
-      connectionsLimit,
+      ofListeners((_, from) => from.limits().connections),
     ),
     certificateExpiry: gauge(
       "countersign_certificate_expiry_timestamp_seconds",

@@ -1,4 +1,4 @@
-import type { AuthMethod, Environment } from "../../model/environment.ts";
+import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type FailureCode, failureCodes, failures } from "../../model/errors.ts";
 import { cacheResults, cacheTiers, lockResults, redisFailures } from "../../model/events.ts";
 import { statusClasses } from "../../model/status-class.ts";
@@ -49,23 +49,22 @@ function startAnswers({ answers }: Metrics, { name: environment, sites }: Enviro
 }
 
 /** What wakes an operator: an order in doubt, and a site that gets no token; before a site is known, every failure. */
-function startFailures(metrics: Metrics, { name: environment, sites }: Environment): void {
+function startFailures(metrics: Metrics, environment: Environment): void {
+  const { name } = environment;
   const start = (site: string, codes: readonly FailureCode[]) => {
-    metrics.unknownOutcomes.inc({ environment, site }, 0);
+    metrics.unknownOutcomes.inc({ environment: name, site }, 0);
     for (const code of codes) {
-      for (const outcome of failures[code].outcomes) metrics.failures.inc({ environment, site, code, outcome }, 0);
+      for (const outcome of failures[code].outcomes)
+        metrics.failures.inc({ environment: name, site, code, outcome }, 0);
     }
   };
   start("none", failureCodes);
-  for (const { identifier, auth, credentials } of sites.values()) {
-    start(identifier, needsToken(auth) ? ["credentials_refused", "token_unavailable"] : []);
-    const sets = credentials?.owner === identifier ? credentials.sets : [];
-    for (const { label } of sets) metrics.tokenRequests.inc({ environment, credential: label, result: "issued" }, 0);
+  for (const { identifier, auth } of environment.sites.values()) {
+    start(identifier, auth.includes("oauth") ? ["credentials_refused", "token_unavailable"] : []);
   }
-}
-
-function needsToken(methods: readonly AuthMethod[]): boolean {
-  return methods.includes("oauth");
+  for (const { set } of credentialSetsOf(environment)) {
+    metrics.tokenRequests.inc({ environment: name, credential: set.label, result: "issued" }, 0);
+  }
 }
 
 function startDurations(

@@ -2,28 +2,33 @@ import type { Clock } from "../../model/clock.ts";
 import type { Address, Environment } from "../../model/environment.ts";
 import type { RequestFinished } from "../../model/events.ts";
 import { AnswerCounters } from "./answer-counters.ts";
-import { SiteCounters } from "./site-counters.ts";
 import {
   type CredentialStatus,
   type EnvironmentStatus,
   formatTime,
   type ModelView,
+  type Occurrence,
+  type Tally,
   type UnknownOutcome,
 } from "./snapshot.ts";
 import { findTokenOutage } from "./token-stats.ts";
 
 const keptUnknown = 100;
 
-/** What became of requests: in all, by environment and site, and the last whose outcome is unknown. */
+const noRequest: Tally = { answeredBy: { service: 0, countersign: 0 }, lastAt: undefined, failures: {}, refusals: {} };
+
+/** How requests ended: in all, by environment and site, and the last whose outcome is unknown. */
 export class RequestStats {
   readonly #clock: Clock;
-  readonly #sites = new SiteCounters();
+  /** By environment. */
   #answers = new Map<string, AnswerCounters>();
-  /** Kept whatever is configured later: an order may exist in an environment that has gone. */
+  /** By environment and site; an environment's own are of requests whose site was never known. */
+  #tallies = new Map<string, Tally>();
+  readonly #answeredBy = { service: 0, countersign: 0 };
+  readonly #failures: Record<string, number> = {};
+  /** Kept whatever is configured later: an order may exist in an environment that is no longer configured. */
   readonly #unknown: UnknownOutcome[] = [];
   #unknownCount = 0;
-  readonly #answeredBy = { service: 0, countersign: 0 };
-  readonly #failures = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -31,24 +36,31 @@ export class RequestStats {
 
   /** Forgets the counts of environments and sites that are not configured. */
   keepOnly(environments: readonly Environment[]): void {
-    this.#sites.keepOnly(environments);
-    const names = new Set(environments.map(({ name }) => name));
-    this.#answers = new Map([...this.#answers].filter(([name]) => names.has(name)));
+    const keys = environments.flatMap(({ name, sites }) => [
+      name,
+      ...[...sites.keys()].map((site) => keyOf(name, site)),
+    ]);
+    const wanted = new Set(keys);
+    this.#answers = new Map([...this.#answers].filter(([name]) => wanted.has(name)));
+    this.#tallies = new Map([...this.#tallies].filter(([key]) => wanted.has(key)));
   }
 
   report(event: RequestFinished): void {
-    const { environment, site, operation, reference, requestId, code, stage, by } = event;
-    const wallMs = this.#clock.wallMs();
+    const { environment, site, code, by, outcome } = event;
+    const at = formatTime(this.#clock.wallMs());
     this.#answeredBy[by] += 1;
-    if (code !== undefined) this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1);
-    this.#sites.add(event, wallMs);
+    if (code !== undefined) this.#failures[code] = (this.#failures[code] ?? 0) + 1;
+    this.#tallies.set(keyOf(environment, site), add(event, this.#tallyOf(environment, site), at));
     const answers = this.#answers.get(environment) ?? new AnswerCounters();
     this.#answers.set(environment, answers);
     answers.add(event, this.#clock.nowMs());
-    if (event.outcome !== "unknown") return;
+    if (outcome === "unknown") this.#keepUnknown(event, at);
+  }
+
+  #keepUnknown(event: RequestFinished, at: string): void {
+    const { environment, site, operation, reference, requestId, code, stage, by } = event;
     const status = by === "service" && code === undefined ? event.status : undefined;
     this.#unknownCount += 1;
-    const at = formatTime(wallMs);
     this.#unknown.push({ at, environment, site, operation, reference, requestId, code, status, stage });
     if (this.#unknown.length > keptUnknown) this.#unknown.shift();
   }
@@ -68,7 +80,7 @@ export class RequestStats {
         inFlight,
         answeredBy: { ...this.#answeredBy },
         unknownOutcomes: this.#unknownCount,
-        failures: Object.fromEntries(this.#failures),
+        failures: { ...this.#failures },
       },
       unknownOutcomes: this.#unknown.toReversed(),
       environments: environments.map((environment) => {
@@ -85,7 +97,7 @@ export class RequestStats {
     const answers = this.#answers.get(name) ?? new AnswerCounters();
     const sites = [...configured.values()].map(({ identifier, parent, auth, credentials }) => {
       const labels = credentials?.sets.map(({ label }) => label) ?? [];
-      return { identifier, parent, auth, credentials: labels, tally: this.#sites.of(name, identifier) };
+      return { identifier, parent, auth, credentials: labels, tally: this.#tallyOf(name, identifier) };
     });
     return {
       name,
@@ -97,9 +109,31 @@ export class RequestStats {
       answers: answers.total(),
       recent: answers.recent(this.#clock.nowMs()),
       tokenOutage: findTokenOutage(sites, sets),
-      withoutSite: this.#sites.of(name),
+      withoutSite: this.#tallyOf(name),
     };
   }
+
+  #tallyOf(environment: string, site?: string): Tally {
+    return this.#tallies.get(keyOf(environment, site)) ?? noRequest;
+  }
+}
+
+function add({ by, code, status }: RequestFinished, { answeredBy, failures, refusals }: Tally, at: string): Tally {
+  const isRefusal = by === "service" && (status === 401 || status === 403);
+  return {
+    answeredBy: { ...answeredBy, [by]: answeredBy[by] + 1 },
+    lastAt: at,
+    failures: code === undefined ? failures : addOne(failures, code, at),
+    refusals: isRefusal ? addOne(refusals, String(status), at) : refusals,
+  };
+}
+
+function addOne(occurrences: Tally["failures"], what: string, lastAt: string): Record<string, Occurrence> {
+  return { ...occurrences, [what]: { count: (occurrences[what]?.count ?? 0) + 1, lastAt } };
+}
+
+function keyOf(environment: string, site?: string): string {
+  return site === undefined ? environment : `${environment} ${site}`;
 }
 
 function urlOf({ origin, path }: Address): string {

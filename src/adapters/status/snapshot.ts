@@ -43,7 +43,7 @@ export interface RequestTotals {
   readonly failures: Readonly<Record<string, number>>;
 }
 
-/** A request whose effect is not known: what somebody has to look up before the order is sent again. */
+/** A request whose effect is not known: an operator looks it up before the order is sent again. */
 export interface UnknownOutcome {
   readonly at: string;
   readonly environment: string;
@@ -51,7 +51,7 @@ export interface UnknownOutcome {
   readonly operation: string | undefined;
   readonly reference: string | undefined;
   readonly requestId: string;
-  /** Undefined when the caller left before it could be told, and with `status`. */
+  /** Undefined where the caller left first, and with `status`. */
   readonly code: string | undefined;
   /** Of an answer that was passed on whole, where the environment calls its status undecided. */
   readonly status: number | undefined;
@@ -69,7 +69,7 @@ export interface EnvironmentStatus {
   /** Since the start. */
   readonly answers: AnswerCounts;
   readonly recent: RecentTraffic;
-  /** Undefined while every site has a token, or has not asked for one. */
+  /** Undefined while every site has a token or has not asked for one. */
   readonly tokenOutage: TokenOutage | undefined;
   /** Requests that ended before their site was known. */
   readonly withoutSite: Tally;
@@ -78,7 +78,7 @@ export interface EnvironmentStatus {
 /** Answers by who gave them and by class of status. */
 export type AnswerCounts = Readonly<Record<"service" | "countersign", Readonly<Partial<Record<StatusClass, number>>>>>;
 
-/** What an environment's traffic was like lately. */
+/** An environment's traffic of the last minutes. */
 export interface RecentTraffic {
   /** How far it looks back. */
   readonly seconds: number;
@@ -114,7 +114,7 @@ export interface Occurrence {
   readonly lastAt: string;
 }
 
-/** Requests by what became of them. */
+/** Requests by their end. */
 export interface Tally {
   readonly answeredBy: Readonly<Record<"service" | "countersign", number>>;
   readonly lastAt: string | undefined;
@@ -166,13 +166,13 @@ export interface TokenRequestStatus {
 export interface RedisStatus {
   /** `cache`, or `lock-2`, … for further masters of the lock. */
   readonly node: string;
-  /** Undefined until it was first heard of. */
+  /** Undefined until its first connection is up or has failed. */
   readonly isUp: boolean | undefined;
   readonly since: string | undefined;
   readonly failure: RedisFailureKind | undefined;
 }
 
-/** How the configuration in force came to be, and the last one that was refused. */
+/** Since when the configuration is active and why, and the last one that was refused. */
 export interface ReloadStatus {
   readonly inForceSince: string | undefined;
   readonly trigger: "start" | ReloadTrigger;

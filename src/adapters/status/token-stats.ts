@@ -1,6 +1,6 @@
 import type { Clock, WallTime } from "../../model/clock.ts";
 import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
-import type { Environment } from "../../model/environment.ts";
+import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { TokenEvent } from "../../model/events.ts";
 import {
   type CredentialStatus,
@@ -21,7 +21,7 @@ const noRequest: RequestHistory = {
   lastRefusal: undefined,
 };
 
-/** What the requests to the authorization server came to, by credential set. Which token a set has now is asked. */
+/** Results of the requests to the authorization server, by credential set. The token that a set has now is asked for. */
 export class TokenStats {
   readonly #clock: Clock;
   #histories = new Map<string, RequestHistory>();
@@ -32,12 +32,11 @@ export class TokenStats {
 
   /** Forgets the sets that are not configured. */
   keepOnly(environments: readonly Environment[]): void {
-    const labels = environments.flatMap(({ name: environment, sites }) =>
-      [...sites.values()].flatMap(({ credentials }) =>
-        (credentials?.sets ?? []).map(({ label: credential }) => keyOf({ environment, credential })),
+    const wanted = new Set(
+      environments.flatMap((environment) =>
+        credentialSetsOf(environment).map(({ set }) => keyOf({ environment: environment.name, credential: set.label })),
       ),
     );
-    const wanted = new Set(labels);
     this.#histories = new Map([...this.#histories].filter(([key]) => wanted.has(key)));
   }
 
@@ -57,7 +56,7 @@ export class TokenStats {
         credential,
         isActive,
         ...history,
-        // A pause that follows a success is no news.
+        // Shown for failures alone: a short pause follows each success, too.
         nextTryAt: history.failingSince && format(backoffUntilMs),
         token: token === undefined ? "none" : viewToken(token, nowMs, wallTime),
         lastUsedAt: format(lastUsedMs),

@@ -73,7 +73,7 @@ ${describeDuration(recent.seconds * 1_000)} are 5xx (${showCount(failed)} of ${s
   ];
 }
 
-/** Whether an order may have been created of which no caller was told. */
+/** Whether an order may exist whose caller got no answer. */
 export function unknownOutcomes(snapshot: StatusSnapshot): Html {
   const { at, startedAt, requests } = snapshot;
   const { unknownOutcomes: count, inFlight } = requests;

@@ -24,8 +24,8 @@ const contentSecurityPolicy = [
 ].join("; ");
 
 /**
- * The status page, in the order in which an operator asks at night: do orders fail now; may an order exist of which no
- * caller was told; is anything else wrong; what passed through; the tokens; what failed; what runs here.
+ * The status page, in the order in which an operator asks at night: do orders fail now; may an order exist whose caller got
+ * no answer; is anything else wrong; what passed through; the tokens; what failed; what runs here.
  * @param refreshSeconds how often the browser loads it anew; never, where none is given
  */
 export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {
