@@ -50,7 +50,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       clientSecret: new Secret(`secret-${name}`),
       audience: "https://api",
     };
-    const towards = { conduct: new EndpointBackoff(clock, random), forcedRefreshes: new ForcedRefreshLimiter(clock) };
+    const towards = { backoff: new EndpointBackoff(clock, random), forcedRefreshes: new ForcedRefreshLimiter(clock) };
     const key = cacheKey("https://login", set);
     const parts = {
       environment: "test",
@@ -77,7 +77,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
     const source = new CredentialFailover({
       environment: "test",
       owner: "S1",
-      members,
+      candidates: members,
       tokenTimeoutMs: 5_000,
       clock,
       report,

@@ -106,9 +106,9 @@ export class SetSources {
       if (cache === undefined) throw new Error("the cache of a configuration is prepared before its sets");
       const { store, lock } = cache;
       const { conduct, forcedRefreshes } = this.#conductsOf(placed);
-      const conducts = { conduct, forcedRefreshes };
+      const limits = { backoff: conduct, forcedRefreshes };
       const place = { environment: environment.name, set, key: tokenKey, store, lock, post: postFormOf(environment) };
-      const source = new TokenCache({ ...place, ...conducts, thresholds: this.#thresholds, clock, random, report });
+      const source = new TokenCache({ ...place, ...limits, thresholds: this.#thresholds, clock, random, report });
       const hosts = fingerprint([environment.authUrl, environment.baseUrl]);
       return this.#inherit({
         environment: environment.name,

@@ -1,10 +1,10 @@
 import type { Config } from "../config/config.ts";
+import { within } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
 import type { PostForm } from "../oauth/token-endpoint.ts";
 import type { TokenSource } from "../oauth/token-source.ts";
-import { within } from "../oauth/within.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Reloadable } from "./reloadable.ts";
 import { SetSources } from "./set-sources.ts";
@@ -40,7 +40,7 @@ export function openTokens(
     const { tokenMs: tokenTimeoutMs } = config.timeouts;
     const source = sources.get(key);
     if (source !== undefined) return source.use(members, tokenTimeoutMs);
-    const parts = { environment, owner: site, members, tokenTimeoutMs, clock, report };
+    const parts = { environment, owner: site, candidates: members, tokenTimeoutMs, clock, report };
     sources.set(key, new CredentialFailover(parts));
   };
 

@@ -1,7 +1,6 @@
 import { type ClientRequestArgs, request } from "node:http";
 import type { Bind } from "../model/bind.ts";
-import type { Clock } from "../model/clock.ts";
-import { within } from "../oauth/within.ts";
+import { type Clock, within } from "../model/clock.ts";
 import { codeOf } from "./doctor/check.ts";
 
 /** Far more than any `/metrics` has. */

@@ -6,9 +6,9 @@ import { instrument, type Point } from "./instrument.ts";
 
 /** Where failures are put: whatever serves. The rest is commands for people, `doctor`'s adapters, and the simulator. */
 const instrumented = [
-  /^(adapters|journey|tokens|wiring)\//,
+  /^(adapters|proxy|oauth|app)\//,
   /^cli\/(serve|until-stopped|load)\.js$/,
-  /^config\/(load|watch-files|file-prints)\.js$/,
+  /^config\/(load|watch-files|file-digests)\.js$/,
 ];
 const forPeople = /^adapters\/redis\/(probe|server-facts|try-commands)\.js$/;
 

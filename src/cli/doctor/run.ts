@@ -1,7 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { Problem } from "../../config/problem.ts";
-import type { Clock } from "../../model/clock.ts";
-import { within } from "../../oauth/within.ts";
+import { type Clock, within } from "../../model/clock.ts";
 import type { Check, Finding } from "./check.ts";
 
 /** One run of the doctor: what it looks at, and until when. */
