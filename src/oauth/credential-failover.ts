@@ -4,9 +4,8 @@ import type { CredentialSet } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report } from "../model/events.ts";
 import type { Pause } from "./endpoint-backoff.ts";
-import type { Token } from "./token.ts";
+import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";
-import type { TokenSource } from "./token-source.ts";
 
 /** One credential set and its token. */
 export interface Candidate {
