@@ -8,6 +8,7 @@ import {
   adopt,
   adoptFrom,
   afterRefresh,
+  afterWake,
   anyToken,
   type Decision,
   decide,
@@ -21,8 +22,8 @@ import {
 } from "./token-state.ts";
 
 /**
- * One credential set's token: the state in memory, one refresh at a time, and one timer. token-state.ts decides. A refresh
- * is never cancelled: a request that stops waiting leaves it to the others.
+ * One credential set's token: its state (token-state.ts decides), a single-flight refresh, and one timer. A refresh is never
+ * cancelled: a request that stops waiting leaves it to the others.
  */
 export class TokenCache {
   readonly #parts: RefreshParts;
@@ -47,7 +48,7 @@ export class TokenCache {
     return this.#parts.backoff.isRefused();
   }
 
-  /** The service has refused its token, and the authorization server the set: it may still be good for other sites. */
+  /** The service has refused the token, and the authorization server the set. It may still be good for other sites. */
   get isSuspect(): boolean {
     return this.isRefused && isRefusedByService(this.#state);
   }
@@ -151,7 +152,7 @@ export class TokenCache {
     return undefined;
   }
 
-  /** What the service made of a token at a site. The other replicas are told what they must know for their limits. */
+  /** What the service made of a token at a site. What changes the limits is shared with the other replicas. */
   onOutcome(outcome: "accepted" | "cured" | "refusedAgain", token: Token, site: string): void {
     const { forcedRefreshes, store, key } = this.#parts;
     const note = forcedRefreshes[outcome](site, token);
@@ -227,7 +228,7 @@ export class TokenCache {
     return decide(this.#state, { nowMs: clock.nowMs(), thresholds, ...situation });
   }
 
-  /** The token is attached to a request: that keeps it alive. */
+  /** A use keeps the token alive. */
   #use(token: Token): Token {
     const { clock, environment, set, report } = this.#parts;
     this.#transition({ ...this.#state, lastUsedMs: clock.nowMs() });
@@ -238,20 +239,10 @@ export class TokenCache {
   #onWake(): void {
     const { clock, thresholds } = this.#parts;
     this.#wakeAtMs = undefined;
-    switch (decideOnWake(this.#state, thresholds, clock.nowMs())) {
-      case "expire":
-        this.#transition({ ...this.#state, token: undefined, formerToken: undefined });
-        break;
-      case "sleep":
-        this.#transition({ ...this.#state, wakeNotBeforeMs: Number.POSITIVE_INFINITY });
-        break;
-      case "refresh": {
-        void this.warm("due");
-        const pausedUntilMs = this.pause?.untilMs ?? Number.POSITIVE_INFINITY;
-        const wakeNotBeforeMs = this.#refreshing === undefined ? pausedUntilMs : undefined;
-        this.#transition({ ...this.#state, wakeNotBeforeMs });
-      }
-    }
+    const action = decideOnWake(this.#state, thresholds, clock.nowMs());
+    if (action === "refresh") void this.warm("due");
+    const isRefreshing = this.#refreshing !== undefined;
+    this.#transition(afterWake(this.#state, action, isRefreshing, this.pause?.untilMs));
   }
 
   /**

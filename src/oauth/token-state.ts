@@ -76,8 +76,11 @@ export function decide(state: TokenState, situation: Situation): Decision {
   return { kind: "wait" };
 }
 
-/** What the timer does when it fires. `sleep`: an idle token is left alone to its end. */
-export function decideOnWake(state: TokenState, thresholds: Thresholds, nowMs: number): "expire" | "refresh" | "sleep" {
+/** What the timer does when it fires. `expire`: the token goes. `sleep`: an idle one is left alone to its end. */
+export type WakeAction = "expire" | "refresh" | "sleep";
+
+/** A token that was used within its last lifetime is refreshed; an idle one is not. */
+export function decideOnWake(state: TokenState, thresholds: Thresholds, nowMs: number): WakeAction {
   const token = anyToken(state);
   if (token === undefined) return "sleep";
   if (nowMs >= expiredAtMs(token, thresholds)) return "expire";
@@ -137,6 +140,23 @@ export function afterRefresh(
       const untilMs = nowMs + shortestLeaveMs + leaveSpreadMs * random();
       return { ...state, leftToAnotherUntilMs: untilMs, wakeNotBeforeMs: untilMs };
     }
+  }
+}
+
+/** @param isRefreshing the refresh of the action `refresh` has begun; otherwise a pause forbids it until its end */
+export function afterWake(
+  state: TokenState,
+  action: WakeAction,
+  isRefreshing: boolean,
+  pausedUntilMs = Number.POSITIVE_INFINITY,
+): TokenState {
+  switch (action) {
+    case "expire":
+      return { ...state, token: undefined, formerToken: undefined };
+    case "sleep":
+      return { ...state, wakeNotBeforeMs: Number.POSITIVE_INFINITY };
+    case "refresh":
+      return { ...state, wakeNotBeforeMs: isRefreshing ? undefined : pausedUntilMs };
   }
 }
 

@@ -7,6 +7,7 @@ import {
   adopt,
   adoptFrom,
   afterRefresh,
+  afterWake,
   decide,
   decideOnWake,
   initialState,
@@ -14,6 +15,7 @@ import {
   nextWakeAt,
   succeed,
   type TokenState,
+  type WakeAction,
 } from "../../src/oauth/token-state.ts";
 
 const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
@@ -322,6 +324,26 @@ describe("the timer", () => {
     const change = lastUsedMs === undefined ? {} : { lastUsedMs };
     expect(decideOnWake(stateWith({ token: tokens[name], ...change }), thresholds, nowMs)).toBe(expected);
     expect(decideOnWake(stateWith({ formerToken: tokens[name], ...change }), thresholds, nowMs)).toBe(expected);
+  });
+});
+
+describe("after the timer's action", () => {
+  const sleeps = { wakeNotBeforeMs: Number.POSITIVE_INFINITY };
+  it.each<{ action: WakeAction; isRefreshing: boolean; untilMs: number | undefined; change: Partial<TokenState> }>([
+    { action: "expire", isRefreshing: false, untilMs: undefined, change: { token: undefined, formerToken: undefined } },
+    { action: "expire", isRefreshing: true, untilMs: 5, change: { token: undefined, formerToken: undefined } },
+    { action: "sleep", isRefreshing: false, untilMs: undefined, change: sleeps },
+    { action: "sleep", isRefreshing: true, untilMs: 5, change: sleeps },
+    { action: "refresh", isRefreshing: true, untilMs: undefined, change: { wakeNotBeforeMs: undefined } },
+    { action: "refresh", isRefreshing: true, untilMs: 5, change: { wakeNotBeforeMs: undefined } },
+    { action: "refresh", isRefreshing: false, untilMs: 5, change: { wakeNotBeforeMs: 5 } },
+    { action: "refresh", isRefreshing: false, untilMs: undefined, change: sleeps },
+  ])("$action, refreshing: $isRefreshing, paused until $untilMs", ({ action, isRefreshing, untilMs, change }) => {
+    const former = stateWith({ formerToken: tokens["just due"], lastUsedMs: 7 });
+    const present = stateWith({ token: tokens["just due"], lastUsedMs: 7 });
+    for (const state of [former, present]) {
+      expect(afterWake(state, action, isRefreshing, untilMs)).toEqual({ ...state, ...change });
+    }
   });
 });
 
