@@ -5,7 +5,7 @@ import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
 import type { Lease, RefreshLock } from "./refresh-lock.ts";
 import { freshness, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
-import { type PostForm, requestToken, type TokenAnswer } from "./token-endpoint.ts";
+import { type PostForm, requestToken } from "./token-endpoint.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "./token-store.ts";
 
 /** Everything that the refreshes of one credential set need. */
@@ -149,18 +149,29 @@ function pollDelayMs(waitedMs: number, random: () => number): number {
 }
 
 async function fetch(parts: RefreshParts, need: Need): Promise<RefreshResult> {
-  const { clock, backoff, post, set, store, key } = parts;
+  const { clock, backoff, environment, set, store } = parts;
   for (let retriesMade = 0; ; retriesMade++) {
     const found = await waitOutBackoff(parts, need);
     if (found !== undefined) return found;
     const startedMs = clock.nowMs();
-    const answer = await requestToken(post, set, () => clock.wallMs());
+    const answer = await requestToken(parts.post, set, () => clock.wallMs());
+    const endedMs = clock.nowMs();
     const pause = backoff.note(answer);
-    reportRequest(parts, need.reason, answer, pause, startedMs);
+    parts.report({
+      kind: "token_requested",
+      environment,
+      credential: set.label,
+      result: answer.kind,
+      reason: need.reason,
+      durationMs: endedMs - startedMs,
+      status: answer.status,
+      cause: answer.kind === "issued" ? undefined : answer.cause,
+      pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
+    });
     if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
     if (backoff.mayRetry(answer, retriesMade)) continue;
     const note = backoff.tell();
-    if (note !== undefined) await store.note(key, note);
+    if (note !== undefined) await store.note(parts.key, note);
     return { kind: "paused", pause };
   }
 }
@@ -174,27 +185,6 @@ async function waitOutBackoff(parts: RefreshParts, need: Need): Promise<RefreshR
     await sleep(clock, pause.untilMs - clock.nowMs());
   }
   return readShared(parts, need);
-}
-
-function reportRequest(
-  { clock, environment, set, report }: RefreshParts,
-  reason: RefreshReason,
-  answer: TokenAnswer,
-  pause: Pause,
-  startedMs: number,
-): void {
-  const endedMs = clock.nowMs();
-  report({
-    kind: "token_requested",
-    environment,
-    credential: set.label,
-    result: answer.kind,
-    reason,
-    durationMs: endedMs - startedMs,
-    status: "status" in answer ? answer.status : undefined,
-    cause: "cause" in answer ? answer.cause : undefined,
-    pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
-  });
 }
 
 /** Shares a new token. Another process's may be newer still, after a pause of this one: then that one counts. */

@@ -220,7 +220,7 @@ export class TokenCache {
   /** The ports never throw; a defect in one is a failed refresh and nothing worse. */
   #fail(error: unknown): RefreshResult {
     this.#parts.report({ kind: "defect", where: "refresh", error: describeDefect(error) });
-    return { kind: "paused", pause: this.#parts.backoff.note({ kind: "failed", status: undefined }) };
+    return { kind: "paused", pause: this.#parts.backoff.note({ kind: "failed" }) };
   }
 
   #decide(situation: Omit<Situation, "nowMs" | "thresholds"> = {}): Decision {

@@ -3,39 +3,30 @@ import type { CredentialSet } from "../model/environment.ts";
 import { Secret } from "../model/secret.ts";
 import type { IssuedToken } from "./token-store.ts";
 
-/** What came back from the authorization server, as far as HTTP goes. */
-export type PostResult =
-  | {
-      readonly kind: "answered";
-      readonly status: number;
-      readonly retryAfter: string | undefined;
-      readonly date: string | undefined;
-      readonly body: string;
-    }
-  /** No usable connection or no complete answer; `cause` is a code such as ECONNREFUSED. */
-  | { readonly kind: "failed"; readonly cause?: string }
-  | { readonly kind: "timed_out" }
-  /** Longer than any token answer. */
-  | { readonly kind: "too_large" };
-
-/** Posts a form to the authorization server; follows no redirect, and always settles within the timeout. */
-export type PostForm = (body: string, timeoutMs: number) => Promise<PostResult>;
+/** A response of the token endpoint, not yet read. */
+export interface TokenResponse {
+  readonly kind: "answered";
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly date: string | undefined;
+  readonly body: string;
+}
 
 /**
- * What one token request came to. `status` is the authorization server's, when it answered. `cause` says why there is no token:
- * a code of the connection, the OAuth error code, or what is wrong with the answer.
+ * Posts a form to the authorization server; follows no redirect, and always settles within the timeout. `failed`: no usable
+ * connection or no complete response. `malformed`: longer than any response with a token.
  */
-export type TokenAnswer =
-  | { readonly kind: "issued"; readonly grant: IssuedToken; readonly status: number }
-  | (NoToken & { readonly kind: "refused"; readonly status: number })
-  | (NoToken & { readonly kind: "throttled"; readonly status: number; readonly retryAfterMs: number | undefined })
-  | (NoToken & { readonly kind: "malformed"; readonly status: number | undefined })
-  | (NoToken & { readonly kind: "failed"; readonly status: number | undefined })
-  | (NoToken & { readonly kind: "timed_out" });
+export type PostForm = (body: string, timeoutMs: number) => Promise<TokenResponse | NoToken>;
 
-interface NoToken {
-  readonly cause?: string | undefined;
-}
+/** What one token request came to. `status` is the authorization server's, when it answered. */
+export type TokenAnswer = { readonly kind: "issued"; readonly grant: IssuedToken; readonly status: number } | NoToken;
+
+/** `cause` says why: a code of the connection (ECONNREFUSED), the OAuth error code, or what is wrong with the response. */
+type NoToken = { readonly cause?: string | undefined } & (
+  | { readonly kind: "refused"; readonly status: number }
+  | { readonly kind: "throttled"; readonly status: number; readonly retryAfterMs: number | undefined }
+  | { readonly kind: "malformed" | "failed" | "timed_out"; readonly status?: number | undefined }
+);
 
 /** A token request ends by itself, however many requests wait for it (row 40). */
 export const fetchDeadlineMs = 15_000;
@@ -57,35 +48,21 @@ export async function requestToken(post: PostForm, set: CredentialSet, wallMs: (
     client_secret: set.clientSecret.reveal(),
     audience: set.audience,
   }).toString();
-  const result = await post(body, fetchDeadlineMs);
-  switch (result.kind) {
-    case "failed":
-      return { kind: "failed", status: undefined, cause: result.cause };
-    case "timed_out":
-      return { kind: "timed_out", cause: "no answer" };
-    case "too_large":
-      return { kind: "malformed", status: undefined, cause: "answer too long" };
-    case "answered":
-      return readAnswer(result, set, wallMs);
-  }
+  const response = await post(body, fetchDeadlineMs);
+  return response.kind === "answered" ? readResponse(response, set, wallMs) : response;
 }
 
 /** Spec 7: 401 refuses, 429 throttles, 5xx fails. Other statuses, redirects included, are failures too. */
-function readAnswer(
-  answer: Extract<PostResult, { kind: "answered" }>,
-  set: CredentialSet,
-  wallMs: () => number,
-): TokenAnswer {
-  const { status } = answer;
+function readResponse(response: TokenResponse, set: CredentialSet, wallMs: () => number): TokenAnswer {
+  const { status, body, retryAfter, date } = response;
   if (status === 200) {
-    const grant = readToken(answer.body);
+    const grant = readToken(body);
     return typeof grant === "string" ? { kind: "malformed", status, cause: grant } : { kind: "issued", grant, status };
   }
-  const cause = readErrorCode(answer.body, set.clientSecret);
+  const cause = readErrorCode(body, set.clientSecret);
   if (status === 400 || status === 401 || status === 403) return { kind: "refused", status, cause };
   if (status === 429) {
-    const askedMs = retryAfterMs(answer.retryAfter, answer.date, wallMs());
-    return { kind: "throttled", status, retryAfterMs: askedMs, cause };
+    return { kind: "throttled", status, retryAfterMs: retryAfterMs(retryAfter, date, wallMs()), cause };
   }
   return { kind: "failed", status, cause };
 }

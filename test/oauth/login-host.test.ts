@@ -61,7 +61,7 @@ describe("an authorization server that fails", () => {
 
   it("answers malformed, which is never a token", async () => {
     const { clock, login, get, recorder } = stageTokens();
-    login.next(answered(200, "<html>")).next({ kind: "too_large" });
+    login.next(answered(200, "<html>")).next({ kind: "malformed", cause: "answer too long" });
     const token = get();
     await clock.advance(1_000);
     expect(await token).toBe("token_3");
