@@ -4,7 +4,7 @@ import { readToken } from "../../src/oauth/token-endpoint.ts";
 const answer = (change: Record<string, unknown>) =>
   JSON.stringify({ access_token: "token_1", token_type: "Bearer", expires_in: 3600, ...change });
 
-describe("a token answer is used", () => {
+describe("a token response is used", () => {
   it.each([
     { name: "as the spec shows it", body: answer({}), lifetimeMs: 3_600_000 },
     { name: "with digits in a string", body: answer({ expires_in: "3600" }), lifetimeMs: 3_600_000 },
@@ -21,7 +21,7 @@ describe("a token answer is used", () => {
   });
 });
 
-describe("a token answer is refused", () => {
+describe("a token response is malformed", () => {
   it.each([
     { name: "HTML", body: "<html>login</html>", fault: "not a JSON object" },
     { name: "an empty body", body: "", fault: "not a JSON object" },
