@@ -37,7 +37,7 @@ module.exports = {
     },
     folder("signing", "^src/signing/", ["^(node:)?crypto$"]),
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
-    folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/(token-source|token)\\.ts$"]),
+    folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/token\\.ts$"]),
     folder("config", "^src/config/", [
       "^node_modules/(zod|yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",

@@ -1,4 +1,6 @@
-import type { PostForm, PostResult } from "../src/oauth/token-endpoint.ts";
+import type { PostForm } from "../src/oauth/token-endpoint.ts";
+
+type PostResult = Awaited<ReturnType<PostForm>>;
 
 /** An authorization server's next answers. Without any left it issues `token_N`, N counting its answers, for an hour. */
 export class LoginScript {

@@ -5,8 +5,8 @@ import { Secret } from "../src/model/secret.ts";
 import { type Candidate, CredentialFailover } from "../src/oauth/credential-failover.ts";
 import { EndpointBackoff } from "../src/oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../src/oauth/forced-refresh-limiter.ts";
-import { cacheKey } from "../src/oauth/key.ts";
 import type { RefreshLock } from "../src/oauth/refresh-lock.ts";
+import { cacheKey } from "../src/oauth/token.ts";
 import { TokenCache } from "../src/oauth/token-cache.ts";
 import type { TokenStore } from "../src/oauth/token-store.ts";
 import { EventRecorder } from "./event-recorder.ts";
@@ -50,7 +50,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       clientSecret: new Secret(`secret-${name}`),
       audience: "https://api",
     };
-    const towards = { conduct: new EndpointBackoff(clock, random), forcedRefreshes: new ForcedRefreshLimiter(clock) };
+    const towards = { backoff: new EndpointBackoff(clock, random), forcedRefreshes: new ForcedRefreshLimiter(clock) };
     const key = cacheKey("https://login", set);
     const parts = {
       environment: "test",
@@ -77,7 +77,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
     const source = new CredentialFailover({
       environment: "test",
       owner: "S1",
-      members,
+      candidates: members,
       tokenTimeoutMs: 5_000,
       clock,
       report,

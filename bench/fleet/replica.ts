@@ -51,18 +51,18 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
     store: createRedisTokenStore({ connection, keys: ground.redis.access.encryptionKeys, clock, report }),
     lock: createRedisRefreshLock([connection], clock),
     post: ground.login.openPost(name, clock),
-    conduct: new EndpointBackoff(clock, random),
+    backoff: new EndpointBackoff(clock, random),
     forcedRefreshes: new ForcedRefreshLimiter(clock),
     thresholds: drawThresholds(random),
     clock,
     random,
     report,
   });
-  const members = [{ set, source }] as const;
+  const candidates = [{ set, source }] as const;
   const credentials = new CredentialFailover({
     environment: "fleet",
     owner: site,
-    members,
+    candidates,
     tokenTimeoutMs,
     clock,
     report,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { CredentialSet } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { cacheKey } from "../../src/oauth/key.ts";
+import { cacheKey } from "../../src/oauth/token.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
 import { AuthorizationServer, lifetimeMs } from "./authorization-server.ts";
 import { type Account, Fleet } from "./fleet.ts";

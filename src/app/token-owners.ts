@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { CredentialSet, Environment } from "../model/environment.ts";
-import { cacheKey } from "../oauth/key.ts";
+import { cacheKey } from "../oauth/token.ts";
 import { authUrlOf, poolKey } from "./upstreams.ts";
 
 /** A credential set as one configuration has it. */

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
+import { within } from "../model/clock.ts";
 import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
@@ -7,12 +8,10 @@ import type { RedisSnapshot } from "../model/redis-access.ts";
 import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
-import { drawThresholds } from "../oauth/token.ts";
+import { drawThresholds, type TokenSource } from "../oauth/token.ts";
 import { TokenCache } from "../oauth/token-cache.ts";
 import type { PostForm } from "../oauth/token-endpoint.ts";
-import type { TokenSource } from "../oauth/token-source.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
-import { within } from "../oauth/within.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 import { openTokenBackend, type TokenBackend } from "./token-backend.ts";
@@ -47,7 +46,7 @@ interface OpenSet extends Candidate {
 /** What limits the token requests of a set, at whichever sites it is configured. */
 interface RequestLimits {
   readonly tokenKey: string;
-  readonly conduct: EndpointBackoff;
+  readonly backoff: EndpointBackoff;
   readonly forcedRefreshes: ForcedRefreshLimiter;
 }
 
@@ -80,7 +79,7 @@ export function openTokens(
       const before = limits.values().findLast((other) => other.tokenKey === tokenKey);
       return {
         tokenKey,
-        conduct: before?.conduct.onAnotherWay(pool) ?? new EndpointBackoff(clock, random, pool),
+        backoff: before?.backoff.onAnotherWay(pool) ?? new EndpointBackoff(clock, random, pool),
         forcedRefreshes: before?.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
       };
     });
@@ -92,10 +91,10 @@ export function openTokens(
     if (backend === undefined) throw new Error("the backend of a configuration is prepared before its sets");
     const { store, lock } = backend;
     const { environment, set, tokenKey } = configured;
-    const { conduct, forcedRefreshes } = limitsOf(configured);
+    const { backoff, forcedRefreshes } = limitsOf(configured);
     const named = { environment: environment.name, set, key: tokenKey };
     const ports = { store, lock, post: postFormOf(environment), clock, random, report };
-    const source = new TokenCache({ ...named, ...ports, conduct, forcedRefreshes, thresholds });
+    const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds });
     const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
     if (same !== undefined) source.adoptFrom(same.source);
     return { set, source, configured, store };
@@ -148,9 +147,9 @@ export function openTokens(
   function configure(owner: TokenOwner, config: Config): void {
     const { key, environment, site } = owner;
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
-    const members = openSets(owner, config);
-    const parts = { environment, owner: site, members, tokenTimeoutMs, clock, report };
-    failovers.prepare(key, () => new CredentialFailover(parts), requestMs).use(members, tokenTimeoutMs);
+    const candidates = openSets(owner, config);
+    const parts = { environment, owner: site, candidates, tokenTimeoutMs, clock, report };
+    failovers.prepare(key, () => new CredentialFailover(parts), requestMs).use(candidates, tokenTimeoutMs);
   }
 
   return {

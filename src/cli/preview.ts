@@ -6,7 +6,7 @@ import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Event } from "../model/events.ts";
 import { Secret } from "../model/secret.ts";
-import type { TokenSource } from "../oauth/token-source.ts";
+import type { TokenSource } from "../oauth/token.ts";
 import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler } from "../proxy/handler.ts";

@@ -4,9 +4,8 @@ import type { CredentialSet } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report } from "../model/events.ts";
 import type { Pause } from "./endpoint-backoff.ts";
-import type { Token } from "./token.ts";
-import type { Obtained, TokenCache } from "./token-cache.ts";
-import type { TokenSource } from "./token-source.ts";
+import type { Token, TokenSource } from "./token.ts";
+import type { TokenCache } from "./token-cache.ts";
 
 /** One credential set and its token. */
 export interface Candidate {
@@ -19,7 +18,7 @@ export interface FailoverParts {
   /** The S… at which the sets are configured. */
   readonly owner: string;
   /** First choice first; one or two. */
-  readonly members: readonly [Candidate, ...Candidate[]];
+  readonly candidates: readonly [Candidate, ...Candidate[]];
   /** `timeouts.token`: the longest wait for a token, within the request's own deadline. */
   readonly tokenTimeoutMs: number;
   readonly clock: Clock;
@@ -30,118 +29,104 @@ export interface FailoverParts {
 const defaultRetryMs = 1_000;
 
 /**
- * The first set serves; the second takes over when the authorization server refuses the first, and gives way when the first is
- * accepted again. A set that still has a live token is used before anyone waits for another set's, and so is a token of
- * a set's former secret while the present secret has none.
+ * The first set serves. The second takes over when the authorization server refuses the first, and gives way when the first
+ * is accepted again. A request uses a set's live token, or that of a set's former secret, before it waits for another.
  */
 export class CredentialFailover implements TokenSource {
   readonly #parts: FailoverParts;
-  #members: FailoverParts["members"];
+  #candidates: FailoverParts["candidates"];
   #tokenTimeoutMs: number;
-  #inUse: string;
+  /** The label of the set whose token was used last. */
+  #active: string;
 
   constructor(parts: FailoverParts) {
     this.#parts = parts;
-    this.#members = parts.members;
+    this.#candidates = parts.candidates;
     this.#tokenTimeoutMs = parts.tokenTimeoutMs;
-    this.#inUse = parts.members[0].set.label;
+    this.#active = parts.candidates[0].set.label;
   }
 
   /** Other sets from now on; requests that are under way go on with them. */
-  use(members: FailoverParts["members"], tokenTimeoutMs: number): void {
-    this.#members = members;
+  use(candidates: FailoverParts["candidates"], tokenTimeoutMs: number): void {
+    this.#candidates = candidates;
     this.#tokenTimeoutMs = tokenTimeoutMs;
-    if (!members.some(({ set }) => set.label === this.#inUse)) this.#switchTo(members[0].set.label);
-  }
-
-  async get(deadlineMs: number): Promise<Token> {
-    const token = this.#pickLive() ?? (await this.#wait(deadlineMs));
-    this.#noteUse(token);
-    return token;
+    if (!candidates.some(({ set }) => set.label === this.#active)) this.#activate(candidates[0].set.label);
   }
 
   /** Its sets at this moment, in order. */
-  snapshot(): CredentialSnapshot[] {
-    return this.#members.map(({ source, set }) => ({ ...source.snapshot(), isActive: set.label === this.#inUse }));
+  snapshot(): readonly CredentialSnapshot[] {
+    return this.#candidates.map(({ set, source }) => ({ ...source.snapshot(), isActive: set.label === this.#active }));
+  }
+
+  async get(deadlineMs: number): Promise<Token> {
+    return this.#activateSetOf(this.#pickUsable() ?? (await this.#wait(deadlineMs)));
   }
 
   /** Fetches a token in the background if there is none: the first set's, or the second's once the first is refused. */
   warm(): void {
-    const members = this.#members;
-    if (members.some(({ source }) => source.hasToken)) return;
-    const { source } = members.find(({ source }) => !source.isRefused) ?? members[0];
+    if (this.#candidates.some(({ source }) => source.hasToken)) return;
+    const { source } = this.#preferred() ?? this.#candidates[0];
     void source.warm("start");
   }
 
   accepted(token: Token, site: string): void {
-    this.#memberOf(token).source.accepted(token, site);
+    this.#sourceOf(token).onOutcome("accepted", token, site);
   }
 
   cured(token: Token, site: string): void {
-    this.#memberOf(token).source.cured(token, site);
-  }
-
-  async replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined> {
-    const { source } = this.#memberOf(token);
-    const untilMs = this.#waitUntilMs(deadlineMs);
-    const newer = await source.replace(token, site, untilMs);
-    return newer ?? (source.isSuspect ? await this.#replaceByOther(source, untilMs) : undefined);
-  }
-
-  /** Service and authorization server have both refused a set: another one serves, if it can. */
-  async #replaceByOther(doubtful: TokenCache, untilMs: number): Promise<Token | undefined> {
-    const other = this.#members.find(({ source }) => source !== doubtful && !source.isRefused);
-    const obtained = await other?.source.get(untilMs);
-    if (obtained === undefined || obtained === "late" || !("token" in obtained)) return undefined;
-    this.#noteUse(obtained.token);
-    return obtained.token;
+    this.#sourceOf(token).onOutcome("cured", token, site);
   }
 
   refusedAgain(token: Token, site: string): void {
-    this.#memberOf(token).source.refusedAgain(token, site);
+    this.#sourceOf(token).onOutcome("refusedAgain", token, site);
+  }
+
+  async replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined> {
+    const source = this.#sourceOf(token);
+    const untilMs = this.#waitUntilMs(deadlineMs);
+    const newer = await source.replace(token, site, untilMs);
+    if (newer !== undefined || !source.isSuspect) return newer;
+    // Service and authorization server have both refused the set: another one serves, if it can.
+    const other = this.#candidates.find((candidate) => candidate.source !== source && !candidate.source.isRefused);
+    const result = await other?.source.get(untilMs);
+    return result !== undefined && "secret" in result ? this.#activateSetOf(result) : undefined;
+  }
+
+  /** The first set that the authorization server has not refused. */
+  #preferred(): Candidate | undefined {
+    return this.#candidates.find(({ source }) => !source.isRefused);
   }
 
   /**
-   * A live token of the first set that is not refused, else of any. The preferred set is warmed meanwhile; it is waited
-   * for where the other token is doubtful.
+   * A token that needs no wait. The preferred set's comes first; a suspect one only where no set is preferred. Last comes
+   * that of a former secret: the changed one may be wrong, or not yet accepted. Sets without a token get one meanwhile.
    */
-  #pickLive(): Token | undefined {
-    const members = this.#members;
-    const preferred = members.find(({ source }) => !source.isRefused);
-    for (const { source } of members) if (source.isRefused) void source.warm("missing");
+  #pickUsable(): Token | undefined {
+    const preferred = this.#preferred();
+    for (const { source } of this.#candidates) if (source.isRefused) void source.warm("missing");
     const token = preferred?.source.current();
     if (token !== undefined) return token;
-    for (const { source } of members) {
-      if (source === preferred?.source || (preferred !== undefined && source.isSuspect)) continue;
-      const other = source.current();
-      if (other === undefined) continue;
-      void preferred?.source.warm("missing");
-      return other;
-    }
-    return this.#pickFormer(preferred);
+    const usable = this.#candidates.filter(({ source }) => preferred === undefined || !source.isSuspect);
+    let other: Token | undefined;
+    for (const candidate of usable) if (candidate !== preferred) other ??= candidate.source.current();
+    for (const { source } of usable) other ??= source.currentFormer();
+    if (other !== undefined) void preferred?.source.warm("missing");
+    return other;
   }
 
-  /** A changed secret may be wrong, or not yet accepted: what the former one was given serves to its end. */
-  #pickFormer(preferred: Candidate | undefined): Token | undefined {
-    for (const { source } of this.#members) {
-      const former = preferred !== undefined && source.isSuspect ? undefined : source.peekFormer();
-      if (former === undefined) continue;
-      void preferred?.source.warm("missing");
-      return former;
-    }
-    return undefined;
-  }
-
-  /** Sets in order; only a refusal sends the caller on to the next one. */
+  /** Sets in order; only a refusal sends the request on to the next one. */
   async #wait(deadlineMs: number): Promise<Token> {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const pauses: Pause[] = [];
-    for (const { source, set } of this.#members) {
-      const obtained: Obtained = await source.get(untilMs);
-      if (obtained === "late") throw this.#late(set, source.pause);
-      if ("token" in obtained) return obtained.token;
-      if (obtained.pause.kind !== "refused") throw this.#unavailable(set, obtained.pause);
-      pauses.push(obtained.pause);
+    for (const { source, set } of this.#candidates) {
+      const result = await source.get(untilMs);
+      if (result === undefined) throw this.#unavailable(set, "did not answer in time", source.pause, "no answer");
+      if ("secret" in result) return result;
+      if (result.kind !== "refused") {
+        const nextTry = `Next try in ${seconds(this.#remainingMs(result))} s`;
+        throw this.#unavailable(set, `${describeFailure(result)}. ${nextTry}`, result);
+      }
+      pauses.push(result);
     }
     throw this.#refused(pauses);
   }
@@ -150,46 +135,35 @@ export class CredentialFailover implements TokenSource {
     return Math.min(deadlineMs, this.#parts.clock.nowMs() + this.#tokenTimeoutMs);
   }
 
-  #noteUse(token: Token): void {
-    if (token.credential !== this.#inUse) this.#switchTo(token.credential);
+  #activateSetOf(token: Token): Token {
+    if (token.credential !== this.#active) this.#activate(token.credential);
+    return token;
   }
 
-  #switchTo(label: string): void {
+  #activate(label: string): void {
     const { environment, owner, report } = this.#parts;
-    report({ kind: "credential_switched", environment, site: owner, from: this.#inUse, to: label });
-    this.#inUse = label;
+    report({ kind: "credential_switched", environment, site: owner, from: this.#active, to: label });
+    this.#active = label;
   }
 
-  #memberOf(token: Token): Candidate {
-    const members = this.#members;
-    return members.find(({ set }) => set.label === token.credential) ?? members[0];
+  #sourceOf(token: Token): TokenCache {
+    const candidates = this.#candidates;
+    return (candidates.find(({ set }) => set.label === token.credential) ?? candidates[0]).source;
   }
 
-  #late(set: CredentialSet, pause: Pause | undefined): ProxyError {
-    const retryAfterMs = pause === undefined ? defaultRetryMs : this.#remainingMs(pause);
+  #unavailable(set: CredentialSet, failure: string, pause: Pause | undefined, otherCause?: string): ProxyError {
     return new ProxyError(
       "token_unavailable",
-      `No token for ${this.#describe(set)}: the authorization server did not answer in time. The same request may be repeated.`,
-      { retryAfterMs, causedBy: causeOf(pause) ?? "no answer" },
-    );
-  }
-
-  #unavailable(set: CredentialSet, pause: Pause): ProxyError {
-    const retryAfterMs = this.#remainingMs(pause);
-    const said = pause.status === undefined ? "could not be reached or did not answer" : `answered ${pause.status}`;
-    return new ProxyError(
-      "token_unavailable",
-      `No token for ${this.#describe(set)}: the authorization server ${said}. Next try in ${seconds(retryAfterMs)} s. ` +
-        "The same request may be repeated.",
-      { retryAfterMs, causedBy: causeOf(pause) },
+      `No token for ${this.#describe(set)}: the authorization server ${failure}. The same request may be repeated.`,
+      { retryAfterMs: pause ? this.#remainingMs(pause) : defaultRetryMs, causedBy: causeOf(pause) ?? otherCause },
     );
   }
 
   #refused(pauses: readonly Pause[]): ProxyError {
-    const members = this.#members;
+    const candidates = this.#candidates;
     const retryAfterMs = Math.min(...pauses.map((pause) => this.#remainingMs(pause)));
-    const names = members.map(({ set }) => this.#describe(set)).join(" and ");
-    const rest = members.length === 1 ? "; no other set is configured" : "";
+    const names = candidates.map(({ set }) => this.#describe(set)).join(" and ");
+    const rest = candidates.length === 1 ? "; no other set is configured" : "";
     return new ProxyError(
       "credentials_refused",
       `The authorization server refused ${names}${rest}. Wrong secret or audience, a deleted set, or another environment's. ` +
@@ -205,6 +179,10 @@ export class CredentialFailover implements TokenSource {
   #remainingMs(pause: Pause): number {
     return Math.max(0, pause.untilMs - this.#parts.clock.nowMs());
   }
+}
+
+function describeFailure({ status }: Pause): string {
+  return status === undefined ? "could not be reached or did not answer" : `answered ${status}`;
 }
 
 /** Why the authorization server issues nothing, for the log. */

@@ -5,10 +5,10 @@ import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
 import type { Lease, RefreshLock } from "./refresh-lock.ts";
 import { freshness, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
-import { type PostForm, requestToken, type TokenAnswer } from "./token-endpoint.ts";
+import { type PostForm, requestToken } from "./token-endpoint.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "./token-store.ts";
 
-/** Everything one credential set's refresh needs. */
+/** Everything that the refreshes of one credential set need. */
 export interface RefreshParts {
   readonly environment: string;
   readonly set: CredentialSet;
@@ -17,7 +17,7 @@ export interface RefreshParts {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
   readonly post: PostForm;
-  readonly conduct: EndpointBackoff;
+  readonly backoff: EndpointBackoff;
   readonly forcedRefreshes: ForcedRefreshLimiter;
   readonly thresholds: Thresholds;
   readonly clock: Clock;
@@ -30,81 +30,91 @@ export interface RefreshParts {
 export interface Need {
   readonly reason: RefreshReason;
   /** Only a newer token will do. */
-  readonly atHand: Token | undefined;
+  readonly newerThan: Token | undefined;
   /** Whose 401 forces it. */
   readonly site?: string;
 }
 
-/** A newer token, or what stands in the way of one. */
-export type Refreshed =
+/** A newer token, or why there is none. */
+export type RefreshResult =
   | { readonly kind: "token"; readonly token: Token; readonly issuedHere: boolean }
-  | Obstacle
-  /** Another process is refreshing, and the token at hand serves until it has. */
-  | { readonly kind: "left_to_another" };
-
-export type Obstacle =
+  /** The authorization server must be left alone. */
   | { readonly kind: "paused"; readonly pause: Pause }
-  | { readonly kind: "suppressed"; readonly reason: SuppressionReason };
+  /** A 401 must not cost a token now. */
+  | { readonly kind: "suppressed"; readonly reason: SuppressionReason }
+  /** Another process is refreshing, and the due token serves until it has. */
+  | { readonly kind: "left_to_another" };
 
 /** While another process holds the lock, it is tried again so often: the holder may have died. */
 const tryLockEveryMs = 400;
 const longestPollMs = 300;
-/** Longer than a fetch with all its retries takes: a lock that is still held is nobody's. */
-const patienceMs = 90_000;
+/** Longer than a fetch with all its retries takes: a lock that is still held has no live holder. */
+const longestLockWaitMs = 90_000;
 
-/** The single-refresh dance: look, lock, look again, fetch, save, unlock. */
-export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshed> {
-  const found = await look(parts, need);
+/** One refresh over all replicas: read what is shared, lock, read again, fetch, publish, unlock. */
+export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshResult> {
+  const found = await readShared(parts, need);
   if (found !== undefined) return found;
-  const turn = await awaitTurn(parts, need);
-  if ("kind" in turn) return turn;
+  const acquired = await acquireLock(parts, need);
+  if ("kind" in acquired) return acquired;
   try {
-    return (await look(parts, need)) ?? (await fetch(parts, need));
+    return (await readShared(parts, need)) ?? (await fetch(parts, need));
   } finally {
-    // Nobody waits for that: it never fails, and the token is there.
-    void turn.lease?.release();
+    // The release never fails, and no request waits for it: the token is there.
+    void acquired.lease?.release();
   }
 }
 
 /** Why the authorization server may not be asked now, as far as this process knows. */
-export function obstacleTo({ conduct, forcedRefreshes }: RefreshParts, { site, atHand }: Need): Obstacle | undefined {
-  const pause = conduct.ban();
+export function obstacleTo(
+  { backoff, forcedRefreshes }: RefreshParts,
+  { site, newerThan }: Need,
+): RefreshResult | undefined {
+  const pause = backoff.ban();
   if (pause !== undefined) return { kind: "paused", pause };
-  const isForced = site !== undefined && atHand !== undefined;
-  const reason = isForced ? forcedRefreshes.suppression(site, atHand) : undefined;
+  const isForced = site !== undefined && newerThan !== undefined;
+  const reason = isForced ? forcedRefreshes.suppression(site, newerThan) : undefined;
   return reason === undefined ? undefined : { kind: "suppressed", reason };
 }
 
+/**
+ * Shares a token that the store may have lost, unless the store has a newer one.
+ * @returns the newest token, in both places; undefined when ours has no life left to share
+ */
+export async function republish(parts: RefreshParts, token: Token): Promise<Token | undefined> {
+  const { clock, store, key, thresholds } = parts;
+  const askedAtMs = clock.nowMs();
+  const { token: stored } = await store.read(key);
+  const theirs = stored && toToken(parts, stored, askedAtMs);
+  if (theirs !== undefined && (theirs.id === token.id || isNewer(theirs, token))) return theirs;
+  const nowMs = clock.nowMs();
+  if (freshness(token, thresholds, nowMs) === "expired") return undefined;
+  return toToken(parts, await store.save(key, token, nowMs - token.issuedAtMs), nowMs);
+}
+
 /** What the replicas share: a newer token, or a reason not to ask for one. */
-async function look(
-  parts: RefreshParts,
-  need: Need,
-): Promise<Exclude<Refreshed, { kind: "left_to_another" }> | undefined> {
-  const { clock, conduct, forcedRefreshes } = parts;
+async function readShared(parts: RefreshParts, need: Need): Promise<RefreshResult | undefined> {
+  const { clock, backoff, forcedRefreshes } = parts;
   const askedAtMs = clock.nowMs();
   const shared = await parts.store.read(parts.key);
   const token = shared.token && toToken(parts, shared.token, askedAtMs);
-  const isWanted = token !== undefined && isNewer(token, need.atHand) && isUseful(token, parts, need);
-  if (isWanted) conduct.hearOfToken(token.issuedAtMs);
+  const isWanted = token !== undefined && isNewer(token, need.newerThan) && isUseful(token, parts, need);
+  if (isWanted) backoff.hearOfToken(token.issuedAtMs);
   if (shared.conduct !== undefined) {
-    conduct.hear(shared.conduct.login);
+    backoff.hear(shared.conduct.login);
     forcedRefreshes.hear(shared.conduct);
   }
   return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
 }
 
 /** The moment of asking stands for the moment of the store's answer: a token may seem older, never younger. */
-export function toToken(
-  { set }: RefreshParts,
-  { secret, lifetimeMs, remainingMs }: StoredToken,
-  askedAtMs: number,
-): Token {
+function toToken({ set }: RefreshParts, { secret, lifetimeMs, remainingMs }: StoredToken, askedAtMs: number): Token {
   const issuedAtMs = askedAtMs - (lifetimeMs - remainingMs);
   return { secret, id: tokenId(secret), credential: set.label, issuedAtMs, lifetimeMs };
 }
 
 /**
- * Whether a shared token serves the need. Without a usable token at hand any token does up to its leeway. A token that is
+ * Whether a shared token serves the need. Without a usable token of our own any token does up to its leeway. A token that is
  * merely due is replaced only by one outside its last tenth, which would be due too.
  */
 function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }: Need): boolean {
@@ -113,8 +123,8 @@ function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }:
   return freshness(token, thresholds, nowMs) !== "expired";
 }
 
-/** Waits until it holds the lock or sees what the holder did. Without a working lock everyone goes ahead. */
-async function awaitTurn(parts: RefreshParts, need: Need): Promise<{ lease?: Lease } | Refreshed> {
+/** Waits until it holds the lock or sees what the holder has done. Without a working lock every process goes ahead. */
+async function acquireLock(parts: RefreshParts, need: Need): Promise<{ lease?: Lease } | RefreshResult> {
   const { clock, lock, report } = parts;
   const sinceMs = clock.nowMs();
   for (;;) {
@@ -124,10 +134,10 @@ async function awaitTurn(parts: RefreshParts, need: Need): Promise<{ lease?: Lea
     if (lease !== "held") return { lease };
     if (need.reason === "due") return { kind: "left_to_another" };
     const triedAtMs = clock.nowMs();
-    if (triedAtMs - sinceMs >= patienceMs) return {};
+    if (triedAtMs - sinceMs >= longestLockWaitMs) return {};
     while (clock.nowMs() < triedAtMs + tryLockEveryMs) {
       await sleep(clock, pollDelayMs(clock.nowMs() - sinceMs, parts.random));
-      const found = await look(parts, need);
+      const found = await readShared(parts, need);
       if (found !== undefined) return found;
     }
   }
@@ -138,66 +148,63 @@ function pollDelayMs(waitedMs: number, random: () => number): number {
   return Math.min(Math.max(50, waitedMs / 10), longestPollMs) * (0.6 + 0.8 * random());
 }
 
-async function fetch(parts: RefreshParts, need: Need): Promise<Refreshed> {
+async function fetch(parts: RefreshParts, need: Need): Promise<RefreshResult> {
+  const { clock, backoff, environment, set, store } = parts;
   for (let retriesMade = 0; ; retriesMade++) {
-    const found = await sitOut(parts, need);
+    const found = await waitOutBackoff(parts, need);
     if (found !== undefined) return found;
-    const { answer, pause, startedMs } = await requestAndReport(parts, need.reason);
-    if (answer.kind === "issued") return await keep(parts, need, answer.grant, startedMs);
-    if (parts.conduct.mayRetry(answer, retriesMade)) continue;
-    const note = parts.conduct.tell();
-    if (note !== undefined) await parts.store.note(parts.key, note);
+    const startedMs = clock.nowMs();
+    const answer = await requestToken(parts.post, set, () => clock.wallMs());
+    const endedMs = clock.nowMs();
+    const pause = backoff.note(answer);
+    parts.report({
+      kind: "token_requested",
+      environment,
+      credential: set.label,
+      result: answer.kind,
+      reason: need.reason,
+      durationMs: endedMs - startedMs,
+      status: answer.status,
+      cause: answer.kind === "issued" ? undefined : answer.cause,
+      pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
+    });
+    if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
+    if (backoff.mayRetry(answer, retriesMade)) continue;
+    const note = backoff.tell();
+    if (note !== undefined) await store.note(parts.key, note);
     return { kind: "paused", pause };
   }
 }
 
-/** Only short pauses are ever sat out: the spacing between refreshes and the back-off within one. */
-async function sitOut(parts: RefreshParts, need: Need): Promise<Refreshed | undefined> {
-  const { conduct, clock } = parts;
-  if (conduct.pause() === undefined) return undefined;
-  // Again and again, because a timer may fire a fraction of a millisecond early.
-  for (let pause = conduct.pause(); pause !== undefined; pause = conduct.pause()) {
+/** Only short pauses are waited out: the spacing between refreshes and the back-off within one. */
+async function waitOutBackoff(parts: RefreshParts, need: Need): Promise<RefreshResult | undefined> {
+  const { backoff, clock } = parts;
+  if (backoff.pause() === undefined) return undefined;
+  // In a loop, because a timer may fire a fraction of a millisecond early.
+  for (let pause = backoff.pause(); pause !== undefined; pause = backoff.pause()) {
     await sleep(clock, pause.untilMs - clock.nowMs());
   }
-  return look(parts, need);
+  return readShared(parts, need);
 }
 
-async function requestAndReport(
+/** Shares a new token. Another process's may be newer still, after a pause of this one: then that one counts. */
+async function publish(
   parts: RefreshParts,
-  reason: RefreshReason,
-): Promise<{ answer: TokenAnswer; pause: Pause; startedMs: number }> {
-  const { clock, conduct, environment, set, report } = parts;
-  const startedMs = clock.nowMs();
-  const answer = await requestToken(parts.post, set, () => clock.wallMs());
-  const endedMs = clock.nowMs();
-  const pause = conduct.note(answer);
-  report({
-    kind: "token_requested",
-    environment,
-    credential: set.label,
-    result: answer.kind,
-    reason,
-    durationMs: endedMs - startedMs,
-    status: "status" in answer ? answer.status : undefined,
-    cause: "cause" in answer ? answer.cause : undefined,
-    pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
-  });
-  return { answer, pause, startedMs };
-}
-
-/** Shares a new token. Another process's may be newer still, after a pause of ours: then that one counts. */
-async function keep(parts: RefreshParts, need: Need, grant: IssuedToken, startedMs: number): Promise<Refreshed> {
+  need: Need,
+  issued: IssuedToken,
+  startedMs: number,
+): Promise<RefreshResult> {
   const { clock, store, key, set, forcedRefreshes } = parts;
   const savedAtMs = clock.nowMs();
-  const stored = await store.save(key, grant, savedAtMs - startedMs);
-  const own = { ...grant, id: tokenId(grant.secret), credential: set.label, issuedAtMs: startedMs };
+  const stored = await store.save(key, issued, savedAtMs - startedMs);
+  const own = { ...issued, id: tokenId(issued.secret), credential: set.label, issuedAtMs: startedMs };
   const theirs = toToken(parts, stored, savedAtMs);
-  const issuedHere = theirs.id === own.id || !isNewer(theirs, need.atHand);
+  const issuedHere = theirs.id === own.id || !isNewer(theirs, need.newerThan);
   const token = issuedHere ? own : theirs;
   if (need.site === undefined) return { kind: "token", token, issuedHere };
-  const isNew = token.id !== need.atHand?.id;
+  const isNew = token.id !== need.newerThan?.id;
   const note = isNew
-    ? forcedRefreshes.tried(need.site, token, need.atHand)
+    ? forcedRefreshes.tried(need.site, token, need.newerThan)
     : forcedRefreshes.triedInVain(need.site, token);
   await store.note(key, note);
   return isNew ? { kind: "token", token, issuedHere } : { kind: "suppressed", reason: "paused" };

@@ -1,167 +1,130 @@
-import type { Cancel } from "../model/clock.ts";
-import type { CredentialSnapshot, TokenSnapshot } from "../model/credential-snapshot.ts";
+import { type Cancel, within } from "../model/clock.ts";
+import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { Pause } from "./endpoint-backoff.ts";
-import { KeepAlive } from "./keep-alive.ts";
-import { publish } from "./publish.ts";
-import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh } from "./refresh.ts";
-import type { Note } from "./shared-limits.ts";
-import { freshness, isNewer, type Token } from "./token.ts";
-import { within } from "./within.ts";
-
-/** A token, the pause in its way, or `late` when it did not come in time. */
-export type Obtained = { readonly token: Token } | { readonly pause: Pause } | "late";
-
-/** While an obstacle is known, the shared store is asked this often whether it still stands. */
-const lookAgainMs = 1_000;
+import { type Need, obstacleTo, type RefreshParts, type RefreshResult, refresh, republish } from "./refresh.ts";
+import { isNewer, type Token } from "./token.ts";
+import {
+  adopt,
+  adoptFrom,
+  afterRefresh,
+  afterWake,
+  anyToken,
+  type Decision,
+  decide,
+  decideOnWake,
+  initialState,
+  isRefusedByService,
+  nextWakeAt,
+  type Situation,
+  succeed,
+  type TokenState,
+} from "./token-state.ts";
 
 /**
- * One credential set's token: memory first, then the shared store, then a refresh; one flight at a time in this
- * process. A flight is never cancelled: whoever stops waiting leaves it to the others.
+ * One credential set's token: its state (token-state.ts decides), a single-flight refresh, and one timer. A refresh is never
+ * cancelled: a request that stops waiting leaves it to the others.
  */
 export class TokenCache {
   readonly #parts: RefreshParts;
-  #token: Token | undefined;
-  /** The token of the set's former secret: it serves to its end while the present secret has none. */
-  #formerToken: Token | undefined;
-  /** Where the token came from. */
-  #origin: Pick<TokenSnapshot, "issuedHere" | "reason"> = { issuedHere: false, reason: "start" };
-  #lastUsedMs: number | undefined;
-  #flight: Promise<Refreshed> | undefined;
-  /** The newest token that the service has answered 401 to. */
-  #refusedToken: Token | undefined;
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
-  /** Until then another process is left to refresh the token that is due. */
-  #restUntilMs = 0;
-  readonly #keepAlive: KeepAlive;
-  #cancelRejoin: Cancel = () => {};
+  #state = initialState;
+  #refreshing: Promise<RefreshResult> | undefined;
+  #wakeAtMs: number | undefined;
+  #cancelWake: Cancel = () => {};
+  #cancelResync: Cancel = () => {};
+  #isClosed = false;
 
   constructor(parts: RefreshParts) {
     this.#parts = parts;
-    this.#keepAlive = new KeepAlive(parts.clock, parts.thresholds, {
-      refresh: () => {
-        void this.warm("due");
-        return this.#flight === undefined ? (this.pause?.untilMs ?? Number.POSITIVE_INFINITY) : undefined;
-      },
-      lapse: () => this.#lapse(),
-    });
   }
 
-  /** The pause in force towards the authorization server, if any. */
+  /** The present pause towards the authorization server, if any. */
   get pause(): Pause | undefined {
-    return this.#parts.conduct.pause();
+    return this.#parts.backoff.pause();
   }
 
   /** The authorization server refused this set and has not accepted it since. */
   get isRefused(): boolean {
-    return this.#parts.conduct.isRefused();
+    return this.#parts.backoff.isRefused();
   }
 
-  /** The service has refused its token, and the authorization server the set: it may still be good for other sites. */
+  /** The service has refused the token, and the authorization server the set. It may still be good for other sites. */
   get isSuspect(): boolean {
-    const token = this.#token ?? this.#formerToken;
-    return this.isRefused && token !== undefined && !isNewer(token, this.#refusedToken);
+    return this.isRefused && isRefusedByService(this.#state);
   }
 
   /** There is a token of the present secret. */
   get hasToken(): boolean {
-    return this.#token !== undefined;
+    return this.#state.token !== undefined;
   }
 
-  /** There is one, be it the former secret's. */
+  /** There is a token of the present or the former secret. */
   get hasAnyToken(): boolean {
-    return (this.#token ?? this.#formerToken) !== undefined;
+    return anyToken(this.#state) !== undefined;
   }
 
-  /** The state at this moment; whether the site uses the set is for others to say. */
+  /** The state at this moment. Which set a site uses is known to its CredentialFailover. */
   snapshot(): Omit<CredentialSnapshot, "isActive"> {
-    const { environment, set, conduct } = this.#parts;
-    const token = this.#token ?? this.#formerToken;
+    const { environment, set, backoff } = this.#parts;
+    const { origin, lastUsedMs } = this.#state;
+    const token = anyToken(this.#state);
     return {
       environment,
       credential: set.label,
       token: token && {
         lifetimeMs: token.lifetimeMs,
         expiresAtMs: token.issuedAtMs + token.lifetimeMs,
-        ...this.#origin,
+        ...origin,
       },
-      lastUsedMs: this.#lastUsedMs,
-      backoffUntilMs: conduct.ban()?.untilMs,
+      lastUsedMs: Number.isFinite(lastUsedMs) ? lastUsedMs : undefined,
+      backoffUntilMs: backoff.ban()?.untilMs,
     };
   }
 
-  /** The token to attach now, without waiting. A due one starts a refresh that nobody waits for. */
+  /** The token to use now, without waiting. A due one starts a refresh in the background. */
   current(): Token | undefined {
-    const { clock, report } = this.#parts;
-    const token = this.#live();
-    report({ kind: "token_cache_read", tier: "memory", result: token === undefined ? "miss" : "hit" });
-    if (token === undefined) return undefined;
-    const now = clock.nowMs();
-    if (freshness(token, this.#parts.thresholds, now) === "due" && now >= this.#restUntilMs) void this.warm("due");
-    return this.#attach(token);
+    const decision = this.#decide();
+    const token = "token" in decision ? decision.token : undefined;
+    this.#parts.report({ kind: "token_cache_read", tier: "memory", result: token === undefined ? "miss" : "hit" });
+    if (decision.kind === "use_and_refresh") void this.warm("due");
+    return token && this.#use(token);
   }
 
   /** The former secret's token, while it lives and the present secret has none. */
-  peekFormer(): Token | undefined {
-    const token = this.#token === undefined ? this.#live(this.#formerToken) : undefined;
-    return token && this.#attach(token);
+  currentFormer(): Token | undefined {
+    return this.#useLive({ orFormer: true });
   }
 
-  #live(token = this.#token): Token | undefined {
-    if (token === undefined) return undefined;
-    return freshness(token, this.#parts.thresholds, this.#parts.clock.nowMs()) === "expired" ? undefined : token;
+  #useLive(situation?: { orFormer: true }): Token | undefined {
+    const decision = this.#decide(situation);
+    return "token" in decision ? this.#use(decision.token) : undefined;
+  }
+
+  /**
+   * A token that may be used, after a refresh where there is none, or the pause in its way.
+   * @param untilMs how long to wait at most (monotonic)
+   * @returns undefined when no token came in time
+   */
+  async get(untilMs: number): Promise<Token | Pause | undefined> {
+    const { clock } = this.#parts;
+    for (;;) {
+      // While a request waited for another set, this one may have got its token.
+      const ready = this.#decide({ newerThan: this.isRefused ? this.#state.refusedToken : undefined });
+      if ("token" in ready) return this.#use(ready.token);
+      const { token } = this.#state;
+      const need: Need = { reason: token === undefined ? "missing" : "expired", newerThan: token };
+      const result = await within(clock, this.#refresh(need), untilMs - clock.nowMs());
+      if (result === undefined) return undefined;
+      if (result.kind === "paused") return result.pause;
+      // The life of a token may be over before it arrives.
+      if (result.kind === "token") return this.#useLive();
+      // That refresh was begun for a due token or for a 401.
+    }
   }
 
   /** Starts a refresh in the background unless one is running or a pause forbids it. Resolves when it has ended. */
   async warm(reason: "start" | "missing" | "due"): Promise<void> {
-    await this.#refresh({ reason, atHand: this.#token });
-  }
-
-  /** Takes up the token of a source whose place it takes, and publishes it where it keeps tokens itself. */
-  adoptFrom(from: TokenCache): void {
-    if (from.#token === undefined) return;
-    this.#refusedToken = from.#refusedToken;
-    this.#keepAlive.noteUse(from.#keepAlive.usedAtMs);
-    const token = { ...from.#token, credential: this.#parts.set.label };
-    this.#adopt({ kind: "token", token, issuedHere: false }, "reload");
-    this.resync();
-  }
-
-  /** Takes over from the source of the set's former secret: its token serves until there is one of the present secret. */
-  succeed(from: TokenCache): void {
-    this.#lastUsedMs ??= from.#lastUsedMs;
-    const token = from.#token ?? from.#formerToken;
-    if (token === undefined || this.#token !== undefined || !isNewer(token, this.#formerToken)) return;
-    const { label } = this.#parts.set;
-    this.#refusedToken = from.#refusedToken;
-    this.#keepAlive.noteUse(Math.max(from.#keepAlive.usedAtMs, this.#keepAlive.usedAtMs));
-    this.#formerToken = { ...token, credential: label };
-    this.#origin = from.#origin;
-    if (token.credential !== label) this.#reportAdopted(token, false, "reload");
-    this.#schedule();
-  }
-
-  /** A token that may be attached: the one at hand if it is good, else the next, at most until the moment given (monotonic). */
-  async get(untilMs: number): Promise<Obtained> {
-    const { clock } = this.#parts;
-    for (;;) {
-      // Whoever waited for another set may find that this one has come to life meanwhile.
-      const atHand = this.#live();
-      if (atHand !== undefined && !this.isSuspect) return { token: this.#attach(atHand) };
-      const reason = this.#token === undefined ? "missing" : "expired";
-      const flight = this.#refresh({ reason, atHand: this.#token });
-      const refreshed = await within(clock, flight, untilMs - clock.nowMs());
-      if (refreshed === undefined) return "late";
-      if (refreshed.kind === "token") {
-        const token = this.#adopt(refreshed, reason);
-        // Its life was over before it arrived.
-        return freshness(token, this.#parts.thresholds, clock.nowMs()) === "expired"
-          ? "late"
-          : { token: this.#attach(token) };
-      }
-      if (refreshed.kind === "paused") return { pause: refreshed.pause };
-      // That flight was somebody else's, who needed less than a token.
-    }
+    await this.#refresh({ reason, newerThan: this.#state.token });
   }
 
   /**
@@ -169,49 +132,45 @@ export class TokenCache {
    * one here and evicts nothing.
    */
   async replace(refused: Token, site: string, untilMs: number): Promise<Token | undefined> {
-    const { clock } = this.#parts;
-    if (isNewer(refused, this.#refusedToken)) this.#refusedToken = refused;
-    this.#parts.forcedRefreshes.refused(site, refused);
+    const { clock, environment, set, forcedRefreshes, report } = this.#parts;
+    if (isNewer(refused, this.#state.refusedToken)) this.#transition({ ...this.#state, refusedToken: refused });
+    forcedRefreshes.refused(site, refused);
     while (clock.nowMs() < untilMs) {
-      const token = this.#token;
-      if (token !== undefined && isNewer(token, refused)) return this.#attach(token);
-      if (this.#flight === undefined) return await this.#force(refused, site, untilMs);
-      await within(clock, this.#flight, untilMs - clock.nowMs());
+      const { token } = this.#state;
+      if (token !== undefined && isNewer(token, refused)) return this.#use(token);
+      const isForcedHere = this.#refreshing === undefined;
+      const refreshing = this.#refresh({ reason: "unauthorized", newerThan: refused, site });
+      const result = await within(clock, refreshing, untilMs - clock.nowMs());
+      if (!isForcedHere) continue;
+      if (result?.kind === "token") return this.#use(this.#state.token ?? result.token);
+      if (result?.kind !== "suppressed") return undefined;
+      // As far as is known it is the site's own trouble: the token may be good for the others.
+      if (this.#state.refusedToken?.id === refused.id) this.#transition({ ...this.#state, refusedToken: undefined });
+      report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: result.reason });
+      return undefined;
     }
     return undefined;
   }
 
-  async #force(refused: Token, site: string, untilMs: number): Promise<Token | undefined> {
-    const { clock, environment, set, report } = this.#parts;
-    const reason = "unauthorized";
-    const refreshed = await within(clock, this.#refresh({ reason, atHand: refused, site }), untilMs - clock.nowMs());
-    if (refreshed?.kind === "token") return this.#attach(this.#adopt(refreshed, reason));
-    if (refreshed?.kind === "suppressed") {
-      // A site's own trouble, as far as anybody knows: the token may be good for the others.
-      if (this.#refusedToken?.id === refused.id) this.#refusedToken = undefined;
-      report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: refreshed.reason });
-    }
-    return undefined;
+  /** What the service made of a token at a site. What changes the limits is shared with the other replicas. */
+  onOutcome(outcome: "accepted" | "cured" | "refusedAgain", token: Token, site: string): void {
+    const { forcedRefreshes, store, key } = this.#parts;
+    const note = forcedRefreshes[outcome](site, token);
+    if (note !== undefined) void store.note(key, note);
   }
 
-  /** The service took this token. */
-  accepted(token: Token, site: string): void {
-    this.#tell(this.#parts.forcedRefreshes.accepted(site, token));
+  /** Takes over the token of a cache with the same secret, and publishes it: the store may be another. */
+  adoptFrom(from: TokenCache): void {
+    if (!from.hasToken) return;
+    this.#transition(adoptFrom(this.#state, from.#state, this.#parts.set.label));
+    this.resync();
   }
 
-  /** The service took this token with the retry of a request that it had refused. */
-  cured(token: Token, site: string): void {
-    this.#tell(this.#parts.forcedRefreshes.cured(site, token));
-  }
-
-  /** The service answered 401 to the retry as well. */
-  refusedAgain(token: Token, site: string): void {
-    this.#tell(this.#parts.forcedRefreshes.refusedAgain(site, token));
-  }
-
-  /** Nobody waits for it. */
-  #tell(note: Note | undefined): void {
-    if (note !== undefined) void this.#parts.store.note(this.#parts.key, note);
+  /** Takes over from the cache of the set's former secret: its token serves until there is one of the present secret. */
+  succeed(from: TokenCache): void {
+    const { label } = this.#parts.set;
+    const isKnownByLabel = anyToken(from.#state)?.credential === label;
+    this.#transition(succeed(this.#state, from.#state, label), { isKnownByLabel });
   }
 
   /**
@@ -220,97 +179,93 @@ export class TokenCache {
    */
   resync(): void {
     const { clock, random } = this.#parts;
-    this.#cancelRejoin();
-    this.#cancelRejoin = clock.after(1_000 * random(), () => void this.#publish());
+    this.#cancelResync();
+    this.#cancelResync = clock.after(1_000 * random(), () => void this.#republish());
   }
 
-  async #publish(): Promise<void> {
-    const own = this.#token;
-    if (own === undefined || !isNewer(own, this.#refusedToken)) return;
-    const token = await publish(this.#parts, own);
-    if (token !== undefined) this.#adopt({ kind: "token", token, issuedHere: false }, "redis_recovered");
+  async #republish(): Promise<void> {
+    const own = this.#state.token;
+    if (own === undefined || !isNewer(own, this.#state.refusedToken)) return;
+    const token = await republish(this.#parts, own);
+    if (token === undefined) return;
+    this.#transition(adopt(this.#state, token, { issuedHere: false, reason: "redis_recovered" }));
   }
 
-  /** A token goes out with a request: that is what keeps it alive. */
-  #attach(token: Token): Token {
+  /** Stops the timers. Resolves when a running refresh has ended by itself. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelWake();
+    this.#cancelResync();
+    await this.#refreshing;
+  }
+
+  /** Joins the refresh that is running, or starts one unless something known stands in its way. */
+  #refresh(need: Need): Promise<RefreshResult> {
+    if (this.#refreshing !== undefined) return this.#refreshing;
+    const { newerThan } = need;
+    const decision = this.#decide({ newerThan, obstacle: obstacleTo(this.#parts, need) });
+    if (decision.kind === "unavailable") return Promise.resolve(decision.obstacle);
+    this.#refreshing = this.#runRefresh(need);
+    return this.#refreshing;
+  }
+
+  async #runRefresh(need: Need): Promise<RefreshResult> {
+    const { clock, random } = this.#parts;
+    const result = await refresh(this.#parts, need).catch((error) => this.#fail(error));
+    this.#refreshing = undefined;
+    this.#transition(afterRefresh(this.#state, result, need.reason, clock.nowMs(), random));
+    return result;
+  }
+
+  /** The ports never throw; a defect in one is a failed refresh and nothing worse. */
+  #fail(error: unknown): RefreshResult {
+    this.#parts.report({ kind: "defect", where: "refresh", error: describeDefect(error) });
+    return { kind: "paused", pause: this.#parts.backoff.note({ kind: "failed" }) };
+  }
+
+  #decide(situation: Omit<Situation, "nowMs" | "thresholds"> = {}): Decision {
+    const { clock, thresholds } = this.#parts;
+    return decide(this.#state, { nowMs: clock.nowMs(), thresholds, ...situation });
+  }
+
+  /** A use keeps the token alive. */
+  #use(token: Token): Token {
     const { clock, environment, set, report } = this.#parts;
-    this.#keepAlive.noteUse();
-    this.#lastUsedMs = clock.nowMs();
+    this.#transition({ ...this.#state, lastUsedMs: clock.nowMs() });
     report({ kind: "token_used", environment, credential: set.label });
     return token;
   }
 
-  /** Stops the timers. Resolves when a running flight has ended by itself. */
-  async close(): Promise<void> {
-    this.#keepAlive.close();
-    this.#cancelRejoin();
-    await this.#flight;
-  }
-
-  #refresh(need: Need): Promise<Refreshed> {
-    if (this.#flight !== undefined) return this.#flight;
-    const obstacle = obstacleTo(this.#parts, need);
-    const hasJustLooked = this.#parts.clock.nowMs() < this.#lookedAtMs + lookAgainMs;
-    if (obstacle !== undefined && hasJustLooked) return Promise.resolve(obstacle);
-    this.#flight = this.#fly(need);
-    return this.#flight;
-  }
-
-  async #fly(need: Need): Promise<Refreshed> {
-    const { clock, random } = this.#parts;
-    const refreshed = await refresh(this.#parts, need).catch((error) => this.#fail(error));
-    this.#flight = undefined;
-    this.#lookedAtMs = clock.nowMs();
-    if (refreshed.kind === "token" && this.#adopt(refreshed, need.reason) !== refreshed.token) {
-      this.#schedule(this.#lookedAtMs + lookAgainMs);
-    }
-    if (refreshed.kind === "paused") this.#schedule(refreshed.pause.untilMs);
-    if (refreshed.kind === "suppressed") this.#schedule(this.#lookedAtMs + lookAgainMs);
-    if (refreshed.kind === "left_to_another") {
-      this.#restUntilMs = this.#lookedAtMs + 1_000 + 2_000 * random();
-      this.#schedule(this.#restUntilMs);
-    }
-    return refreshed;
-  }
-
-  /** The ports never throw; should one do so all the same, that is a failed refresh and nothing worse. */
-  #fail(error: unknown): Refreshed {
-    this.#parts.report({ kind: "defect", where: "refresh", error: describeDefect(error) });
-    return { kind: "paused", pause: this.#parts.conduct.note({ kind: "failed", status: undefined }) };
+  #onWake(): void {
+    const { clock, thresholds } = this.#parts;
+    this.#wakeAtMs = undefined;
+    const action = decideOnWake(this.#state, thresholds, clock.nowMs());
+    if (action === "refresh") void this.warm("due");
+    const isRefreshing = this.#refreshing !== undefined;
+    this.#transition(afterWake(this.#state, action, isRefreshing, this.pause?.untilMs));
   }
 
   /**
-   * The newest token wins: a flight that ends late never puts an older token back. An authorization server may give the same token
-   * out again while it lives; then its life is what the last answer says.
+   * The one place that changes the state, reports what the change means and sets the timer.
+   * @param isKnownByLabel the new token's adoption was reported before, under the same label
    */
-  #adopt({ token, issuedHere }: Extract<Refreshed, { kind: "token" }>, reason: Need["reason"]): Token {
-    const isRepeated = issuedHere && token.id === this.#token?.id && token.issuedAtMs > this.#token.issuedAtMs;
-    if (this.#token !== undefined && !isRepeated && !isNewer(token, this.#token)) return this.#token;
-    this.#token = token;
-    this.#formerToken = undefined;
-    this.#reportAdopted(token, issuedHere, reason);
-    this.#schedule();
-    return token;
-  }
-
-  #reportAdopted({ issuedAtMs, lifetimeMs }: Token, issuedHere: boolean, reason: Need["reason"]): void {
-    const { clock, environment, set, report } = this.#parts;
-    this.#origin = { issuedHere, reason };
-    const remainingMs = issuedAtMs + lifetimeMs - clock.nowMs();
-    const told = { issuedHere, reason, lifetimeMs, remainingMs };
-    report({ kind: "token_adopted", environment, credential: set.label, ...told });
-  }
-
-  /** Rings no more for a token that is not there. */
-  #schedule(notBeforeMs?: number): void {
-    const token = this.#token ?? this.#formerToken;
-    if (token !== undefined) this.#keepAlive.schedule(token, notBeforeMs);
-  }
-
-  #lapse(): void {
-    const { environment, set, report } = this.#parts;
-    this.#token = undefined;
-    this.#formerToken = undefined;
-    report({ kind: "token_lapsed", environment, credential: set.label });
+  #transition(next: TokenState, { isKnownByLabel = false } = {}): void {
+    const { clock, environment, set, thresholds, report } = this.#parts;
+    const before = anyToken(this.#state);
+    const token = anyToken(next);
+    this.#state = next;
+    const about = { environment, credential: set.label };
+    if (token === undefined) {
+      if (before !== undefined) report({ kind: "token_lapsed", ...about });
+    } else if (token !== before && !isKnownByLabel) {
+      const { lifetimeMs } = token;
+      const remainingMs = token.issuedAtMs + lifetimeMs - clock.nowMs();
+      report({ kind: "token_adopted", ...about, ...next.origin, lifetimeMs, remainingMs });
+    }
+    const wakeAtMs = this.#isClosed ? undefined : nextWakeAt(next, thresholds);
+    if (wakeAtMs === this.#wakeAtMs) return;
+    this.#cancelWake();
+    this.#wakeAtMs = wakeAtMs;
+    if (wakeAtMs !== undefined) this.#cancelWake = clock.after(wakeAtMs - clock.nowMs(), () => this.#onWake());
   }
 }

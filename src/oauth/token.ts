@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
+import type { CredentialSet } from "../model/environment.ts";
 import type { Secret } from "../model/secret.ts";
 
 /** A bearer token and its life on this process's monotonic clock. */
@@ -13,7 +14,31 @@ export interface Token {
   readonly lifetimeMs: number;
 }
 
-/** The first 64 bits of a hash: enough to tell tokens apart, useless to whoever finds it. */
+/** The tokens of one site, as requests get them. Deadlines are on the monotonic clock. */
+export interface TokenSource {
+  /**
+   * A token that may be used now. Waits only when there is none, for `timeouts.token` at most.
+   * @throws ProxyError token_unavailable, credentials_refused
+   */
+  get(deadlineMs: number): Promise<Token>;
+
+  /** The service took this token with a first attempt: it answered anything but 401 or a 5xx. */
+  accepted(token: Token, site: string): void;
+
+  /** The service took this token with the retry of a request that it had answered 401. */
+  cured(token: Token, site: string): void;
+
+  /**
+   * The service answered 401. Resolves to a newer token for the one retry, or to undefined when none is to be had: the
+   * refresh failed, is suppressed, or did not end before the deadline.
+   */
+  replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined>;
+
+  /** The service answered 401 to the retry as well. */
+  refusedAgain(token: Token, site: string): void;
+}
+
+/** The first 64 bits of a hash: enough to tell tokens apart, and no way back to the token. */
 export function tokenId(secret: Secret): string {
   return createHash("sha256").update(secret.reveal()).digest("hex").slice(0, 16);
 }
@@ -21,6 +46,26 @@ export function tokenId(secret: Secret): string {
 /** Ages that came through a store are exact to the delay of reading it, so a token is never newer than itself. */
 export function isNewer(token: Token, than: Token | undefined): boolean {
   return than === undefined || (token.id !== than.id && token.issuedAtMs > than.issuedAtMs);
+}
+
+/** Changes whenever the meaning of a stored value changes, so that old and new versions never read each other's. */
+const formatVersion = "1";
+
+/**
+ * The name under which replicas share a set's token: a hash over everything that makes a token a different token. Each
+ * part is preceded by its length, so two inputs that concatenate alike differ. The secret enters as a fingerprint, so
+ * that a changed secret never reuses the old secret's token.
+ */
+export function cacheKey(authUrl: string, set: CredentialSet): string {
+  const fingerprint = createHmac("sha256", set.clientSecret.key).update("countersign cache key").digest("hex");
+  const hash = createHash("sha256");
+  for (const part of [formatVersion, authUrl, set.clientId, set.audience, fingerprint]) {
+    const bytes = Buffer.from(part, "utf8");
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    hash.update(length).update(bytes);
+  }
+  return hash.digest("hex");
 }
 
 /**

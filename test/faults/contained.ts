@@ -54,9 +54,13 @@ const contained: readonly Contained[] = [
     awaited: /^(fail\(|client\.reply\(reply)/,
     why: "an answer of ours is handed over, or nobody is there",
   },
-  { file: "oauth/token-cache.js", awaited: /^this\.#(refresh|flight)/, why: "a failed flight is a pause" },
-  { file: "oauth/token-cache.js", awaited: /^publish\(/, why: "as in publish.js" },
-  { file: "oauth/publish.js", awaited: /^store\./, why: "a failing Redis reads as an empty one" },
+  { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },
+  { file: "oauth/token-cache.js", awaited: /^republish\(/, why: "as in refresh.js" },
+  {
+    file: "oauth/refresh.js",
+    awaited: /^store\.(read\(key\)|save\(key, token,)/,
+    why: "what republish calls: a failing Redis reads as an empty one",
+  },
   { file: "app/token-backend.js", awaited: /^import\(/, why: "a file of the package" },
   { file: "app/listeners.js", awaited: /^listener\.drain\(/, why: "as in drain.js" },
   {

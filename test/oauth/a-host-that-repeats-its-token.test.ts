@@ -1,6 +1,6 @@
 /**
  * An authorization server may give out the same token for as long as it lives (RFC 6749 does not forbid it). That costs no flood of
- * requests, neither when the token is due nor when the service refuses it, and a dead token is attached no longer.
+ * requests, neither when the token is due nor when the service refuses it, and a dead token is not attached.
  */
 import { describe, expect, it } from "vitest";
 import { freshness } from "../../src/oauth/token.ts";
@@ -42,7 +42,7 @@ describe("an authorization server that repeats its token", () => {
     expect(login.requests - 1).toBeGreaterThanOrEqual(1);
   });
 
-  it("loses the token that nobody uses any more", async () => {
+  it("loses a token that is not used", async () => {
     const { clock, get, recorder } = stage();
     await get();
     await clock.advance(0.84 * hourMs);
@@ -51,7 +51,7 @@ describe("an authorization server that repeats its token", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("never has it attached in its last stretch (row 36)", async () => {
+  it("never has it attached within its leeway (row 36)", async () => {
     const { clock, source, endsMs, deadline } = stage();
     await source.get(deadline());
     await clock.advance(0.84 * hourMs);

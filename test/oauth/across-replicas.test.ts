@@ -1,4 +1,4 @@
-/** What replicas owe each other, over a shared store; the clock and the authorization server are the test's. */
+/** Replicas over a shared store. The clock and the authorization server are the test's. */
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
 import { Secret } from "../../src/model/secret.ts";
@@ -70,7 +70,7 @@ describe("eight replicas towards the authorization server", () => {
     expect(login.requests).toBeGreaterThanOrEqual(9);
   });
 
-  it("use a token that one of them got, though this one was told to wait", async () => {
+  it("use a token that one of them got, though another was told to wait", async () => {
     const { replicas, clock, login, get, store } = stageReplicas(2);
     const [one, other] = replicas;
     if (one === undefined || other === undefined) throw new Error("two replicas");
@@ -85,7 +85,7 @@ describe("eight replicas towards the authorization server", () => {
 });
 
 describe("a due token of eight replicas", () => {
-  it("is refreshed once; who finds the lock held neither waits nor polls", async () => {
+  it("is refreshed once; a replica that finds the lock held neither waits nor polls", async () => {
     const { replicas, clock, login, get, store } = stageReplicas(8);
     const first = Promise.all(replicas.map((replica) => get(replica)));
     await clock.advance(100);
@@ -111,8 +111,8 @@ describe("a due token of eight replicas", () => {
   });
 });
 
-describe("a lock that nobody gives back", () => {
-  it("is waited for a minute and a half, then passed by", async () => {
+describe("a lock that is never released", () => {
+  it("is waited for a minute and a half, then ignored", async () => {
     const { openReplica, clock, login, get, lock } = stageTokens();
     await lock.tryAcquire(keyOfBlue);
     const { source } = openReplica();
@@ -164,14 +164,14 @@ describe("401 for ever, over several replicas", () => {
     expect(requests()).toBe(1 + 3);
   });
 
-  it("counts refreshes whose end is not known yet", async () => {
+  it("counts refreshes whose outcome is not known yet", async () => {
     const { replicas, replace, requests } = stageReplicas(5);
-    // Nobody ever says what became of the new tokens.
+    // What became of the new tokens stays unknown.
     for (const [n, replica] of replicas.entries()) await replace(replica, `S${n}`);
     expect(requests()).toBe(1 + 3);
   });
 
-  it("does not hold another site's real revocation up, on any replica", async () => {
+  it("does not delay the replacement of another site's revoked token, on any replica", async () => {
     const { replicas, callInVain, replace, deadline, requests } = stageReplicas(3);
     for (const replica of replicas) replica.accepted(await replica.get(deadline()), "good");
     for (let site = 0; site < 5; site++) for (const replica of replicas) await callInVain(replica, `bad${site}`);

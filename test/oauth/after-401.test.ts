@@ -32,7 +32,7 @@ const never = () => false;
 const always = () => true;
 
 describe("after a 401", () => {
-  it("one forced refresh serves everyone who was refused", async () => {
+  it("one forced refresh serves every request that was refused", async () => {
     const { clock, source, deadline, login } = stage();
     const refused = await source.get(deadline());
     const replacing = Promise.all(Array.from({ length: 1_000 }, () => source.replace(refused, "S1", deadline())));
@@ -54,7 +54,7 @@ describe("after a 401", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("a failed refresh is no token, and keeps the one at hand", async () => {
+  it("a failed refresh brings no token, and keeps the present one", async () => {
     const { clock, source, deadline, login, get } = stage();
     const token = await source.get(deadline());
     login.next(answered(429, "", "60"));
@@ -149,7 +149,7 @@ describe("401 for ever", () => {
   });
 });
 
-describe("a token revoked again at once", () => {
+describe("a token revoked again soon", () => {
   it("is replaced again when the new one had been accepted", async () => {
     const { call } = stage();
     expect(await call("S1", (token) => token === "token_1")).toBe(200);

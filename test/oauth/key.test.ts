@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CredentialSet } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { cacheKey } from "../../src/oauth/key.ts";
+import { cacheKey } from "../../src/oauth/token.ts";
 
 const set = (change: Partial<CredentialSet> = {}): CredentialSet => ({
   label: "S1/blue",

@@ -1,10 +1,10 @@
-/** The one timer of a set keeps a token in use alive, lets an unused one go, and is gone when the process ends. */
+/** The one timer of a set keeps a token in use alive, lets an unused one expire, and ends with the process. */
 import { expect, it } from "vitest";
 import { createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
 import { sleep } from "../../src/model/clock.ts";
 import { stageTokens } from "../../testkit/token-stage.ts";
 
-it("rings on though it rang while a refresh after a 401 was being refused", async () => {
+it("fires again though it fired while a refresh after a 401 was suppressed", async () => {
   const stage = stageTokens();
   const { clock, recorder, login } = stage;
   login.lifetimeSeconds = 20;
@@ -37,7 +37,7 @@ it("rings on though it rang while a refresh after a 401 was being refused", asyn
   expect(clock.pending).toBe(0);
 });
 
-it("is not set again by a refresh that ends after the process closed its sources", async () => {
+it("is not set again by a refresh that ends after its cache was closed", async () => {
   const { clock, login, openReplica } = stageTokens();
   const { source, members } = openReplica();
   const release = login.hold();

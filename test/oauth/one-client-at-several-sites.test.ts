@@ -1,4 +1,4 @@
-/** Row 34 for a client id that several sites use: what the authorization server says to one is said to all (spec 8). */
+/** Row 34 for a client id that several sites use: what the authorization server answers to one counts for all (spec 8). */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ async function loadSitesOfOneClient() {
   return loaded.config;
 }
 
-it("asks an authorization server that said 429 once, and shares the token afterwards", async () => {
+it("asks an authorization server that answered 429 once, and shares the token afterwards", async () => {
   const clock = new FakeClock();
   const login = new LoginScript().next(answered(429, "", "60"));
   const surroundings = { clock, random: () => 0.5, report: () => {} };

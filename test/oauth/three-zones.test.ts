@@ -3,7 +3,7 @@ import { answered } from "../../testkit/login-script.ts";
 import { hourMs, stageTokens } from "../../testkit/token-stage.ts";
 
 describe("a fresh token", () => {
-  it("is asked for once and used by everyone", async () => {
+  it("is asked for once and used by all requests", async () => {
     const { login, get } = stageTokens();
     const tokens = await Promise.all(Array.from({ length: 100 }, () => get()));
     expect(new Set(tokens)).toEqual(new Set(["token_1"]));
@@ -21,7 +21,7 @@ describe("a fresh token", () => {
 });
 
 describe("a due token", () => {
-  it("goes on being used while one refresh runs, and nobody waits", async () => {
+  it("is used on while one refresh runs, and no request waits", async () => {
     const { clock, login, get } = stageTokens();
     await get();
     const release = login.hold();
@@ -49,7 +49,7 @@ describe("a due token", () => {
 });
 
 describe("an expired token", () => {
-  it("is never attached: callers wait for the one refresh", async () => {
+  it("is never attached: requests wait for the one refresh", async () => {
     const { clock, login, get } = stageTokens();
     await get();
     await clock.advance(hourMs - 90_000);
@@ -61,7 +61,7 @@ describe("an expired token", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("keeps callers waiting for timeouts.token at most, and the fetch goes on without them", async () => {
+  it("keeps requests waiting for timeouts.token at most, and the fetch goes on without them", async () => {
     const { clock, login, get } = stageTokens();
     const release = login.hold();
     const failed = expect(get()).rejects.toMatchObject({ code: "token_unavailable", status: 503, outcome: "not_sent" });
@@ -84,7 +84,7 @@ describe("the timer", () => {
     expect(login.requests).toBe(2);
   });
 
-  it("lets an idle one lapse, gauges and all", async () => {
+  it("lets an idle one expire, and reports it", async () => {
     const { clock, login, source, recorder } = stageTokens();
     source.warm();
     await clock.advance(2 * hourMs);
@@ -106,7 +106,7 @@ describe("the timer", () => {
   });
 });
 
-describe("across two holders of the same set", () => {
+describe("across two processes with the same set", () => {
   it("one refreshes, the other polls and adopts", async () => {
     const { clock, login, get, openSource } = stageTokens();
     const other = openSource();

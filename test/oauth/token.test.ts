@@ -11,7 +11,7 @@ const token = (lifetimeMs: number): Token => ({
   lifetimeMs,
 });
 
-describe("the standing of a token", () => {
+describe("the freshness of a token", () => {
   const day = 86_400_000;
   const short = 100_000;
   it.each([

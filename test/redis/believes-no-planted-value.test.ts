@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../src/adapters/redis/keys.ts";
 import { open, seal } from "../../src/adapters/redis/seal.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { cacheKey } from "../../src/oauth/key.ts";
+import { cacheKey } from "../../src/oauth/token.ts";
 import { call } from "../../testkit/call.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { accessTo, nodeAt, sealKey } from "../../testkit/redis-replica.ts";

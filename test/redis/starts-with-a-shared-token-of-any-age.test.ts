@@ -4,7 +4,7 @@
  */
 import { describe, expect, it, vi } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import { cacheKey } from "../../src/oauth/key.ts";
+import { cacheKey } from "../../src/oauth/token.ts";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { type Fleet, site, startFleet } from "../../testkit/fleet.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";

@@ -1,6 +1,6 @@
 import type { Pool } from "undici";
 import type { Clock } from "../../model/clock.ts";
-import type { PostForm, PostResult } from "../../oauth/token-endpoint.ts";
+import type { PostForm } from "../../oauth/token-endpoint.ts";
 import { codeOf } from "./transport-error.ts";
 
 /** A token response is a few hundred bytes. */
@@ -20,16 +20,18 @@ export function createPostForm(pool: Pool, path: string, clock: Clock): PostForm
         headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
       });
       const text = await readBounded(response.body);
-      if (text === undefined) return { kind: "too_large" };
+      if (text === undefined) return { kind: "malformed", cause: "answer too long" };
       return {
         kind: "answered",
         status: response.statusCode,
         retryAfter: single(response.headers["retry-after"]),
         date: single(response.headers["date"]),
         body: text,
-      } satisfies PostResult;
+      };
     } catch (error) {
-      return deadline.signal.aborted ? { kind: "timed_out" } : { kind: "failed", cause: codeOf(error) };
+      return deadline.signal.aborted
+        ? { kind: "timed_out", cause: "no answer" }
+        : { kind: "failed", cause: codeOf(error) };
     } finally {
       cancel();
     }

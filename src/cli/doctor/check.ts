@@ -1,7 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { Problem } from "../../config/problem.ts";
-import type { Clock } from "../../model/clock.ts";
-import { within } from "../../oauth/within.ts";
+import { type Clock, within } from "../../model/clock.ts";
 
 /** `skipped`: there is nothing to check, or what it depends on has failed. */
 export type Verdict = "ok" | "warn" | "fail" | "skipped";

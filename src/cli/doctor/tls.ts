@@ -1,10 +1,9 @@
 import { once } from "node:events";
 import { type PeerCertificate, TLSSocket } from "node:tls";
 import { createConnector } from "../../adapters/http-client/pools.ts";
-import type { Clock } from "../../model/clock.ts";
+import { type Clock, within } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import type { Address, Environment } from "../../model/environment.ts";
-import { within } from "../../oauth/within.ts";
 import { version } from "../../version.ts";
 import { ask } from "../ask.ts";
 import { printable } from "../terminal.ts";

@@ -4,7 +4,7 @@ import { answered } from "../../testkit/login-script.ts";
 import { hourMs, stageTokens } from "../../testkit/token-stage.ts";
 
 describe("an authorization server that fails", () => {
-  it("is tried five times at once, with back-off, then left to demand", async () => {
+  it("is tried five times within a refresh, with back-off, and then when a request wants a token", async () => {
     const { clock, login, get, recorder } = stageTokens();
     for (let n = 0; n < 6; n++) login.next(answered(500));
     const first = expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
@@ -41,7 +41,7 @@ describe("an authorization server that fails", () => {
     expect(await get()).toBe("token_6");
   });
 
-  it("that hangs ends the fetch at its deadline, and the next caller starts a new one", async () => {
+  it("that hangs ends the fetch at its deadline, and the next request starts a new one", async () => {
     const { clock, login, get } = stageTokens();
     login.next({ kind: "timed_out" });
     await expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
@@ -61,7 +61,7 @@ describe("an authorization server that fails", () => {
 
   it("answers malformed, which is never a token", async () => {
     const { clock, login, get, recorder } = stageTokens();
-    login.next(answered(200, "<html>")).next({ kind: "too_large" });
+    login.next(answered(200, "<html>")).next({ kind: "malformed", cause: "answer too long" });
     const token = get();
     await clock.advance(1_000);
     expect(await token).toBe("token_3");
@@ -123,7 +123,7 @@ describe("refused credentials", () => {
     expect(login.requests).toBe(6);
   });
 
-  it("hand over to the second set at once, and take back when accepted again", async () => {
+  it("switch to the second set with the same request, and back when accepted again", async () => {
     const { clock, login, get, recorder } = stageTokens(["blue", "green"]);
     login.next(answered(401));
     expect(await get()).toBe("token_2");
@@ -152,7 +152,7 @@ describe("refused credentials", () => {
     expect(await get()).toBe("token_3");
   });
 
-  it("of every set are said by name, without a secret", async () => {
+  it("of every set are reported by name, without a secret", async () => {
     const { login, get } = stageTokens(["blue", "green"]);
     login.next(answered(401)).next(answered(400));
     const error = await get().catch((reason) => reason);
@@ -162,7 +162,7 @@ describe("refused credentials", () => {
     expect(error.message).not.toContain("secret-");
   });
 
-  it("and by the service too, hand over within the one retry, and its token is not attached again", async () => {
+  it("and by the service too, switch sets within the one retry, and its token is not attached again", async () => {
     const { clock, login, source, get } = stageTokens(["blue", "green"]);
     const refused = await source.get(clock.nowMs() + 20_000);
     login.next(answered(401));
@@ -178,7 +178,7 @@ describe("refused credentials", () => {
     expect(login.asked).toEqual(["client-blue", "client-blue", "client-green"]);
   });
 
-  it("and by the service too, leave later 401s with the second set's token, at once and without another request", async () => {
+  it("and by the service too, leave later 401s with the second set's token, without delay or another request", async () => {
     const { clock, login, source } = stageTokens(["blue", "green"]);
     const replace = (token: Token) => source.replace(token, "S1", clock.nowMs() + 20_000);
     const refused = await source.get(clock.nowMs() + 20_000);

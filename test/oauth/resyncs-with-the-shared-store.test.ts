@@ -1,4 +1,4 @@
-/** What replicas that went separate ways owe each other when the store that they share is back. */
+/** Replicas that had tokens of their own while the shared store was away have one token again when it is back. */
 import { describe, expect, it } from "vitest";
 import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
 import { createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
@@ -6,7 +6,7 @@ import { answered } from "../../testkit/login-script.ts";
 import { hourMs, keyOfBlue, stageTokens } from "../../testkit/token-stage.ts";
 
 describe("when the shared store is back", () => {
-  /** Two replicas that have gone separate ways, as while Redis was away. */
+  /** Two replicas with tokens of their own, as while Redis is away. */
   async function stageDiverged() {
     const stage = stageTokens();
     const open = () => {
@@ -20,11 +20,11 @@ describe("when the shared store is back", () => {
         forget: (key: string) => there().forget(key),
       };
       const { source, members } = stage.openReplica({ store, lock: createMemoryRefreshLock() });
-      const rejoin = () => {
+      const resync = () => {
         isAway = false;
         for (const member of members) member.source.resync();
       };
-      return { source, rejoin };
+      return { source, resync };
     };
     return { ...stage, one: open(), other: open(), open };
   }
@@ -34,9 +34,9 @@ describe("when the shared store is back", () => {
     await get(one.source);
     await clock.advance(1_000);
     await get(other.source);
-    other.rejoin();
+    other.resync();
     await clock.advance(1_000);
-    one.rejoin();
+    one.resync();
     await clock.advance(1_000);
     expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
     expect(await get(one.source)).toBe("token_2");
@@ -51,7 +51,7 @@ describe("when the shared store is back", () => {
     const replacing = one.source.replace(token, "S1", clock.nowMs() + 5_000);
     await clock.advance(5_000);
     expect(await replacing).toBeUndefined();
-    one.rejoin();
+    one.resync();
     await clock.advance(1_000);
     expect((await store.read(keyOfBlue)).token).toBeUndefined();
   });
@@ -68,7 +68,7 @@ describe("when the shared store is back", () => {
     one.source.refusedAgain(second, "bad");
     one.source.accepted(await one.source.get(deadline()), "good");
     expect(await one.source.replace(second, "bad", deadline())).toBeUndefined();
-    one.rejoin();
+    one.resync();
     await clock.advance(2_000);
     expect(await get(one.source)).toBe("token_2");
     expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
@@ -79,8 +79,8 @@ describe("when the shared store is back", () => {
     await get(one.source);
     await clock.advance(1_000);
     await get(other.source);
-    one.rejoin();
-    other.rejoin();
+    one.resync();
+    other.resync();
     await clock.advance(0.84 * hourMs);
     await get(one.source);
     await get(other.source);

@@ -1,0 +1,186 @@
+import type { TokenSnapshot } from "../model/credential-snapshot.ts";
+import type { RefreshReason } from "../model/events.ts";
+import type { RefreshResult } from "./refresh.ts";
+import { dueAtMs, expiredAtMs, freshness, isNewer, type Thresholds, type Token } from "./token.ts";
+
+/** Everything that one credential set's token depends on in this process. Times are on the monotonic clock. */
+export interface TokenState {
+  /** Issued for the present secret. */
+  readonly token: Token | undefined;
+  /** Issued for the former secret. It serves to its end while the present secret has no token. */
+  readonly formerToken: Token | undefined;
+  /** Where the one of them came from that is there. */
+  readonly origin: TokenOrigin;
+  /** The newest token that the service has answered with 401. */
+  readonly refusedToken: Token | undefined;
+  /** When a token was attached to a request last. */
+  readonly lastUsedMs: number;
+  /** When a refresh ended last. It has read what the replicas share. */
+  readonly lastRefreshMs: number;
+  /** Another process refreshes the due token until then. */
+  readonly leftToAnotherUntilMs: number;
+  /** The timer starts no refresh before. Undefined while the refresh that the timer started runs: its end sets it. */
+  readonly wakeNotBeforeMs: number | undefined;
+}
+
+export type TokenOrigin = Pick<TokenSnapshot, "issuedHere" | "reason">;
+
+export const initialState: TokenState = {
+  token: undefined,
+  formerToken: undefined,
+  origin: { issuedHere: false, reason: "start" },
+  refusedToken: undefined,
+  lastUsedMs: Number.NEGATIVE_INFINITY,
+  lastRefreshMs: Number.NEGATIVE_INFINITY,
+  leftToAnotherUntilMs: 0,
+  wakeNotBeforeMs: 0,
+};
+
+/** What a state is judged by. */
+export interface Situation {
+  readonly nowMs: number;
+  readonly thresholds: Thresholds;
+  /** Only a newer token will do. */
+  readonly newerThan?: Token | undefined;
+  /** The former secret's token will do where the present one has none. */
+  readonly orFormer?: boolean;
+  /** Why the authorization server may not be asked, as far as this process knows. */
+  readonly obstacle?: RefreshResult | undefined;
+}
+
+export type Decision =
+  /** Attach the token now. A due one is refreshed in the background. */
+  | { readonly kind: "use" | "use_and_refresh"; readonly token: Token }
+  /** A refresh must bring a token first. */
+  | { readonly kind: "wait" }
+  /** The authorization server may not be asked, and what the replicas share was read a moment ago. */
+  | { readonly kind: "unavailable"; readonly obstacle: RefreshResult };
+
+/** While an obstacle is known, what the replicas share is read this often: it may be gone. */
+const readAgainMs = 1_000;
+/** A process that finds the lock held leaves a due token to the holder for 1 to 3 s. */
+const shortestLeaveMs = 1_000;
+const leaveSpreadMs = 2_000;
+
+/** Whether a token can be used now, and what is to be done for another. */
+export function decide(state: TokenState, situation: Situation): Decision {
+  const { nowMs, thresholds, newerThan, orFormer = false, obstacle } = situation;
+  const token = orFormer ? anyToken(state) : state.token;
+  const isWanted = token !== undefined && isNewer(token, newerThan);
+  const zone = isWanted ? freshness(token, thresholds, nowMs) : "expired";
+  if (isWanted && zone !== "expired") {
+    const isToRefresh = zone === "due" && nowMs >= state.leftToAnotherUntilMs;
+    return { kind: isToRefresh ? "use_and_refresh" : "use", token };
+  }
+  if (obstacle !== undefined && nowMs < state.lastRefreshMs + readAgainMs) return { kind: "unavailable", obstacle };
+  return { kind: "wait" };
+}
+
+/** What the timer does when it fires. `expire`: the token goes. `sleep`: an idle one is left alone to its end. */
+export type WakeAction = "expire" | "refresh" | "sleep";
+
+/** A token that was used within its last lifetime is refreshed; an idle one is not. */
+export function decideOnWake(state: TokenState, thresholds: Thresholds, nowMs: number): WakeAction {
+  const token = anyToken(state);
+  if (token === undefined) return "sleep";
+  if (nowMs >= expiredAtMs(token, thresholds)) return "expire";
+  return state.lastUsedMs >= nowMs - token.lifetimeMs ? "refresh" : "sleep";
+}
+
+/** When the timer fires next: while the token is due, and at its end; undefined for no timer. */
+export function nextWakeAt(state: TokenState, thresholds: Thresholds): number | undefined {
+  const token = anyToken(state);
+  if (token === undefined || state.wakeNotBeforeMs === undefined) return undefined;
+  return Math.min(Math.max(state.wakeNotBeforeMs, dueAtMs(token, thresholds)), expiredAtMs(token, thresholds));
+}
+
+/** The token of the present secret, else that of the former one. */
+export function anyToken({ token, formerToken }: TokenState): Token | undefined {
+  return token ?? formerToken;
+}
+
+/** The service has answered the newest token with 401. */
+export function isRefusedByService(state: TokenState): boolean {
+  const token = anyToken(state);
+  return token !== undefined && !isNewer(token, state.refusedToken);
+}
+
+/**
+ * The newest token wins: a refresh that ends late never puts an older token back. An authorization server may give the
+ * same token out again while it lives; then its life is what the last answer says.
+ * @returns the same state where nothing changes
+ */
+export function adopt(state: TokenState, token: Token, origin: TokenOrigin): TokenState {
+  const present = state.token;
+  const isRepeated = origin.issuedHere && token.id === present?.id && token.issuedAtMs > present.issuedAtMs;
+  if (!isRepeated && !isNewer(token, present)) return state;
+  return { ...state, token, formerToken: undefined, origin, wakeNotBeforeMs: 0 };
+}
+
+/** @param random uniform in [0, 1) */
+export function afterRefresh(
+  before: TokenState,
+  result: RefreshResult,
+  reason: RefreshReason,
+  nowMs: number,
+  random: () => number,
+): TokenState {
+  const state = { ...before, lastRefreshMs: nowMs };
+  const readAgainAtMs = nowMs + readAgainMs;
+  switch (result.kind) {
+    case "token": {
+      const adopted = adopt(state, result.token, { issuedHere: result.issuedHere, reason });
+      return adopted === state ? { ...state, wakeNotBeforeMs: readAgainAtMs } : adopted;
+    }
+    case "paused":
+      return { ...state, wakeNotBeforeMs: result.pause.untilMs };
+    case "suppressed":
+      return { ...state, wakeNotBeforeMs: readAgainAtMs };
+    case "left_to_another": {
+      const untilMs = nowMs + shortestLeaveMs + leaveSpreadMs * random();
+      return { ...state, leftToAnotherUntilMs: untilMs, wakeNotBeforeMs: untilMs };
+    }
+  }
+}
+
+/** @param isRefreshing the refresh of the action `refresh` has begun; otherwise a pause forbids it until its end */
+export function afterWake(
+  state: TokenState,
+  action: WakeAction,
+  isRefreshing: boolean,
+  pausedUntilMs = Number.POSITIVE_INFINITY,
+): TokenState {
+  switch (action) {
+    case "expire":
+      return { ...state, token: undefined, formerToken: undefined };
+    case "sleep":
+      return { ...state, wakeNotBeforeMs: Number.POSITIVE_INFINITY };
+    case "refresh":
+      return { ...state, wakeNotBeforeMs: isRefreshing ? undefined : pausedUntilMs };
+  }
+}
+
+/** The same secret behind a new cache: the token goes on under the new label. */
+export function adoptFrom(
+  state: TokenState,
+  { token, refusedToken, lastUsedMs }: TokenState,
+  label: string,
+): TokenState {
+  if (token === undefined) return state;
+  const origin = { issuedHere: false, reason: "reload" } as const;
+  return adopt({ ...state, refusedToken, lastUsedMs }, { ...token, credential: label }, origin);
+}
+
+/** The secret has changed: the former one's token serves until there is one of the present secret. */
+export function succeed(before: TokenState, former: TokenState, label: string): TokenState {
+  const state = { ...before, lastUsedMs: Math.max(before.lastUsedMs, former.lastUsedMs) };
+  const token = anyToken(former);
+  if (token === undefined || state.token !== undefined || !isNewer(token, state.formerToken)) return state;
+  return {
+    ...state,
+    formerToken: { ...token, credential: label },
+    origin: token.credential === label ? former.origin : { issuedHere: false, reason: "reload" },
+    refusedToken: former.refusedToken,
+    wakeNotBeforeMs: 0,
+  };
+}
