@@ -138,7 +138,7 @@ export class SetSources {
     const way = placed.way.slice(0, 16);
     return this.#conducts.take(conductKey(placed), () => {
       const before = this.#conducts.all().findLast((other) => other.tokenKey === tokenKey);
-      if (before !== undefined) return { ...before, conduct: before.conduct.onAnotherWay(way) };
+      if (before !== undefined) return { ...before, conduct: before.conduct.withTransport(way) };
       return {
         tokenKey,
         conduct: new EndpointBackoff(clock, random, way),

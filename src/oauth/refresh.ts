@@ -68,7 +68,7 @@ export async function refresh(parts: RefreshParts, need: Need): Promise<Refreshe
 
 /** Why the authorization server may not be asked now, as far as this process knows. */
 export function obstacleTo({ conduct, forcedRefreshes }: RefreshParts, { site, atHand }: Need): Obstacle | undefined {
-  const pause = conduct.ban();
+  const pause = conduct.openPause();
   if (pause !== undefined) return { kind: "paused", pause };
   const isForced = site !== undefined && atHand !== undefined;
   const reason = isForced ? forcedRefreshes.suppression(site, atHand) : undefined;
@@ -85,10 +85,10 @@ async function look(
   const shared = await parts.store.read(parts.key);
   const token = shared.token && toToken(parts, shared.token, askedAtMs);
   const isWanted = token !== undefined && isNewer(token, need.atHand) && isUseful(token, parts, need);
-  if (isWanted) conduct.hearOfToken(token.issuedAtMs);
-  if (shared.conduct !== undefined) {
-    conduct.hear(shared.conduct.login);
-    forcedRefreshes.hear(shared.conduct);
+  if (isWanted) conduct.onTokenSeen(token.issuedAtMs);
+  if (shared.limits !== undefined) {
+    conduct.mergeShared(shared.limits.endpoint);
+    forcedRefreshes.mergeShared(shared.limits);
   }
   return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
 }
@@ -145,8 +145,8 @@ async function fetch(parts: RefreshParts, need: Need): Promise<Refreshed> {
     const { answer, pause, startedMs } = await requestAndReport(parts, need.reason);
     if (answer.kind === "issued") return await keep(parts, need, answer.grant, startedMs);
     if (parts.conduct.mayRetry(answer, retriesMade)) continue;
-    const note = parts.conduct.tell();
-    if (note !== undefined) await parts.store.note(parts.key, note);
+    const event = parts.conduct.toShared();
+    if (event !== undefined) await parts.store.record(parts.key, event);
     return { kind: "paused", pause };
   }
 }
@@ -170,7 +170,7 @@ async function requestAndReport(
   const startedMs = clock.nowMs();
   const answer = await requestToken(parts.post, set, () => clock.wallMs());
   const endedMs = clock.nowMs();
-  const pause = conduct.note(answer);
+  const pause = conduct.onAnswer(answer);
   report({
     kind: "token_requested",
     environment,
@@ -196,9 +196,9 @@ async function keep(parts: RefreshParts, need: Need, grant: IssuedToken, started
   const token = issuedHere ? own : theirs;
   if (need.site === undefined) return { kind: "token", token, issuedHere };
   const isNew = token.id !== need.atHand?.id;
-  const note = isNew
-    ? forcedRefreshes.tried(need.site, token, need.atHand)
-    : forcedRefreshes.triedInVain(need.site, token);
-  await store.note(key, note);
+  const event = isNew
+    ? forcedRefreshes.forced(need.site, token, need.atHand)
+    : forcedRefreshes.repeatedToken(need.site, token);
+  await store.record(key, event);
   return isNew ? { kind: "token", token, issuedHere } : { kind: "suppressed", reason: "paused" };
 }

@@ -4,7 +4,7 @@ import type { Pause } from "./endpoint-backoff.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { publish } from "./publish.ts";
 import { type Need, obstacleTo, type Refreshed, type RefreshParts, refresh } from "./refresh.ts";
-import type { Note } from "./shared-limits.ts";
+import type { LimitEvent } from "./shared-limits.ts";
 import { freshness, isNewer, type Token } from "./token.ts";
 import { within } from "./within.ts";
 
@@ -173,22 +173,22 @@ export class TokenCache {
 
   /** The service took this token. */
   accepted(token: Token, site: string): void {
-    this.#tell(this.#parts.forcedRefreshes.accepted(site, token));
+    this.#record(this.#parts.forcedRefreshes.accepted(site, token));
   }
 
   /** The service took this token with the retry of a request that it had refused. */
   cured(token: Token, site: string): void {
-    this.#tell(this.#parts.forcedRefreshes.cured(site, token));
+    this.#record(this.#parts.forcedRefreshes.recovered(site, token));
   }
 
   /** The service answered 401 to the retry as well. */
   refusedAgain(token: Token, site: string): void {
-    this.#tell(this.#parts.forcedRefreshes.refusedAgain(site, token));
+    this.#record(this.#parts.forcedRefreshes.refusedAgain(site, token));
   }
 
   /** Nobody waits for it. */
-  #tell(note: Note | undefined): void {
-    if (note !== undefined) void this.#parts.store.note(this.#parts.key, note);
+  #record(event: LimitEvent | undefined): void {
+    if (event !== undefined) void this.#parts.store.record(this.#parts.key, event);
   }
 
   /**
@@ -252,7 +252,7 @@ export class TokenCache {
   /** The ports never throw; should one do so all the same, that is a failed refresh and nothing worse. */
   #fail(error: unknown): Refreshed {
     this.#parts.report({ kind: "defect", where: "refresh", error: describeDefect(error) });
-    return { kind: "paused", pause: this.#parts.conduct.note({ kind: "failed", status: undefined }) };
+    return { kind: "paused", pause: this.#parts.conduct.onAnswer({ kind: "failed", status: undefined }) };
   }
 
   /**

@@ -10,7 +10,7 @@ const instrumented = [
   /^cli\/(serve|until-stopped|load)\.js$/,
   /^config\/(load|watch-files|file-prints)\.js$/,
 ];
-const forPeople = /^adapters\/redis\/(probe|server-facts|try-commands)\.js$/;
+const forPeople = /^adapters\/redis\/probe\.js$/;
 
 /** The built command with a question at every point. */
 export interface Faulty {

@@ -8,30 +8,30 @@ interface Entry extends IssuedToken {
 
 /**
  * The default store: one process, nothing to install, empty after a restart. Bounded by the keys in use: a released key's
- * token goes with it, and what late requests note for it goes when it is over.
+ * token goes with it, and what late requests record for it goes when it is over.
  */
 export function createMemoryTokenStore(clock: Clock): TokenStore {
   const entries = new Map<string, Entry>();
-  const conducts = new Map<string, MemorySharedLimits>();
+  const limits = new Map<string, MemorySharedLimits>();
 
   const withAge = ({ issuedAtMs, ...token }: Entry): StoredToken => ({
     ...token,
     remainingMs: issuedAtMs + token.lifetimeMs - clock.nowMs(),
   });
-  const conductOf = (key: string): MemorySharedLimits => {
-    const known = conducts.get(key);
+  const limitsOf = (key: string): MemorySharedLimits => {
+    const known = limits.get(key);
     if (known !== undefined) return known;
-    for (const [other, conduct] of conducts) if (conduct.isOver()) conducts.delete(other);
-    const conduct = new MemorySharedLimits(clock);
-    conducts.set(key, conduct);
-    return conduct;
+    for (const [other, limit] of limits) if (limit.isOver()) limits.delete(other);
+    const fresh = new MemorySharedLimits(clock);
+    limits.set(key, fresh);
+    return fresh;
   };
 
   return {
     async read(key) {
       const entry = entries.get(key);
       const token = entry === undefined ? undefined : withAge(entry);
-      return { token: token && token.remainingMs > 0 ? token : undefined, conduct: conductOf(key).read() };
+      return { token: token && token.remainingMs > 0 ? token : undefined, limits: limitsOf(key).read() };
     },
     async save(key, { secret, lifetimeMs }, ageMs) {
       const entry = { secret, lifetimeMs, issuedAtMs: clock.nowMs() - ageMs };
@@ -39,15 +39,15 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
       const isKnownNewer = known !== undefined && known.issuedAtMs > entry.issuedAtMs && withAge(known).remainingMs > 0;
       const newest = isKnownNewer ? known : entry;
       entries.set(key, newest);
-      conductOf(key).endPause(entry.issuedAtMs);
+      limitsOf(key).endPause(entry.issuedAtMs);
       return withAge(newest);
     },
-    async note(key, note) {
-      conductOf(key).note(note);
+    async record(key, event) {
+      limitsOf(key).record(event);
     },
     forget(key) {
       entries.delete(key);
-      conducts.delete(key);
+      limits.delete(key);
     },
   };
 }

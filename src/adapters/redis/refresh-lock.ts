@@ -3,7 +3,7 @@ import type { Cancel, Clock } from "../../model/clock.ts";
 import type { Lease, RefreshLock } from "../../oauth/refresh-lock.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
-import { redisKeys } from "./keys.ts";
+import { redisKeys } from "./scripts.ts";
 
 /** A holder that dies keeps the others waiting for this long at most. */
 const leaseMs = 1_500;

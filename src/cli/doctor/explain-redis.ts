@@ -1,4 +1,4 @@
-import type { RedisTrouble } from "../../adapters/redis/trouble.ts";
+import type { RedisTrouble } from "../../adapters/redis/failure.ts";
 import { type Finding, fail } from "./check.ts";
 import { explainFailure, isExplained } from "./explain-failure.ts";
 import type { RedisServer } from "./redis-server.ts";

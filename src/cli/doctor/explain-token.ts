@@ -1,12 +1,12 @@
 import type { PlacedSet } from "../../app/token-owners.ts";
 import { authUrlOf } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
-import type { SharedPause } from "../../oauth/shared-limits.ts";
+import type { EndpointPause } from "../../oauth/shared-limits.ts";
 import type { TokenAnswer } from "../../oauth/token-endpoint.ts";
 import { type Finding, fail, formatSpan, printable } from "./check.ts";
 
 /** Why nobody is to ask for a token now. */
-export function explainPause({ kind, status, remainingMs }: SharedPause, placed: PlacedSet, config: Config): Finding {
+export function explainPause({ kind, status, remainingMs }: EndpointPause, placed: PlacedSet, config: Config): Finding {
   const told = status === undefined ? "did not answer" : `answered ${status}`;
   const detail = `a replica was told: the authorization server ${told}, and is left alone for another ${formatSpan(remainingMs)}`;
   if (kind === "refused") return fail(detail, fixRefusal(placed, config));

@@ -1,6 +1,6 @@
 import { openCache } from "../../app/cache.ts";
 import type { cacheResults, Report } from "../../model/events.ts";
-import type { SharedPause } from "../../oauth/shared-limits.ts";
+import type { EndpointPause } from "../../oauth/shared-limits.ts";
 import type { IssuedToken, StoredToken } from "../../oauth/token-store.ts";
 import type { Run } from "./run.ts";
 
@@ -10,7 +10,7 @@ export interface Shared {
   readonly result: (typeof cacheResults)[number];
   readonly token: StoredToken | undefined;
   /** How long the authorization server is left alone, as its last answer asks for. */
-  readonly pause: SharedPause | undefined;
+  readonly pause: EndpointPause | undefined;
 }
 
 /** The cache as `serve` sees it. */
@@ -31,8 +31,8 @@ export async function openTokenShelf({ config, clock }: Run): Promise<TokenShelf
   const { store } = cache;
   return {
     async read(key) {
-      const { token, conduct } = await store.read(key);
-      return { result: last, token, pause: conduct?.login };
+      const { token, limits } = await store.read(key);
+      return { result: last, token, pause: limits?.endpoint };
     },
     async keep(key, token, ageMs) {
       if (config.tokens.cache === "memory") return false;
