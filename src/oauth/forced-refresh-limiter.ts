@@ -79,7 +79,7 @@ export class ForcedRefreshLimiter {
   /** A refresh was forced for this site's 401 to the former token, and brought this one. */
   forced(site: string, token: Token, former: Token | undefined): RefreshEvent {
     const isDoubtful = former !== undefined && this.#mayBeSound(site, former);
-    return this.#record({ kind: "forced", token: token.id, site, isDoubtful });
+    return this.#record({ kind: isDoubtful ? "doubtful" : "forced", token: token.id, site });
   }
 
   /** Some site's requests were accepted with this token, and nothing shows that it is dead: this 401 may be chance. */
@@ -98,7 +98,8 @@ export class ForcedRefreshLimiter {
     // A run that ended with the former token was that token's.
     if (isFirst) state.history = { ...state.history, run: 0 };
     if (isFirst || state.accepted?.id === token.id) state.history = afterAcceptance(state.history);
-    const isPending = this.#log.has(name, "forced") && !this.#log.has(name, "accepted", "failed", "recovered");
+    const isPending =
+      this.#log.has(name, "forced", "doubtful") && !this.#log.has(name, "accepted", "failed", "recovered");
     const wasPaused = isFirst && (state.pauseMs > 0 || this.#sharedPauses.has(site));
     if (isFirst) {
       Object.assign(state, { accepted: token, pauseMs: 0, pausedUntilMs: 0, repeatedToken: undefined });
@@ -125,8 +126,7 @@ export class ForcedRefreshLimiter {
     if (!this.#log.refreshes().some((made) => made.token === token.id)) return undefined;
     const state = this.#stateOf(site);
     const isNews = isNewer(token, state.accepted) && isNewer(token, state.refused);
-    if (!isNews)
-      return this.#log.has(name, "failed") ? undefined : this.#record({ kind: "failed", ...name, pauseMs: 0 });
+    if (!isNews) return this.#log.has(name, "failed") ? undefined : this.#record({ kind: "failed", ...name });
     state.refused = token;
     return this.#pause(site, token, token.id);
   }

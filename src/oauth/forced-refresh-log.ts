@@ -48,13 +48,10 @@ export class ForcedRefreshLog {
   add(event: RefreshEvent): boolean {
     const { kind, token, site } = event;
     if (kind === "failed" && this.has(event, "failed", "recovered")) return false;
-    const kinds: RefreshFact["kind"][] = [kind];
-    if (kind === "forced" && event.isDoubtful) kinds.push("doubtful");
     // What was known of a refresh is known as long as its outcome.
-    if (kind === "failed" || kind === "recovered") {
-      kinds.push(...(["doubtful", "accepted"] as const).filter((known) => this.has(event, known)));
-    }
-    this.merge(kinds.map((kind) => ({ kind, token, site, ageMs: 0 })));
+    const isOutcome = kind === "failed" || kind === "recovered";
+    const renewed = isOutcome ? (["doubtful", "accepted"] as const).filter((known) => this.has(event, known)) : [];
+    this.merge([kind, ...renewed].map((kind) => ({ kind, token, site, ageMs: 0 })));
     return true;
   }
 
@@ -83,7 +80,7 @@ export function forcedRefreshesOf(facts: readonly RefreshFact[]): readonly Force
   const refreshes = [...found.values()].flatMap(({ kinds, ...name }) => {
     const isAccepted = kinds.has("accepted") || kinds.has("recovered");
     const status = (["recovered", "failed"] as const).find((outcome) => kinds.has(outcome));
-    if (status === undefined && !kinds.has("forced")) return [];
+    if (status === undefined && !kinds.has("forced") && !kinds.has("doubtful")) return [];
     const made = status ?? (isAccepted ? "accepted" : "pending");
     return [{ ...name, status: made, isAccepted, isDoubtful: kinds.has("doubtful") } as const];
   });

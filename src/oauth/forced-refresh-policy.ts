@@ -19,7 +19,7 @@ const unlikely = 1e-5;
 /** Older answers count for less and less, so that the share follows the service. */
 const mostAnswers = 1_000;
 
-/** How one site's first attempts were answered: what tells a request's own trouble from a dead token. */
+/** How one site's first attempts were answered: what distinguishes a request's own trouble from a dead token. */
 export interface AnswerHistory {
   /** Answers that took the token. */
   readonly accepted: number;

@@ -15,13 +15,11 @@ export interface SharedLimits {
 
 export type LimitEvent = { readonly kind: "endpoint_paused"; readonly pause: EndpointPause } | RefreshEvent;
 
-/** `pauseMs`: how long the site's forced refreshes pause from now on; 0 for no pause. */
-export type RefreshEvent = RefreshName &
-  (
-    | { readonly kind: "forced"; readonly isDoubtful: boolean }
-    | { readonly kind: "accepted" | "recovered" }
-    | { readonly kind: "failed"; readonly pauseMs: number }
-  );
+export interface RefreshEvent extends RefreshName {
+  readonly kind: RefreshFact["kind"];
+  /** Of `failed`: how long the site's forced refreshes pause from now on; absent for no pause. */
+  readonly pauseMs?: number;
+}
 
 /** What the replicas know together. Durations only: every reader places them on its own clock. */
 export interface LimitsSnapshot {
@@ -57,8 +55,8 @@ export interface RefreshName {
 export const refreshFactKinds = ["forced", "doubtful", "accepted", "failed", "recovered"] as const;
 
 /**
- * One thing known of a forced refresh. `forced`: it was made. `doubtful`: a chance 401 explains it as well as the former
- * token's end. `accepted`: the site accepted a request with the token. `failed`: the retry was refused too.
+ * One thing known of a forced refresh. `forced`: it was made. `doubtful`: it was made, and a chance 401 explains it as well
+ * as the former token's end. `accepted`: the site accepted a request with the token. `failed`: the retry was refused too.
  * `recovered`: a refused request was accepted with the token.
  */
 export interface RefreshFact extends RefreshName {

@@ -62,7 +62,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       const { one, other, key } = await open();
       await one.save(`${key}1`, token("t1"), 0);
       await one.save(`${key}2`, token("t2"), 0);
-      await one.record(`${key}1`, { kind: "forced", token: "t1", site: "S1", isDoubtful: false });
+      await one.record(`${key}1`, { kind: "forced", token: "t1", site: "S1" });
       expect(textOf((await other.read(`${key}1`)).token)).toBe("t1");
       expect(textOf((await other.read(`${key}2`)).token)).toBe("t2");
       expect((await other.read(`${key}2`)).limits?.facts).toEqual([]);
@@ -82,7 +82,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       pause: { kind: "throttled", status: 429, failures: 3, remainingMs: 60_000, ...more },
     });
     const forced = (token: string, { site = "S1", isDoubtful = false } = {}): LimitEvent => {
-      return { kind: "forced", token, site, isDoubtful };
+      return { kind: isDoubtful ? "doubtful" : "forced", token, site };
     };
     const accepted = (token: string): LimitEvent => ({ kind: "accepted", token, site: "S1" });
     const recovered = (token: string): LimitEvent => ({ kind: "recovered", token, site: "S1" });

@@ -15,7 +15,7 @@ async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Prom
   await Promise.all([late.store.read(key), other.store.read(key)]);
   // The scripts are known, so that nothing is sent twice.
   await late.store.save(key, { secret: new Secret("warm-up"), lifetimeMs: 1_000 }, 0);
-  await late.store.record(key, { kind: "forced", token: "t", site: "S1", isDoubtful: false });
+  await late.store.record(key, { kind: "forced", token: "t", site: "S1" });
   await late.store.record(key, { kind: "endpoint_paused", pause: { ...refused, remainingMs: 1 } });
   await sleep(systemClock, 1_100);
   redis.stop();

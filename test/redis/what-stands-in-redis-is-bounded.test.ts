@@ -29,7 +29,7 @@ async function stage(planted: readonly (readonly string[])[] = []) {
   return { redis, ...replica, limitsNow };
 }
 
-const forced = (token: string): LimitEvent => ({ kind: "forced", token, site: "S1", isDoubtful: false });
+const forced = (token: string): LimitEvent => ({ kind: "forced", token, site: "S1" });
 const throttled = (remainingMs: number): LimitEvent => {
   return { kind: "endpoint_paused", pause: { kind: "throttled", status: 429, failures: 1, remainingMs } };
 };

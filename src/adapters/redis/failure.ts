@@ -13,12 +13,10 @@ export class RedisFailure extends Error {
 }
 
 /** Kinds after which the next command would fare no better: Redis is left alone until a probe succeeds. */
-const fatal: ReadonlySet<RedisFailureKind> = new Set([
-  ...(["timeout", "connection", "tls", "loading", "noauth", "clusterdown", "masterdown", "busy"] as const),
-]);
+const fatal = ["timeout", "connection", "tls", "loading", "noauth", "clusterdown", "masterdown", "busy"];
 
 export function isFatal(kind: RedisFailureKind): boolean {
-  return fatal.has(kind);
+  return fatal.includes(kind);
 }
 
 /** Whether it was Redis that said so. */

@@ -143,12 +143,11 @@ return 1
  * Adds a fact about a forced refresh; the port's prose says what follows from it.
  *
  * KEYS  1 facts, 2 pauses
- * ARGV  1 as in save, 2 the event's kind, 3 token id and site, 4 the site, 5 `forced`: 1 when it is doubtful; `failed`:
- *       the site's pause in ms
+ * ARGV  1 as in save, 2 the event's kind, 3 token id and site, 4 the site, 5 of `failed`: the site's pause in ms, or 0
  */
 export const recordScript = script(`${prelude}
 if isLate(ARGV[1]) then return 0 end
-local facts, pauses, kind, name, site, number = KEYS[1], KEYS[2], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local facts, pauses, kind, name, site, pauseMs = KEYS[1], KEYS[2], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 for _, key in ipairs(KEYS) do
   local reply = redis.pcall('ZSCORE', key, '')
@@ -180,15 +179,13 @@ end
 -- Adding comes first: once a script has removed something, a full Redis lets it add as well.
 if kind == 'failed' and (isKnown('failed') or isKnown('recovered')) then return 1 end
 add(kind)
-if kind == 'forced' and number == 1 then add('doubtful') end
 if kind == 'failed' or kind == 'recovered' then
   if isKnown('doubtful') then add('doubtful') end
   if isKnown('accepted') then add('accepted') end
 end
-local isPause = kind == 'failed' and number > 0
-if isPause or kind == 'accepted' or kind == 'recovered' then endPause() end
-if isPause then
-  redis.call('ZADD', pauses, now + number, site .. ' ' .. ARGV[5])
+if kind == 'accepted' or kind == 'recovered' or pauseMs > 0 then endPause() end
+if pauseMs > 0 then
+  redis.call('ZADD', pauses, now + pauseMs, site .. ' ' .. ARGV[5])
   redis.call('PEXPIRE', pauses, ${longestSitePauseMs + sitePauseMemoryMs})
 end
 trim(facts, now - ${factMemoryMs}, now + ${aheadMs}, ${mostFacts})

@@ -76,9 +76,9 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       const ms = Math.ceil(event.pause.remainingMs);
       return write(key, pauseScript, [names.endpoint], [formatEndpointPause(event.pause, ms), ms]);
     }
-    const { kind, token, site } = event;
-    const number = kind === "failed" ? Math.ceil(event.pauseMs) : Number(kind === "forced" && event.isDoubtful);
-    return write(key, recordScript, [names.facts, names.pauses], [kind, `${token} ${site}`, site, number]);
+    const { kind, token, site, pauseMs = 0 } = event;
+    const args = [kind, `${token} ${site}`, site, Math.ceil(pauseMs)];
+    return write(key, recordScript, [names.facts, names.pauses], args);
   };
 
   return {
