@@ -73,7 +73,7 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   const writeEvent = (key: string, event: LimitEvent): Promise<unknown> => {
     const names = redisKeys(key);
     if (event.kind === "endpoint_paused") {
-      const ms = Math.ceil(event.pause.remainingMs);
+      const ms = Math.max(1, Math.ceil(event.pause.remainingMs));
       return write(key, pauseScript, [names.endpoint], [formatEndpointPause(event.pause, ms), ms]);
     }
     const { kind, token, site, pauseMs = 0 } = event;
