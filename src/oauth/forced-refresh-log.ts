@@ -40,6 +40,7 @@ export class ForcedRefreshLog {
   }
 
   has({ token, site }: RefreshName, ...kinds: readonly RefreshFact["kind"][]): boolean {
+    if (this.#facts.size === 0) return false;
     const sinceMs = this.#clock.nowMs() - factMemoryMs;
     return kinds.some((kind) => (this.#facts.get(`${kind} ${token} ${site}`)?.atMs ?? sinceMs) > sinceMs);
   }
