@@ -22,7 +22,7 @@ const adapters = ["memory", "redis", "http-server", "http-client", "prometheus",
 const packageOf = { redis: "(ioredis|redlock)", "http-client": "undici", prometheus: "prom-client", log: "pino" };
 const ports = [
   "^src/proxy/(messages|handler)\\.ts$",
-  "^src/oauth/(token-store|refresh-lock|shared-limits|token-endpoint)\\.ts$",
+  "^src/oauth/(token-store|refresh-lock|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
 ];
 
 module.exports = {

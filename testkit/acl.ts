@@ -7,7 +7,8 @@ export const aclRules = [
   "~countersign:*",
   "resetchannels",
   "-@all",
-  ...["get", "set", "del", "exists", "pttl", "time", "eval", "evalsha", "info", "hello", "ping"].map(
+  ...["get", "set", "del", "exists", "pttl", "pexpire", "zadd", "zrange", "zscore", "zrem"].map((name) => `+${name}`),
+  ...["zremrangebyscore", "zremrangebyrank", "time", "eval", "evalsha", "info", "hello", "ping"].map(
     (name) => `+${name}`,
   ),
 ];

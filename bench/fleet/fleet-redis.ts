@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { redisKeys } from "../../src/adapters/redis/keys.ts";
+import { redisKeys } from "../../src/adapters/redis/scripts.ts";
 import type { RedisAccess } from "../../src/model/redis-access.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { openRedis, type RealRedis } from "../../testkit/redis.ts";
@@ -42,8 +42,7 @@ export class FleetRedis {
       tls: undefined,
       encryptionKeys: [new Secret(randomBytes(32))],
     };
-    const { token, conduct, lock } = redisKeys(cacheKey);
-    this.#keys = [token, conduct, lock];
+    this.#keys = Object.values(redisKeys(cacheKey));
   }
 
   static async open(cacheKey: string): Promise<FleetRedis> {
@@ -67,7 +66,14 @@ export class FleetRedis {
 
   async #set(wallMs: number): Promise<void> {
     this.#own += 1;
-    const ahead = await this.#server.command("EVAL", setTimeLua, 3, ...this.#keys, this.#aheadMs, wallMs);
+    const ahead = await this.#server.command(
+      "EVAL",
+      setTimeLua,
+      this.#keys.length,
+      ...this.#keys,
+      this.#aheadMs,
+      wallMs,
+    );
     this.#aheadMs = Number(ahead);
   }
 

@@ -79,7 +79,7 @@ export function openTokens(
       const before = limits.values().findLast((other) => other.tokenKey === tokenKey);
       return {
         tokenKey,
-        backoff: before?.backoff.onAnotherWay(pool) ?? new EndpointBackoff(clock, random, pool),
+        backoff: before?.backoff.withTransport(pool) ?? new EndpointBackoff(clock, random, pool),
         forcedRefreshes: before?.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
       };
     });

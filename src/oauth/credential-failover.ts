@@ -74,7 +74,7 @@ export class CredentialFailover implements TokenSource {
   }
 
   cured(token: Token, site: string): void {
-    this.#sourceOf(token).onOutcome("cured", token, site);
+    this.#sourceOf(token).onOutcome("recovered", token, site);
   }
 
   refusedAgain(token: Token, site: string): void {

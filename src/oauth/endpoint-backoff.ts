@@ -1,6 +1,5 @@
 import type { Clock } from "../model/clock.ts";
-import { backoffMs } from "./backoff.ts";
-import type { HeardPause, Note, SharedPause } from "./shared-limits.ts";
+import type { EndpointPause, LimitEvent, SharedEndpointPause } from "./shared-limits.ts";
 import type { TokenAnswer } from "./token-endpoint.ts";
 
 /**
@@ -8,17 +7,17 @@ import type { TokenAnswer } from "./token-endpoint.ts";
  * the authorization server fails or does not answer. `spacing`: a token was issued a moment ago.
  */
 export interface Pause {
-  readonly kind: SharedPause["kind"] | "spacing";
+  readonly kind: EndpointPause["kind"] | "spacing";
   /** On the monotonic clock. */
   readonly untilMs: number;
   /** The authorization server's answer that caused it, where there was one. */
   readonly status: number | undefined;
-  /** Why that brought no token; unknown where another replica was told. */
+  /** Why that brought no token; unknown where another replica got the answer. */
   readonly cause?: string | undefined;
 }
 
-/** A pause that other replicas keep too. */
-type Ban = Pause & { readonly kind: SharedPause["kind"] };
+/** A pause that the other replicas keep too. */
+type OpenPause = Pause & { readonly kind: EndpointPause["kind"] };
 
 /** A refused set is tried again this often (row 33). */
 const refusedPauseMs = 10_000;
@@ -28,8 +27,20 @@ const spacingMs = 1_000;
 const throttledSteps = 6;
 /** How often one refresh may try again; see `mayRetry`. */
 const retriesPerRefresh = 4;
+/** The first retry waits up to this long; each further one up to twice as long. */
+const firstBackoffMs = 50;
+/** Recovery is noticed within it. */
+const longestBackoffMs = 30_000;
 
-/** How long to leave the authorization server alone after an answer, in ms. */
+/**
+ * Exponential back-off with full jitter: uniform between 0 and `50 ms * 2^failures`, at most 30 s.
+ * @param failures how many have failed in a row before this pause, from 0
+ * @param random uniform in [0, 1)
+ */
+export function backoffMs(failures: number, random: () => number): number {
+  return random() * Math.min(longestBackoffMs, firstBackoffMs * 2 ** failures);
+}
+
 function pauseAfter(answer: TokenAnswer, failures: number, random: () => number): Pick<Pause, "kind"> & { ms: number } {
   switch (answer.kind) {
     case "issued":
@@ -47,49 +58,49 @@ function pauseAfter(answer: TokenAnswer, failures: number, random: () => number)
   }
 }
 
-/** How one credential set behaves towards the authorization server: one sequence of back-off, however many callers ask. */
+/** How long the token endpoint is left alone for one credential set: one back-off, however many callers ask. */
 export class EndpointBackoff {
   readonly #clock: Clock;
   readonly #random: () => number;
+  readonly #transport: string | undefined;
   #failures = 0;
   #isRefused = false;
   #pause: Pause | undefined;
   #pausedAtMs = Number.NEGATIVE_INFINITY;
-  readonly #way: string | undefined;
-  /** Failures that others met before say nothing of the present way to the authorization server. */
+  /** Failures that others met before say nothing of the present transport. */
   #sinceMs = Number.NEGATIVE_INFINITY;
 
-  /** @param way a fingerprint of the trust and the timeouts towards the authorization server */
-  constructor(clock: Clock, random: () => number, way?: string) {
+  /** @param transport a fingerprint of the trust and the timeouts towards the authorization server */
+  constructor(clock: Clock, random: () => number, transport?: string) {
     this.#clock = clock;
     this.#random = random;
-    this.#way = way;
+    this.#transport = transport;
   }
 
   /**
-   * The same set over another pool of connections, with another trust or timeout: what failed on the old way is tried
-   * anew. What the authorization server itself has said stays in force: a refusal, and how long to wait.
+   * The same set with another trust or other timeouts: what failed before is tried anew. What the authorization server
+   * itself has said stays: a refusal, and how long to wait.
    */
-  onAnotherWay(way?: string): EndpointBackoff {
-    const next = new EndpointBackoff(this.#clock, this.#random, way);
-    const ban = this.ban();
+  withTransport(transport?: string): EndpointBackoff {
+    const next = new EndpointBackoff(this.#clock, this.#random, transport);
+    const open = this.openPause();
     next.#sinceMs = this.#clock.nowMs();
     next.#isRefused = this.#isRefused;
-    if (ban === undefined || ban.kind === "failing") return next;
+    if (open === undefined || open.kind === "failing") return next;
     next.#failures = this.#failures;
-    next.#pause = ban;
+    next.#pause = open;
     next.#pausedAtMs = this.#pausedAtMs;
     return next;
   }
 
-  /** The pause in force now. */
+  /** The present pause. */
   pause(): Pause | undefined {
     if (this.#pause !== undefined && this.#clock.nowMs() >= this.#pause.untilMs) this.#pause = undefined;
     return this.#pause;
   }
 
-  /** The pause that forbids a request altogether; the one between two tokens is merely sat out. */
-  ban(): Ban | undefined {
+  /** The pause that forbids a request altogether. The spacing between two tokens does not: a refresh waits for its end. */
+  openPause(): OpenPause | undefined {
     const pause = this.pause();
     return pause === undefined || pause.kind === "spacing" ? undefined : { ...pause, kind: pause.kind };
   }
@@ -99,57 +110,58 @@ export class EndpointBackoff {
     return this.#isRefused;
   }
 
-  /** Takes note of an answer; returns the pause that follows from it. */
-  note(answer: TokenAnswer): Pause {
+  /** Returns the pause that follows from an answer. */
+  onAnswer(answer: TokenAnswer): Pause {
     const { kind, ms } = pauseAfter(answer, this.#failures, this.#random);
-    const status = "status" in answer ? answer.status : undefined;
-    const isPassing = kind === "failing" || kind === "throttled";
-    this.#failures = isPassing ? this.#failures + 1 : 0;
-    if (!isPassing) this.#isRefused = kind === "refused";
+    const isTransient = kind === "failing" || kind === "throttled";
+    this.#failures = isTransient ? this.#failures + 1 : 0;
+    if (!isTransient) this.#isRefused = kind === "refused";
     this.#pausedAtMs = this.#clock.nowMs();
+    const status = "status" in answer ? answer.status : undefined;
     const cause = "cause" in answer ? answer.cause : undefined;
     this.#pause = { kind, untilMs: this.#pausedAtMs + ms, status, cause };
     return this.#pause;
   }
 
-  /** The ban in force, as the other replicas are told of it. */
-  tell(): Note | undefined {
-    const ban = this.ban();
-    if (ban === undefined) return undefined;
-    const { kind, status, untilMs } = ban;
+  /** The present pause as the other replicas are to keep it. */
+  toShared(): LimitEvent | undefined {
+    const open = this.openPause();
+    if (open === undefined) return undefined;
+    const { kind, status, untilMs } = open;
     const remainingMs = untilMs - this.#clock.nowMs();
-    const way = kind === "failing" ? this.#way : undefined;
-    return { kind: "login_paused", pause: { kind, status, failures: this.#failures, remainingMs, way } };
+    const transport = kind === "failing" ? this.#transport : undefined;
+    return { kind: "endpoint_paused", pause: { kind, status, failures: this.#failures, remainingMs, transport } };
   }
 
-  /** Another replica was told to wait: the longer wait counts. */
-  hear(pause: HeardPause | undefined): void {
-    if (pause === undefined) return;
+  /** Of a pause of this process and one of another replica, the longer one counts. */
+  mergeShared(shared: SharedEndpointPause | undefined): void {
+    if (shared === undefined) return;
     const nowMs = this.#clock.nowMs();
-    if (pause.kind === "failing" && !this.#isOnThisWay(pause, nowMs)) return;
-    const untilMs = nowMs + pause.remainingMs;
-    const own = this.ban();
+    if (shared.kind === "failing" && !this.#isOnThisTransport(shared, nowMs)) return;
+    const untilMs = nowMs + shared.remainingMs;
+    const own = this.openPause();
     if (own !== undefined && own.untilMs >= untilMs) return;
     this.#pausedAtMs = nowMs;
-    this.#pause = { kind: pause.kind, untilMs, status: pause.status };
-    this.#failures = Math.max(this.#failures, pause.failures);
-    if (pause.kind === "refused") this.#isRefused = true;
+    this.#pause = { kind: shared.kind, untilMs, status: shared.status };
+    this.#failures = Math.max(this.#failures, shared.failures);
+    if (shared.kind === "refused") this.#isRefused = true;
   }
 
-  /** Whether a failure that another replica met would be met here too; a note without a way is judged by its age. */
-  #isOnThisWay({ way, ageMs }: HeardPause, nowMs: number): boolean {
-    return way === undefined || this.#way === undefined ? nowMs - ageMs > this.#sinceMs : way === this.#way;
+  /** Whether a failure of another replica would be met here too; one of an unknown transport is judged by its age. */
+  #isOnThisTransport({ transport, ageMs }: SharedEndpointPause, nowMs: number): boolean {
+    const isUnknown = transport === undefined || this.#transport === undefined;
+    return isUnknown ? nowMs - ageMs > this.#sinceMs : transport === this.#transport;
   }
 
-  /** Another replica was given a token that it asked for at the moment named (monotonic): what was before is over. */
-  hearOfToken(issuedAtMs: number): void {
+  /** Another replica's token ends what was before its request began (monotonic). */
+  onTokenSeen(issuedAtMs: number): void {
     if (issuedAtMs < this.#pausedAtMs) return;
     this.#failures = 0;
     this.#isRefused = false;
     this.#pause = { kind: "spacing", untilMs: issuedAtMs + spacingMs, status: undefined };
   }
 
-  /** Whether a refresh that began with all well may try again within itself; later ones wait for demand. */
+  /** Whether a refresh that began without failures may try again by itself; later ones wait for demand. */
   mayRetry(answer: TokenAnswer, retriesMade: number): boolean {
     const isBrief = answer.kind === "failed" || answer.kind === "malformed";
     return isBrief && retriesMade < retriesPerRefresh && this.#failures === retriesMade + 1;

@@ -1,14 +1,15 @@
 import type { Clock } from "../model/clock.ts";
 import type { SuppressionReason } from "../model/events.ts";
+import { type ForcedRefresh, ForcedRefreshLog } from "./forced-refresh-log.ts";
 import { type AnswerHistory, afterAcceptance, looksDead, noAnswers, suppressionOf } from "./forced-refresh-policy.ts";
-import { longestTryList, type Note, type SharedLimits, type SharedTry, tryMemoryMs } from "./shared-limits.ts";
+import type { LimitsSnapshot, RefreshEvent } from "./shared-limits.ts";
 import { isNewer, type Token } from "./token.ts";
 
 const firstPauseMs = 30_000;
 const longestPauseMs = 900_000;
 
-/** What the service last thought of the set's tokens when one site used them. */
-interface Verdict {
+/** What the service's answers to one site say of the set's tokens. */
+interface SiteState {
   /** The newest token it accepted. */
   accepted: Token | undefined;
   /** The newest token it refused on a retry. */
@@ -17,232 +18,171 @@ interface Verdict {
   pausedUntilMs: number;
   history: AnswerHistory;
   /** A forced refresh brought this token once more, by its `id`: another would not help. */
-  repeated: string | undefined;
-}
-
-/** A forced refresh. */
-interface Try {
-  readonly token: string;
-  readonly site: string;
-  /**
-   * `open` until its site has accepted or refused the token, `useless` when a retry was refused. `accepted`: some request
-   * was accepted, perhaps one that needed no new token. `cured`: a request that was refused before was accepted; final.
-   */
-  readonly fate: SharedTry["fate"];
-  /** The token before may have been good. */
-  readonly isDoubted: boolean;
-  readonly atMs: number;
+  repeatedToken: string | undefined;
 }
 
 /**
  * Decides, for one credential set, whether a 401 may cost a token. A permission problem of one site must not become a
- * flood of token requests, and must not keep another site's revoked token from being replaced at once.
+ * flood of token requests, and must not keep another site's revoked token from being replaced.
  *
  * - A site whose retry with a new token was refused pauses: 30 s, doubling up to 15 min, until a token is accepted.
- * - Refreshes of the set that cured nothing are limited to a few a minute. One counts from the moment it is made, and
- *   no longer once its site has accepted the token, or for good once a request was accepted that had been refused.
- * - A refresh that healed a request, while the token before was accepted by others, may have cured nothing: a few a minute.
+ * - Forced refreshes that recovered no request are limited to a few a minute. One counts from the moment it is made. It
+ *   counts no longer once its site has accepted the token, and never again once a refused request was accepted.
+ * - A refresh that recovered a request may have been needless where others accepted the former token: a few a minute.
  * - Where a token was accepted and then is refused without exception, it is dead: that ends the pause.
  *
- * The figures and the rule itself are in forced-refresh-policy.ts.
- *
- * What happens here is told to the other replicas by the notes that the methods return; what they tell is heard.
+ * The figures and the rule itself are in forced-refresh-policy.ts. The events that the methods return are for the other
+ * replicas; theirs come with `mergeShared`.
  */
 export class ForcedRefreshLimiter {
   readonly #clock: Clock;
   /** Bounded by the configured sites. */
-  readonly #verdicts = new Map<string, Verdict>();
-  #own: readonly Try[] = [];
-  /** What the others said last, which is replaced as a whole. */
-  #heard: readonly (Try & Pick<SharedTry, "isAccepted">)[] = [];
-  #heardPauses = new Map<string, { pauseMs: number; untilMs: number }>();
+  readonly #sites = new Map<string, SiteState>();
+  readonly #log: ForcedRefreshLog;
+  #sharedPauses = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#log = new ForcedRefreshLog(clock);
   }
 
   /** Why a forced refresh must not be made now for this site's refused token; undefined when it may. */
   suppression(site: string, token: Token): SuppressionReason | undefined {
-    const { pausedUntilMs, accepted, refused, history, repeated } = this.#verdictOf(site);
-    const heardUntilMs = this.#heardPauses.get(site)?.untilMs ?? 0;
-    const useless = this.#useless();
-    const doubted = this.#doubted();
+    const { pausedUntilMs, accepted, refused, history, repeatedToken } = this.#stateOf(site);
+    const sharedUntilMs = this.#sharedPauses.get(site)?.untilMs ?? 0;
+    const refreshes = this.#log.refreshes();
+    const useless = uselessOf(refreshes);
+    const doubtful = refreshes.filter(({ isDoubtful }) => isDoubtful);
+    const isAccepted = accepted?.id === token.id || this.#log.has({ token: token.id, site }, "accepted", "recovered");
     return suppressionOf({
-      isPaused: this.#clock.nowMs() < Math.max(pausedUntilMs, heardUntilMs),
-      isProven: (accepted?.id === token.id || this.#isAcceptedElsewhere(site, token)) && repeated !== token.id,
+      isPaused: this.#clock.nowMs() < Math.max(pausedUntilMs, sharedUntilMs),
+      isProven: isAccepted && repeatedToken !== token.id,
       isTrusted:
         accepted !== undefined &&
         isNewer(accepted, refused) &&
-        !useless.some((made) => made.fate === "useless" && made.site === site),
+        !useless.some((made) => made.status === "failed" && made.site === site),
       history,
       uselessTokens: countTokens(useless),
-      doubtedTokens: countTokens(doubted.filter(({ token }) => !useless.some((made) => made.token === token))),
-      doubtedOfSite: countTokens(doubted.filter((made) => made.site === site)),
+      doubtfulTokens: countTokens(doubtful.filter(({ token }) => !useless.some((made) => made.token === token))),
+      doubtfulOfSite: countTokens(doubtful.filter((made) => made.site === site)),
     });
-  }
-
-  /** Forced refreshes that cured nothing so far. What one request was cured by is not useless, whatever others say. */
-  #useless(): readonly Try[] {
-    const tries = this.#recent([...this.#own, ...this.#heard]);
-    const cured = new Set(tries.flatMap(({ fate, token }) => (fate === "cured" ? [token] : [])));
-    return tries.filter(({ fate, token }) => fate !== "accepted" && !cured.has(token));
-  }
-
-  /** Forced refreshes that may have been needless, whatever became of them. */
-  #doubted(): readonly Try[] {
-    return this.#recent([...this.#own, ...this.#heard]).filter(({ isDoubted }) => isDoubted);
-  }
-
-  /** The service took this token from some site, and nothing shows that it is dead: this site's 401 may be chance. */
-  #isDoubtful(site: string, before: Token): boolean {
-    const isAccepted =
-      [...this.#verdicts.values()].some(({ accepted }) => accepted?.id === before.id) ||
-      this.#heard.some((made) => made.token === before.id && made.isAccepted);
-    return isAccepted && !looksDead({ isProven: true, history: this.#verdictOf(site).history });
-  }
-
-  #isAcceptedElsewhere(site: string, token: Token): boolean {
-    return this.#heard.some((made) => isThat(made, token, site) && made.isAccepted);
   }
 
   /** The service answered 401 to a first attempt. */
   refused(site: string, token: Token): void {
-    const verdict = this.#verdictOf(site);
-    const { accepted, history } = verdict;
-    // A late answer to an older token says nothing of the one in use.
-    if (accepted !== undefined && isNewer(accepted, token)) return;
-    verdict.history = { ...history, run: history.run + 1 };
+    const state = this.#stateOf(site);
+    // A late answer to an older token says nothing of the present one.
+    if (state.accepted !== undefined && isNewer(state.accepted, token)) return;
+    state.history = { ...state.history, run: state.history.run + 1 };
   }
 
-  /** A refresh was forced for this site's 401 to the token before, and brought this one. */
-  tried(site: string, token: Token, before: Token | undefined): Note {
-    const isDoubted = before !== undefined && this.#isDoubtful(site, before);
-    this.#remember({ token: token.id, site, fate: "open", isDoubted, atMs: this.#clock.nowMs() });
-    return { kind: "tried", token: token.id, site, isDoubted };
+  /** A refresh was forced for this site's 401 to the former token, and brought this one. */
+  forced(site: string, token: Token, former: Token | undefined): RefreshEvent {
+    const isDoubtful = former !== undefined && this.#mayBeSound(site, former);
+    return this.#record({ kind: isDoubtful ? "doubtful" : "forced", token: token.id, site });
   }
 
-  /** Runs for every answer: a note only where there was something to take back. */
-  accepted(site: string, token: Token): Note | undefined {
-    const verdict = this.#verdictOf(site);
-    const isFirst = isNewer(token, verdict.accepted);
-    // A run that ended with the token was the token's.
-    if (isFirst) verdict.history = { ...verdict.history, run: 0 };
-    if (isFirst || verdict.accepted?.id === token.id) verdict.history = afterAcceptance(verdict.history);
-    const open = this.#own.find((made) => isThat(made, token, site) && made.fate === "open");
-    if (!isFirst && open === undefined) return undefined;
-    const wasPaused = verdict.pauseMs > 0 || this.#heardPauses.has(site);
-    if (open !== undefined) this.#remember({ ...open, fate: "accepted" });
+  /** Some site's requests were accepted with this token, and nothing shows that it is dead: this 401 may be chance. */
+  #mayBeSound(site: string, token: Token): boolean {
+    const isAccepted =
+      [...this.#sites.values()].some(({ accepted }) => accepted?.id === token.id) ||
+      this.#log.refreshes().some((made) => made.token === token.id && made.isAccepted);
+    return isAccepted && !looksDead({ isProven: true, history: this.#stateOf(site).history });
+  }
+
+  /** Runs for every answer that is no 401. An event only where it changes what the replicas know. */
+  accepted(site: string, token: Token): RefreshEvent | undefined {
+    const state = this.#stateOf(site);
+    const name = { token: token.id, site };
+    const isFirst = isNewer(token, state.accepted);
+    // A run that ended with the former token was that token's.
+    if (isFirst) state.history = { ...state.history, run: 0 };
+    if (isFirst || state.accepted?.id === token.id) state.history = afterAcceptance(state.history);
+    const isPending =
+      this.#log.has(name, "forced", "doubtful") && !this.#log.has(name, "accepted", "failed", "recovered");
+    const wasPaused = isFirst && (state.pauseMs > 0 || this.#sharedPauses.has(site));
     if (isFirst) {
-      Object.assign(verdict, { accepted: token, pauseMs: 0, pausedUntilMs: 0, repeated: undefined });
-      this.#heardPauses.delete(site);
+      Object.assign(state, { accepted: token, pauseMs: 0, pausedUntilMs: 0, repeatedToken: undefined });
+      this.#sharedPauses.delete(site);
     }
-    return open !== undefined || wasPaused ? { kind: "accepted", token: token.id, site } : undefined;
+    return isPending || wasPaused ? this.#record({ kind: "accepted", ...name }) : undefined;
   }
 
-  /** The service accepted a retry: the request was refused before, so the new token has cured it. */
-  cured(site: string, token: Token): Note | undefined {
+  /** The service accepted a retry: the request was refused before, so the new token has recovered it. */
+  recovered(site: string, token: Token): RefreshEvent | undefined {
     this.accepted(site, token);
-    if (this.#isCured(site, token)) return undefined;
-    this.#remember({
-      token: token.id,
-      site,
-      fate: "cured",
-      isDoubted: this.#isDoubted(site, token),
-      atMs: this.#clock.nowMs(),
-    });
-    return { kind: "cured", token: token.id, site };
-  }
-
-  #isDoubted(site: string, token: Token): boolean {
-    return this.#own.some((made) => isThat(made, token, site) && made.isDoubted);
-  }
-
-  #isCured(site: string, token: Token): boolean {
-    return [...this.#own, ...this.#heard].some((made) => isThat(made, token, site) && made.fate === "cured");
+    const name = { token: token.id, site };
+    return this.#log.has(name, "recovered") ? undefined : this.#record({ kind: "recovered", ...name });
   }
 
   /**
    * The retry was refused too. A token that no 401 had forced says nothing: it may have been revoked with the one before
-   * it. One that this site has accepted before was revoked since: it need not pause. One that cured another request of the
+   * it. One that this site has accepted was revoked since: it need not pause. One that recovered another request of the
    * site is sound: the trouble is this request's own.
    */
-  refusedAgain(site: string, token: Token): Note | undefined {
-    if (this.#isCured(site, token)) return undefined;
-    const wasForced = [...this.#own, ...this.#heard].some((made) => made.token === token.id);
-    return wasForced ? this.#judge(site, token) : undefined;
+  refusedAgain(site: string, token: Token): RefreshEvent | undefined {
+    const name = { token: token.id, site };
+    if (this.#log.has(name, "recovered")) return undefined;
+    if (!this.#log.refreshes().some((made) => made.token === token.id)) return undefined;
+    const state = this.#stateOf(site);
+    const isNews = isNewer(token, state.accepted) && isNewer(token, state.refused);
+    if (!isNews) return this.#log.has(name, "failed") ? undefined : this.#record({ kind: "failed", ...name });
+    state.refused = token;
+    return this.#pause(site, token, token.id);
   }
 
   /** A forced refresh brought the refused token once more: it counts by itself, and no answer takes it back. */
-  triedInVain(site: string, token: Token): Note {
-    const nowMs = this.#clock.nowMs();
-    const verdict = this.#verdictOf(site);
-    const pauseMs = this.#nextPauseMs(site, token, verdict);
-    Object.assign(verdict, { pauseMs, pausedUntilMs: nowMs + pauseMs, repeated: token.id });
-    const once = `${token.id}.${Math.round(nowMs).toString(36)}`;
-    this.#remember({ token: once, site, fate: "useless", isDoubted: false, atMs: nowMs });
-    return { kind: "useless", token: once, site, pauseMs };
+  repeatedToken(site: string, token: Token): RefreshEvent {
+    this.#stateOf(site).repeatedToken = token.id;
+    return this.#pause(site, token, `${token.id}.${Math.round(this.#clock.nowMs()).toString(36)}`);
   }
 
-  #judge(site: string, token: Token): Note | undefined {
-    const verdict = this.#verdictOf(site);
-    const nowMs = this.#clock.nowMs();
-    const isKnown = this.#own.some((made) => isThat(made, token, site) && made.fate === "useless");
-    const isNews = isNewer(token, verdict.accepted) && isNewer(token, verdict.refused);
-    if (isKnown && !isNews) return undefined;
-    this.#remember({ token: token.id, site, fate: "useless", isDoubted: this.#isDoubted(site, token), atMs: nowMs });
-    if (!isNews) return { kind: "useless", token: token.id, site, pauseMs: 0 };
-    const pauseMs = this.#nextPauseMs(site, token, verdict);
-    Object.assign(verdict, { refused: token, pauseMs, pausedUntilMs: nowMs + pauseMs });
-    return { kind: "useless", token: token.id, site, pauseMs };
+  /** The pause doubles once for each token, however many replicas see it refused. */
+  #pause(site: string, token: Token, id: string): RefreshEvent {
+    const state = this.#stateOf(site);
+    const sharedMs = this.#sharedPauses.get(site)?.pauseMs ?? 0;
+    const isShared = sharedMs > 0 && this.#log.has({ token: token.id, site }, "failed");
+    const doubledMs = Math.min(longestPauseMs, Math.max(firstPauseMs, state.pauseMs * 2, sharedMs * 2));
+    state.pauseMs = isShared ? sharedMs : doubledMs;
+    state.pausedUntilMs = this.#clock.nowMs() + state.pauseMs;
+    return this.#record({ kind: "failed", token: id, site, pauseMs: state.pauseMs });
   }
 
-  /** Doubles once for each token, however many replicas see it refused. */
-  #nextPauseMs(site: string, token: Token, { pauseMs }: Verdict): number {
-    const heardMs = this.#heardPauses.get(site)?.pauseMs ?? 0;
-    const isHeard = this.#heard.some((made) => isThat(made, token, site) && made.fate === "useless");
-    if (isHeard && heardMs > 0) return heardMs;
-    return Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2, heardMs * 2));
-  }
-
-  /** What all replicas have said. */
-  hear({ sites, tries }: SharedLimits): void {
+  mergeShared({ sites, facts }: LimitsSnapshot): void {
     const nowMs = this.#clock.nowMs();
-    this.#heard = tries.map(({ ageMs, ...made }) => ({ ...made, atMs: nowMs - ageMs }));
-    this.#heardPauses = new Map(
+    this.#log.merge(facts);
+    this.#sharedPauses = new Map(
       [...sites].map(([site, { pauseMs, remainingMs }]) => [site, { pauseMs, untilMs: nowMs + remainingMs }]),
     );
   }
 
-  #remember(made: Try): void {
-    const others = this.#recent(this.#own).filter(({ token, site }) => token !== made.token || site !== made.site);
-    this.#own = [...others, made].slice(-longestTryList);
+  #record(event: RefreshEvent): RefreshEvent {
+    this.#log.add(event);
+    return event;
   }
 
-  #recent(tries: readonly Try[]): readonly Try[] {
-    const sinceMs = this.#clock.nowMs() - tryMemoryMs;
-    return tries.filter(({ atMs }) => atMs > sinceMs);
-  }
-
-  #verdictOf(site: string): Verdict {
-    const known = this.#verdicts.get(site);
+  #stateOf(site: string): SiteState {
+    const known = this.#sites.get(site);
     if (known !== undefined) return known;
-    const fresh: Verdict = {
+    const fresh: SiteState = {
       accepted: undefined,
       refused: undefined,
       pauseMs: 0,
       pausedUntilMs: 0,
       history: noAnswers,
-      repeated: undefined,
+      repeatedToken: undefined,
     };
-    this.#verdicts.set(site, fresh);
+    this.#sites.set(site, fresh);
     return fresh;
   }
 }
 
-function countTokens(tries: readonly Try[]): number {
-  return new Set(tries.map(({ token }) => token)).size;
+/** Those that recovered no request so far. A token that recovered one is not useless, whatever other sites say. */
+function uselessOf(refreshes: readonly ForcedRefresh[]): readonly ForcedRefresh[] {
+  const recovered = new Set(refreshes.flatMap(({ status, token }) => (status === "recovered" ? [token] : [])));
+  return refreshes.filter(({ status, token }) => status !== "accepted" && !recovered.has(token));
 }
 
-function isThat(made: Try, token: Token, site: string): boolean {
-  return made.token === token.id && made.site === site;
+function countTokens(refreshes: readonly ForcedRefresh[]): number {
+  return new Set(refreshes.map(({ token }) => token)).size;
 }

@@ -10,16 +10,16 @@ const limitForProven = 2;
  * Refreshes a minute that healed a request whose 401 may have been chance: a service that answers 401 now and then accepts
  * every retry, so each of its 401s would buy a token. After these a token is replaced once a run shows that it is dead.
  */
-const limitForDoubted = 3;
+const limitForDoubtful = 3;
 /** With few answers only a long run would show that: until then more is let through. */
-const limitForDoubtedOfQuiet = 6;
+const limitForDoubtfulOfQuiet = 6;
 const fewAnswers = 50;
 /** A run of 401s that is less likely than this to be chance is the end of the token. */
 const unlikely = 1e-5;
 /** Older answers count for less and less, so that the share follows the service. */
 const mostAnswers = 1_000;
 
-/** How one site's first attempts were answered: what tells a request's own trouble from a dead token. */
+/** How one site's first attempts were answered: what distinguishes a request's own trouble from a dead token. */
 export interface AnswerHistory {
   /** Answers that took the token. */
   readonly accepted: number;
@@ -49,9 +49,9 @@ export interface Evidence {
   /** Forced refreshes of the last minute, over all replicas, that cured nothing so far. */
   readonly uselessTokens: number;
   /** Those that healed a request, though the token before was accepted by others: not shown to be dead (looksDead). */
-  readonly doubtedTokens: number;
+  readonly doubtfulTokens: number;
   /** Those of them that this site wanted. */
-  readonly doubtedOfSite: number;
+  readonly doubtfulOfSite: number;
 }
 
 /** Requests were accepted with this token and now none is: the run of 401s is too long to be chance. */
@@ -63,17 +63,17 @@ export function looksDead({
   return isProven && share ** run < unlikely;
 }
 
-function isDoubtful({ history: { accepted, refused }, doubtedOfSite }: Evidence): boolean {
-  return doubtedOfSite >= (accepted + refused < fewAnswers ? limitForDoubtedOfQuiet : limitForDoubted);
+function isDoubtful({ history: { accepted, refused }, doubtfulOfSite }: Evidence): boolean {
+  return doubtfulOfSite >= (accepted + refused < fewAnswers ? limitForDoubtfulOfQuiet : limitForDoubtful);
 }
 
 /** Why a 401 must not cost a token now; undefined when it may. A dead token ends a pause, never the limit. */
 export function suppressionOf(evidence: Evidence): SuppressionReason | undefined {
-  const { isPaused, isProven, isTrusted, uselessTokens, doubtedTokens } = evidence;
+  const { isPaused, isProven, isTrusted, uselessTokens, doubtfulTokens } = evidence;
   if (looksDead(evidence))
     return uselessTokens >= (isTrusted ? limitForTrusted : limitForSuspect) ? "limited" : undefined;
   if (isPaused) return "paused";
   if (isDoubtful(evidence)) return "limited";
   const limit = isTrusted ? limitForTrusted : isProven ? limitForProven : limitForSuspect;
-  return uselessTokens + doubtedTokens >= limit ? "limited" : undefined;
+  return uselessTokens + doubtfulTokens >= limit ? "limited" : undefined;
 }

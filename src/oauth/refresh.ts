@@ -70,7 +70,7 @@ export function obstacleTo(
   { backoff, forcedRefreshes }: RefreshParts,
   { site, newerThan }: Need,
 ): RefreshResult | undefined {
-  const pause = backoff.ban();
+  const pause = backoff.openPause();
   if (pause !== undefined) return { kind: "paused", pause };
   const isForced = site !== undefined && newerThan !== undefined;
   const reason = isForced ? forcedRefreshes.suppression(site, newerThan) : undefined;
@@ -99,10 +99,10 @@ async function readShared(parts: RefreshParts, need: Need): Promise<RefreshResul
   const shared = await parts.store.read(parts.key);
   const token = shared.token && toToken(parts, shared.token, askedAtMs);
   const isWanted = token !== undefined && isNewer(token, need.newerThan) && isUseful(token, parts, need);
-  if (isWanted) backoff.hearOfToken(token.issuedAtMs);
-  if (shared.conduct !== undefined) {
-    backoff.hear(shared.conduct.login);
-    forcedRefreshes.hear(shared.conduct);
+  if (isWanted) backoff.onTokenSeen(token.issuedAtMs);
+  if (shared.limits !== undefined) {
+    backoff.mergeShared(shared.limits.endpoint);
+    forcedRefreshes.mergeShared(shared.limits);
   }
   return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
 }
@@ -156,7 +156,7 @@ async function fetch(parts: RefreshParts, need: Need): Promise<RefreshResult> {
     const startedMs = clock.nowMs();
     const answer = await requestToken(parts.post, set, () => clock.wallMs());
     const endedMs = clock.nowMs();
-    const pause = backoff.note(answer);
+    const pause = backoff.onAnswer(answer);
     parts.report({
       kind: "token_requested",
       environment,
@@ -170,8 +170,8 @@ async function fetch(parts: RefreshParts, need: Need): Promise<RefreshResult> {
     });
     if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
     if (backoff.mayRetry(answer, retriesMade)) continue;
-    const note = backoff.tell();
-    if (note !== undefined) await store.note(parts.key, note);
+    const event = backoff.toShared();
+    if (event !== undefined) await store.record(parts.key, event);
     return { kind: "paused", pause };
   }
 }
@@ -203,9 +203,9 @@ async function publish(
   const token = issuedHere ? own : theirs;
   if (need.site === undefined) return { kind: "token", token, issuedHere };
   const isNew = token.id !== need.newerThan?.id;
-  const note = isNew
-    ? forcedRefreshes.tried(need.site, token, need.newerThan)
-    : forcedRefreshes.triedInVain(need.site, token);
-  await store.note(key, note);
+  const event = isNew
+    ? forcedRefreshes.forced(need.site, token, need.newerThan)
+    : forcedRefreshes.repeatedToken(need.site, token);
+  await store.record(key, event);
   return isNew ? { kind: "token", token, issuedHere } : { kind: "suppressed", reason: "paused" };
 }

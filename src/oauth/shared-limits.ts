@@ -1,69 +1,75 @@
 /**
- * What replicas tell each other about one credential set, so that eight of them behave like one towards the authorization server.
- * Always durations, never moments: every reader places them on its own clock.
+ * The limits that the replicas of a credential set keep together, so that eight of them ask the authorization server no
+ * more than one would. They are read together with the token: `TokenStore.read`.
+ *
+ * - Of two endpoint pauses the one that ends later stays. A token whose request began after a pause ends it.
+ * - Facts about forced refreshes are only added. Each is known for a minute, and the facts of 32 refreshes at least.
+ * - The first failure of a token at a site counts: it starts the site's pause, and later ones change nothing. A recovery
+ *   is final. What was known of a refresh is known as long as its outcome.
+ * - An accepted request of a site ends the site's pause. A pause that ran out is known for 15 minutes more.
  */
 export interface SharedLimits {
-  /** The pause that the authorization server's last answer asks for. */
-  readonly login: HeardPause | undefined;
-  /** Sites whose 401 no new token cured, by S… identifier: how long their refreshes pause; 0 is over, but not forgotten. */
-  readonly sites: ReadonlyMap<string, { readonly pauseMs: number; readonly remainingMs: number }>;
-  /** Refreshes of the last minute that a 401 forced, oldest first. */
-  readonly tries: readonly SharedTry[];
+  /** Never fails and is never slow; does not promise that the event survives. Keys come from `cacheKey`. */
+  record(key: string, event: LimitEvent): Promise<void>;
 }
 
-export interface SharedPause {
+export type LimitEvent = { readonly kind: "endpoint_paused"; readonly pause: EndpointPause } | RefreshEvent;
+
+export interface RefreshEvent extends RefreshName {
+  readonly kind: RefreshFact["kind"];
+  /** Of `failed`: how long the site's forced refreshes pause from now on; absent for no pause. */
+  readonly pauseMs?: number;
+}
+
+/** What the replicas know together. Durations only: every reader places them on its own clock. */
+export interface LimitsSnapshot {
+  /** How long the authorization server is to be left alone. */
+  readonly endpoint: SharedEndpointPause | undefined;
+  /** By S… identifier: how long a site's forced refreshes pause. `remainingMs` is 0 after the end. */
+  readonly sites: ReadonlyMap<string, { readonly pauseMs: number; readonly remainingMs: number }>;
+  readonly facts: readonly RefreshFact[];
+}
+
+export interface EndpointPause {
   readonly kind: "refused" | "throttled" | "failing";
   /** The authorization server's status, when it answered. */
   readonly status: number | undefined;
   /** Failures in a row up to this pause. */
   readonly failures: number;
   readonly remainingMs: number;
-  /** Of `failing`: by which trust and timeouts the authorization server was not reached. A replica with others tries itself. */
-  readonly way?: string | undefined;
+  /** Of `failing`: a fingerprint of the trust and the timeouts that failed. A replica with others tries itself. */
+  readonly transport?: string | undefined;
 }
 
-/** A pause as a reader finds it. */
-export interface HeardPause extends SharedPause {
+export interface SharedEndpointPause extends EndpointPause {
   /** Since the answer that caused it. */
   readonly ageMs: number;
 }
 
-/** A refresh that a 401 forced. It counts against the limit until the site that wanted it accepts the token. */
-export interface SharedTry {
-  /** The new token's `id`. */
+/** A refresh that a 401 forced, by the new token's `id` and the site that answered 401. */
+export interface RefreshName {
   readonly token: string;
   readonly site: string;
-  /**
-   * `accepted`: by a request that may have needed no new token. `useless`: a retry with the new token was refused too, and no request that needed no new token takes that back. `cured`:
-   * a request that was refused before was accepted with it; final.
-   */
-  readonly fate: "open" | "accepted" | "useless" | "cured";
-  /** The site has accepted the token, whatever became of the retries: should it be refused later, it was revoked. */
-  readonly isAccepted: boolean;
-  /** The token before was accepted until then, and a chance 401 explains the refresh as well as its end does. */
-  readonly isDoubted: boolean;
+}
+
+export const refreshFactKinds = ["forced", "doubtful", "accepted", "failed", "recovered"] as const;
+
+/**
+ * One thing known of a forced refresh. `forced`: it was made. `doubtful`: it was made, and a chance 401 explains it as well
+ * as the former token's end. `accepted`: the site accepted a request with the token. `failed`: the retry was refused too.
+ * `recovered`: a refused request was accepted with the token.
+ */
+export interface RefreshFact extends RefreshName {
+  readonly kind: (typeof refreshFactKinds)[number];
   readonly ageMs: number;
 }
 
-/** One thing that a replica tells the others. */
-export type Note =
-  | { readonly kind: "login_paused"; readonly pause: SharedPause }
-  | { readonly kind: "tried"; readonly token: string; readonly site: string; readonly isDoubted: boolean }
-  /** A request of the site was accepted with the token. */
-  | { readonly kind: "accepted"; readonly token: string; readonly site: string }
-  /** A retry was. */
-  | { readonly kind: "cured"; readonly token: string; readonly site: string }
-  | {
-      readonly kind: "useless";
-      readonly token: string;
-      readonly site: string;
-      /** The site's pause from now on; 0 for none. */
-      readonly pauseMs: number;
-    };
+/** How long a fact is known. */
+export const factMemoryMs = 60_000;
+/** The newest refreshes are known; far more than any limit allows. */
+export const mostForcedRefreshes = 32;
+export const mostFacts = mostForcedRefreshes * refreshFactKinds.length;
+/** How long a site's pause is known after its end, so that the next one can be longer. */
+export const sitePauseMemoryMs = 900_000;
 
-/** How long a forced refresh is remembered. */
-export const tryMemoryMs = 60_000;
-/** The newest ones are kept; far more than any limit allows. */
-export const longestTryList = 32;
-
-export const quietConduct: SharedLimits = { login: undefined, sites: new Map(), tries: [] };
+export const noLimits: LimitsSnapshot = { endpoint: undefined, sites: new Map(), facts: [] };

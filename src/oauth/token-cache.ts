@@ -77,7 +77,7 @@ export class TokenCache {
         ...origin,
       },
       lastUsedMs: Number.isFinite(lastUsedMs) ? lastUsedMs : undefined,
-      backoffUntilMs: backoff.ban()?.untilMs,
+      backoffUntilMs: backoff.openPause()?.untilMs,
     };
   }
 
@@ -153,10 +153,10 @@ export class TokenCache {
   }
 
   /** What the service made of a token at a site. What changes the limits is shared with the other replicas. */
-  onOutcome(outcome: "accepted" | "cured" | "refusedAgain", token: Token, site: string): void {
+  onOutcome(outcome: "accepted" | "recovered" | "refusedAgain", token: Token, site: string): void {
     const { forcedRefreshes, store, key } = this.#parts;
-    const note = forcedRefreshes[outcome](site, token);
-    if (note !== undefined) void store.note(key, note);
+    const event = forcedRefreshes[outcome](site, token);
+    if (event !== undefined) void store.record(key, event);
   }
 
   /** Takes over the token of a cache with the same secret, and publishes it: the store may be another. */
@@ -220,7 +220,7 @@ export class TokenCache {
   /** The ports never throw; a defect in one is a failed refresh and nothing worse. */
   #fail(error: unknown): RefreshResult {
     this.#parts.report({ kind: "defect", where: "refresh", error: describeDefect(error) });
-    return { kind: "paused", pause: this.#parts.backoff.note({ kind: "failed" }) };
+    return { kind: "paused", pause: this.#parts.backoff.onAnswer({ kind: "failed" }) };
   }
 
   #decide(situation: Omit<Situation, "nowMs" | "thresholds"> = {}): Decision {

@@ -1,5 +1,5 @@
 import type { Secret } from "../model/secret.ts";
-import type { Note, SharedLimits } from "./shared-limits.ts";
+import type { LimitsSnapshot, SharedLimits } from "./shared-limits.ts";
 
 /** A token as it came from the authorization server. */
 export interface IssuedToken {
@@ -16,28 +16,26 @@ export interface StoredToken extends IssuedToken {
 export interface Shared {
   /** The newest token that still has life. */
   readonly token: StoredToken | undefined;
-  /** Undefined when nobody knows, because the store could not be read. */
-  readonly conduct: SharedLimits | undefined;
+  /** Undefined when the store could not be read. */
+  readonly limits: LimitsSnapshot | undefined;
 }
 
 /**
- * Where replicas share tokens, and their conduct towards the authorization server. Keys come from `cacheKey`.
+ * Where replicas share tokens, and the limits that they keep together. Keys come from `cacheKey`.
  *
  * A store never fails and is never slow: what it cannot read is absent, and what it cannot save is still returned to
  * the caller that issued it. It promises that of two tokens saved under one key the later issued one stays, in
  * whichever order they are saved and whatever the savers' wall clocks say. It does not promise that a token is still
- * valid, nor that anything saved or noted survives.
+ * valid, nor that anything saved survives.
  */
-export interface TokenStore {
+export interface TokenStore extends SharedLimits {
+  /** One round trip. */
   read(key: string): Promise<Shared>;
   /**
-   * Saves a token, and ends a pause of the authorization server's that is older; resolves to the newest token, which may be another
-   * process's.
+   * Saves a token, and ends an endpoint pause that is older. Resolves to the newest token, which may be another process's.
    * @param ageMs time since its token request began, on the saver's monotonic clock
    */
   save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
-  /** Tells the other replicas. */
-  note(key: string, note: Note): Promise<void>;
   /** This process uses the key no more: what it keeps for it here is released. What replicas share stays. */
   forget(key: string): void;
 }

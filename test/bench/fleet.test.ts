@@ -37,19 +37,19 @@ test(
     const { store, lock, pass } = await openStage();
     await store.save("fleet", { secret: new Secret("token_1"), lifetimeMs: 3_600_000 }, 300);
     await pass(100_000);
-    await store.note("fleet", {
-      kind: "login_paused",
+    await store.record("fleet", {
+      kind: "endpoint_paused",
       pause: { kind: "throttled", status: 429, failures: 1, remainingMs: 60_000 },
     });
     expect(await lock.tryAcquire("fleet")).not.toBe("held");
     await pass(50_000);
-    const { token, conduct } = await store.read("fleet");
+    const { token, limits } = await store.read("fleet");
     // The machine's own time counts only while a command runs.
     expect(Math.abs((token?.remainingMs ?? 0) - 3_449_700)).toBeLessThan(2_000);
-    expect(conduct?.login?.remainingMs).toBe(10_000);
+    expect(limits?.endpoint?.remainingMs).toBe(10_000);
     expect(await lock.tryAcquire("fleet")).toBe("held");
     await pass(11_000);
-    expect((await store.read("fleet")).conduct?.login).toBeUndefined();
+    expect((await store.read("fleet")).limits?.endpoint).toBeUndefined();
     await pass(85_000);
     expect(await lock.tryAcquire("fleet")).not.toBe("held");
     await pass(3_300_000);

@@ -108,10 +108,8 @@ it("shares the token that it requests, requests none where one is shared, and re
   expect(asked(simulator)).toBe(2);
 
   // A replica was told to wait.
-  const nowMs = Date.now();
-  const login = { kind: "throttled", status: 429, failures: 1, atMs: nowMs, untilMs: nowMs + 3_600_000 };
-  const conduct = JSON.stringify({ login, sites: {}, tries: {} });
-  await redis.command("SET", String(name).replace(/token$/, "conduct"), conduct, "PX", 3_600_000);
+  const endpoint = String(name).replace(/token$/, "endpoint");
+  await redis.command("SET", endpoint, "throttled 429 1 - 3600000", "PX", 3_600_000);
   const fourth = await diagnose(otherKey);
   expect(fourth.of("token")).toEqual([
     expect.stringMatching(

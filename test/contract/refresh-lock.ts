@@ -18,7 +18,7 @@ export function describeRefreshLock(name: string, open: () => Promise<LockUnderT
   };
 
   describe(`a refresh lock (${name})`, () => {
-    it("is held by one at a time, and told so at once", async () => {
+    it("is held by one at a time, and says so without waiting", async () => {
       const { one, other, key } = await open();
       const lease = await acquire(one, key);
       expect(await other.tryAcquire(key)).toBe("held");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import type { Note, SharedPause } from "../../src/oauth/shared-limits.ts";
+import { forcedRefreshesOf } from "../../src/oauth/forced-refresh-log.ts";
+import type { EndpointPause, LimitEvent } from "../../src/oauth/shared-limits.ts";
 import type { StoredToken, TokenStore } from "../../src/oauth/token-store.ts";
 
 /** A store under test, seen by two holders, a key that nobody has used, and a way to let its time pass. */
@@ -19,9 +20,9 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
   describe(`a token store (${name})`, () => {
     it("knows nothing at first", async () => {
       const { one, key } = await open();
-      const { token, conduct } = await one.read(key);
+      const { token, limits } = await one.read(key);
       expect(token).toBeUndefined();
-      expect(conduct).toEqual({ login: undefined, sites: new Map(), tries: [] });
+      expect(limits).toEqual({ endpoint: undefined, sites: new Map(), facts: [] });
     });
 
     it("shows a saved token to everyone, with the life that is left of it", async () => {
@@ -61,10 +62,10 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       const { one, other, key } = await open();
       await one.save(`${key}1`, token("t1"), 0);
       await one.save(`${key}2`, token("t2"), 0);
-      await one.note(`${key}1`, { kind: "tried", token: "t1", site: "S1", isDoubted: false });
+      await one.record(`${key}1`, { kind: "forced", token: "t1", site: "S1" });
       expect(textOf((await other.read(`${key}1`)).token)).toBe("t1");
       expect(textOf((await other.read(`${key}2`)).token)).toBe("t2");
-      expect((await other.read(`${key}2`)).conduct?.tries).toEqual([]);
+      expect((await other.read(`${key}2`)).limits?.facts).toEqual([]);
     });
 
     it("forgets a token at the end of its life", async () => {
@@ -75,129 +76,159 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
     });
   });
 
-  describe(`the conduct that replicas share (${name})`, () => {
-    const pause = (more: Partial<SharedPause> = {}): Note => ({
-      kind: "login_paused",
+  describe(`the limits that replicas share (${name})`, () => {
+    const paused = (more: Partial<EndpointPause> = {}): LimitEvent => ({
+      kind: "endpoint_paused",
       pause: { kind: "throttled", status: 429, failures: 3, remainingMs: 60_000, ...more },
     });
-    const useless = (token: string, pauseMs: number): Note => ({ kind: "useless", token, site: "S1", pauseMs });
+    const forced = (token: string, { site = "S1", isDoubtful = false } = {}): LimitEvent => {
+      return { kind: isDoubtful ? "doubtful" : "forced", token, site };
+    };
+    const accepted = (token: string): LimitEvent => ({ kind: "accepted", token, site: "S1" });
+    const recovered = (token: string): LimitEvent => ({ kind: "recovered", token, site: "S1" });
+    const failed = (token: string, pauseMs: number): LimitEvent => ({ kind: "failed", token, site: "S1", pauseMs });
 
-    const conductOf = async (store: TokenStore, key: string) => {
-      const { conduct } = await store.read(key);
-      if (conduct === undefined) throw new Error("the store could not be read");
-      return conduct;
+    const limitsOf = async (store: TokenStore, key: string) => {
+      const { limits } = await store.read(key);
+      if (limits === undefined) throw new Error("the store could not be read");
+      return { ...limits, refreshes: forcedRefreshesOf(limits.facts) };
     };
 
-    it("tells by which way the authorization server was not reached", async () => {
+    it("say with which transport the authorization server was not reached", async () => {
       const { one, other, key } = await open();
-      await one.note(key, pause({ kind: "failing", status: undefined, way: "0a1b2c" }));
-      expect((await conductOf(other, key)).login).toMatchObject({ kind: "failing", way: "0a1b2c" });
+      await one.record(key, paused({ kind: "failing", status: undefined, transport: "0a1b2c" }));
+      expect((await limitsOf(other, key)).endpoint).toMatchObject({ kind: "failing", transport: "0a1b2c" });
     });
 
-    it("tells everyone how long the authorization server is to be left alone", async () => {
+    it("say how long the authorization server is to be left alone", async () => {
       const { one, other, key, pass } = await open();
-      await one.note(key, pause());
+      await one.record(key, paused());
       await pass(100);
-      const { login } = await conductOf(other, key);
-      expect(login).toMatchObject({ kind: "throttled", status: 429, failures: 3 });
-      expect(login?.remainingMs).toBeLessThanOrEqual(59_910);
-      expect(login?.remainingMs).toBeGreaterThan(40_000);
+      const { endpoint } = await limitsOf(other, key);
+      expect(endpoint).toMatchObject({ kind: "throttled", status: 429, failures: 3 });
+      expect(endpoint?.remainingMs).toBeLessThanOrEqual(59_910);
+      expect(endpoint?.remainingMs).toBeGreaterThan(40_000);
+      expect(endpoint?.ageMs).toBeGreaterThanOrEqual(90);
+      expect(endpoint?.ageMs).toBeLessThan(20_000);
     });
 
-    it("ends the pause when it is over, and when a token is issued later", async () => {
+    it("keep the longer of two pauses", async () => {
+      const { one, other, key } = await open();
+      await one.record(key, paused());
+      await other.record(key, paused({ kind: "failing", status: 503, remainingMs: 1_000 }));
+      expect((await limitsOf(other, key)).endpoint?.kind).toBe("throttled");
+      await other.record(key, paused({ kind: "refused", status: 401, remainingMs: 90_000 }));
+      expect((await limitsOf(one, key)).endpoint?.kind).toBe("refused");
+    });
+
+    it("end the pause when it is over, and when a token is issued later", async () => {
       const { one, other, key, pass } = await open();
-      await one.note(key, pause({ remainingMs: 200, status: undefined }));
-      expect((await conductOf(other, key)).login?.status).toBeUndefined();
+      await one.record(key, paused({ remainingMs: 200, status: undefined }));
+      expect((await limitsOf(other, key)).endpoint?.status).toBeUndefined();
       await pass(220);
-      expect((await conductOf(other, key)).login).toBeUndefined();
-      await one.note(key, pause());
+      expect((await limitsOf(other, key)).endpoint).toBeUndefined();
+      await one.record(key, paused());
       await pass(5);
       await other.save(key, token("t1"), 0);
-      expect((await conductOf(one, key)).login).toBeUndefined();
+      expect((await limitsOf(one, key)).endpoint).toBeUndefined();
     });
 
-    it("does not end a pause for a token that was asked for before it", async () => {
+    it("do not end a pause for a token that was asked for before it", async () => {
       const { one, other, key } = await open();
-      await one.note(key, pause());
+      await one.record(key, paused());
       await other.save(key, token("t1"), 30_000);
-      expect((await conductOf(one, key)).login?.kind).toBe("throttled");
+      expect((await limitsOf(one, key)).endpoint?.kind).toBe("throttled");
     });
 
-    it("remembers forced refreshes for a minute, and whether their token is accepted", async () => {
+    it("know forced refreshes for a minute, and whether their token is accepted", async () => {
       const { one, other, key, pass } = await open();
-      await one.note(key, { kind: "tried", token: "t1", site: "S1", isDoubted: false });
+      await one.record(key, forced("t1"));
       await pass(5);
-      await one.note(key, { kind: "tried", token: "t2", site: "S2", isDoubted: false });
-      const { tries } = await conductOf(other, key);
-      expect(tries.map(({ token, site, fate }) => [token, site, fate])).toEqual([
-        ["t1", "S1", "open"],
-        ["t2", "S2", "open"],
+      await one.record(key, forced("t2", { site: "S2" }));
+      const { refreshes } = await limitsOf(other, key);
+      expect(refreshes.map(({ token, site, status }) => [token, site, status])).toEqual([
+        ["t1", "S1", "pending"],
+        ["t2", "S2", "pending"],
       ]);
-      await other.note(key, { kind: "accepted", token: "t1", site: "S1" });
-      expect((await conductOf(one, key)).tries.map(({ token, fate }) => [token, fate])).toEqual([
+      await other.record(key, accepted("t1"));
+      expect((await limitsOf(one, key)).refreshes.map(({ token, status }) => [token, status])).toEqual([
         ["t1", "accepted"],
-        ["t2", "open"],
+        ["t2", "pending"],
       ]);
     });
 
-    it("pauses a site once for one token, and no later success takes a useless refresh back", async () => {
+    it("pause a site once for one token, and no later success takes a failed refresh back", async () => {
       const { one, other, key } = await open();
-      await one.note(key, { kind: "tried", token: "t1", site: "S1", isDoubted: false });
-      await one.note(key, useless("t1", 30_000));
-      await other.note(key, useless("t1", 60_000));
-      const { sites, tries } = await conductOf(other, key);
+      await one.record(key, forced("t1"));
+      await one.record(key, failed("t1", 30_000));
+      await other.record(key, failed("t1", 60_000));
+      const { sites, refreshes } = await limitsOf(other, key);
       expect(sites.get("S1")?.pauseMs).toBe(30_000);
       expect(sites.get("S1")?.remainingMs).toBeLessThanOrEqual(30_000);
-      expect(tries.map(({ fate }) => fate)).toEqual(["useless"]);
-      await other.note(key, { kind: "accepted", token: "t1", site: "S1" });
-      const after = await conductOf(one, key);
+      expect(refreshes.map(({ status }) => status)).toEqual(["failed"]);
+      await other.record(key, accepted("t1"));
+      const after = await limitsOf(one, key);
       expect(after.sites.size).toBe(0);
-      expect(after.tries).toMatchObject([{ token: "t1", fate: "useless", isAccepted: true }]);
+      expect(after.refreshes).toMatchObject([{ token: "t1", status: "failed", isAccepted: true }]);
     });
 
-    it("keeps a doubt about a refresh, whatever becomes of its token", async () => {
+    it("keep each site's own pause, the newest", async () => {
       const { one, other, key } = await open();
-      await one.note(key, { kind: "tried", token: "t1", site: "S1", isDoubted: true });
-      await one.note(key, { kind: "tried", token: "t2", site: "S1", isDoubted: true });
-      await other.note(key, { kind: "tried", token: "t2", site: "S1", isDoubted: false });
-      await other.note(key, { kind: "cured", token: "t1", site: "S1" });
-      await other.note(key, { kind: "accepted", token: "t2", site: "S1" });
-      await other.note(key, { kind: "cured", token: "t3", site: "S1" });
-      const { tries } = await conductOf(one, key);
-      const doubts = Object.fromEntries(tries.map(({ token, isDoubted }) => [token, isDoubted]));
+      await one.record(key, failed("t1", 30_000));
+      await one.record(key, { kind: "failed", token: "t1", site: "S1-more", pauseMs: 60_000 });
+      await other.record(key, failed("t2", 120_000));
+      const { sites } = await limitsOf(one, key);
+      expect([...sites].map(([site, { pauseMs }]) => [site, pauseMs]).sort()).toEqual([
+        ["S1", 120_000],
+        ["S1-more", 60_000],
+      ]);
+      await other.record(key, recovered("t2"));
+      expect([...(await limitsOf(one, key)).sites.keys()]).toEqual(["S1-more"]);
+    });
+
+    it("keep a doubt about a refresh, whatever becomes of its token", async () => {
+      const { one, other, key } = await open();
+      await one.record(key, forced("t1", { isDoubtful: true }));
+      await one.record(key, forced("t2", { isDoubtful: true }));
+      await other.record(key, forced("t2"));
+      await other.record(key, recovered("t1"));
+      await other.record(key, accepted("t2"));
+      await other.record(key, recovered("t3"));
+      const { refreshes } = await limitsOf(one, key);
+      const doubts = Object.fromEntries(refreshes.map(({ token, isDoubtful }) => [token, isDoubtful]));
       expect(doubts).toEqual({ t1: true, t2: true, t3: false });
-      await other.note(key, useless("t2", 30_000));
-      expect((await conductOf(one, key)).tries.find(({ token }) => token === "t2")?.isDoubted).toBe(true);
+      await other.record(key, failed("t2", 30_000));
+      expect((await limitsOf(one, key)).refreshes.find(({ token }) => token === "t2")?.isDoubtful).toBe(true);
     });
 
-    it("never takes back that a refresh has cured a request", async () => {
+    it("never take back that a refresh has recovered a request", async () => {
       const { one, other, key } = await open();
-      await one.note(key, useless("t1", 30_000));
-      await other.note(key, { kind: "cured", token: "t1", site: "S1" });
-      await one.note(key, useless("t1", 30_000));
-      await one.note(key, { kind: "tried", token: "t1", site: "S1", isDoubted: false });
-      await one.note(key, { kind: "accepted", token: "t1", site: "S1" });
-      const { sites, tries } = await conductOf(other, key);
+      await one.record(key, failed("t1", 30_000));
+      await other.record(key, recovered("t1"));
+      await one.record(key, failed("t1", 30_000));
+      await one.record(key, forced("t1"));
+      await one.record(key, accepted("t1"));
+      const { sites, refreshes } = await limitsOf(other, key);
       expect(sites.size).toBe(0);
-      expect(tries.map(({ token, fate }) => [token, fate])).toEqual([["t1", "cured"]]);
+      expect(refreshes.map(({ token, status }) => [token, status])).toEqual([["t1", "recovered"]]);
     });
 
-    it("remembers a site's pause when it is over, so that the next can be longer", async () => {
+    it("know a site's pause when it is over, so that the next can be longer", async () => {
       const { one, other, key, pass } = await open();
-      await one.note(key, useless("t1", 50));
+      await one.record(key, failed("t1", 50));
       await pass(60);
-      expect((await conductOf(other, key)).sites.get("S1")).toEqual({ pauseMs: 50, remainingMs: 0 });
+      expect((await limitsOf(other, key)).sites.get("S1")).toEqual({ pauseMs: 50, remainingMs: 0 });
     });
 
-    it("keeps the newest 32 forced refreshes, however many there are", async () => {
+    it("keep the newest 32 forced refreshes, however many there are", async () => {
       const { one, key, pass } = await open();
       for (let n = 0; n < 40; n++) {
-        await one.note(key, { kind: "tried", token: `t${n}`, site: "S1", isDoubted: false });
+        await one.record(key, forced(`t${n}`));
         await pass(2);
       }
-      const { tries } = await conductOf(one, key);
-      expect(tries).toHaveLength(32);
-      expect(tries.at(-1)?.token).toBe("t39");
+      const { refreshes } = await limitsOf(one, key);
+      expect(refreshes).toHaveLength(32);
+      expect(refreshes.at(-1)?.token).toBe("t39");
     });
   });
 }

@@ -10,7 +10,7 @@ const instrumented = [
   /^cli\/(serve|signals|load)\.js$/,
   /^config\/(load|watch-files|file-digests)\.js$/,
 ];
-const forPeople = /^adapters\/redis\/(probe|server-facts|try-commands)\.js$/;
+const forPeople = /^adapters\/redis\/probe\.js$/;
 
 /** The built command with a question at every point. */
 export interface Faulty {

@@ -130,7 +130,7 @@ describe("the watch hears", () => {
 
   it("what stands in Redis, but for the names of our keys", async () => {
     const redis = await openRedis();
-    await redis.command("SET", `countersign:{${signature}}:token`, "sealed");
+    await redis.command("SET", `countersign:2:{${signature}}:token`, "sealed");
     await redis.command("HSET", "other", "field", Buffer.from(secret).toString("base64"));
     await redis.end();
     expectSighting("Redis");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backoffMs } from "../../src/oauth/backoff.ts";
+import { backoffMs } from "../../src/oauth/endpoint-backoff.ts";
 
 describe("back-off", () => {
   it.each([

@@ -16,11 +16,11 @@ const unknown: Evidence = {
   isTrusted: false,
   history: noAnswers,
   uselessTokens: 0,
-  doubtedTokens: 0,
-  doubtedOfSite: 0,
+  doubtfulTokens: 0,
+  doubtfulOfSite: 0,
 };
 const proven: Evidence = { ...unknown, isProven: true, history: busy };
-const doubted = (count: number) => ({ isTrusted: true, doubtedTokens: count, doubtedOfSite: count });
+const doubted = (count: number) => ({ isTrusted: true, doubtfulTokens: count, doubtfulOfSite: count });
 
 describe("whether a 401 may cost a token", () => {
   it.each<[string, Evidence, ReturnType<typeof suppressionOf>]>([
@@ -53,9 +53,9 @@ describe("whether a 401 may cost a token", () => {
       { ...proven, ...doubted(9), history: { ...busy, run: 3 } },
       undefined,
     ],
-    ["another site's real one beside them", { ...proven, isTrusted: true, doubtedTokens: 5 }, undefined],
-    ["one more beside them at all sites", { ...proven, isTrusted: true, doubtedTokens: 6 }, "limited"],
-    ["one useless and one doubtful token", { ...proven, uselessTokens: 1, doubtedTokens: 1 }, "limited"],
+    ["another site's real one beside them", { ...proven, isTrusted: true, doubtfulTokens: 5 }, undefined],
+    ["one more beside them at all sites", { ...proven, isTrusted: true, doubtfulTokens: 6 }, "limited"],
+    ["one useless and one doubtful token", { ...proven, uselessTokens: 1, doubtfulTokens: 1 }, "limited"],
     ["a longer run at a quiet site", { ...proven, history: { ...quiet, run: 6 }, isPaused: true }, undefined],
   ])("%s", (_, evidence, expected) => {
     expect(suppressionOf(evidence)).toBe(expected);

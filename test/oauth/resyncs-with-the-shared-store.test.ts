@@ -16,7 +16,7 @@ describe("when the shared store is back", () => {
       const store = {
         read: (key: string) => there().read(key),
         save: (...given: Parameters<typeof own.save>) => there().save(...given),
-        note: (...given: Parameters<typeof own.note>) => there().note(...given),
+        record: (...given: Parameters<typeof own.record>) => there().record(...given),
         forget: (key: string) => there().forget(key),
       };
       const { source, members } = stage.openReplica({ store, lock: createMemoryRefreshLock() });

@@ -1,6 +1,6 @@
 /** The refresh lock on real servers that die, hang and lose it (rows 23, 24, 51): it saves requests, and nothing rests on it. */
 import { expect, it, onTestFinished, vi } from "vitest";
-import { redisKeys } from "../../src/adapters/redis/keys.ts";
+import { redisKeys } from "../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import type { Lease, RefreshLock } from "../../src/oauth/refresh-lock.ts";
 import { startRedis } from "../../testkit/redis.ts";

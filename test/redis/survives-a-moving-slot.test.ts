@@ -3,7 +3,7 @@
  * the permission for that, or the new owner may hang. Each is a miss, and nothing worse.
  */
 import { expect, it, onTestFinished } from "vitest";
-import { redisKeys } from "../../src/adapters/redis/keys.ts";
+import { redisKeys } from "../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import { aclUser } from "../../testkit/acl.ts";
 import { startFleet } from "../../testkit/fleet.ts";

@@ -1,7 +1,7 @@
 /** A secret that has rotated leaves nothing behind: neither its token, nor what was noted about it. */
 import { queryObjects, setFlagsFromString } from "node:v8";
 import { expect, it } from "vitest";
-import { MemorySharedLimits } from "../../src/adapters/memory/shared-limits.ts";
+import { MemorySet } from "../../src/adapters/memory/token-store.ts";
 import { openTokens } from "../../src/app/token-sources.ts";
 import type { Config } from "../../src/config/config.ts";
 import { systemClock } from "../../src/model/clock.ts";
@@ -42,7 +42,7 @@ it("5,000 rotations keep as much as one", async () => {
     () => {},
     { clock: systemClock, random: Math.random, report: () => {} },
   );
-  const count = () => [TokenCache, MemorySharedLimits, Secret].map((kind) => queryObjects(kind, { format: "count" }));
+  const count = () => [TokenCache, MemorySet, Secret].map((kind) => queryObjects(kind, { format: "count" }));
   const before = count();
   for (let n = 0; n < rotations; n++) {
     const next = withSecret({ ...config, timeouts }, `canary-client-secret-${n}`);
@@ -52,8 +52,8 @@ it("5,000 rotations keep as much as one", async () => {
   // Nothing waits for the first secret's token.
   expect(login.requests).toBeGreaterThanOrEqual(rotations - 1);
   const isBounded = () => {
-    const [sources = 0, conducts = 0, secrets = 0] = count().map((now, kind) => now - (before[kind] ?? 0));
-    expect({ sources, conducts, secrets, areFew: Math.max(sources, conducts, secrets) < most }).toMatchObject({
+    const [sources = 0, sets = 0, secrets = 0] = count().map((now, kind) => now - (before[kind] ?? 0));
+    expect({ sources, sets, secrets, areFew: Math.max(sources, sets, secrets) < most }).toMatchObject({
       areFew: true,
     });
   };

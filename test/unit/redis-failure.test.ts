@@ -1,6 +1,6 @@
 /** Row 27: each failure is counted by its kind; the texts are those of Redis 6 and 7 and of ioredis. */
 import { expect, it } from "vitest";
-import { isHopeless, kindOf, RedisFailure } from "../../src/adapters/redis/failure.ts";
+import { isFatal, kindOf, RedisFailure } from "../../src/adapters/redis/failure.ts";
 
 const reply = (message: string) => Object.assign(new Error(message), { name: "ReplyError" });
 
@@ -44,11 +44,11 @@ it.each([
 });
 
 it("leaves Redis alone when the next command would fare no better, and only then", () => {
-  expect(["timeout", "connection", "loading", "noauth"].map((kind) => isHopeless(kind as "timeout"))).toEqual(
+  expect(["timeout", "connection", "loading", "noauth"].map((kind) => isFatal(kind as "timeout"))).toEqual(
     Array(4).fill(true),
   );
   expect(
-    ["readonly", "oom", "wrongtype", "noscript", "noperm", "tryagain"].map((kind) => isHopeless(kind as "oom")),
+    ["readonly", "oom", "wrongtype", "noscript", "noperm", "tryagain"].map((kind) => isFatal(kind as "oom")),
   ).toEqual(Array(6).fill(false));
 });
 

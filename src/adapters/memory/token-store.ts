@@ -1,53 +1,103 @@
 import type { Clock } from "../../model/clock.ts";
-import type { IssuedToken, StoredToken, TokenStore } from "../../oauth/token-store.ts";
-import { MemorySharedLimits } from "./shared-limits.ts";
-
-interface Entry extends IssuedToken {
-  readonly issuedAtMs: number;
-}
+import { ForcedRefreshLog } from "../../oauth/forced-refresh-log.ts";
+import {
+  type EndpointPause,
+  type LimitEvent,
+  type LimitsSnapshot,
+  sitePauseMemoryMs,
+} from "../../oauth/shared-limits.ts";
+import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 
 /**
  * The default store: one process, nothing to install, empty after a restart. Bounded by the keys in use: a released key's
- * token goes with it, and what late requests note for it goes when it is over.
+ * token goes with it, and what late requests record for it goes when it is over.
  */
 export function createMemoryTokenStore(clock: Clock): TokenStore {
-  const entries = new Map<string, Entry>();
-  const conducts = new Map<string, MemorySharedLimits>();
-
-  const withAge = ({ issuedAtMs, ...token }: Entry): StoredToken => ({
-    ...token,
-    remainingMs: issuedAtMs + token.lifetimeMs - clock.nowMs(),
-  });
-  const conductOf = (key: string): MemorySharedLimits => {
-    const known = conducts.get(key);
+  const sets = new Map<string, MemorySet>();
+  const setOf = (key: string): MemorySet => {
+    const known = sets.get(key);
     if (known !== undefined) return known;
-    for (const [other, conduct] of conducts) if (conduct.isOver()) conducts.delete(other);
-    const conduct = new MemorySharedLimits(clock);
-    conducts.set(key, conduct);
-    return conduct;
+    for (const [other, set] of sets) if (set.isOver()) sets.delete(other);
+    const fresh = new MemorySet(clock);
+    sets.set(key, fresh);
+    return fresh;
   };
-
   return {
-    async read(key) {
-      const entry = entries.get(key);
-      const token = entry === undefined ? undefined : withAge(entry);
-      return { token: token && token.remainingMs > 0 ? token : undefined, conduct: conductOf(key).read() };
-    },
-    async save(key, { secret, lifetimeMs }, ageMs) {
-      const entry = { secret, lifetimeMs, issuedAtMs: clock.nowMs() - ageMs };
-      const known = entries.get(key);
-      const isKnownNewer = known !== undefined && known.issuedAtMs > entry.issuedAtMs && withAge(known).remainingMs > 0;
-      const newest = isKnownNewer ? known : entry;
-      entries.set(key, newest);
-      conductOf(key).endPause(entry.issuedAtMs);
-      return withAge(newest);
-    },
-    async note(key, note) {
-      conductOf(key).note(note);
-    },
-    forget(key) {
-      entries.delete(key);
-      conducts.delete(key);
-    },
+    read: async (key) => setOf(key).read(),
+    save: async (key, token, ageMs) => setOf(key).save(token, ageMs),
+    record: async (key, event) => setOf(key).record(event),
+    forget: (key) => void sets.delete(key),
   };
+}
+
+/** What the sources of one credential set share within one process. */
+export class MemorySet {
+  readonly #clock: Clock;
+  readonly #log: ForcedRefreshLog;
+  /** Bounded by the configured sites. */
+  readonly #sites = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
+  #token: (IssuedToken & { readonly issuedAtMs: number }) | undefined;
+  #endpoint: { readonly pause: EndpointPause; readonly atMs: number; readonly untilMs: number } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#log = new ForcedRefreshLog(clock);
+  }
+
+  /** Nothing is left to read. */
+  isOver(): boolean {
+    const { token, limits } = this.read();
+    return token === undefined && limits.endpoint === undefined && limits.sites.size + limits.facts.length === 0;
+  }
+
+  read(): Shared & { readonly limits: LimitsSnapshot } {
+    const limits = { endpoint: this.#readEndpoint(), sites: this.#readSites(), facts: this.#log.facts() };
+    return { token: this.#readToken(), limits };
+  }
+
+  /** Of two tokens the later issued one stays. */
+  save({ secret, lifetimeMs }: IssuedToken, ageMs: number): StoredToken {
+    const issuedAtMs = this.#clock.nowMs() - ageMs;
+    if (this.#endpoint !== undefined && this.#endpoint.atMs <= issuedAtMs) this.#endpoint = undefined;
+    const known = this.#token !== undefined && this.#token.issuedAtMs > issuedAtMs ? this.#readToken() : undefined;
+    if (known !== undefined) return known;
+    this.#token = { secret, lifetimeMs, issuedAtMs };
+    return { secret, lifetimeMs, remainingMs: lifetimeMs - ageMs };
+  }
+
+  record(event: LimitEvent): void {
+    const nowMs = this.#clock.nowMs();
+    if (event.kind === "endpoint_paused") {
+      const { pause } = event;
+      const untilMs = nowMs + pause.remainingMs;
+      if ((this.#endpoint?.untilMs ?? nowMs) < untilMs) this.#endpoint = { pause, atMs: nowMs, untilMs };
+      return;
+    }
+    const { kind, site, pauseMs = 0 } = event;
+    const isNews = this.#log.add(event);
+    if (kind === "accepted" || kind === "recovered") this.#sites.delete(site);
+    if (kind === "failed" && isNews && pauseMs > 0) this.#sites.set(site, { pauseMs, untilMs: nowMs + pauseMs });
+  }
+
+  #readToken(): StoredToken | undefined {
+    if (this.#token === undefined) return undefined;
+    const { issuedAtMs, ...token } = this.#token;
+    const remainingMs = issuedAtMs + token.lifetimeMs - this.#clock.nowMs();
+    return remainingMs > 0 ? { ...token, remainingMs } : undefined;
+  }
+
+  #readEndpoint(): LimitsSnapshot["endpoint"] {
+    const nowMs = this.#clock.nowMs();
+    if (this.#endpoint === undefined || this.#endpoint.untilMs <= nowMs) return undefined;
+    const { pause, atMs, untilMs } = this.#endpoint;
+    return { ...pause, remainingMs: untilMs - nowMs, ageMs: nowMs - atMs };
+  }
+
+  #readSites(): LimitsSnapshot["sites"] {
+    const nowMs = this.#clock.nowMs();
+    const known = [...this.#sites].filter(([, { untilMs }]) => untilMs + sitePauseMemoryMs > nowMs);
+    return new Map(
+      known.map(([site, { pauseMs, untilMs }]) => [site, { pauseMs, remainingMs: Math.max(0, untilMs - nowMs) }]),
+    );
+  }
 }

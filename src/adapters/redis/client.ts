@@ -28,7 +28,7 @@ const bounded: Options = {
   disableClientInfo: true,
 };
 
-/** A client for the place where replicas share tokens. It does not connect yet. */
+/** A client for the Redis where replicas share tokens. It does not connect yet. */
 export function createCacheClient(access: RedisAccess): RedisClient {
   const { place, tls } = access;
   switch (place.kind) {
@@ -84,11 +84,11 @@ function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): C
     ...(tls === undefined ? {} : { dnsLookup: (host, done) => done(null, host) }),
   };
   const redisOptions = { ...bounded, ...login(access), ...(tls === undefined ? {} : { tls: tlsOptions(tls) }) };
-  return new Cluster([...nodes], { ...options, redisOptions }).on("+node", hearAsking);
+  return new Cluster([...nodes], { ...options, redisOptions }).on("+node", ignoreAskingFailures);
 }
 
 /** While a slot moves, ioredis sends ASKING and leaves its promise alone: a rejection would end the process. */
-function hearAsking(node: Redis): void {
+function ignoreAskingFailures(node: Redis): void {
   const asking = node.asking.bind(node);
   node.asking = () => {
     const asked = asking();

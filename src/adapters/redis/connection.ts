@@ -3,7 +3,8 @@ import type { RedisFailureKind, Report } from "../../model/events.ts";
 import { LogThrottle } from "../../model/log-throttle.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";
-import { isAnswer, isHopeless, kindOf, RedisFailure } from "./failure.ts";
+import { isAnswer, isFatal, kindOf, RedisFailure } from "./failure.ts";
+import { redisKey } from "./scripts.ts";
 
 export interface ConnectionParts {
   readonly client: RedisClient;
@@ -20,56 +21,56 @@ const taskTimeoutMs = 100;
 /** The longest that the first task waits for the connection. */
 const firstConnectMs = 1_000;
 const probeEveryMs = 1_000;
-/** A connection that swallows so many probes in a row is replaced: the network may have lost it silently. */
+/** A connection that leaves so many probes in a row unanswered is replaced: the network may have lost it silently. */
 const lostAfterProbes = 3;
 /** A read-only server was a master once: another connection may find the new one. */
 const reconnectEveryMs = 30_000;
 
 /**
- * A connection with a breaker. A task is answered in time or fails with a RedisFailure; after a hopeless one every task
- * fails at once, until a probe in the background has been answered.
+ * A connection with a circuit breaker. A task is answered in time or fails with a RedisFailure. A fatal failure opens the
+ * breaker: every task fails without being sent, until a probe in the background was answered.
  */
 export class RedisConnection {
   readonly #parts: ConnectionParts;
   readonly #first: Promise<void>;
   readonly #returnListeners: (() => void)[] = [];
-  readonly #seldom: LogThrottle;
-  #state: "connecting" | "up" | "down" | "closed" = "connecting";
+  readonly #throttle: LogThrottle;
+  #state: "connecting" | "closed" | "open" | "ended" = "connecting";
   /** Why the client could not connect; the event of its closing does not say. */
   #cause: RedisFailureKind = "connection";
-  /** When the state became `up` or `down` last. */
+  /** When the breaker opened or closed last. */
   #sinceMs: number | undefined;
-  /** Why it is down. */
+  /** Why it is open. */
   #failure: RedisFailureKind | undefined;
   /** The key of the last task that failed. */
-  #probedKey = "countersign:probe";
+  #probedKey = redisKey("probe", "probe");
   #lostProbes = 0;
   #reconnectedAtMs = Number.NEGATIVE_INFINITY;
   #cancelProbe: Cancel = () => {};
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
-    this.#seldom = new LogThrottle(parts.clock);
+    this.#throttle = new LogThrottle(parts.clock);
     const { client, node, report } = parts;
-    client.on("ready", () => this.#welcome());
+    client.on("ready", () => this.#onReady());
     client.on("error", (error) => {
       this.#cause = causeOf(error);
-      // A login that is refused is a command that failed; what kept it from being sent is what `redis_down` tells.
+      // A refused login is a command that failed. What kept it from being sent is in `redis_down`.
       if (isAnswer(this.#cause)) report({ kind: "redis_failed", node, failure: this.#cause, isFirst: false });
     });
-    client.on("close", () => this.#fall(this.#cause));
+    client.on("close", () => this.#openBreaker(this.#cause));
     this.#first = this.#within(client.connect(), firstConnectMs).then(
-      () => this.#rise(),
-      (error) => this.#fall(causeOf(error)),
+      () => this.#closeBreaker(),
+      (error) => this.#openBreaker(causeOf(error)),
     );
   }
 
   snapshot(): RedisSnapshot {
-    const isUp = this.#sinceMs === undefined ? undefined : this.#state === "up";
+    const isUp = this.#sinceMs === undefined ? undefined : this.#state === "closed";
     return { node: this.#parts.node, isUp, sinceMs: this.#sinceMs, failure: this.#failure };
   }
 
-  /** Calls the listener whenever Redis is back after it was away. */
+  /** Calls the listener whenever the breaker closes again. */
   onReturn(listener: () => void): void {
     this.#returnListeners.push(listener);
   }
@@ -80,30 +81,30 @@ export class RedisConnection {
    */
   async run<Value>(key: string, task: (client: RedisClient) => Promise<Value>): Promise<Value> {
     if (this.#state === "connecting") await this.#first;
-    if (this.#state === "down" || this.#state === "closed") throw new RedisFailure("connection");
+    if (this.#state !== "closed") throw new RedisFailure("connection");
     try {
       return await this.#within(task(this.#parts.client), taskTimeoutMs);
     } catch (error) {
       this.#probedKey = key;
-      throw this.#note(kindOf(error));
+      throw this.#onFailure(kindOf(error));
     }
   }
 
   close(): void {
-    this.#state = "closed";
+    this.#state = "ended";
     this.#cancelProbe();
     this.#parts.client.disconnect();
   }
 
-  /** Counts a failure that came inside a reply. */
+  /** Counts a failure, also one that came inside a reply. */
   count(kind: RedisFailureKind): void {
     const { node, report } = this.#parts;
-    report({ kind: "redis_failed", node, failure: kind, isFirst: this.#seldom.isFirst(kind) });
+    report({ kind: "redis_failed", node, failure: kind, isFirst: this.#throttle.isFirst(kind) });
   }
 
-  #note(kind: RedisFailureKind): RedisFailure {
+  #onFailure(kind: RedisFailureKind): RedisFailure {
     this.count(kind);
-    if (isHopeless(kind)) this.#fall(kind);
+    if (isFatal(kind)) this.#openBreaker(kind);
     if (kind === "readonly") this.#lookForMaster();
     return new RedisFailure(kind);
   }
@@ -112,35 +113,35 @@ export class RedisConnection {
     const now = this.#parts.clock.nowMs();
     if (now < this.#reconnectedAtMs + reconnectEveryMs) return;
     this.#reconnectedAtMs = now;
-    this.#fall("readonly");
+    this.#openBreaker("readonly");
     this.#parts.client.disconnect(true);
   }
 
   /** A new connection is no proof that commands are answered in time again. */
-  #welcome(): void {
-    if (this.#state === "down") void this.#probe();
-    else this.#rise();
+  #onReady(): void {
+    if (this.#state === "open") void this.#probe();
+    else this.#closeBreaker();
   }
 
-  #rise(): void {
-    if (this.#state === "up" || this.#state === "closed") return;
+  #closeBreaker(): void {
+    if (this.#state === "closed" || this.#state === "ended") return;
     const { clock, node, report } = this.#parts;
-    const downSinceMs = this.#state === "down" ? this.#sinceMs : undefined;
+    const openSinceMs = this.#state === "open" ? this.#sinceMs : undefined;
     const nowMs = clock.nowMs();
-    this.#state = "up";
+    this.#state = "closed";
     this.#sinceMs = nowMs;
     this.#failure = undefined;
     this.#cause = "connection";
     this.#lostProbes = 0;
     this.#cancelProbe();
-    report({ kind: "redis_up", node, awayMs: downSinceMs === undefined ? undefined : nowMs - downSinceMs });
-    if (downSinceMs !== undefined) for (const listener of this.#returnListeners) listener();
+    report({ kind: "redis_up", node, awayMs: openSinceMs === undefined ? undefined : nowMs - openSinceMs });
+    if (openSinceMs !== undefined) for (const listener of this.#returnListeners) listener();
   }
 
-  #fall(failure: RedisFailureKind): void {
-    if (this.#state === "down" || this.#state === "closed") return;
+  #openBreaker(failure: RedisFailureKind): void {
+    if (this.#state === "open" || this.#state === "ended") return;
     const { clock, node, report } = this.#parts;
-    this.#state = "down";
+    this.#state = "open";
     this.#sinceMs = clock.nowMs();
     this.#failure = failure;
     report({ kind: "redis_down", node, failure });
@@ -159,13 +160,13 @@ export class RedisConnection {
     if (client.status === "ready") {
       const isAnswered = await this.#within(client.get(this.#probedKey), taskTimeoutMs).then(
         () => true,
-        (error) => !isHopeless(kindOf(error)),
+        (error) => !isFatal(kindOf(error)),
       );
-      if (isAnswered) return this.#rise();
+      if (isAnswered) return this.#closeBreaker();
       this.#lostProbes += 1;
       if (this.#lostProbes % lostAfterProbes === 0) client.disconnect(true);
     }
-    if (this.#state === "down") this.#probeLater();
+    if (this.#state === "open") this.#probeLater();
   }
 
   #within<Value>(promise: Promise<Value>, delayMs: number): Promise<Value> {

@@ -12,20 +12,11 @@ export class RedisFailure extends Error {
   }
 }
 
-/** Kinds that leave nothing to hope for from the next command: Redis is left alone until a probe succeeds. */
-const hopeless: ReadonlySet<RedisFailureKind> = new Set([
-  "timeout",
-  "connection",
-  "tls",
-  "loading",
-  "noauth",
-  "clusterdown",
-  "masterdown",
-  "busy",
-]);
+/** Kinds after which the next command would fare no better: Redis is left alone until a probe succeeds. */
+const fatal = ["timeout", "connection", "tls", "loading", "noauth", "clusterdown", "masterdown", "busy"];
 
-export function isHopeless(kind: RedisFailureKind): boolean {
-  return hopeless.has(kind);
+export function isFatal(kind: RedisFailureKind): boolean {
+  return fatal.includes(kind);
 }
 
 /** Whether it was Redis that said so. */
@@ -38,15 +29,13 @@ const code =
 const lacksPermission = /The user executing the script can't|ACL failure in script/;
 const noConnection =
   /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels/i;
-
 const tlsCode = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/;
 
 /** Sorts what ioredis throws. */
-export function kindOf(error: unknown): RedisFailureKind {
+export function kindOf(thrown: unknown): RedisFailureKind {
+  const error = ofLastNode(thrown);
   if (error instanceof RedisFailure) return error.kind;
   if (!(error instanceof Error)) return "other";
-  // A Cluster that nobody could tell about: the last node's error is the reason.
-  if ("lastNodeError" in error && error.lastNodeError !== undefined) return kindOf(error.lastNodeError);
   const { message } = error;
   if (message === "Command timed out") return "timeout";
   const found = error.name === "ReplyError" ? code.exec(message)?.[1] : undefined;
@@ -55,4 +44,31 @@ export function kindOf(error: unknown): RedisFailureKind {
   if (error.name === "ReplyError") return lacksPermission.test(message) ? "noperm" : "other";
   if ("code" in error && typeof error.code === "string" && tlsCode.test(error.code)) return "tls";
   return noConnection.test(`${error.name} ${message}`) ? "connection" : "other";
+}
+
+/** Why something failed, for people: of a foreign error no more than this, since it may carry a command's arguments. */
+export interface RedisTrouble {
+  readonly kind: RedisFailureKind;
+  /** The error's own code, such as ECONNREFUSED or MISCONF. */
+  readonly code: string | undefined;
+  /** With `noperm`: what is not permitted is the key, not the command. */
+  readonly isAboutKey: boolean;
+}
+
+export function troubleOf(thrown: unknown): RedisTrouble {
+  const error = ofLastNode(thrown);
+  const message = error instanceof Error ? error.message : "";
+  const own = typeof error === "object" && error !== null && "code" in error ? String(error.code) : undefined;
+  const code = own ?? /^[A-Z]{2,20}(?= )/.exec(message)?.[0];
+  return {
+    kind: kindOf(error),
+    code: code !== undefined && /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : undefined,
+    isAboutKey: /\bkeys?\b/i.test(message) && !/\brun the '/i.test(message),
+  };
+}
+
+/** Of a Cluster where no node was left to ask, the last node's error is the reason. */
+function ofLastNode(error: unknown): unknown {
+  const last = error instanceof Error && "lastNodeError" in error ? error.lastNodeError : undefined;
+  return last === undefined ? error : ofLastNode(last);
 }

@@ -1,18 +1,17 @@
 import { randomBytes } from "node:crypto";
+import { Cluster, type Redis } from "ioredis";
 import type { Clock } from "../../model/clock.ts";
 import type { RedisClient } from "./client.ts";
-import { kindOf, RedisFailure } from "./failure.ts";
-import { readServerFacts, type ServerFacts } from "./server-facts.ts";
-import { type RedisTrouble, troubleOf } from "./trouble.ts";
-import { type TriedCommand, tryCommands } from "./try-commands.ts";
+import { kindOf, RedisFailure, type RedisTrouble, troubleOf } from "./failure.ts";
+import { redisKey, script } from "./scripts.ts";
 
-/** What a visit to Redis brought. */
+/** What a probe of Redis brought. */
 export type RedisProbe =
   /** No connection, no login, or no answer. */
   | { readonly kind: "refused"; readonly trouble: RedisTrouble }
   | {
       readonly kind: "answered";
-      /** What the greeting met with although it did connect, such as a database that may not be chosen. */
+      /** What went wrong with the greeting although it did connect, such as a database that may not be chosen. */
       readonly objection: RedisTrouble | undefined;
       /** At least one. */
       readonly roundTripsMs: readonly number[];
@@ -20,25 +19,77 @@ export type RedisProbe =
       readonly facts: ServerFacts | undefined;
     };
 
+export interface TriedCommand {
+  /** In lower case, as ACL rules have it, e.g. `set` or `cluster|info`. */
+  readonly name: string;
+  /** Undefined: it works. */
+  readonly trouble: RedisTrouble | undefined;
+}
+
+/** What a server says of itself (INFO). Foreign text: words of letters, digits, dots and hyphens. */
+export interface ServerFacts {
+  readonly version: string | undefined;
+  /** `master` or `slave`. */
+  readonly role: string | undefined;
+  /** The same at two addresses: they are one server. */
+  readonly runId: string | undefined;
+  /** `noeviction`, or how it makes room. */
+  readonly evictionPolicy: string | undefined;
+  readonly evictedKeys: number;
+}
+
 const longestConnectMs = 3_000;
 const roundTrips = 20;
+/** Nothing is left behind, even by a process that is killed. */
+const probeLifeMs = 10_000;
+const probeScript = script("return KEYS[1]");
+
+type Command = (client: RedisClient, key: string) => Promise<unknown>;
+
+/** Each command that Countersign needs, in this order: a key is there before it is read, and gone at the end. */
+const commands: Readonly<Record<string, Command>> = {
+  set: (client, key) => client.set(key, "probe", "PX", probeLifeMs),
+  get: (client, key) => client.get(key),
+  exists: (client, key) => client.exists(key),
+  pttl: (client, key) => client.pttl(key),
+  eval: (client, key) => client.eval(probeScript.lua, 1, key),
+  evalsha: (client, key) => client.evalsha(probeScript.sha, 1, key),
+  del: (client, key) => client.del(key),
+  zadd: (client, key) => client.zadd(key, 0, "probe"),
+  pexpire: (client, key) => client.pexpire(key, probeLifeMs),
+  zscore: (client, key) => client.zscore(key, "probe"),
+  zrange: (client, key) => client.zrange(key, "0", "-1"),
+  zremrangebyscore: (client, key) => client.zremrangebyscore(key, 1, 2),
+  zremrangebyrank: (client, key) => client.zremrangebyrank(key, 1, 2),
+  zrem: (client, key) => client.zrem(key, "probe"),
+  time: (client) => client.time(),
+  info: (client) => client.info("server"),
+  ping: (client) => client.ping(),
+};
+
+/** Each node of a Cluster has users and rules of its own. */
+const clusterCommands: Readonly<Record<string, (node: Redis) => Promise<unknown>>> = {
+  "cluster|slots": (node) => node.cluster("SLOTS"),
+  "cluster|info": (node) => node.cluster("INFO"),
+  asking: (node) => node.asking(),
+};
 
 /**
  * Does once all that Countersign does with Redis, on keys of its own: connects, measures, tries each command, and asks the
  * server about itself. Never fails, and ends the client.
- * @param tags where to put the keys, `countersign:{<tag>}:probe-…`: in a Cluster each may be on another node
+ * @param cacheKeys beside whose keys the probe's are: in a Cluster each may be on another node
  */
-export async function probeRedis(client: RedisClient, tags: readonly string[], clock: Clock): Promise<RedisProbe> {
-  const heard: RedisTrouble[] = [];
-  const hear = (error: unknown) => void heard.push(troubleOf(error));
+export async function probeRedis(client: RedisClient, cacheKeys: readonly string[], clock: Clock): Promise<RedisProbe> {
+  const errors: RedisTrouble[] = [];
+  const onError = (error: unknown) => void errors.push(troubleOf(error));
   // A Cluster says at each node what was wrong there, and then only that no node was left.
-  client.on("node error", hear).on("error", hear);
+  client.on("node error", onError).on("error", onError);
   try {
-    const refusal = await connect(client, heard, clock);
+    const refusal = await connect(client, errors, clock);
     if (refusal !== undefined) return { kind: "refused", trouble: refusal };
-    const objection = heard[0];
-    const keys = tags.map((tag) => `countersign:{${tag}}:probe-${randomBytes(8).toString("hex")}`);
-    const { tookMs, lost } = await measure(client, keys[0] ?? "countersign:probe", clock);
+    const [objection] = errors;
+    const keys = cacheKeys.map((key) => redisKey(key, `probe-${randomBytes(8).toString("hex")}`));
+    const { tookMs, lost } = await measure(client, keys[0] ?? redisKey("probe", "probe"), clock);
     if (lost !== undefined && tookMs.length === 0) return { kind: "refused", trouble: lost };
     const tried = await tryCommands(client, keys);
     return { kind: "answered", objection, roundTripsMs: tookMs, tried, facts: await readServerFacts(client) };
@@ -47,10 +98,14 @@ export async function probeRedis(client: RedisClient, tags: readonly string[], c
   }
 }
 
-/** The first thing that goes wrong is the reason: from then on the client only tries again. */
-function connect(client: RedisClient, heard: readonly RedisTrouble[], clock: Clock): Promise<RedisTrouble | undefined> {
+/** The first error is the reason: from then on the client only tries again. */
+function connect(
+  client: RedisClient,
+  errors: readonly RedisTrouble[],
+  clock: Clock,
+): Promise<RedisTrouble | undefined> {
   return new Promise((resolve) => {
-    const explain = (error: unknown) => resolve(heard[0] ?? troubleOf(error));
+    const explain = (error: unknown) => resolve(errors[0] ?? troubleOf(error));
     const cancel = clock.after(longestConnectMs, () => explain(new RedisFailure("timeout")));
     client
       .connect()
@@ -68,13 +123,46 @@ async function measure(
   const tookMs: number[] = [];
   while (tookMs.length < roundTrips) {
     const sinceMs = clock.nowMs();
-    const error = await client.get(key).then(
+    const lost = await client.get(key).then(
       () => undefined,
-      (error: unknown) => error,
+      (error: unknown) => (["timeout", "connection"].includes(kindOf(error)) ? troubleOf(error) : undefined),
     );
-    const kind = error === undefined ? undefined : kindOf(error);
-    if (kind === "timeout" || kind === "connection") return { tookMs, lost: troubleOf(error) };
+    if (lost !== undefined) return { tookMs, lost };
     tookMs.push(clock.nowMs() - sinceMs);
   }
   return { tookMs };
+}
+
+async function tryCommands(client: RedisClient, keys: readonly string[]): Promise<TriedCommand[]> {
+  const tried: TriedCommand[] = [];
+  if (client instanceof Cluster) {
+    for (const [name, run] of Object.entries(clusterCommands)) {
+      tried.push({ name, trouble: await firstTrouble(client.nodes("master").map((node) => () => run(node))) });
+    }
+  }
+  for (const [name, run] of Object.entries(commands)) {
+    tried.push({ name, trouble: await firstTrouble(keys.map((key) => () => run(client, key))) });
+  }
+  return tried;
+}
+
+async function firstTrouble(runs: readonly (() => Promise<unknown>)[]): Promise<RedisTrouble | undefined> {
+  const troubles = await Promise.all(runs.map((run) => run().then(() => undefined, troubleOf)));
+  // A script that the server does not know was allowed to be asked for.
+  return troubles.find((trouble) => trouble !== undefined && trouble.kind !== "noscript");
+}
+
+/** Undefined where it may not be asked. In a Cluster it is any one of the nodes that answers. */
+async function readServerFacts(client: RedisClient): Promise<ServerFacts | undefined> {
+  const text = await client.info().catch(() => undefined);
+  if (text === undefined) return undefined;
+  const read = (name: string) => new RegExp(`^${name}:([\\w.-]{1,64})\\r?$`, "m").exec(text)?.[1];
+  const evicted = read("evicted_keys") ?? "";
+  return {
+    version: read("redis_version"),
+    role: read("role"),
+    runId: read("run_id"),
+    evictionPolicy: read("maxmemory_policy"),
+    evictedKeys: /^\d{1,15}$/.test(evicted) ? Number(evicted) : 0,
+  };
 }

@@ -3,7 +3,7 @@ import type { Cancel, Clock } from "../../model/clock.ts";
 import type { Lease, RefreshLock } from "../../oauth/refresh-lock.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
-import { redisKeys } from "./keys.ts";
+import { redisKeys } from "./scripts.ts";
 
 /** A holder that dies keeps the others waiting for this long at most. */
 const leaseMs = 1_500;
@@ -13,7 +13,7 @@ const renewEveryMs = 375;
 const longestHoldMs = 90_000;
 
 export interface ClosableLock extends RefreshLock {
-  /** Gives back what is held, so that nobody waits for a process that is ending. */
+  /** Releases what is held, so that no other process waits for one that is ending. */
   close(): Promise<void>;
 }
 
@@ -25,22 +25,13 @@ export interface ClosableLock extends RefreshLock {
 export function createRedisRefreshLock(connections: readonly RedisConnection[], clock: Clock): ClosableLock {
   const redlock = new Redlock(connections.map(toRedlockClient), { retryCount: 0 });
   const held = new Set<Lease>();
-  const keep = (lease: Lease): Lease => {
-    const kept = {
-      async release() {
-        held.delete(kept);
-        await lease.release();
-      },
-    };
-    held.add(kept);
-    return kept;
-  };
   return {
     async tryAcquire(key) {
       const triedAtMs = clock.nowMs();
       const lock = await redlock.acquire([redisKeys(key).lock], leaseMs).catch(explainRefusal);
       if (typeof lock === "string") return lock;
-      const lease = keep(hold(lock, clock));
+      const lease: Lease = renewUntilReleased(lock, clock, () => held.delete(lease));
+      held.add(lease);
       if (clock.nowMs() - triedAtMs < leaseMs / 2) return lease;
       await lease.release();
       return "held";
@@ -55,7 +46,7 @@ export function createRedisRefreshLock(connections: readonly RedisConnection[], 
  * Renews the lock until it is released. A renewal that fails is repeated while the lock may still be this holder's; the
  * script leaves another holder's lock alone.
  */
-function hold(acquired: Lock, clock: Clock): Lease {
+function renewUntilReleased(acquired: Lock, clock: Clock, onRelease: () => void): Lease {
   const heldSinceMs = clock.nowMs();
   let renewedAtMs = heldSinceMs;
   let lock = acquired;
@@ -81,6 +72,7 @@ function hold(acquired: Lock, clock: Clock): Lease {
   renewLater();
   return {
     async release() {
+      onRelease();
       await renewing;
       cancel();
       // Whatever goes wrong here, the lock ends by itself.
@@ -89,7 +81,7 @@ function hold(acquired: Lock, clock: Clock): Lease {
   };
 }
 
-/** A majority of answers, not all for us, means that somebody has it; without a majority nobody can know. */
+/** A majority of answers, not all for us: another holder has it. Without a majority that cannot be known. */
 async function explainRefusal(error: unknown): Promise<"held" | "unavailable"> {
   const votes = error instanceof ExecutionError ? await error.attempts[0] : undefined;
   if (votes === undefined) return "unavailable";

@@ -1,23 +1,23 @@
 import type { Clock } from "../../model/clock.ts";
 import type { Report } from "../../model/events.ts";
-import { quietConduct } from "../../oauth/shared-limits.ts";
+import { type LimitEvent, noLimits } from "../../oauth/shared-limits.ts";
 import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
-import { redisKeys } from "./keys.ts";
-import { noteLua } from "./note.lua.ts";
-import { parseConduct } from "./parse-shared-limits.ts";
-import { readLua } from "./read.lua.ts";
-import { saveLua } from "./save.lua.ts";
-import { runScript, script } from "./script.ts";
+import {
+  aheadMs,
+  pauseScript,
+  readScript,
+  recordScript,
+  redisKeys,
+  runScript,
+  type Script,
+  saveScript,
+} from "./scripts.ts";
 import { open, type SealKeys, seal } from "./seal.ts";
-import { aheadMs } from "./shared-limits.lua.ts";
+import { formatEndpointPause, parseLimits } from "./shared-limits.ts";
 
-const readScript = script(readLua);
-const saveScript = script(saveLua);
-const noteScript = script(noteLua);
-
-/** `1:<issued at>:<sealed token>`; see save.lua.ts. */
+/** `1:<issued at>:<sealed token>`; see the save script. */
 const valueForm = /^1:(\d{1,15}):([A-Za-z0-9_-]+)$/;
 
 export interface TokenStoreParts {
@@ -37,34 +37,48 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   const count = (result: "hit" | "miss" | "unreadable" | "error") =>
     report({ kind: "token_cache_read", tier: "redis", result });
 
-  /** What Redis's clock should say, so that a command that was held up on its way is void; "" when nobody knows. */
-  const redisTime = (key: string): number | "" => {
+  /** Runs a script that writes. It is void when Redis's clock shows that it was held up on its way. */
+  const write = (
+    key: string,
+    lua: Script,
+    names: readonly [string, ...string[]],
+    args: readonly (string | number)[],
+  ) => {
     const offsetMs = offsetsMs.get(key);
-    return offsetMs === undefined ? "" : Math.round(clock.nowMs() + offsetMs);
+    const expected = offsetMs === undefined ? "" : Math.round(clock.nowMs() + offsetMs);
+    return connection.run(names[0], (client) => runScript(client, lua, names, [expected, ...args]));
   };
 
   /** A value with its remaining life; undefined when it is not a token of ours, sealed for this name, with an end. */
-  const openValue = (name: string, value: unknown, remainingMs: unknown, redisMs: unknown): StoredToken | undefined => {
+  const openValue = (name: string, value: unknown, remainingMs: unknown, redisMs?: number): StoredToken | undefined => {
     const [, issuedAt, sealed] = typeof value === "string" ? (valueForm.exec(value) ?? []) : [];
-    if (typeof redisMs === "number" && Number(issuedAt) > redisMs + aheadMs) return undefined;
+    if (redisMs !== undefined && Number(issuedAt) > redisMs + aheadMs) return undefined;
     const token = sealed === undefined ? undefined : open(keys, name, sealed);
     if (token === undefined || typeof remainingMs !== "number" || remainingMs <= 0) return undefined;
     return { ...token, remainingMs: Math.min(remainingMs, token.lifetimeMs) };
   };
 
   const saveOver = async (key: string, token: IssuedToken, ageMs: number, damaged: string): Promise<StoredToken> => {
-    const own = { ...token, remainingMs: token.lifetimeMs - ageMs };
     const names = redisKeys(key);
-    const args = [seal(keys, names.token, token), token.lifetimeMs, ageMs, damaged, redisTime(key)];
-    const reply = await connection.run(names.token, (client) =>
-      runScript(client, saveScript, [names.token, names.conduct], args),
-    );
+    const args = [seal(keys, names.token, token), token.lifetimeMs, ageMs, damaged];
+    const reply = await write(key, saveScript, [names.token, names.endpoint], args);
     const [value, remainingMs] = Array.isArray(reply) ? reply : [];
-    const inForce = openValue(names.token, value, remainingMs, undefined);
-    if (inForce !== undefined) return inForce;
-    if (typeof value !== "string" || damaged !== "") return own;
+    const newest = openValue(names.token, value, remainingMs);
+    if (newest !== undefined) return newest;
+    if (typeof value !== "string" || damaged !== "") return { ...token, remainingMs: token.lifetimeMs - ageMs };
     count("unreadable");
     return saveOver(key, token, ageMs, value);
+  };
+
+  const writeEvent = (key: string, event: LimitEvent): Promise<unknown> => {
+    const names = redisKeys(key);
+    if (event.kind === "endpoint_paused") {
+      const ms = Math.max(1, Math.ceil(event.pause.remainingMs));
+      return write(key, pauseScript, [names.endpoint], [formatEndpointPause(event.pause, ms), ms]);
+    }
+    const { kind, token, site, pauseMs = 0 } = event;
+    const args = [kind, `${token} ${site}`, site, Math.ceil(pauseMs)];
+    return write(key, recordScript, [names.facts, names.pauses], args);
   };
 
   return {
@@ -74,36 +88,32 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       try {
         const reply = await connection.run(names.token, (client) => {
           askedAtMs = clock.nowMs();
-          return runScript(client, readScript, [names.token, names.conduct]);
+          return runScript(client, readScript, [names.token, names.endpoint, names.facts, names.pauses]);
         });
-        const [value, remainingMs, conduct, redisMs] = Array.isArray(reply) ? reply : [];
+        const [nowMs, value, remainingMs, endpoint, endpointLeftMs, facts, pauses] = Array.isArray(reply) ? reply : [];
         // Counted from the question: an answer that waited for a busy event loop must not make the next command seem late.
-        if (typeof redisMs === "number") offsetsMs.set(key, redisMs - askedAtMs);
-        for (const part of [value, conduct]) if (part instanceof Error) connection.count(kindOf(part));
-        const token = openValue(names.token, value, remainingMs, redisMs);
+        if (typeof nowMs === "number") offsetsMs.set(key, nowMs - askedAtMs);
+        for (const part of [value, endpoint, facts, pauses]) if (part instanceof Error) connection.count(kindOf(part));
+        const token = openValue(names.token, value, remainingMs, nowMs);
         count(token !== undefined ? "hit" : value === null ? "miss" : "unreadable");
-        const isThere = typeof conduct === "string" && typeof redisMs === "number";
-        return { token, conduct: isThere ? parseConduct(conduct, redisMs) : quietConduct };
+        const limits = typeof nowMs === "number" ? { nowMs, endpoint, endpointLeftMs, facts, pauses } : undefined;
+        return { token, limits: limits === undefined ? noLimits : parseLimits(limits) };
       } catch {
         count("error");
-        return { token: undefined, conduct: undefined };
+        return { token: undefined, limits: undefined };
       }
     },
 
     async save(key, { secret, lifetimeMs }, age) {
-      const token = { secret, lifetimeMs };
       const ageMs = Math.ceil(age);
-      const own = { ...token, remainingMs: lifetimeMs - ageMs };
+      const own = { secret, lifetimeMs, remainingMs: lifetimeMs - ageMs };
       if (own.remainingMs <= 0) return own;
       // The connection has counted what went wrong, and the caller keeps its token.
-      return saveOver(key, token, ageMs, "").catch(() => own);
+      return saveOver(key, { secret, lifetimeMs }, ageMs, "").catch(() => own);
     },
 
-    async note(key, note) {
-      const { conduct } = redisKeys(key);
-      const text = JSON.stringify(note);
-      const args = [text, redisTime(key)];
-      await connection.run(conduct, (client) => runScript(client, noteScript, [conduct], args)).catch(() => {});
+    async record(key, event) {
+      await writeEvent(key, event).catch(() => {});
     },
 
     forget(key) {

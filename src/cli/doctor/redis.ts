@@ -1,6 +1,6 @@
 import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
+import type { RedisTrouble } from "../../adapters/redis/failure.ts";
 import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
-import type { RedisTrouble } from "../../adapters/redis/trouble.ts";
 import { describeRedisNode } from "../../config/redis-values.ts";
 import { describeBind } from "../../model/bind.ts";
 import type { HostPort, RedisAccess, RedisNode, RedisPlace } from "../../model/redis-access.ts";

@@ -4,7 +4,7 @@ import { authUrlOf } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
 import type { CredentialSet } from "../../model/environment.ts";
 import type { cacheResults, Report } from "../../model/events.ts";
-import type { SharedPause } from "../../oauth/shared-limits.ts";
+import type { EndpointPause } from "../../oauth/shared-limits.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
 import { fetchDeadlineMs, type PostForm, requestToken, type TokenAnswer } from "../../oauth/token-endpoint.ts";
 import type { IssuedToken, StoredToken } from "../../oauth/token-store.ts";
@@ -17,7 +17,7 @@ export interface SharedState {
   readonly result: (typeof cacheResults)[number];
   readonly token: StoredToken | undefined;
   /** How long the authorization server gets no request, by its last answer. */
-  readonly backoff: SharedPause | undefined;
+  readonly backoff: EndpointPause | undefined;
 }
 
 export interface SharedSet extends ConfiguredSet {
@@ -37,8 +37,8 @@ export async function openSharedCache({ config, clock }: Run) {
   return {
     /** One at a time. */
     async read(key: string): Promise<SharedState> {
-      const { token, conduct } = await store.read(key);
-      return { result, token, backoff: conduct?.login };
+      const { token, limits } = await store.read(key);
+      return { result, token, backoff: limits?.endpoint };
     },
     /** Whether others can read the token from now on. */
     async save(key: string, token: IssuedToken, ageMs: number): Promise<boolean> {
@@ -101,7 +101,7 @@ async function share(
 type NotIssued = Exclude<TokenAnswer, { kind: "issued" }>;
 
 /** Why replicas request no token now. */
-function explainBackoff(backoff: SharedPause, { set }: ConfiguredSet, config: Config): CheckResult {
+function explainBackoff(backoff: EndpointPause, { set }: ConfiguredSet, config: Config): CheckResult {
   const { kind, status, remainingMs } = backoff;
   const answered = status === undefined ? "did not answer" : `answered ${status}`;
   const detail = `a replica was told: the authorization server ${answered}, and is left alone for another ${formatSpan(remainingMs)}`;

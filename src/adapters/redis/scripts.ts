@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import { factMemoryMs, mostFacts, sitePauseMemoryMs } from "../../oauth/shared-limits.ts";
+import type { RedisClient } from "./client.ts";
+import { kindOf } from "./failure.ts";
+
+/**
+ * A name in Redis. A set's keys share one hash tag, so that a Cluster keeps them on one node and scripts may use them
+ * together. The number changes with the meaning of any key, so that old and new replicas never read each other's.
+ */
+export function redisKey(cacheKey: string, end: string): string {
+  return `countersign:2:{${cacheKey}}:${end}`;
+}
+
+export function redisKeys(cacheKey: string) {
+  const name = (end: string) => redisKey(cacheKey, end);
+  return {
+    /** String: `1:<issued at>:<sealed token>`. */
+    token: name("token"),
+    /** String, by Redlock. */
+    lock: name("lock"),
+    /** String: see `formatEndpointPause`. Its age is its duration less what is left of it. */
+    endpoint: name("endpoint"),
+    /** Sorted set of `<kind> <token id> <site>` by the moment. */
+    facts: name("facts"),
+    /** Sorted set of `<site> <pause in ms>` by the pause's end. A reader needs all sites' pauses in one command. */
+    pauses: name("pauses"),
+  };
+}
+
+/** A Lua script; Redis knows it by its SHA-1 once it has run. */
+export interface Script {
+  readonly lua: string;
+  readonly sha: string;
+}
+
+export function script(lua: string): Script {
+  return { lua, sha: createHash("sha1").update(lua).digest("hex") };
+}
+
+/** Runs a script by its hash; a server that does not know it gets the text (after a restart or SCRIPT FLUSH). */
+export async function runScript(
+  client: RedisClient,
+  { lua, sha }: Script,
+  keys: readonly string[],
+  args: readonly (string | number)[] = [],
+): Promise<unknown> {
+  try {
+    return await client.evalsha(sha, keys.length, ...keys, ...args);
+  } catch (error) {
+    if (kindOf(error) !== "noscript") throw error;
+    return await client.eval(lua, keys.length, ...keys, ...args);
+  }
+}
+
+/** What happened lies in the past, but for a clock's corrections. */
+export const aheadMs = 1_000;
+export const mostPauses = 1_024;
+export const longestSitePauseMs = 900_000;
+
+const prelude = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- Redis or the network stood still between a command's sending and now; its sender has long given up.
+local function isLate(expected)
+  return expected ~= '' and now - tonumber(expected) > ${aheadMs}
+end
+
+-- What is left of the endpoint's pause, and its age, in ms. What is no pause, or of another clock, is over and old.
+local function readEndpoint(key)
+  local value = redis.pcall('GET', key)
+  local whole = type(value) == 'string' and tonumber(string.match(value, ' (%d+)$'))
+  local left = whole and redis.call('PTTL', key) or 0
+  if left > 0 and left <= whole + ${aheadMs} then return left, whole - left end
+  return 0, math.huge
+end
+`;
+
+/**
+ * Reads all that a refresh needs to know.
+ *
+ * KEYS  1 token, 2 endpoint, 3 facts, 4 pauses
+ * Returns { Redis's clock in ms, token or nil, its remaining ms (-1: no TTL), endpoint's pause or nil, its remaining ms,
+ * facts with scores, pauses with scores }. In place of what cannot be read stands the error.
+ */
+export const readScript = script(`${prelude}
+return {
+  now,
+  redis.pcall('GET', KEYS[1]), redis.call('PTTL', KEYS[1]),
+  redis.pcall('GET', KEYS[2]), redis.call('PTTL', KEYS[2]),
+  redis.pcall('ZRANGE', KEYS[3], ${-mostFacts}, -1, 'WITHSCORES'),
+  redis.pcall('ZRANGE', KEYS[4], ${-mostPauses}, -1, 'WITHSCORES'),
+}
+`);
+
+/**
+ * Saves a token, unless a newer one is there. "Newer" is by Redis's clock alone: the token was issued at TIME minus its
+ * age, and the age is a duration, so no pod's wall clock plays a part.
+ *
+ * KEYS  1 token, 2 endpoint
+ * ARGV  1 what TIME should say by the last reading, in ms, or "", 2 the sealed token, 3 its lifetime in ms, 4 its age in
+ *       ms, less than the lifetime, 5 a value found here that cannot be opened and is to be overwritten, or ""
+ * Returns { value, remaining ms } of the newest token; nil when the command came too late to be true, because Redis or
+ * the network stood still between its sending and now: the age is no longer the token's.
+ *
+ * The value carries its remaining life as its TTL. A value without a TTL, from the future, or not of its form is damaged,
+ * and overwritten. A pause of the endpoint that is older than the token ends.
+ */
+export const saveScript = script(`${prelude}
+if isLate(ARGV[1]) then return false end
+local age = tonumber(ARGV[4])
+local issuedAt = now - age
+local known = redis.pcall('GET', KEYS[1])
+if type(known) == 'string' and known ~= ARGV[5] then
+  local knownAt = tonumber(string.match(known, '^1:(%d+):'))
+  if knownAt and knownAt > issuedAt and knownAt <= now then
+    local left = redis.call('PTTL', KEYS[1])
+    if left > 0 then return { known, left } end
+  end
+end
+local value = string.format('1:%.0f:%s', issuedAt, ARGV[2])
+local left = tonumber(ARGV[3]) - age
+redis.call('SET', KEYS[1], value, 'PX', left)
+local _, pauseAge = readEndpoint(KEYS[2])
+if pauseAge >= age then redis.call('DEL', KEYS[2]) end
+return { value, left }
+`);
+
+/**
+ * Sets the endpoint's pause, unless a longer one is there.
+ *
+ * KEYS  1 endpoint
+ * ARGV  1 as in save, 2 the pause, 3 its remaining ms
+ */
+export const pauseScript = script(`${prelude}
+if isLate(ARGV[1]) then return 0 end
+local left = readEndpoint(KEYS[1])
+if left < tonumber(ARGV[3]) then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1
+`);
+
+/**
+ * Adds a fact about a forced refresh; the port's prose says what follows from it.
+ *
+ * KEYS  1 facts, 2 pauses
+ * ARGV  1 as in save, 2 the event's kind, 3 token id and site, 4 the site, 5 of `failed`: the site's pause in ms, or 0
+ */
+export const recordScript = script(`${prelude}
+if isLate(ARGV[1]) then return 0 end
+local facts, pauses, kind, name, site, pauseMs = KEYS[1], KEYS[2], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+
+for _, key in ipairs(KEYS) do
+  local reply = redis.pcall('ZSCORE', key, '')
+  if type(reply) == 'table' and string.find(reply.err, 'WRONGTYPE', 1, true) then redis.call('DEL', key) end
+end
+
+local function isKnown(fact)
+  local at = tonumber(redis.call('ZSCORE', facts, fact .. ' ' .. name) or nil)
+  return at and at > now - ${factMemoryMs} and at <= now + ${aheadMs}
+end
+
+local function add(fact)
+  redis.call('ZADD', facts, now, fact .. ' ' .. name)
+end
+
+local function endPause()
+  for _, member in ipairs(redis.call('ZRANGE', pauses, 0, -1)) do
+    if string.match(member, '^%S+') == site then redis.call('ZREM', pauses, member) end
+  end
+end
+
+-- Drops what is over, of another clock, or too much.
+local function trim(key, first, last, most)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', first)
+  redis.call('ZREMRANGEBYSCORE', key, '(' .. last, '+inf')
+  redis.call('ZREMRANGEBYRANK', key, 0, -1 - most)
+end
+
+-- Adding comes first: once a script has removed something, a full Redis lets it add as well.
+if kind == 'failed' and (isKnown('failed') or isKnown('recovered')) then return 1 end
+add(kind)
+if kind == 'failed' or kind == 'recovered' then
+  if isKnown('doubtful') then add('doubtful') end
+  if isKnown('accepted') then add('accepted') end
+end
+if kind == 'accepted' or kind == 'recovered' or pauseMs > 0 then endPause() end
+if pauseMs > 0 then
+  redis.call('ZADD', pauses, now + pauseMs, site .. ' ' .. ARGV[5])
+  redis.call('PEXPIRE', pauses, ${longestSitePauseMs + sitePauseMemoryMs})
+end
+trim(facts, now - ${factMemoryMs}, now + ${aheadMs}, ${mostFacts})
+trim(pauses, now - ${sitePauseMemoryMs}, now + ${longestSitePauseMs + aheadMs}, ${mostPauses})
+redis.call('PEXPIRE', facts, ${factMemoryMs})
+return 1
+`);
