@@ -4,7 +4,7 @@ import { dirname, relative } from "node:path";
 import { everyLine, logReference } from "../dist/adapters/log/reference/reference.js";
 import { createMetrics } from "../dist/adapters/prometheus/metrics.js";
 import { createCommands } from "../dist/cli/program.js";
-import { jsonSchema } from "../dist/config/json-schema.js";
+import { jsonSchema } from "../dist/config/schema.js";
 import { failures } from "../dist/model/errors.js";
 
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;

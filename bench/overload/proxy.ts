@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Children } from "../../scripts/demo-fleet/children.ts";
 import { type Serving, startServing } from "../../scripts/soak/serve.ts";
-import { toYaml } from "../../src/config/to-yaml.ts";
+import { toYaml } from "../../src/config/yaml.ts";
 import type { SimulatedSite } from "../../src/simulator/sites.ts";
 
 const key = { identifier: "K2000000001", secret: "example-api-secret-of-the-bench" };

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { toYaml } from "../../src/config/to-yaml.ts";
+import { toYaml } from "../../src/config/yaml.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import type { Child, Children } from "../demo-fleet/children.ts";
 import type { Broken } from "./judge.ts";

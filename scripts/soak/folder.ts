@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { toYaml } from "../../src/config/to-yaml.ts";
+import { toYaml } from "../../src/config/yaml.ts";
 import type { SimulatedSite } from "../../src/simulator/sites.ts";
 import { command } from "./serve.ts";
 

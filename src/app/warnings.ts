@@ -1,4 +1,4 @@
-import type { Problem } from "../config/problem.ts";
+import type { Problem } from "../config/diagnostics.ts";
 import type { Report } from "../model/events.ts";
 
 /** Tells what a configuration is warned of, once: what a reload leaves as it was is not told again. */

@@ -1,9 +1,9 @@
 import { Command } from "commander";
+import type { Problem } from "../config/diagnostics.ts";
+import { formatProblems } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
 import { loadConfig } from "../config/load.ts";
-import { formatProblems } from "../config/print-problems.ts";
-import type { Problem } from "../config/problem.ts";
-import { toYaml } from "../config/to-yaml.ts";
+import { toYaml } from "../config/yaml.ts";
 import { exitCodes } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";

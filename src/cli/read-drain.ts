@@ -1,5 +1,5 @@
-import { readDocument } from "../config/document.ts";
 import { configSchema } from "../config/schema.ts";
+import { readDocument } from "../config/yaml.ts";
 import { usageFailure } from "./command.ts";
 
 /** What a configuration says about the end of the process. */

@@ -3,7 +3,7 @@ import type { Callers } from "../model/callers.ts";
 import type { Environment } from "../model/environment.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
 import type { Secret } from "../model/secret.ts";
-import type { WarningCode } from "./warning-codes.ts";
+import type { WarningCode } from "./diagnostics.ts";
 
 /** A listener for applications; everything that arrives on it belongs to one environment. */
 export interface ListenerConfig {

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { toYaml } from "../../config/to-yaml.ts";
+import { toYaml } from "../../config/yaml.ts";
 import type { SimulatedCredentials, SimulatedKey, SimulatedSite } from "../../simulator/sites.ts";
 import { usageFailure } from "../command.ts";
 import type { DemoPorts } from "./ports.ts";

@@ -1,7 +1,12 @@
 import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
-import { describeRedisNode } from "../../config/redis-values.ts";
 import { describeBind } from "../../model/bind.ts";
-import type { HostPort, RedisAccess, RedisNode, RedisPlace } from "../../model/redis-access.ts";
+import {
+  describeRedisNode,
+  type HostPort,
+  type RedisAccess,
+  type RedisNode,
+  type RedisPlace,
+} from "../../model/redis-access.ts";
 
 /** One Redis that the configuration names, or one that several addresses stand for. */
 export interface RedisServer {

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { Problem } from "../../config/problem.ts";
+import type { Problem } from "../../config/diagnostics.ts";
 import type { Clock } from "../../model/clock.ts";
 import { within } from "../../oauth/within.ts";
 import type { Check, Finding } from "./check.ts";
