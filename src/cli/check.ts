@@ -16,7 +16,7 @@ interface Options {
 
 export function createCommand(): Command {
   return new Command("check")
-    .description("Check a configuration with everything it names, and print what is in force, secrets masked.")
+    .description("Check a configuration with everything it names, and print the effective one, secrets masked.")
     .addOption(configOption())
     .option("--json", "print the result as JSON")
     .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options.config)));

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../model/clock.ts";
-import type { Environment } from "../model/environment.ts";
+import { credentialSetsOf, type Environment } from "../model/environment.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption } from "./config-option.ts";
@@ -57,12 +57,9 @@ function pickSets(config: Config, { environment: only, site }: Options) {
     ({ name }) => only === undefined || name === only,
   );
   return environments.flatMap((environment) =>
-    [...environment.sites.values()]
-      .filter(
-        ({ identifier, credentials }) =>
-          credentials?.owner === identifier && (site === undefined || site === identifier),
-      )
-      .flatMap(({ credentials }) => (credentials?.sets ?? []).map((set) => ({ environment, set }))),
+    credentialSetsOf(environment)
+      .filter(({ owner }) => site === undefined || site === owner)
+      .flatMap(({ sets }) => sets.map((set) => ({ environment, set }))),
   );
 }
 

@@ -50,7 +50,7 @@ function checkAddresses({ baseUrl, authUrl, allowPlaintext, sites }: RawEnvironm
   }
   for (const [name, address] of Object.entries({ baseUrl, authUrl })) {
     if (address === undefined) continue;
-    context.at(name).claim("origin", address.origin);
+    context.at(name).addUniqueValue("origin", address.origin);
     if (address.scheme === "https" || allowPlaintext) continue;
     const fix = "use https://, or allowPlaintext: true for tests";
     context.at(name).report("http:// would send credentials in plain text", fix);
@@ -81,9 +81,9 @@ function checkLists({ operations, forwardHeaders }: RawEnvironment, context: Loa
     const fix = 'write ["*"] alone, or name the operations';
     context.at("operations", star).report("* stands among other operations", fix);
   }
-  for (const [index, header] of forwardHeaders.entries()) {
+  for (const [header, at] of context.at("forwardHeaders").each(forwardHeaders)) {
     const name = header.toLowerCase();
-    if (!neverForwarded.has(name) && !name.startsWith("countersign-")) continue;
-    context.at("forwardHeaders", index).report("this header is never let through", "remove it");
+    const isOurs = neverForwarded.has(name) || name.startsWith("countersign-");
+    if (isOurs) at.report("this header is never let through", "remove it");
   }
 }

@@ -41,7 +41,7 @@ export function explain(config: Config): object {
     drain: { minSeconds: config.drain.minMs / 1_000 },
     acknowledge: acknowledge?.length ? acknowledge : undefined,
   };
-  return Object(toPlain(sections, config.secretOrigins ?? new Map()));
+  return toPlain(sections, config.secretOrigins ?? new Map()) as object;
 }
 
 /**

@@ -37,7 +37,7 @@ interface AcceptedToken extends CallerToken {
 export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<ListenerConfig[]> {
   const context = root.at("listeners");
   const environments = Object.keys(raw.environments);
-  for (const [index, listener] of raw.listeners.entries()) checkListener(listener, environments, context.at(index));
+  for (const [listener, at] of context.each(raw.listeners)) checkListener(listener, environments, at);
   if (!isLocal(raw.status.bind)) {
     const fix = "bind it to 127.0.0.1; kubectl port-forward reaches it there";
     root.at("status", "bind").report("the status port is for loopback only", fix);
@@ -45,9 +45,9 @@ export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<
   checkBindings(raw, root);
   const accepted: AcceptedToken[] = [];
   const listeners: ListenerConfig[] = [];
-  for (const [index, listener] of raw.listeners.entries()) {
+  for (const [listener, at] of context.each(raw.listeners)) {
     const { bind, environment, hosts } = listener;
-    const callers = await loadCallers(listener, accepted, context.at(index, "callers"));
+    const callers = await loadCallers(listener, accepted, at.at("callers"));
     listeners.push({ bind, environment, hosts: hosts.map((host) => host.toLowerCase()), callers });
   }
   checkTokensOfOneEnvironment(accepted);
@@ -73,7 +73,7 @@ function checkListener(
 
 function checkBindings({ listeners, admin, status }: RawConfig, root: LoadContext): void {
   const all: Binding[] = [
-    ...listeners.map((listener, index) => ({ ...listener, at: root.at("listeners", index, "bind") })),
+    ...[...root.at("listeners").each(listeners)].map(([listener, at]) => ({ ...listener, at: at.at("bind") })),
     { bind: admin.bind, at: root.at("admin", "bind") },
     { bind: status.bind, at: root.at("status", "bind") },
   ];
@@ -115,8 +115,7 @@ async function loadCallers(
     return isComplete ? { kind: "mtls", tls: { ca, cert, key } } : undefined;
   }
   const tokens: CallerToken[] = [];
-  for (const [index, source] of callers.tokens.entries()) {
-    const at = context.at("tokens", index);
+  for (const [source, at] of context.at("tokens").each(callers.tokens)) {
     const token = await loadToken(source, tokens, at);
     if (token === undefined) continue;
     tokens.push(token);
@@ -136,11 +135,11 @@ async function loadToken(
   others: readonly CallerToken[],
   context: LoadContext,
 ): Promise<CallerToken | undefined> {
-  const token = await context.secret(source);
+  const token = await context.loadSecret(source);
   if (token === undefined) return undefined;
   if (!bearerToken.test(token.reveal())) {
     const message = "the token cannot be sent as one: it may have A-Z a-z 0-9 - . _ ~ + / and = at its end (RFC 6750)";
-    context.report(message, "make one with: countersign keygen", context.run.origins.get(token));
+    context.report(message, "make one with: countersign keygen", context.state.origins.get(token));
   }
   const name = source.name ?? defaultName(source);
   if (source.name === undefined && others.some((other) => other.name === name)) {

@@ -33,7 +33,7 @@ export interface Content {
 }
 
 /** What is the same for all parts of a configuration while it is loaded. */
-export interface LoadRun {
+export interface LoadState {
   readonly dependencies: ConfigDependencies;
   /** Where relative paths begin: the configuration file's own folder. */
   readonly folder: string;
@@ -42,6 +42,8 @@ export interface LoadRun {
   readonly origins: Map<Secret, string>;
   /** Collected while the environments are loaded; compared afterwards. */
   readonly uniqueValues: UniqueValue[];
+  /** The label of each OAuth client, by its fingerprint. */
+  readonly clientLabels: Map<string, string>;
 }
 
 /**
@@ -49,41 +51,46 @@ export interface LoadRun {
  * what is read are reported too, and the result is undefined then. Nothing read is ever shown.
  */
 export class LoadContext {
-  readonly run: LoadRun;
+  readonly state: LoadState;
   readonly path: Path;
 
-  constructor(run: LoadRun, path: Path = []) {
-    this.run = run;
+  constructor(state: LoadState, path: Path = []) {
+    this.state = state;
     this.path = path;
   }
 
   /** A path below this one. */
   at(...path: Path): LoadContext {
-    return new LoadContext(this.run, [...this.path, ...path]);
+    return new LoadContext(this.state, [...this.path, ...path]);
+  }
+
+  /** Each item of the list that stands here, with its own path. */
+  *each<Item>(list: readonly Item[]): Generator<[item: Item, at: LoadContext]> {
+    for (const [index, item] of list.entries()) yield [item, this.at(index)];
   }
 
   /** @param found shown in place of what stands in the file; `hidden` where a secret may stand */
   report(message: string, fix: string, found?: string | "hidden"): undefined {
-    return this.run.diagnostics.report(this.path, message, fix, found);
+    return this.state.diagnostics.report(this.path, message, fix, found);
   }
 
   warn(code: WarningCode, message: string, fix: string): void {
-    this.run.diagnostics.warn(code, this.path, message, fix);
+    this.state.diagnostics.warn(code, this.path, message, fix);
   }
 
   /** Says that no other environment may have this value. */
-  claim(kind: UniqueValue["kind"], value: UniqueValue["value"]): void {
-    this.run.uniqueValues.push({ kind, value, path: this.path });
+  addUniqueValue(kind: UniqueValue["kind"], value: UniqueValue["value"]): void {
+    this.state.uniqueValues.push({ kind, value, path: this.path });
   }
 
-  async secret(source: SecretSource): Promise<Secret | undefined> {
-    const content = await this.read(source);
-    return content && this.keep(content);
+  async loadSecret(source: SecretSource): Promise<Secret | undefined> {
+    const content = await this.readSecret(source);
+    return content && this.makeSecret(content);
   }
 
   /** A secret's bytes, at least one; one newline at its end is not part of it. */
-  async read(source: SecretSource): Promise<Content | undefined> {
-    const content = "file" in source ? await this.secretFile(source.file) : this.#variable(source.env);
+  async readSecret(source: SecretSource): Promise<Content | undefined> {
+    const content = "file" in source ? await this.readSecretFile(source.file) : this.#variable(source.env);
     if (content === undefined) return undefined;
     const { origin } = content;
     const bytes = dropNewline(content.bytes);
@@ -100,15 +107,15 @@ export class LoadContext {
   }
 
   /** Makes a secret, and remembers where it came from. */
-  keep({ bytes, origin }: Content): Secret {
+  makeSecret({ bytes, origin }: Content): Secret {
     const secret = new Secret(bytes);
-    this.run.origins.set(secret, origin);
+    this.state.origins.set(secret, origin);
     return secret;
   }
 
   /** A line of printable text, such as a client id or an audience. */
-  async text(file: string, what: string): Promise<string | undefined> {
-    const content = await this.file(file);
+  async readText(file: string, what: string): Promise<string | undefined> {
+    const content = await this.readFile(file);
     if (content === undefined) return undefined;
     const text = dropNewline(content.bytes).toString("utf8");
     if (/^[\x21-\x7e]+$/.test(text)) return text;
@@ -117,18 +124,18 @@ export class LoadContext {
   }
 
   /** The whole of a file that others had better not read. */
-  async secretFile(file: string): Promise<Content | undefined> {
-    const content = await this.file(file);
+  async readSecretFile(file: string): Promise<Content | undefined> {
+    const content = await this.readFile(file);
     if (content !== undefined && (content.mode & readableByAll) !== 0) {
-      const message = `everyone may read the secret in ${resolve(this.run.folder, file)}`;
+      const message = `everyone may read the secret in ${resolve(this.state.folder, file)}`;
       this.warn("secret_readable_by_all", message, "take that away from others (chmod o-r)");
     }
     return content;
   }
 
   /** The whole of a file. */
-  async file(file: string): Promise<(Content & FileContent) | undefined> {
-    const { folder, dependencies } = this.run;
+  async readFile(file: string): Promise<(Content & FileContent) | undefined> {
+    const { folder, dependencies } = this.state;
     const absolute = resolve(folder, file);
     const origin = `file ${absolute}`;
     try {
@@ -147,7 +154,7 @@ export class LoadContext {
   }
 
   #variable(name: string): Content | undefined {
-    const value = this.run.dependencies.env[name];
+    const value = this.state.dependencies.env[name];
     const origin = `env ${name}`;
     if (value !== undefined) return { bytes: Buffer.from(value, "utf8"), origin };
     return this.report("the environment variable is not set", `set ${name}, or use { file: … }`, origin);

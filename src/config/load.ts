@@ -61,8 +61,15 @@ async function loadFile(file: string, dependencies: ConfigDependencies): Promise
   const raw = checkForm(document.value, diagnostics);
   if (raw === undefined) return refuse(diagnostics.problems);
 
-  const run = { dependencies, folder: dirname(file), diagnostics, origins: new Map(), uniqueValues: [] };
-  const context = new LoadContext(run);
+  const state = {
+    dependencies,
+    folder: dirname(file),
+    diagnostics,
+    origins: new Map(),
+    uniqueValues: [],
+    clientLabels: new Map(),
+  };
+  const context = new LoadContext(state);
   checkDependencies(file, context);
   const config = await buildConfig(raw, context);
   if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
@@ -88,7 +95,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     environments.set(name, await loadEnvironment(name, environment, context.at("environments", name)));
   }
   if (environments.size === 0) context.at("environments").report("there is no environment", "add one");
-  checkUniqueness(context.run.uniqueValues, context.run.diagnostics);
+  checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   if (connectMs > requestMs) {
     const message = `timeouts.connect (${connectMs} ms) is longer than timeouts.request (${requestMs} ms) and never reached`;
@@ -114,7 +121,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     drain: { minMs: raw.drain.minSeconds * 1_000 },
     acknowledge: raw.acknowledge,
   };
-  return { ...config, hash: hashConfig(config), secretOrigins: context.run.origins };
+  return { ...config, hash: hashConfig(config), secretOrigins: context.state.origins };
 }
 
 async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {
@@ -132,7 +139,7 @@ async function readText(file: string, { readFile }: ConfigDependencies): Promise
 }
 
 function checkDependencies(file: string, context: LoadContext): void {
-  const { env, mountPoints } = context.run.dependencies;
+  const { env, mountPoints } = context.state.dependencies;
   if (env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     const setting = "NODE_TLS_REJECT_UNAUTHORIZED=0";
     context.report(`${setting} turns TLS verification off`, "unset it; for a private CA use tls.caFile", setting);

@@ -37,7 +37,12 @@ export async function loadRedis(
   }
   const place = await loadPlace(raw, context);
   const nodes = nodesByUrl(raw, context);
-  if (place !== undefined && raw.lockNodes.length > 0) checkLockNodes(raw, nodes, context);
+  // Without a place, the number of masters cannot be judged.
+  if (place !== undefined && raw.lockNodes.length > 0) checkLockCount(raw, nodes.length, context);
+  for (const [{ at }] of repeats(nodes, ({ node }) => serverOf(node))) {
+    const message = "one server twice is not independent: where it is lost, both are";
+    at.report(message, "name another server, or remove it");
+  }
   if (raw.tls !== undefined) checkUrlsSpeakTls(nodes);
   if (raw.username !== undefined && raw.password === undefined) {
     // With a name alone, Redis would log in its default user.
@@ -46,7 +51,7 @@ export async function loadRedis(
   }
   warnOfPlaintext(raw, nodes, context);
   const encryptionKeys = await loadEncryptionKeys(raw.encryptionKeys, context.at("encryptionKeys"));
-  const password = raw.password && (await context.at("password").secret(raw.password));
+  const password = raw.password && (await context.at("password").loadSecret(raw.password));
   const tls = raw.tls && (await loadTls(raw.tls, context.at("tls")));
   if (place === undefined || encryptionKeys === undefined) return undefined;
   return { place, lockNodes: raw.lockNodes, username: raw.username, password, tls, encryptionKeys };
@@ -61,7 +66,7 @@ async function loadPlace({ url, sentinel, cluster }: RawRedis, context: LoadCont
     context.report(message, "keep one of them", `${given} of them`);
   }
   const source = sentinel?.password;
-  const password = source && (await context.at("sentinel", "password").secret(source));
+  const password = source && (await context.at("sentinel", "password").loadSecret(source));
   if (url !== undefined) return { kind: "standalone", node: url };
   const [first, ...others] = sentinel?.nodes ?? cluster?.nodes ?? [];
   if (first === undefined) return undefined;
@@ -72,23 +77,15 @@ async function loadPlace({ url, sentinel, cluster }: RawRedis, context: LoadCont
 }
 
 function nodesByUrl({ url, lockNodes }: RawRedis, context: LoadContext): readonly NodeByUrl[] {
-  const first = url === undefined ? [] : [{ node: url, at: context.at("url") }];
-  return [...first, ...lockNodes.map((node, index) => ({ node, at: context.at("lockNodes", index) }))];
+  const all = [...context.at("lockNodes").each(lockNodes)].map(([node, at]) => ({ node, at }));
+  return url === undefined ? all : [{ node: url, at: context.at("url") }, ...all];
 }
 
-/** A majority locks: an odd number of masters, each a server of its own. */
-function checkLockNodes({ url }: RawRedis, nodes: readonly NodeByUrl[], context: LoadContext): void {
-  // Two lock servers are worse than one: a majority of two is both.
-  if (url === undefined || nodes.length % 2 === 0) {
-    const fix = "with url there must be 3, 5, … in all";
-    context
-      .at("lockNodes")
-      .report("the lock needs an odd number of independent masters", fix, `${nodes.length} in all`);
-  }
-  for (const [{ at }] of repeats(nodes, ({ node }) => serverOf(node))) {
-    const message = "one server twice is not independent: where it is lost, both are";
-    at.report(message, "name another server, or remove it");
-  }
+/** A majority locks, so the number of masters is odd. Two are worse than one: their majority is both. */
+function checkLockCount({ url }: RawRedis, masters: number, context: LoadContext): void {
+  if (url !== undefined && masters % 2 === 1) return;
+  const fix = "with url there must be 3, 5, … in all";
+  context.at("lockNodes").report("the lock needs an odd number of independent masters", fix, `${masters} in all`);
 }
 
 /** All databases and all addresses of one server are the same. */
@@ -130,8 +127,7 @@ async function loadEncryptionKeys(
     return context.report("tokens in Redis are encrypted, and there is no key", `${makeKey} and name its file here`);
   }
   const keys: Secret[] = [];
-  for (const [index, source] of sources.entries()) {
-    const at = context.at(index);
+  for (const [source, at] of context.each(sources)) {
     const key = await loadEncryptionKey(source, at);
     if (key === undefined) continue;
     if (keys.some((earlier) => earlier.equals(key))) {
@@ -145,12 +141,12 @@ async function loadEncryptionKeys(
 }
 
 async function loadEncryptionKey(source: SecretSource, context: LoadContext): Promise<Secret | undefined> {
-  const content = await context.read(source);
+  const content = await context.readSecret(source);
   if (content === undefined) return undefined;
   const digits = content.bytes.toString("latin1");
   if (!sixtyFourHexDigits.test(digits)) return context.report("the key is not 64 hex digits", makeKey, "hidden");
   if (oneDigitOnly.test(digits)) {
     return context.report("the key is one digit 64 times: anybody would try it", makeKey, "hidden");
   }
-  return context.keep({ bytes: Buffer.from(digits, "hex"), origin: content.origin });
+  return context.makeSecret({ bytes: Buffer.from(digits, "hex"), origin: content.origin });
 }

@@ -41,7 +41,7 @@ export async function loadSites(
       add(await loadSite(identifier, child, atChild, { raw: own, context: at, site }), atChild);
     }
   }
-  return shareLabels(sites);
+  return sites;
 }
 
 /** A child inherits from its parent what it does not say itself, but for `auth` and keys. */
@@ -59,9 +59,8 @@ async function loadSite(identifier: string, raw: RawChild, context: LoadContext,
     const fix = "use version 3.0 or later, or auth: [hmac] (spec 9)";
     holder.at("version").report(`OAuth is not available for version ${version}`, fix);
   }
-  for (const [index, name] of (raw.exempt ?? []).entries()) {
-    if (!alwaysSigned.has(name)) continue;
-    context.at("exempt", index).report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
+  for (const [name, at] of context.at("exempt").each(raw.exempt ?? [])) {
+    if (alwaysSigned.has(name)) at.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
   }
   if (auth.includes("hmac")) {
     const message = "new clients must use OAuth from 2026-08-01; existing ones may stay with HMAC (spec 5.1)";
@@ -115,17 +114,17 @@ async function loadKeys(
   }
   const keys: SigningKey[] = [];
   let defaultKey: SigningKey | undefined;
-  for (const [index, given] of raw.entries()) {
+  for (const [given, at] of context.each(raw)) {
     const { identifier, version = siteVersion } = given;
-    const [at, atSecret] = [context.at(index), context.at(index, "secret")];
-    at.at("identifier").claim("key identifier", identifier);
+    const atSecret = at.at("secret");
+    at.at("identifier").addUniqueValue("key identifier", identifier);
     if (version !== siteVersion) {
       const message = `a key of version ${version} cannot sign calls of version ${siteVersion}`;
       at.at("version").report(message, "use a key of the site's version (spec 5.2 rule 6)");
     }
-    const secret = await atSecret.secret(given.secret);
+    const secret = await atSecret.loadSecret(given.secret);
     if (secret === undefined) continue;
-    atSecret.claim("secret", secret);
+    atSecret.addUniqueValue("secret", secret);
     const key = { identifier, version, secret };
     keys.push(key);
     if (given.default || raw.length === 1) defaultKey = key;
@@ -143,13 +142,11 @@ async function loadCredentials(
     const message = "a site holds at most two credential sets (spec 2.3)";
     context.report(message, "remove the others", `${raw.length} sets`);
   }
-  const named = raw.map(({ name }, index) => ({ name, index }));
-  for (const [{ index }] of repeats(named, ({ name }) => name)) {
-    context.at(index, "name").report("another set of the site has this name", "give each its own name");
+  for (const [[, at]] of repeats([...context.each(raw)], ([{ name }]) => name)) {
+    at.at("name").report("another set of the site has this name", "give each its own name");
   }
   const sets: CredentialSet[] = [];
-  for (const [index, given] of raw.entries()) {
-    const at = context.at(index);
+  for (const [given, at] of context.each(raw)) {
     const set = await loadSet(given, owner, at);
     if (set === undefined) continue;
     if (sets.some(({ clientId }) => clientId === set.clientId)) {
@@ -165,40 +162,24 @@ async function loadCredentials(
 async function loadSet(raw: RawCredentialSet, owner: string, context: LoadContext): Promise<CredentialSet | undefined> {
   const isFolder = "dir" in raw;
   const at = (key: string) => context.at(isFolder ? "dir" : key);
-  const clientId = isFolder ? await at("dir").text(`${raw.dir}/client-id`, "client id") : raw.clientId;
+  const clientId = isFolder ? await at("dir").readText(`${raw.dir}/client-id`, "client id") : raw.clientId;
   const secretSource = isFolder ? { file: `${raw.dir}/client-secret` } : raw.clientSecret;
-  const clientSecret = await at("clientSecret").secret(secretSource);
-  const audience = isFolder ? await at("dir").text(`${raw.dir}/audience`, "audience") : raw.audience;
+  const clientSecret = await at("clientSecret").loadSecret(secretSource);
+  const audience = isFolder ? await at("dir").readText(`${raw.dir}/audience`, "audience") : raw.audience;
   if (clientId === undefined || clientSecret === undefined || audience === undefined) return undefined;
-  at("clientId").claim("client id", clientId);
-  at("clientSecret").claim("secret", clientSecret);
-  return { label: `${owner}/${raw.name}`, name: raw.name, clientId, clientSecret, audience };
+  at("clientId").addUniqueValue("client id", clientId);
+  at("clientSecret").addUniqueValue("secret", clientSecret);
+  const set = { label: `${owner}/${raw.name}`, name: raw.name, clientId, clientSecret, audience };
+  return shareLabel(set, context.state.clientLabels);
 }
 
 /**
  * A client that is configured at several sites is one to the authorization server, and has one token: its sets all have
  * the label of the first, so that metrics, logs and `/status` show one thing under one name.
  */
-export function shareLabels(sites: ReadonlyMap<string, Site>): Map<string, Site> {
-  const labels = new Map<string, string>();
-  const relabelSet = (set: CredentialSet): CredentialSet => {
-    const client = fingerprint([set.clientId, set.audience, set.clientSecret]);
-    const label = labels.get(client) ?? set.label;
-    labels.set(client, label);
-    return { ...set, label };
-  };
-  const relabelled = new Map<Credentials, Credentials>();
-  const relabel = (credentials: Credentials): Credentials => {
-    const [first, ...rest] = credentials.sets;
-    const shared = relabelled.get(credentials) ?? {
-      ...credentials,
-      sets: [relabelSet(first), ...rest.map(relabelSet)],
-    };
-    relabelled.set(credentials, shared);
-    return shared;
-  };
-  const entries = [...sites].map(([identifier, site]): [string, Site] => {
-    return [identifier, site.credentials === undefined ? site : { ...site, credentials: relabel(site.credentials) }];
-  });
-  return new Map(entries);
+export function shareLabel(set: CredentialSet, labels: Map<string, string>): CredentialSet {
+  const client = fingerprint([set.clientId, set.audience, set.clientSecret]);
+  const label = labels.get(client) ?? set.label;
+  labels.set(client, label);
+  return { ...set, label };
 }

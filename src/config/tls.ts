@@ -37,7 +37,7 @@ export async function loadTls({ caFile, certFile, keyFile }: TlsFiles, context: 
 
 /** One or more certificates in PEM, every one of which parses. */
 async function loadCertificates(file: string, context: LoadContext): Promise<string | undefined> {
-  const content = await context.file(file);
+  const content = await context.readFile(file);
   if (content === undefined) return undefined;
   const text = content.bytes.toString("latin1");
   const blocks = text.match(pemCertificate) ?? [];
@@ -48,9 +48,9 @@ async function loadCertificates(file: string, context: LoadContext): Promise<str
 
 /** A private key in PEM, without a passphrase. */
 async function loadPrivateKey(file: string, context: LoadContext): Promise<Secret | undefined> {
-  const content = await context.secretFile(file);
+  const content = await context.readSecretFile(file);
   if (content === undefined) return undefined;
-  if (doesSucceed(() => createPrivateKey(content.bytes))) return context.keep(content);
+  if (doesSucceed(() => createPrivateKey(content.bytes))) return context.makeSecret(content);
   const fix = "give the path of a PEM file without a passphrase";
   return context.report("this file holds no private key in PEM", fix, content.origin);
 }

@@ -93,3 +93,13 @@ export interface Environment {
   readonly allowsPlaintext?: boolean;
   readonly tls: Tls;
 }
+
+/**
+ * The credential sets of each site that has its own, so that every set comes once. A child that uses its parent's has
+ * none of its own.
+ */
+export function credentialSetsOf({ sites }: Environment): Credentials[] {
+  return [...sites.values()].flatMap(({ identifier, credentials }) => {
+    return credentials?.owner === identifier ? [credentials] : [];
+  });
+}

@@ -81,8 +81,13 @@ test.each([
   },
   {
     what: "lock nodes of a Redis that is nowhere",
-    yaml: `${sound}redis: { lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ] }\n`,
+    yaml: `${sound}redis: { lockNodes: [redis://b, redis://c], encryptionKeys: [ { file: k2 } ] }\n`,
     paths: ["redis", "redis.encryptionKeys[0]"],
+  },
+  {
+    what: "lock nodes of a Redis that is nowhere, but for a server named twice",
+    yaml: `${sound}redis: { lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ] }\n`,
+    paths: ["redis", "redis.lockNodes[1]", "redis.encryptionKeys[0]"],
   },
 ])("$what", async ({ yaml, paths }) => {
   const problems = await new ConfigFolder().problemsOf(yaml);
