@@ -4,7 +4,7 @@ import { formatDuration } from "../model/duration.ts";
 import type { Address, Environment, Site, Tls } from "../model/environment.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
-import type { Config, ListenerConfig } from "./config.ts";
+import type { Config } from "./config.ts";
 
 const callersInRoutes: Readonly<Record<Callers["kind"], string>> = {
   anyone: "; anyone may call",
@@ -27,7 +27,9 @@ export function routes({ listeners, environments }: Config): string[] {
 export function explain(config: Config): object {
   const { tokens, timeouts, limits, log, readiness, reload, acknowledge } = config;
   const sections = {
-    listeners: config.listeners.map(showListener),
+    listeners: config.listeners.map(({ bind, callers, ...listener }) => {
+      return { bind: describeBind(bind), ...listener, callers: callers && showCallers(callers) };
+    }),
     admin: { bind: describeBind(config.admin), hosts: config.adminHosts ?? [] },
     status: { bind: describeBind(config.status) },
     environments: new Map([...config.environments].map(([name, each]) => [name, showEnvironment(each)])),
@@ -64,19 +66,9 @@ function toPlain(value: unknown, origins: ReadonlyMap<Secret, string>): unknown 
   return Object.fromEntries(shown.filter(([, inner]) => inner !== undefined));
 }
 
-function showListener({ bind, environment, hosts, callers }: ListenerConfig): object {
-  return { bind: describeBind(bind), environment, hosts, callers: callers && showCallers(callers) };
-}
-
 function showCallers(callers: Callers): object | string {
-  switch (callers.kind) {
-    case "anyone":
-      return "anyone";
-    case "tokens":
-      return { tokens: callers.tokens };
-    case "mtls":
-      return { mtls: { key: callers.tls.key } };
-  }
+  if (callers.kind === "anyone") return "anyone";
+  return callers.kind === "tokens" ? { tokens: callers.tokens } : { mtls: { key: callers.tls.key } };
 }
 
 function showEnvironment(environment: Environment): object {
@@ -95,40 +87,23 @@ function showEnvironment(environment: Environment): object {
   };
 }
 
-/** A child that uses its parent's credential sets says so instead of repeating them. */
-function showSite({
-  identifier,
-  parent,
-  version,
-  auth,
-  credentials,
-  keys,
-  defaultKey,
-  decimals,
-  ...rules
-}: Site): object {
-  const sets = credentials?.sets.map(({ name, clientId, clientSecret, audience }) => {
-    return { name, clientId, clientSecret, audience };
-  });
-  const { identifyBy, characters, exempt } = rules;
-  const ofHmac = {
-    keys: keys.map((key) => ({ ...key, default: key === defaultKey })),
-    identifyBy,
-    characters,
-    exempt,
-  };
+/** A child that uses its parent's credential sets names the parent instead of repeating them. */
+function showSite({ identifier, credentials, keys, defaultKey, decimals, ...site }: Site): object {
+  const { parent, version, auth, identifyBy, characters, exempt } = site;
+  const owner = credentials?.owner;
+  const sets = credentials?.sets.map(({ label, ...set }) => set);
+  const hmac = { keys: keys.map((key) => ({ ...key, default: key === defaultKey })), identifyBy, characters, exempt };
   return {
     parent,
     version,
     auth,
-    credentials: credentials === undefined || credentials.owner === identifier ? sets : `those of ${credentials.owner}`,
-    ...(keys.length > 0 ? ofHmac : {}),
+    credentials: owner === undefined || owner === identifier ? sets : `those of ${owner}`,
+    ...(keys.length > 0 ? hmac : {}),
     decimals: decimals.size > 0 ? decimals : undefined,
   };
 }
 
-function showRedis({ place, lockNodes, tls, ...access }: RedisAccess): object {
-  const { username, password, encryptionKeys } = access;
+function showRedis({ place, username, password, tls, lockNodes, encryptionKeys }: RedisAccess): object {
   return {
     ...showPlace(place),
     username,
