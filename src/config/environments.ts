@@ -20,11 +20,11 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
   checkAddresses(raw, context);
   checkPaths(raw, context);
   checkLists(raw, context);
-  const sites = await loadSites(raw.sites, context.at("sites"));
+  const sites = await loadSites(raw.sites, context.in("sites"));
   if (sites.size === 0) {
-    context.at("sites").report("there is no site", "add one");
+    context.in("sites").report("there is no site", "add one");
   } else if (defaultSite !== undefined && !sites.has(defaultSite)) {
-    context.at("defaultSite").report("there is no such site", `name one of: ${[...sites.keys()].join(", ")}`);
+    context.in("defaultSite").report("there is no such site", `name one of: ${[...sites.keys()].join(", ")}`);
   }
   return {
     name,
@@ -38,22 +38,22 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
     forwardHeaders: raw.forwardHeaders.map((header) => header.toLowerCase()),
     via,
     allowsPlaintext,
-    tls: await loadTls(raw.tls, context.at("tls")),
+    tls: await loadTls(raw.tls, context.in("tls")),
   };
 }
 
 function checkAddresses({ baseUrl, authUrl, allowPlaintext, sites }: RawEnvironment, context: LoadContext): void {
-  const atAuthUrl = context.at("authUrl");
+  const atAuthUrl = context.in("authUrl");
   if (baseUrl.origin === authUrl?.origin) {
     const fix = "give the authorization server; it is another host than the JSON API (spec 4.2)";
     atAuthUrl.report("baseUrl and authUrl have the same origin", fix);
   }
   for (const [name, address] of Object.entries({ baseUrl, authUrl })) {
     if (address === undefined) continue;
-    context.at(name).addUniqueValue("origin", address.origin);
+    context.in(name).addUniqueValue("origin", address.origin);
     if (address.scheme === "https" || allowPlaintext) continue;
     const fix = "use https://, or allowPlaintext: true for tests";
-    context.at(name).report("http:// would send credentials in plain text", fix);
+    context.in(name).report("http:// would send credentials in plain text", fix);
   }
   const all = Object.entries(sites).flatMap((site) => [site, ...Object.entries(site[1].children)]);
   const [owner] = all.find(([, { credentials }]) => credentials !== undefined) ?? [];
@@ -66,22 +66,22 @@ function checkAddresses({ baseUrl, authUrl, allowPlaintext, sites }: RawEnvironm
 function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, context: LoadContext): void {
   if (authUrl?.path.endsWith(tokenPath)) {
     const fix = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
-    context.at("authUrl").report(`authUrl ends with ${tokenPath}, which Countersign adds itself (spec 4.2)`, fix);
+    context.in("authUrl").report(`authUrl ends with ${tokenPath}, which Countersign adds itself (spec 4.2)`, fix);
   }
   const operation = operations.find((name) => baseUrl.path.endsWith(`/${name}`));
   if (operation === undefined) return;
   const fix = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}, unless the service has it twice`;
   const message = `baseUrl ends with the operation ${operation}, which is called below it`;
-  context.at("baseUrl").warn("base_url_ends_in_operation", message, fix);
+  context.in("baseUrl").warn("base_url_ends_in_operation", message, fix);
 }
 
 function checkLists({ operations, forwardHeaders }: RawEnvironment, context: LoadContext): void {
   const star = operations.indexOf("*");
   if (star !== -1 && operations.length > 1) {
     const fix = 'write ["*"] alone, or name the operations';
-    context.at("operations", star).report("* stands among other operations", fix);
+    context.in("operations", star).report("* stands among other operations", fix);
   }
-  for (const [header, at] of context.at("forwardHeaders").each(forwardHeaders)) {
+  for (const [header, at] of context.in("forwardHeaders").each(forwardHeaders)) {
     const name = header.toLowerCase();
     const isOurs = neverForwarded.has(name) || name.startsWith("countersign-");
     if (isOurs) at.report("this header is never let through", "remove it");

@@ -9,8 +9,9 @@ export function checkForm(value: unknown, diagnostics: Diagnostics): RawConfig |
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues);
   // What the schema has against a placeholder's text follows from the placeholder.
   const others = issues.filter((issue) => !placeholders.some((placeholder) => isAbout(issue, placeholder)));
-  for (const { path, message, fix, found } of [...placeholders, ...others])
+  for (const { path, message, fix, found } of [...placeholders, ...others]) {
     diagnostics.report(path, message, fix, found);
+  }
   return parsed.success && placeholders.length === 0 ? parsed.data : undefined;
 }
 

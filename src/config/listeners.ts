@@ -35,19 +35,19 @@ interface AcceptedToken extends CallerToken {
  * @param root of the whole configuration
  */
 export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<ListenerConfig[]> {
-  const context = root.at("listeners");
+  const context = root.in("listeners");
   const environments = Object.keys(raw.environments);
   for (const [listener, at] of context.each(raw.listeners)) checkListener(listener, environments, at);
   if (!isLocal(raw.status.bind)) {
     const fix = "bind it to 127.0.0.1; kubectl port-forward reaches it there";
-    root.at("status", "bind").report("the status port is for loopback only", fix);
+    root.in("status", "bind").report("the status port is for loopback only", fix);
   }
   checkBindings(raw, root);
   const accepted: AcceptedToken[] = [];
   const listeners: ListenerConfig[] = [];
   for (const [listener, at] of context.each(raw.listeners)) {
     const { bind, environment, hosts } = listener;
-    const callers = await loadCallers(listener, accepted, at.at("callers"));
+    const callers = await loadCallers(listener, accepted, at.in("callers"));
     listeners.push({ bind, environment, hosts: hosts.map((host) => host.toLowerCase()), callers });
   }
   checkTokensOfOneEnvironment(accepted);
@@ -60,11 +60,11 @@ function checkListener(
   context: LoadContext,
 ): void {
   if (environments.length > 0 && !environments.includes(environment)) {
-    context.at("environment").report("there is no such environment", `name one of: ${environments.join(", ")}`);
+    context.in("environment").report("there is no such environment", `name one of: ${environments.join(", ")}`);
   }
   if (isLocal(bind) || callers !== undefined) return;
   context
-    .at("bind")
+    .in("bind")
     .report(
       "whoever reaches this listener can spend money: it is not on loopback or a Unix socket and has no callers",
       "bind it to 127.0.0.1, or say who may call: callers: { tokens: [ … ] }, { mtls: … } or anyone",
@@ -73,9 +73,9 @@ function checkListener(
 
 function checkBindings({ listeners, admin, status }: RawConfig, root: LoadContext): void {
   const all: Binding[] = [
-    ...[...root.at("listeners").each(listeners)].map(([listener, at]) => ({ ...listener, at: at.at("bind") })),
-    { bind: admin.bind, at: root.at("admin", "bind") },
-    { bind: status.bind, at: root.at("status", "bind") },
+    ...[...root.in("listeners").each(listeners)].map(([listener, at]) => ({ ...listener, at: at.in("bind") })),
+    { bind: admin.bind, at: root.in("admin", "bind") },
+    { bind: status.bind, at: root.in("status", "bind") },
   ];
   for (const [index, binding] of all.entries()) {
     const earlier = all.slice(0, index).find((other) => doCollide(other, binding));
@@ -110,12 +110,12 @@ async function loadCallers(
   if (callers === undefined) return undefined;
   if (callers === "anyone") return { kind: "anyone" };
   if ("mtls" in callers) {
-    const { ca, cert, key } = await loadTls(callers.mtls, context.at("mtls"));
+    const { ca, cert, key } = await loadTls(callers.mtls, context.in("mtls"));
     const isComplete = ca !== undefined && cert !== undefined && key !== undefined;
     return isComplete ? { kind: "mtls", tls: { ca, cert, key } } : undefined;
   }
   const tokens: CallerToken[] = [];
-  for (const [source, at] of context.at("tokens").each(callers.tokens)) {
+  for (const [source, at] of context.in("tokens").each(callers.tokens)) {
     const token = await loadToken(source, tokens, at);
     if (token === undefined) continue;
     tokens.push(token);
@@ -124,7 +124,7 @@ async function loadCallers(
   if (!isLocal(bind)) {
     const fix = "use callers: { mtls: … }, or see to it that nobody listens between";
     const message = "tokens and orders go over the network in plain text";
-    context.at("tokens").warn("callers_in_plain_text", message, fix);
+    context.in("tokens").warn("callers_in_plain_text", message, fix);
   }
   return { kind: "tokens", tokens };
 }

@@ -60,13 +60,13 @@ export class LoadContext {
   }
 
   /** A path below this one. */
-  at(...path: Path): LoadContext {
+  in(...path: Path): LoadContext {
     return new LoadContext(this.state, [...this.path, ...path]);
   }
 
   /** Each item of the list that stands here, with its own path. */
   *each<Item>(list: readonly Item[]): Generator<[item: Item, at: LoadContext]> {
-    for (const [index, item] of list.entries()) yield [item, this.at(index)];
+    for (const [index, item] of list.entries()) yield [item, this.in(index)];
   }
 
   /** @param found shown in place of what stands in the file; `hidden` where a secret may stand */

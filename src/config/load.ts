@@ -92,15 +92,15 @@ function refuse(problems: readonly Problem[]): Outcome {
 async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config> {
   const environments = new Map<string, Environment>();
   for (const [name, environment] of Object.entries(raw.environments)) {
-    environments.set(name, await loadEnvironment(name, environment, context.at("environments", name)));
+    environments.set(name, await loadEnvironment(name, environment, context.in("environments", name)));
   }
-  if (environments.size === 0) context.at("environments").report("there is no environment", "add one");
+  if (environments.size === 0) context.in("environments").report("there is no environment", "add one");
   checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   if (connectMs > requestMs) {
     const message = `timeouts.connect (${connectMs} ms) is longer than timeouts.request (${requestMs} ms) and never reached`;
     const fix = "write a shorter one: then a service that takes no connection is told from one that does not answer";
-    context.at("timeouts", "connect").warn("connect_longer_than_request", message, fix);
+    context.in("timeouts", "connect").warn("connect_longer_than_request", message, fix);
   }
   const listeners = await loadListeners(raw, context);
   const redis = await loadRedis(raw, context);

@@ -25,11 +25,11 @@ export async function loadRedis(
   { redis: raw, tokens }: RawConfig,
   root: LoadContext,
 ): Promise<RedisAccess | undefined> {
-  const context = root.at("redis");
+  const context = root.in("redis");
   if (raw === undefined) {
     if (tokens.cache === "memory") return undefined;
     const message = "tokens.cache is redis, but there is no section redis";
-    return root.at("tokens", "cache").report(message, "add redis: { url: rediss://… }");
+    return root.in("tokens", "cache").report(message, "add redis: { url: rediss://… }");
   }
   if (tokens.cache === "memory") {
     const fix = "write tokens: { cache: redis }, or remove it";
@@ -47,12 +47,12 @@ export async function loadRedis(
   if (raw.username !== undefined && raw.password === undefined) {
     // With a name alone, Redis would log in its default user.
     const fix = "add password: { file: … }; for a user with nopass any password does";
-    context.at("username").report("nobody can log in with a username alone", fix);
+    context.in("username").report("nobody can log in with a username alone", fix);
   }
   warnOfPlaintext(raw, nodes, context);
-  const encryptionKeys = await loadEncryptionKeys(raw.encryptionKeys, context.at("encryptionKeys"));
-  const password = raw.password && (await context.at("password").loadSecret(raw.password));
-  const tls = raw.tls && (await loadTls(raw.tls, context.at("tls")));
+  const encryptionKeys = await loadEncryptionKeys(raw.encryptionKeys, context.in("encryptionKeys"));
+  const password = raw.password && (await context.in("password").loadSecret(raw.password));
+  const tls = raw.tls && (await loadTls(raw.tls, context.in("tls")));
   if (place === undefined || encryptionKeys === undefined) return undefined;
   return { place, lockNodes: raw.lockNodes, username: raw.username, password, tls, encryptionKeys };
 }
@@ -66,7 +66,7 @@ async function loadPlace({ url, sentinel, cluster }: RawRedis, context: LoadCont
     context.report(message, "keep one of them", `${given} of them`);
   }
   const source = sentinel?.password;
-  const password = source && (await context.at("sentinel", "password").loadSecret(source));
+  const password = source && (await context.in("sentinel", "password").loadSecret(source));
   if (url !== undefined) return { kind: "standalone", node: url };
   const [first, ...others] = sentinel?.nodes ?? cluster?.nodes ?? [];
   if (first === undefined) return undefined;
@@ -77,15 +77,15 @@ async function loadPlace({ url, sentinel, cluster }: RawRedis, context: LoadCont
 }
 
 function nodesByUrl({ url, lockNodes }: RawRedis, context: LoadContext): readonly NodeByUrl[] {
-  const all = [...context.at("lockNodes").each(lockNodes)].map(([node, at]) => ({ node, at }));
-  return url === undefined ? all : [{ node: url, at: context.at("url") }, ...all];
+  const all = [...context.in("lockNodes").each(lockNodes)].map(([node, at]) => ({ node, at }));
+  return url === undefined ? all : [{ node: url, at: context.in("url") }, ...all];
 }
 
 /** A majority locks, so the number of masters is odd. Two are worse than one: their majority is both. */
 function checkLockCount({ url }: RawRedis, masters: number, context: LoadContext): void {
   if (url !== undefined && masters % 2 === 1) return;
   const fix = "with url there must be 3, 5, … in all";
-  context.at("lockNodes").report("the lock needs an odd number of independent masters", fix, `${masters} in all`);
+  context.in("lockNodes").report("the lock needs an odd number of independent masters", fix, `${masters} in all`);
 }
 
 /** All databases and all addresses of one server are the same. */
@@ -114,7 +114,7 @@ function warnOfPlaintext(raw: RawRedis, nodes: readonly NodeByUrl[], context: Lo
   for (const name of ["sentinel", "cluster"] as const) {
     const isSecretSent = raw.password !== undefined || (name === "sentinel" && raw.sentinel?.password !== undefined);
     const isFar = raw[name]?.nodes.some((node) => !isLocal({ kind: "tcp", ...node }));
-    if (isFar && isSecretSent && raw.tls === undefined) warn(context.at(name), "use TLS and add tls: {}");
+    if (isFar && isSecretSent && raw.tls === undefined) warn(context.in(name), "use TLS and add tls: {}");
   }
 }
 

@@ -33,11 +33,11 @@ export async function loadSites(
     sites.set(identifier, site);
   };
   for (const [identifier, { children, ...own }] of Object.entries(raw)) {
-    const at = context.at(identifier);
+    const at = context.in(identifier);
     const site = await loadSite(identifier, own, at);
     add(site, at);
     for (const [identifier, child] of Object.entries(children)) {
-      const atChild = at.at("children", identifier);
+      const atChild = at.in("children", identifier);
       add(await loadSite(identifier, child, atChild, { raw: own, context: at, site }), atChild);
     }
   }
@@ -48,18 +48,18 @@ export async function loadSites(
 async function loadSite(identifier: string, raw: RawChild, context: LoadContext, parent?: LoadedSite): Promise<Site> {
   const inherited = parent?.site;
   const version = raw.version ?? inherited?.version ?? defaultVersion;
-  const keys = await loadKeys(raw.keys ?? [], version, context.at("keys"));
+  const keys = await loadKeys(raw.keys ?? [], version, context.in("keys"));
   const credentials =
     raw.credentials === undefined
       ? inherited?.credentials
-      : await loadCredentials(identifier, raw.credentials, context.at("credentials"));
+      : await loadCredentials(identifier, raw.credentials, context.in("credentials"));
   const auth = chooseAuth(raw, context, parent);
   if (auth.includes("oauth") && compareVersions(version, firstVersionWithOAuth) < 0) {
     const holder = raw.version === undefined ? (parent?.context ?? context) : context;
     const fix = "use version 3.0 or later, or auth: [hmac] (spec 9)";
-    holder.at("version").report(`OAuth is not available for version ${version}`, fix);
+    holder.in("version").report(`OAuth is not available for version ${version}`, fix);
   }
-  for (const [name, at] of context.at("exempt").each(raw.exempt ?? [])) {
+  for (const [name, at] of context.in("exempt").each(raw.exempt ?? [])) {
     if (alwaysSigned.has(name)) at.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
   }
   if (auth.includes("hmac")) {
@@ -93,7 +93,7 @@ function chooseAuth(raw: RawChild, context: LoadContext, parent?: LoadedSite): S
   }
   const auth: [AuthMethod, ...AuthMethod[]] = [first, ...rest];
   for (const [index, method] of auth.entries()) {
-    const at = context.at("auth", index);
+    const at = context.in("auth", index);
     const means = method === "oauth" ? "credentials" : "keys";
     if (!hasMeans[method]) at.report(`the site has no ${means} for ${method}`, `add ${means}, or remove ${method}`);
     if (auth.indexOf(method) !== index) at.report(`${method} is named twice`, "remove one");
@@ -116,11 +116,11 @@ async function loadKeys(
   let defaultKey: SigningKey | undefined;
   for (const [given, at] of context.each(raw)) {
     const { identifier, version = siteVersion } = given;
-    const atSecret = at.at("secret");
-    at.at("identifier").addUniqueValue("key identifier", identifier);
+    const atSecret = at.in("secret");
+    at.in("identifier").addUniqueValue("key identifier", identifier);
     if (version !== siteVersion) {
       const message = `a key of version ${version} cannot sign calls of version ${siteVersion}`;
-      at.at("version").report(message, "use a key of the site's version (spec 5.2 rule 6)");
+      at.in("version").report(message, "use a key of the site's version (spec 5.2 rule 6)");
     }
     const secret = await atSecret.loadSecret(given.secret);
     if (secret === undefined) continue;
@@ -143,7 +143,7 @@ async function loadCredentials(
     context.report(message, "remove the others", `${raw.length} sets`);
   }
   for (const [[, at]] of repeats([...context.each(raw)], ([{ name }]) => name)) {
-    at.at("name").report("another set of the site has this name", "give each its own name");
+    at.in("name").report("another set of the site has this name", "give each its own name");
   }
   const sets: CredentialSet[] = [];
   for (const [given, at] of context.each(raw)) {
@@ -161,7 +161,7 @@ async function loadCredentials(
 
 async function loadSet(raw: RawCredentialSet, owner: string, context: LoadContext): Promise<CredentialSet | undefined> {
   const isFolder = "dir" in raw;
-  const at = (key: string) => context.at(isFolder ? "dir" : key);
+  const at = (key: string) => context.in(isFolder ? "dir" : key);
   const clientId = isFolder ? await at("dir").readText(`${raw.dir}/client-id`, "client id") : raw.clientId;
   const secretSource = isFolder ? { file: `${raw.dir}/client-secret` } : raw.clientSecret;
   const clientSecret = await at("clientSecret").loadSecret(secretSource);

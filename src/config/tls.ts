@@ -15,14 +15,14 @@ export interface TlsFiles {
 
 /** Loads the trusted authorities, and the certificate with its key: both or neither. */
 export async function loadTls({ caFile, certFile, keyFile }: TlsFiles, context: LoadContext): Promise<Tls> {
-  const [atCert, atKey] = [context.at("certFile"), context.at("keyFile")];
+  const [atCert, atKey] = [context.in("certFile"), context.in("keyFile")];
   if (certFile !== undefined && keyFile === undefined) {
     atKey.report("the certificate has no key", "add keyFile: /path, the certificate's private key");
   }
   if (certFile === undefined && keyFile !== undefined) {
     atCert.report("the key has no certificate", "add certFile: /path, the key's certificate");
   }
-  const ca = caFile === undefined ? undefined : await loadCertificates(caFile, context.at("caFile"));
+  const ca = caFile === undefined ? undefined : await loadCertificates(caFile, context.in("caFile"));
   const cert = certFile === undefined ? undefined : await loadCertificates(certFile, atCert);
   const key = keyFile === undefined ? undefined : await loadPrivateKey(keyFile, atKey);
   if (cert === undefined || key === undefined) return { ca, cert, key };
