@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { toYaml } from "../src/config/to-yaml.ts";
+import { toYaml } from "../src/config/yaml.ts";
 import { command } from "./processes.ts";
 
 /** Where a configuration has a secret. */

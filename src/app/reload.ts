@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
-import type { FilePrints } from "../config/file-digests.ts";
+import type { Problem } from "../config/diagnostics.ts";
+import { describeProblem } from "../config/diagnostics.ts";
 import type { Loaded } from "../config/load.ts";
-import { describeProblem } from "../config/print-problems.ts";
-import type { Problem } from "../config/problem.ts";
-import { FileWatch } from "../config/watch-files.ts";
+import type { FileDigests } from "../config/watch.ts";
+import { FileWatch } from "../config/watch.ts";
 import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
@@ -33,7 +33,7 @@ export class Reloader {
   #next: ReloadTrigger | undefined;
 
   /** @param files what the active configuration was read from */
-  constructor(parts: ReloaderParts, files: FilePrints) {
+  constructor(parts: ReloaderParts, files: FileDigests) {
     this.#parts = parts;
     this.#watch = new FileWatch(parts.clock, () => void this.reload("file_change"));
     this.#watch.follow(files);

@@ -1,9 +1,9 @@
 import { Command } from "commander";
+import type { Problem } from "../config/diagnostics.ts";
+import { formatProblems } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
 import { loadConfig } from "../config/load.ts";
-import { formatProblems } from "../config/print-problems.ts";
-import type { Problem } from "../config/problem.ts";
-import { toYaml } from "../config/to-yaml.ts";
+import { toYaml } from "../config/yaml.ts";
 import { exitCodes } from "./command.ts";
 import { configOption } from "./config-option.ts";
 import { loadOrRefuse } from "./load.ts";
@@ -16,7 +16,7 @@ interface Options {
 
 export function createCommand(): Command {
   return new Command("check")
-    .description("Check a configuration with everything it names, and print what is in force, secrets masked.")
+    .description("Check a configuration with everything it names, and print the effective one, secrets masked.")
     .addOption(configOption())
     .option("--json", "print the result as JSON")
     .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options.config)));

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { readAdmin } from "../config/read-admin.ts";
+import { readAdmin } from "../config/listeners.ts";
 import { readBind } from "../config/values.ts";
 import { type Bind, describeBind } from "../model/bind.ts";
 import { systemClock } from "../model/clock.ts";

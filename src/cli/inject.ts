@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import { Command, InvalidArgumentError } from "commander";
-import { readDocument } from "../config/document.ts";
 import { configSchema } from "../config/schema.ts";
+import { readDocument } from "../config/yaml.ts";
 import { inject } from "../inject/inject.ts";
 import { readSelector, type Selector } from "../inject/workloads.ts";
 import { version } from "../version.ts";

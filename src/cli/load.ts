@@ -1,5 +1,5 @@
+import { formatProblems } from "../config/diagnostics.ts";
 import { type Loaded, loadConfig } from "../config/load.ts";
-import { formatProblems } from "../config/print-problems.ts";
 import { CommandFailure, exitCodes } from "./command.ts";
 
 /** The configuration, or the end of the command with every problem that it has. */

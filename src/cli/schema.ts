@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { jsonSchema } from "../config/json-schema.ts";
+import { jsonSchema } from "../config/schema.ts";
 import { printJson } from "./terminal.ts";
 
 export function createCommand(): Command {

@@ -3,7 +3,7 @@ import type { Callers } from "../model/callers.ts";
 import type { Environment } from "../model/environment.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
 import type { Secret } from "../model/secret.ts";
-import type { WarningCode } from "./warning-codes.ts";
+import type { WarningCode } from "./diagnostics.ts";
 
 /** A listener for applications; everything that arrives on it belongs to one environment. */
 export interface ListenerConfig {
@@ -12,7 +12,7 @@ export interface ListenerConfig {
   readonly environment: string;
   /** Host names accepted beside the loopback names, the bind address and the baseUrl's host; lower case. */
   readonly hosts: readonly string[];
-  /** Undefined where being on loopback or a Unix socket says it. */
+  /** Undefined on loopback or a Unix socket, where every caller is accepted. */
   readonly callers?: Callers | undefined;
 }
 
@@ -39,11 +39,11 @@ export interface Config {
   /** What `/readyz` waits for. */
   readonly readiness: "listening" | "token";
   readonly reload: {
-    /** How long the newest configuration may stay refused before `/readyz` says no; undefined: it never says so. */
+    /** How long the newest configuration may stay refused before `/readyz` fails; undefined: no limit. */
     readonly unreadyAfterRefusalMs: number | undefined;
   };
   readonly drain: { readonly minMs: number };
-  /** Warnings that are known and not told again. Absent where none are. */
+  /** Codes of warnings that the log leaves out. Absent where there are none. */
   readonly acknowledge?: readonly WarningCode[];
   /** SHA-256 over the effective configuration, secrets by fingerprint; the first 12 hex digits. */
   readonly hash: string;

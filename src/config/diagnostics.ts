@@ -1,41 +1,103 @@
-import { type Diagnostic, doOverlap, type Path } from "./problem.ts";
-import type { WarningCode } from "./warning-codes.ts";
+/** Where in the configuration: keys and list positions. */
+export type Path = readonly (string | number)[];
 
-/** Collects what is wrong and what is worth a warning, so that all of it is reported at once. */
-export class Findings {
-  readonly warnings: Diagnostic[] = [];
-  readonly #faults: readonly Diagnostic[];
-  readonly #placeInFile: (path: Path) => Path;
-  readonly #refusals: Diagnostic[] = [];
+/** Every warning that a configuration can get: its stable code, by which `acknowledge` silences it, and its subject. */
+export const warnings = {
+  hmac_for_existing_clients: "a site signs with HMAC, which new clients must not from 2026-08-01 on (spec 5.1)",
+  secret_short: "a secret has fewer than 16 bytes",
+  secret_blank_at_edge: "a secret begins or ends with a blank, a line break or a byte order mark",
+  secret_readable_by_all: "everyone on the machine may read a secret's file",
+  mounted_by_subpath: "a file is mounted by subPath, so a changed Secret or ConfigMap never reaches it",
+  client_twice: "both credential sets of a site are of one client",
+  callers_in_plain_text: "callers' tokens and orders go over the network in plain text",
+  caller_token_twice: "a listener has the same caller's token twice",
+  caller_name_twice: "two of a listener's tokens have the same name in the log",
+  base_url_ends_in_operation: "a baseUrl ends with an operation, which is called below it",
+  connect_longer_than_request: "timeouts.connect is longer than timeouts.request, so it is never reached",
+  redis_unused: "there is a section redis, and tokens.cache is memory",
+  redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
+} as const;
 
-  /**
-   * @param faults what the schema has against the file already
-   * @param placeInFile where the places named here are in the file
-   */
-  constructor(faults: readonly Diagnostic[], placeInFile: (path: Path) => Path) {
-    this.#faults = faults;
-    this.#placeInFile = placeInFile;
+export type WarningCode = keyof typeof warnings;
+
+export const warningCodes = Object.keys(warnings) as readonly WarningCode[] as readonly [WarningCode, ...WarningCode[]];
+
+/** Something wrong with the configuration, or worth a warning. It never holds a secret. */
+export interface Problem {
+  /** As in `environments.sandbox.sites.S1.credentials[0].audience`; empty for the file itself. */
+  readonly path: string;
+  /** From 1, in the YAML file. */
+  readonly line: number;
+  readonly column: number;
+  /** What is wrong, as a clause. */
+  readonly message: string;
+  /** What stands there, where that can be shown. */
+  readonly found: string | undefined;
+  /** What to do about it. */
+  readonly fix: string;
+  /** Of a warning: its stable code. */
+  readonly code?: WarningCode;
+}
+
+/** A path in the file, and what is written there as far as it can be shown. */
+export type Location = Pick<Problem, "line" | "column" | "found">;
+
+/** Collects the problems and the warnings of one file, so that all of a phase are reported together. */
+export class Diagnostics {
+  readonly problems: Problem[] = [];
+  readonly warnings: Problem[] = [];
+  readonly #locate: (path: Path) => Location;
+
+  /** @param locate finds a path in the file, or the nearest thing around it that exists */
+  constructor(locate: (path: Path) => Location) {
+    this.#locate = locate;
   }
 
-  get problems(): readonly Diagnostic[] {
-    return [...this.#faults, ...this.#refusals];
-  }
-
-  refuse(path: Path, message: string, fix: string, found?: string): undefined {
-    const place = this.#placeInFile(path);
-    this.#refusals.push({ path: place, message, fix, ...(found === undefined ? {} : { found }) });
+  /** @param found shown in place of what stands in the file; `hidden` where a secret may stand */
+  report(path: Path, message: string, fix: string, found?: string | "hidden"): undefined {
+    const { line, column, found: written } = this.#locate(path);
+    const shown = found === "hidden" ? undefined : (found ?? written);
+    this.problems.push({ path: formatPath(path), line, column, message, found: shown, fix });
     return undefined;
   }
 
-  /** Refuses what was concluded from several places; where one of them is faulty, nothing can be concluded. */
-  conclude(from: readonly Path[], path: Path, message: string, fix: string, found?: string): undefined {
-    const places = from.map(this.#placeInFile);
-    const isFaulty = (place: Path) =>
-      this.#faults.some(({ path, meant = path }) => doOverlap(place, path) || doOverlap(place, meant));
-    return places.some(isFaulty) ? undefined : this.refuse(path, message, fix, found);
-  }
-
   warn(code: WarningCode, path: Path, message: string, fix: string): void {
-    this.warnings.push({ code, path, message, fix, found: "hidden" });
+    const { line, column } = this.#locate(path);
+    this.warnings.push({ path: formatPath(path), line, column, message, found: undefined, fix, code });
   }
+}
+
+/** `["sites", "S1", "keys", 0]` as `sites.S1.keys[0]`. */
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    return text === "" ? part : `${text}.${part}`;
+  }, "");
+}
+
+/** In the order of the file. */
+export function inFileOrder(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}
+
+/** Problems for a terminal: a line with place and message, then what was found and how to fix it. */
+export function formatProblems(file: string, problems: readonly Problem[]): string {
+  const texts = inFileOrder(problems).map((problem) => {
+    const { line, column, found, fix, code } = problem;
+    const lines = [`${file}:${line}:${column}  ${withPath(problem)}`];
+    if (found !== undefined && found !== "") lines.push(`    found  ${found}`);
+    lines.push(`    fix    ${fix}`);
+    if (code !== undefined) lines.push(`    code   ${code}`);
+    return lines.join("\n");
+  });
+  return texts.join("\n");
+}
+
+/** A problem in one line, for a log. */
+export function describeProblem(problem: Problem): string {
+  return `line ${problem.line}, column ${problem.column}: ${withPath(problem)}; ${problem.fix}`;
+}
+
+function withPath({ path, message }: Problem): string {
+  return path === "" ? message : `${path}: ${message}`;
 }

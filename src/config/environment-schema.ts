@@ -1,6 +1,20 @@
 import { z } from "zod";
-import { headerName, listOf, matching, parsed, siteIdentifier, text } from "./fields.ts";
-import { siteSchema } from "./site-schema.ts";
+import {
+  flag,
+  headerName,
+  keyIdentifier,
+  listOf,
+  mapping,
+  matching,
+  parameterName,
+  parsed,
+  plainName,
+  printable,
+  secretSource,
+  siteIdentifier,
+  text,
+  tlsFiles,
+} from "./fields.ts";
 import { readAddress, urlPattern } from "./values.ts";
 
 const url = (example: string) => parsed(readAddress, { pattern: urlPattern, example });
@@ -10,17 +24,86 @@ const operation = matching(
   "write segments of A-Z a-z 0-9 _ -, like create_order",
 );
 
-const tls = z
-  .strictObject({
-    caFile: text.optional().describe("PEM file with the authorities to trust. Default: the public ones."),
-    certFile: text.optional().describe("PEM file of the client certificate (mTLS); needs keyFile."),
-    keyFile: text.optional().describe("PEM file of the client certificate's key, without a passphrase."),
+/** Quotes matter: YAML reads 3.0 as the number 3. */
+const version = z
+  .string({
+    error: ({ input }) => (typeof input === "number" ? "YAML read this version as a number" : undefined),
   })
-  .prefault({})
-  .describe("TLS towards the service and the authorization server. Certificates are always verified.");
+  .regex(/^\d{1,3}\.\d{1,3}$/, { error: 'write a version in quotes, like "3.0"' })
+  .meta({ examples: ["3.0"] });
 
-export const environmentSchema = z
-  .strictObject({
+const setName = plainName.describe("Name of the set; `<site>/<name>` labels it in logs and metrics.");
+
+const credentialSet = z
+  .union([
+    z.strictObject({
+      name: setName,
+      dir: text.describe("Folder with the files client-id, client-secret and audience."),
+    }),
+    z.strictObject({
+      name: setName,
+      clientId: printable.describe("Client ID (spec 2.3)."),
+      clientSecret: secretSource.describe("Where the Client Secret is (spec 2.3): `{ file: … }` or `{ env: … }`."),
+      audience: printable.describe("Value to send as audience when requesting a token (spec 2.3)."),
+    }),
+  ])
+  .describe("One OAuth credential set (spec 2.3): `name` and `dir`, or everything written here but the secret.");
+
+const signingKey = mapping("One HMAC key pair.", {
+  identifier: keyIdentifier.describe("Key Identifier, K… (spec 5.3); unique in its environment."),
+  secret: secretSource.describe("Where the API secret key is: `{ file: … }` or `{ env: … }`."),
+  version: version
+    .optional()
+    .describe("API version of the key; must be the site's (spec 5.2 rule 6). Default: the site's."),
+  default: flag(false).describe("Whether it is the site's default key pair (spec 5.3); a sole key is it anyway."),
+});
+
+const site = {
+  version: version
+    .optional()
+    .describe("API version of the site's calls, in quotes (spec 9). Default: \"3.0\"; a child has its parent's."),
+  auth: listOf(z.enum(["oauth", "hmac"]), 1)
+    .optional()
+    .describe(
+      "Methods it may use, the first is the default (spec 5.1). Default: oauth if it has credentials, else hmac. " +
+        "Keys of an oauth-only site are for callbacks.",
+    ),
+  identifyBy: z
+    .enum(["site", "key"])
+    .optional()
+    .describe("What HMAC sends as site_identifier (spec 5.3): the site, or its default key. Default: site."),
+  characters: z
+    .enum(["reject", "warn", "off"])
+    .optional()
+    .describe("What happens to values that break spec 5.2 rule 3, with HMAC. Default: reject."),
+  exempt: listOf(parameterName)
+    .optional()
+    .describe("Names that are not signed (spec 5.2 step 1); signature never is. Default: format, signature, call."),
+  decimals: listOf(parameterName)
+    .optional()
+    .describe("Parameters with two decimal digits beside `*_amount` (spec 5.2 rule 2). Default: none."),
+  credentials: listOf(credentialSet, 1)
+    .optional()
+    .describe("OAuth credential sets, at most two; the second takes over when the first is refused (spec 5.4)."),
+  keys: listOf(signingKey, 1).optional().describe("HMAC key pairs; of several exactly one is the default (spec 5.3)."),
+};
+
+const childSite = mapping(
+  "A child site: without credentials of its own it uses its parent's; rules it does not set are its parent's.",
+  site,
+);
+
+const parentSite = mapping("A site: its identity, its credentials, its rules.", {
+  ...site,
+  children: z
+    .record(siteIdentifier, childSite)
+    .default({})
+    .describe("Child sites by Site Identifier (S…), one level deep."),
+});
+
+export const environmentSchema = mapping(
+  "One environment of the service; it shares no host, client or key with another (spec 7).",
+  {
     baseUrl: url("https://api.example/json-api").describe(
       "Address of the JSON API (spec 4.1); operations are called below it.",
     ),
@@ -34,12 +117,11 @@ export const environmentSchema = z
     defaultSite: siteIdentifier
       .optional()
       .describe("Site of requests that name none. Default: the only site, where there is only one."),
-    sites: z.record(siteIdentifier, siteSchema).describe("Sites by Site Identifier (S…, spec 5.3)."),
-    allowPlaintext: z
-      .boolean()
-      .default(false)
-      .describe("Allow http:// for baseUrl and authUrl; for tests and the simulator."),
-    tls,
+    sites: z.record(siteIdentifier, parentSite).describe("Sites by Site Identifier (S…, spec 5.3)."),
+    allowPlaintext: flag(false).describe("Allow http:// for baseUrl and authUrl; for tests and the simulator."),
+    tls: tlsFiles
+      .prefault({})
+      .describe("TLS towards the service and the authorization server. Certificates are always verified."),
     undecided: listOf(z.int().min(500).max(599))
       .default([])
       .describe(
@@ -48,8 +130,11 @@ export const environmentSchema = z
     forwardHeaders: listOf(headerName)
       .default([])
       .describe("Further request headers to let through. Credentials, framing and hop-by-hop headers never are."),
-    via: z.boolean().default(true).describe("Whether requests upstream carry `Via` (RFC 9110 section 7.6.3)."),
-  })
-  .describe("One environment of the service; it shares no host, client or key with another (spec 7).");
+    via: flag(true).describe("Whether requests upstream carry `Via` (RFC 9110 section 7.6.3)."),
+  },
+);
 
 export type RawEnvironment = z.output<typeof environmentSchema>;
+export type RawChild = z.output<typeof childSite>;
+export type RawCredentialSet = z.output<typeof credentialSet>;
+export type RawKey = z.output<typeof signingKey>;

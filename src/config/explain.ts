@@ -1,125 +1,134 @@
 import { describeBind } from "../model/bind.ts";
-import type { Credentials, Environment, Site } from "../model/environment.ts";
-import type { Secret } from "../model/secret.ts";
-import type { Config, ListenerConfig } from "./config.ts";
-import { describeCallers, explainCallers } from "./explain-callers.ts";
-import { explainRedis } from "./explain-redis.ts";
+import type { Callers } from "../model/callers.ts";
+import { formatDuration } from "../model/duration.ts";
+import type { Address, Environment, Site, Tls } from "../model/environment.ts";
+import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
+import { Secret } from "../model/secret.ts";
+import type { Config } from "./config.ts";
+
+const callersInRoutes: Readonly<Record<Callers["kind"], string>> = {
+  anyone: "; anyone may call",
+  tokens: "; callers by token",
+  mtls: "; callers by certificate",
+};
 
 /** Where each listener leads and who may call it, one line each. */
 export function routes({ listeners, environments }: Config): string[] {
   return listeners.map(({ bind, environment: name, callers }) => {
     const environment = environments.get(name);
     if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
-    const { origin, path } = environment.baseUrl;
-    return `${describeBind(bind)} leads to ${name}: ${origin}${path} (${listOperations(environment).join(", ")})${describeCallers(callers)}`;
+    const operations = listOperations(environment).join(", ");
+    const who = callers === undefined ? "" : callersInRoutes[callers.kind];
+    return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${who}`;
   });
 }
-
-/** Says where a secret came from instead of what it is. */
-type Mask = (secret: Secret) => string;
 
 /** The effective configuration for people: every default filled in, every secret masked. */
 export function explain(config: Config): object {
-  const { listeners, admin, status, environments, tokens, timeouts, ...rest } = config;
-  const mask: Mask = (secret) => {
-    const origin = config.secretOrigins?.get(secret);
-    return origin === undefined ? String(secret) : `[secret from ${origin}]`;
-  };
-  return {
-    listeners: listeners.map((listener) => explainListener(listener, mask)),
-    admin: { bind: describeBind(admin), hosts: config.adminHosts ?? [] },
-    status: { bind: describeBind(status) },
-    environments: Object.fromEntries(
-      [...environments].map(([name, environment]) => [name, explainEnvironment(environment, mask)]),
-    ),
+  const { tokens, timeouts, limits, log, readiness, reload, acknowledge } = config;
+  const sections = {
+    listeners: config.listeners.map(({ bind, callers, ...listener }) => {
+      return { bind: describeBind(bind), ...listener, callers: callers && showCallers(callers) };
+    }),
+    admin: { bind: describeBind(config.admin), hosts: config.adminHosts ?? [] },
+    status: { bind: describeBind(config.status) },
+    environments: new Map([...config.environments].map(([name, each]) => [name, showEnvironment(each)])),
     tokens: { cache: tokens.cache },
-    ...(tokens.cache === "redis" ? { redis: explainRedis(tokens.redis, mask) } : {}),
-    timeouts: {
-      request: duration(timeouts.requestMs),
-      connect: duration(timeouts.connectMs),
-      token: duration(timeouts.tokenMs),
-    },
-    limits: rest.limits,
-    log: rest.log,
-    readiness: rest.readiness,
-    reload: explainReload(rest.reload),
-    drain: { minSeconds: rest.drain.minMs / 1_000 },
-    ...(rest.acknowledge?.length ? { acknowledge: rest.acknowledge } : {}),
+    redis: tokens.cache === "redis" ? showRedis(tokens.redis) : undefined,
+    timeouts,
+    limits,
+    log,
+    readiness,
+    reload,
+    drain: { minSeconds: config.drain.minMs / 1_000 },
+    acknowledge: acknowledge?.length ? acknowledge : undefined,
   };
+  return toPlain(sections, config.secretOrigins ?? new Map()) as object;
 }
 
-function explainReload({ unreadyAfterRefusalMs }: Config["reload"]): object {
-  return unreadyAfterRefusalMs === undefined ? {} : { unreadyAfterRefusal: duration(unreadyAfterRefusalMs) };
+/**
+ * The one place that decides how values are shown: a secret as where it came from, milliseconds with their unit, sets and
+ * maps as lists and mappings. What is undefined is left out.
+ */
+function toPlain(value: unknown, origins: ReadonlyMap<Secret, string>): unknown {
+  if (value instanceof Secret) {
+    const origin = origins.get(value);
+    return origin === undefined ? String(value) : `[secret from ${origin}]`;
+  }
+  if (value instanceof Set || Array.isArray(value)) return [...value].map((item) => toPlain(item, origins));
+  if (typeof value !== "object" || value === null) return value;
+  const entries: [string, unknown][] = value instanceof Map ? [...value] : Object.entries(value);
+  const shown = entries.map(([name, inner]) =>
+    typeof inner === "number" && name.endsWith("Ms")
+      ? [name.slice(0, -"Ms".length), formatDuration(inner)]
+      : [name, toPlain(inner, origins)],
+  );
+  return Object.fromEntries(shown.filter(([, inner]) => inner !== undefined));
 }
 
-function explainListener({ bind, environment, hosts, callers }: ListenerConfig, mask: Mask): object {
-  const who = callers === undefined ? {} : { callers: explainCallers(callers, mask) };
-  return { bind: describeBind(bind), environment, hosts, ...who };
+function showCallers(callers: Callers): object | string {
+  if (callers.kind === "anyone") return "anyone";
+  return callers.kind === "tokens" ? { tokens: callers.tokens } : { mtls: { key: callers.tls.key } };
 }
 
-function explainEnvironment(environment: Environment, mask: Mask): object {
-  const {
-    baseUrl,
-    authUrl,
+function showEnvironment(environment: Environment): object {
+  const { baseUrl, authUrl, defaultSite, sites, allowsPlaintext, undecided, forwardHeaders, via, tls } = environment;
+  return {
+    baseUrl: describeAddress(baseUrl),
+    authUrl: authUrl && describeAddress(authUrl),
+    operations: listOperations(environment),
     defaultSite,
-    sites,
-    allowsPlaintext = false,
+    sites: new Map([...sites].map(([identifier, site]) => [identifier, showSite(site)])),
+    allowPlaintext: allowsPlaintext ?? false,
     undecided,
     forwardHeaders,
     via,
-    tls,
-  } = environment;
-  return {
-    baseUrl: `${baseUrl.origin}${baseUrl.path}`,
-    ...(authUrl === undefined ? {} : { authUrl: `${authUrl.origin}${authUrl.path}` }),
-    operations: listOperations(environment),
-    defaultSite,
-    sites: Object.fromEntries([...sites].map(([identifier, site]) => [identifier, explainSite(site, mask)])),
-    allowPlaintext: allowsPlaintext,
-    undecided: [...undecided],
-    forwardHeaders,
-    via,
-    tls: { privateCa: tls.ca !== undefined, clientCertificate: tls.cert !== undefined },
+    tls: showTls(tls),
   };
 }
 
-function explainSite(site: Site, mask: Mask): object {
-  const { identifier, parent, version, auth, identifyBy, characters, exempt, decimals, keys, defaultKey, credentials } =
-    site;
+/** A child that uses its parent's credential sets names the parent instead of repeating them. */
+function showSite({ identifier, credentials, keys, defaultKey, decimals, ...site }: Site): object {
+  const { parent, version, auth, identifyBy, characters, exempt } = site;
+  const owner = credentials?.owner;
+  const sets = credentials?.sets.map(({ label, ...set }) => set);
+  const hmac = { keys: keys.map((key) => ({ ...key, default: key === defaultKey })), identifyBy, characters, exempt };
   return {
-    ...(parent === undefined ? {} : { parent }),
+    parent,
     version,
     auth,
-    ...(credentials === undefined ? {} : { credentials: explainCredentials(credentials, identifier, mask) }),
-    ...(keys.length === 0
-      ? {}
-      : {
-          keys: keys.map((key) => ({
-            identifier: key.identifier,
-            version: key.version,
-            secret: mask(key.secret),
-            default: key === defaultKey,
-          })),
-          identifyBy,
-          characters,
-          exempt: [...exempt],
-        }),
-    ...(decimals.size === 0 ? {} : { decimals: [...decimals] }),
+    credentials: owner === undefined || owner === identifier ? sets : `those of ${owner}`,
+    ...(keys.length > 0 ? hmac : {}),
+    decimals: decimals.size > 0 ? decimals : undefined,
   };
 }
 
-/** A child that uses its parent's sets says so instead of repeating them. */
-function explainCredentials({ owner, sets }: Credentials, site: string, mask: Mask): object | string {
-  if (owner !== site) return `those of ${owner}`;
-  return sets.map(({ name, clientId, clientSecret, audience }) => {
-    return { name, clientId, clientSecret: mask(clientSecret), audience };
-  });
+function showRedis({ place, username, password, tls, lockNodes, encryptionKeys }: RedisAccess): object {
+  return {
+    ...showPlace(place),
+    username,
+    password,
+    tls: tls && showTls(tls),
+    lockNodes: lockNodes.map(describeRedisNode),
+    encryptionKeys,
+  };
+}
+
+function showPlace(place: RedisPlace): object {
+  if (place.kind === "standalone") return { url: describeRedisNode(place.node) };
+  const nodes = place.nodes.map((node) => describeBind({ kind: "tcp", ...node }));
+  if (place.kind === "cluster") return { cluster: { nodes } };
+  return { sentinel: { name: place.master, nodes, password: place.password } };
+}
+
+function showTls({ ca, cert }: Tls): object {
+  return { privateCa: ca !== undefined, clientCertificate: cert !== undefined };
+}
+
+function describeAddress({ origin, path }: Address): string {
+  return `${origin}${path}`;
 }
 
 function listOperations({ operations }: Environment): readonly string[] {
   return operations === "any" ? ["*"] : [...operations];
-}
-
-function duration(ms: number): string {
-  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
 }

@@ -1,9 +1,21 @@
 import { z } from "zod";
+import { durationPattern } from "../model/duration.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
-import { durationPattern, type Read, readDurationMs } from "./values.ts";
+import { type Read, readDurationMs } from "./values.ts";
 
 /** Not empty; a string and nothing that YAML took for something else. */
 export const text = z.string().min(1);
+
+/** A mapping with these keys and no others. */
+export function mapping<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+  return z.strictObject(shape).describe(description);
+}
+
+/** The same, which may be left out: then each key has its default. */
+export function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+  const schema = z.strictObject(shape);
+  return schema.prefault({} as z.input<typeof schema>).describe(description);
+}
 
 /** A string of a certain form. */
 export function matching(form: RegExp, fix: string) {
@@ -49,6 +61,10 @@ export function durationWithin(leastMs: number, mostMs: number, example: string)
   return parsed(read, { pattern: durationPattern, example });
 }
 
+export function flag(fallback: boolean) {
+  return z.boolean().default(fallback);
+}
+
 export function count(fallback: number, least: number, most: number) {
   return z.int().min(least).max(most).default(fallback);
 }
@@ -66,7 +82,7 @@ export const plainName = matching(/^[A-Za-z0-9._-]{1,64}$/, "write 1 to 64 of A-
 /** A field name of RFC 9110 section 5.1. */
 export const headerName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "write the name of a header, like x-request-id");
 
-/** A name as the journey accepts it in bodies. */
+/** A name as the proxy accepts it in bodies. */
 export const parameterName = matching(allowedName, "write the name of a parameter, like order_amount");
 
 /** Spec 5.3 gives the prefix; the rest is what can stand in a label. */
@@ -86,6 +102,13 @@ export const secretSource = z
 const callerName = plainName
   .optional()
   .describe("What the log calls whoever gives it: by default the file's or the variable's name.");
+
+/** PEM files towards a server; all may be left out. */
+export const tlsFiles = z.strictObject({
+  caFile: text.optional().describe("PEM file with the authorities to trust. Default: the public ones."),
+  certFile: text.optional().describe("PEM file of the client certificate (mTLS); needs keyFile."),
+  keyFile: text.optional().describe("PEM file of the client certificate's key, without a passphrase."),
+});
 
 /** Where a caller's token is, and what the log calls that caller. */
 export const callerTokenSource = z

@@ -1,11 +1,174 @@
-import type { Findings } from "./diagnostics.ts";
-import type { SecretReader } from "./read-secrets.ts";
-import type { Claim } from "./uniqueness.ts";
+import { resolve } from "node:path";
+import { Secret } from "../model/secret.ts";
+import type { Diagnostics, Path, WarningCode } from "./diagnostics.ts";
+import type { SecretSource } from "./fields.ts";
+import type { UniqueValue } from "./uniqueness.ts";
 
-/** What is at hand while the parts of a configuration are read. */
-export interface Reading {
-  readonly secrets: SecretReader;
-  readonly findings: Findings;
-  /** Collected on the way; compared at the end. */
-  readonly claims: Claim[];
+const shortestGoodBytes = 16;
+const readableByAll = 0o004;
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** What the configuration is read from beside its own text; injected, so that load.ts is the only reader of files. */
+export interface ConfigDependencies {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** @throws with a `code` such as ENOENT */
+  readFile(path: string): Promise<FileContent>;
+  /** Paths that are mounted by themselves: a `subPath` mount of Kubernetes is never updated. */
+  readonly mountPoints: ReadonlySet<string>;
+}
+
+/** A file as far as the configuration cares. */
+export interface FileContent {
+  readonly bytes: Buffer;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+/** What was read, and where it came from: `file /run/…` or `env NAME`. */
+export interface Content {
+  readonly bytes: Buffer;
+  readonly origin: string;
+}
+
+/** What is the same for all parts of a configuration while it is loaded. */
+export interface LoadState {
+  readonly dependencies: ConfigDependencies;
+  /** Where relative paths begin: the configuration file's own folder. */
+  readonly folder: string;
+  readonly diagnostics: Diagnostics;
+  /** Where secrets came from, for people. */
+  readonly origins: Map<Secret, string>;
+  /** Collected while the environments are loaded; compared afterwards. */
+  readonly uniqueValues: UniqueValue[];
+  /** The label of each OAuth client, by its fingerprint. */
+  readonly clientLabels: Map<string, string>;
+}
+
+/**
+ * One path of the configuration while it is loaded: reports problems at it, and reads what is named there. Problems of
+ * what is read are reported too, and the result is undefined then. Nothing read is ever shown.
+ */
+export class LoadContext {
+  readonly state: LoadState;
+  readonly path: Path;
+
+  constructor(state: LoadState, path: Path = []) {
+    this.state = state;
+    this.path = path;
+  }
+
+  /** A path below this one. */
+  in(...path: Path): LoadContext {
+    return new LoadContext(this.state, [...this.path, ...path]);
+  }
+
+  /** Each item of the list that stands here, with its own path. */
+  *each<Item>(list: readonly Item[]): Generator<[item: Item, at: LoadContext]> {
+    for (const [index, item] of list.entries()) yield [item, this.in(index)];
+  }
+
+  /** @param found shown in place of what stands in the file; `hidden` where a secret may stand */
+  report(message: string, fix: string, found?: string | "hidden"): undefined {
+    return this.state.diagnostics.report(this.path, message, fix, found);
+  }
+
+  warn(code: WarningCode, message: string, fix: string): void {
+    this.state.diagnostics.warn(code, this.path, message, fix);
+  }
+
+  /** Says that no other environment may have this value. */
+  addUniqueValue(kind: UniqueValue["kind"], value: UniqueValue["value"]): void {
+    this.state.uniqueValues.push({ kind, value, path: this.path });
+  }
+
+  async loadSecret(source: SecretSource): Promise<Secret | undefined> {
+    const content = await this.readSecret(source);
+    return content && this.makeSecret(content);
+  }
+
+  /** A secret's bytes, at least one; one newline at its end is not part of it. */
+  async readSecret(source: SecretSource): Promise<Content | undefined> {
+    const content = "file" in source ? await this.readSecretFile(source.file) : this.#variable(source.env);
+    if (content === undefined) return undefined;
+    const { origin } = content;
+    const bytes = dropNewline(content.bytes);
+    if (bytes.length === 0) return this.report("the secret is empty", `put it into ${origin}`, origin);
+    if (bytes.length < shortestGoodBytes) {
+      const message = `the secret from ${origin} is shorter than ${shortestGoodBytes} bytes`;
+      this.warn("secret_short", message, "use a longer one");
+    }
+    if (hasBlankEdge(bytes)) {
+      const message = `the secret from ${origin} begins or ends with a blank, a line break or a byte order mark`;
+      this.warn("secret_blank_at_edge", message, "write it again without, as with printf %s");
+    }
+    return { bytes, origin };
+  }
+
+  /** Makes a secret, and remembers where it came from. */
+  makeSecret({ bytes, origin }: Content): Secret {
+    const secret = new Secret(bytes);
+    this.state.origins.set(secret, origin);
+    return secret;
+  }
+
+  /** A line of printable text, such as a client id or an audience. */
+  async readText(file: string, what: string): Promise<string | undefined> {
+    const content = await this.readFile(file);
+    if (content === undefined) return undefined;
+    const text = dropNewline(content.bytes).toString("utf8");
+    if (/^[\x21-\x7e]+$/.test(text)) return text;
+    const message = text === "" ? `the ${what} is empty` : `the ${what} is not one line of printable text`;
+    return this.report(message, `put it into ${content.origin}`, content.origin);
+  }
+
+  /** The whole of a file that others had better not read. */
+  async readSecretFile(file: string): Promise<Content | undefined> {
+    const content = await this.readFile(file);
+    if (content !== undefined && (content.mode & readableByAll) !== 0) {
+      const message = `everyone may read the secret in ${resolve(this.state.folder, file)}`;
+      this.warn("secret_readable_by_all", message, "take that away from others (chmod o-r)");
+    }
+    return content;
+  }
+
+  /** The whole of a file. */
+  async readFile(file: string): Promise<(Content & FileContent) | undefined> {
+    const { folder, dependencies } = this.state;
+    const absolute = resolve(folder, file);
+    const origin = `file ${absolute}`;
+    try {
+      const content = await dependencies.readFile(absolute);
+      if (dependencies.mountPoints.has(absolute)) {
+        const message = `${absolute} is mounted by subPath and is never updated`;
+        this.warn("mounted_by_subpath", message, "mount its whole folder");
+      }
+      return { ...content, origin };
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+      const isMissing = code === "ENOENT" || code === "ENOTDIR";
+      const fix = isMissing ? "create the file, or correct the path" : "make it a file that this process may read";
+      return this.report(`the file cannot be read (${code})`, fix, origin);
+    }
+  }
+
+  #variable(name: string): Content | undefined {
+    const value = this.state.dependencies.env[name];
+    const origin = `env ${name}`;
+    if (value !== undefined) return { bytes: Buffer.from(value, "utf8"), origin };
+    return this.report("the environment variable is not set", `set ${name}, or use { file: … }`, origin);
+  }
+}
+
+/** Seldom meant, and sent all the same: a second newline, a blank that was copied along, what an editor puts first. */
+function hasBlankEdge(bytes: Buffer): boolean {
+  const isBlank = (byte = 0) => byte === 0x20 || (byte >= 0x09 && byte <= carriageReturn);
+  return isBlank(bytes.at(0)) || isBlank(bytes.at(-1)) || bytes.subarray(0, 3).equals(byteOrderMark);
+}
+
+/** Without one newline at the end, as editors and `echo` leave it. */
+export function dropNewline(bytes: Buffer): Buffer {
+  if (bytes.at(-1) !== newline) return bytes;
+  return bytes.subarray(0, bytes.at(-2) === carriageReturn ? -2 : -1);
 }

@@ -1,22 +1,23 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { buildConfig } from "./build-config.ts";
-import type { Config } from "./config.ts";
-import { Findings } from "./diagnostics.ts";
-import { readDocument } from "./document.ts";
-import { type FilePrints, notePrints } from "./file-digests.ts";
-import { findPlaceholders, isAbout } from "./placeholders.ts";
-import type { Problem } from "./problem.ts";
-import { SecretReader } from "./read-secrets.ts";
-import { asItIs, salvage } from "./salvage.ts";
-import { configSchema } from "./schema.ts";
-import { describeIssues } from "./schema-findings.ts";
-import type { ConfigSurroundings } from "./surroundings.ts";
+import type { Environment } from "../model/environment.ts";
+import type { Config, TokensConfig } from "./config.ts";
+import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
+import { loadEnvironment } from "./environments.ts";
+import { checkForm } from "./form.ts";
+import { hashConfig } from "./hash.ts";
+import { loadListeners } from "./listeners.ts";
+import { type ConfigDependencies, LoadContext } from "./load-context.ts";
+import { loadRedis } from "./redis.ts";
+import type { RawConfig } from "./schema.ts";
+import { checkUniqueness } from "./uniqueness.ts";
+import { digestOf, digestOfFailure, type FileDigests } from "./watch.ts";
+import { readDocument } from "./yaml.ts";
 
-/** A configuration in force, or everything that is wrong with the file; and what it was read from. */
-export type Loaded = Verdict & { readonly files: FilePrints };
+/** A sound configuration, or what is wrong with the file; and what it was read from. */
+export type Loaded = Outcome & { readonly files: FileDigests };
 
-type Verdict =
+type Outcome =
   | {
       readonly kind: "loaded";
       readonly config: Config;
@@ -27,38 +28,54 @@ type Verdict =
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
 /**
- * Reads and checks a configuration file with everything it names. All problems are reported at once; a file with one
- * problem is refused whole.
+ * Reads and checks a configuration file with everything it names. It reports all problems of form (YAML, schema), or,
+ * where there is none, all problems of meaning (secrets, files, rules across settings). A file with one problem is
+ * refused whole.
  */
-export async function loadConfig(file: string, given: Partial<ConfigSurroundings> = {}): Promise<Loaded> {
-  const surroundings = { ...(await systemSurroundings()), ...given };
-  const prints = new Map<string, string>();
-  const verdict = await judge(file, { ...surroundings, readFile: notePrints(prints, surroundings.readFile) });
-  return { ...verdict, files: prints };
+export async function loadConfig(file: string, given: Partial<ConfigDependencies> = {}): Promise<Loaded> {
+  const dependencies = { ...(await systemDependencies()), ...given };
+  const files = new Map<string, string>();
+  const outcome = await loadFile(resolve(file), {
+    ...dependencies,
+    async readFile(path) {
+      try {
+        const content = await dependencies.readFile(path);
+        files.set(path, digestOf(content.bytes));
+        return content;
+      } catch (error) {
+        files.set(path, digestOfFailure(error));
+        throw error;
+      }
+    },
+  });
+  return { ...outcome, files };
 }
 
-async function judge(file: string, surroundings: ConfigSurroundings): Promise<Verdict> {
-  const text = await readText(file, surroundings);
-  if (typeof text !== "string") return refused([text]);
+async function loadFile(file: string, dependencies: ConfigDependencies): Promise<Outcome> {
+  const text = await readText(file, dependencies);
+  if (typeof text !== "string") return refuse([text]);
   const document = readDocument(text);
-  if (document.yamlProblems.length > 0) return refused(document.yamlProblems);
+  if (document.yamlProblems.length > 0) return refuse(document.yamlProblems);
 
-  const parsed = configSchema.safeParse(document.value, { reportInput: true });
-  const { raw, placeInFile } = parsed.success ? asItIs(parsed.data) : salvage(document.value);
-  const placeholders = findPlaceholders(document.value);
-  const isConsequence = ({ path }: Problem) => placeholders.some((placeholder) => isAbout(path, placeholder));
-  const findings = new Findings(
-    [...placeholders, ...(parsed.success ? [] : describeIssues(parsed.error.issues))],
-    placeInFile,
-  );
-  checkSurroundings(resolve(file), surroundings, findings);
-  const secrets = new SecretReader(surroundings, dirname(resolve(file)), findings);
-  const config = raw && (await buildConfig(raw, { secrets, findings, claims: [] }));
-  const others = findings.problems.slice(placeholders.length).map(document.locate);
-  const problems = [...placeholders.map(document.locate), ...others.filter((problem) => !isConsequence(problem))];
-  if (config === undefined || problems.length > 0) return refused(problems);
-  const warnings = findings.warnings.map(document.locate).sort(byPlace);
-  const isAcknowledged = ({ code }: Problem) => code !== undefined && config.acknowledge?.includes(code) === true;
+  const diagnostics = new Diagnostics(document.locate);
+  const raw = checkForm(document.value, diagnostics);
+  if (raw === undefined) return refuse(diagnostics.problems);
+
+  const state = {
+    dependencies,
+    folder: dirname(file),
+    diagnostics,
+    origins: new Map(),
+    uniqueValues: [],
+    clientLabels: new Map(),
+  };
+  const context = new LoadContext(state);
+  checkDependencies(file, context);
+  const config = await buildConfig(raw, context);
+  if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
+
+  const warnings = inFileOrder(diagnostics.warnings);
+  const isAcknowledged = ({ code }: Problem) => code !== undefined && raw.acknowledge.includes(code);
   return {
     kind: "loaded",
     config,
@@ -67,20 +84,52 @@ async function judge(file: string, surroundings: ConfigSurroundings): Promise<Ve
   };
 }
 
-function refused(problems: readonly Problem[]): Verdict {
-  return { kind: "refused", problems: problems.toSorted(byPlace) };
+function refuse(problems: readonly Problem[]): Outcome {
+  return { kind: "refused", problems: inFileOrder(problems) };
 }
 
-function byPlace(a: Problem, b: Problem): number {
-  return a.line - b.line || a.column - b.column;
+/** Reads everything that the file names and reports problems of meaning; where there is one, the result is of no use. */
+async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config> {
+  const environments = new Map<string, Environment>();
+  for (const [name, environment] of Object.entries(raw.environments)) {
+    environments.set(name, await loadEnvironment(name, environment, context.in("environments", name)));
+  }
+  if (environments.size === 0) context.in("environments").report("there is no environment", "add one");
+  checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
+  const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
+  if (connectMs > requestMs) {
+    const message = `timeouts.connect (${connectMs} ms) is longer than timeouts.request (${requestMs} ms) and never reached`;
+    const fix = "write a shorter one: then a service that takes no connection is told from one that does not answer";
+    context.in("timeouts", "connect").warn("connect_longer_than_request", message, fix);
+  }
+  const listeners = await loadListeners(raw, context);
+  const redis = await loadRedis(raw, context);
+  const tokens: TokensConfig =
+    raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
+  const config = {
+    listeners,
+    admin: raw.admin.bind,
+    adminHosts: raw.admin.hosts.map((host) => host.toLowerCase()),
+    status: raw.status.bind,
+    environments,
+    tokens,
+    timeouts: { requestMs, connectMs, tokenMs },
+    limits: raw.limits,
+    log: { level: raw.log.level, upstreamHeaders: raw.log.upstreamHeaders.map((header) => header.toLowerCase()) },
+    readiness: raw.readiness,
+    reload: { unreadyAfterRefusalMs: raw.reload.unreadyAfterRefusal },
+    drain: { minMs: raw.drain.minSeconds * 1_000 },
+    acknowledge: raw.acknowledge,
+  };
+  return { ...config, hash: hashConfig(config), secretOrigins: context.state.origins };
 }
 
-async function readText(file: string, { readFile }: ConfigSurroundings): Promise<string | Problem> {
+async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {
   const fail = (message: string, fix: string): Problem => {
     return { path: "", line: 1, column: 1, message, found: undefined, fix };
   };
   try {
-    const { bytes } = await readFile(resolve(file));
+    const { bytes } = await readFile(file);
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) return fail("the configuration file is not UTF-8", "save it as UTF-8");
@@ -89,18 +138,19 @@ async function readText(file: string, { readFile }: ConfigSurroundings): Promise
   }
 }
 
-function checkSurroundings(file: string, { env, mountPoints }: ConfigSurroundings, findings: Findings): void {
+function checkDependencies(file: string, context: LoadContext): void {
+  const { env, mountPoints } = context.state.dependencies;
   if (env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     const setting = "NODE_TLS_REJECT_UNAUTHORIZED=0";
-    findings.refuse([], `${setting} turns TLS verification off`, "unset it; for a private CA use tls.caFile", setting);
+    context.report(`${setting} turns TLS verification off`, "unset it; for a private CA use tls.caFile", setting);
   }
   if (mountPoints.has(file)) {
     const message = "this file is mounted by subPath and is never updated";
-    findings.warn("mounted_by_subpath", [], message, "mount its whole folder");
+    context.warn("mounted_by_subpath", message, "mount its whole folder");
   }
 }
 
-async function systemSurroundings(): Promise<ConfigSurroundings> {
+async function systemDependencies(): Promise<ConfigDependencies> {
   return {
     env: process.env,
     mountPoints: await readMountPoints(),

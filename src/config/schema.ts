@@ -1,125 +1,192 @@
 import { z } from "zod";
+import { warningCodes } from "./diagnostics.ts";
 import { environmentSchema } from "./environment-schema.ts";
-import { count, duration, durationWithin, headerName, listOf, plainName } from "./fields.ts";
-import { bind, host, listenerSchema } from "./listener-schema.ts";
-import { redisSchema } from "./redis-schema.ts";
-import { warningCodes } from "./warning-codes.ts";
+import {
+  callerTokenSource,
+  count,
+  duration,
+  durationWithin,
+  headerName,
+  listOf,
+  mapping,
+  matching,
+  parsed,
+  plainName,
+  secretSource,
+  section,
+  text,
+  tlsFiles,
+} from "./fields.ts";
+import { bindPattern, hostPortPattern, readBind, readHostPort, readRedisNode, redisNodePattern } from "./values.ts";
 
-const tokens = z
-  .strictObject({
-    cache: z
-      .enum(["memory", "redis"])
-      .default("memory")
-      .describe("memory: one replica, nothing to install. redis: shared by all replicas."),
-  })
-  .prefault({})
-  .describe("Where tokens are kept (spec 5.4).");
+const bind = (example: string) =>
+  parsed(readBind, { pattern: bindPattern, example }).describe(
+    "`address:port`, `:port` for every address, or `unix:/path`. Port 0 takes a free one.",
+  );
+const redisNode = (example: string) => parsed(readRedisNode, { pattern: redisNodePattern, example });
+const hostPort = (example: string) => parsed(readHostPort, { pattern: hostPortPattern, example });
+const hosts = listOf(matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port")).default(
+  [],
+);
 
-const timeouts = z
-  .strictObject({
-    request: duration("20s", 100, 600_000).describe(
-      "From a request's head to the end of its answer, retry and waiting included; 100ms to 600s.",
+const callers = z
+  .union(
+    [
+      z.literal("anyone").describe("Everyone who can reach the listener; for a network policy that decides instead."),
+      mapping("Callers prove themselves with a token.", {
+        tokens: listOf(callerTokenSource, 1).describe(
+          "Tokens that callers give in Proxy-Authorization (`Bearer`, or `Basic` with it as the password); several while one replaces another. A `name` beside `file` or `env` says in the log who called; without one it is the file's or the variable's own name.",
+        ),
+      }),
+      mapping("Callers come over TLS and prove themselves with a certificate.", {
+        mtls: mapping("The files for TLS with callers.", {
+          caFile: text.describe(
+            "PEM file of the authorities that callers' certificates must come from; no others count.",
+          ),
+          certFile: text.describe("PEM file of the listener's own certificate."),
+          keyFile: text.describe("PEM file of its key, without a passphrase."),
+        }),
+      }),
+    ],
+    { error: "write anyone, { tokens: [ { file: /path } ] } or { mtls: { caFile, certFile, keyFile } }" },
+  )
+  .describe(
+    "Who may call, which a listener beyond loopback or a Unix socket has to say: `tokens`, `mtls`, or the written word `anyone`.",
+  );
+
+const listener = mapping("A place where applications call.", {
+  bind: bind("127.0.0.1:7411"),
+  environment: plainName.describe("The environment that everything on this listener belongs to."),
+  hosts: hosts.describe("Host names accepted beside loopback names, the bind address and the baseUrl's host."),
+  callers: callers.optional(),
+});
+
+const sentinel = mapping("Sentinels, instead of url.", {
+  name: text.describe("Name of the master that the Sentinels watch."),
+  nodes: listOf(hostPort("sentinel:26379"), 1).describe("The Sentinels, as `host:port`."),
+  password: secretSource.optional().describe("Where the Sentinels' own password is."),
+});
+
+const cluster = mapping("A Redis Cluster, instead of url.", {
+  nodes: listOf(hostPort("cache:6379"), 1).describe("Some of the nodes, as `host:port`."),
+});
+
+const redis = mapping("Where replicas share tokens; for `tokens.cache: redis`.", {
+  url: redisNode("rediss://cache:6379")
+    .optional()
+    .describe("One Redis: `rediss://host:port/db` (TLS), `redis://host:port/db` or `unix:/path?db=0`."),
+  sentinel: sentinel.optional(),
+  cluster: cluster.optional(),
+  username: text.optional().describe("ACL user, of every node; needs password. Default: Redis's own default user."),
+  password: secretSource.optional().describe("Where its password is: `{ file: … }` or `{ env: … }`."),
+  tls: tlsFiles
+    .describe("TLS towards Redis: `tls: {}` turns it on for sentinel and cluster; with url write rediss://.")
+    .optional(),
+  lockNodes: listOf(redisNode("rediss://lock-2:6379"))
+    .prefault([])
+    .describe("More independent masters, as url; with it an odd number of at least 3 in all: then a majority locks."),
+  encryptionKeys: listOf(secretSource)
+    .default([])
+    .describe("Keys of 64 hex digits (`countersign keygen`); the first encrypts (AES-256-GCM), all decrypt."),
+});
+
+const tokens = section("Where tokens are kept (spec 5.4).", {
+  cache: z
+    .enum(["memory", "redis"])
+    .default("memory")
+    .describe("memory: one replica, nothing to install. redis: shared by all replicas."),
+});
+
+const timeouts = section("How long things may take: a whole number with ms, s, m or h.", {
+  request: duration("20s", 100, 600_000).describe(
+    "From a request's head to the end of its answer, retry and waiting included; 100ms to 600s.",
+  ),
+  connect: duration("2s", 10, 60_000).describe(
+    "To connect to the service or the authorization server, TLS included; 10ms to 60s.",
+  ),
+  token: duration("5s", 10, 60_000).describe("The longest that a request waits for a token; 10ms to 60s."),
+});
+
+const limits = section("How much there may be.", {
+  inFlightPerEnvironment: count(256, 1, 100_000).describe("Requests served at once; more get 503 overloaded."),
+  connections: count(1_024, 1, 100_000).describe("Connections per listener; more get 503 overloaded."),
+  bodyBytes: count(262_144, 1_024, 16_777_216).describe("Longest request body, in bytes."),
+  bufferedBytes: z
+    .int()
+    .min(1_048_576)
+    .max(1_099_511_627_776)
+    .optional()
+    .describe(
+      "Memory for bodies and answers under way, as charged (docs/operations.md); more get 503 overloaded. Default: half of what the container's memory limit leaves beyond 128 MiB, at least 16 MiB; 256 MiB without such a limit.",
     ),
-    connect: duration("2s", 10, 60_000).describe(
-      "To connect to the service or the authorization server, TLS included; 10ms to 60s.",
+});
+
+const log = section("The log, on standard output.", {
+  level: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal"])
+    .default("info")
+    .describe("Least severe level written; the line that says where each listener leads always is."),
+  upstreamHeaders: listOf(headerName)
+    .default(["x-request-id"])
+    .describe("Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4)."),
+});
+
+const reload = section("How changes of the configuration and its secrets are taken up.", {
+  unreadyAfterRefusal: durationWithin(1_000, 3_600_000, "60s")
+    .optional()
+    .describe(
+      "How long the newest configuration may stay refused before /readyz says no; 1s to 3600s. Default: /readyz does not tell.",
     ),
-    token: duration("5s", 10, 60_000).describe("The longest that a request waits for a token; 10ms to 60s."),
-  })
-  .prefault({})
-  .describe("How long things may take: a whole number with ms, s, m or h.");
+});
 
-const limits = z
-  .strictObject({
-    inFlightPerEnvironment: count(256, 1, 100_000).describe("Requests served at once; more get 503 overloaded."),
-    connections: count(1_024, 1, 100_000).describe("Connections per listener; more get 503 overloaded."),
-    bodyBytes: count(262_144, 1_024, 16_777_216).describe("Longest request body, in bytes."),
-    bufferedBytes: z
-      .int()
-      .min(1_048_576)
-      .max(1_099_511_627_776)
-      .optional()
-      .describe(
-        "Memory for bodies and answers under way, as charged (docs/operations.md); more get 503 overloaded. Default: half of what the container's memory limit leaves beyond 128 MiB, at least 16 MiB; 256 MiB without such a limit.",
-      ),
-  })
-  .prefault({})
-  .describe("How much there may be.");
-
-const log = z
-  .strictObject({
-    level: z
-      .enum(["trace", "debug", "info", "warn", "error", "fatal"])
-      .default("info")
-      .describe("Least severe level written; the line that says where each listener leads always is."),
-    upstreamHeaders: listOf(headerName)
-      .default(["x-request-id"])
-      .describe("Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4)."),
-  })
-  .prefault({})
-  .describe("The log, on standard output.");
-
-const reload = z
-  .strictObject({
-    unreadyAfterRefusal: durationWithin(1_000, 3_600_000, "60s")
-      .optional()
-      .describe(
-        "How long the newest configuration may stay refused before /readyz says no; 1s to 3600s. Default: /readyz does not tell.",
-      ),
-  })
-  .prefault({})
-  .describe("How changes of the configuration and its secrets are taken up.");
-
-const drain = z
-  .strictObject({
-    minSeconds: z
-      .number()
-      .min(0)
-      .max(3_600)
-      .default(0)
-      .describe("Go on serving this many seconds after SIGTERM before closing doors."),
-  })
-  .prefault({})
-  .describe("How the process ends.");
+const drain = section("How the process ends.", {
+  minSeconds: z
+    .number()
+    .min(0)
+    .max(3_600)
+    .default(0)
+    .describe("Go on serving this many seconds after SIGTERM before closing doors."),
+});
 
 /** The configuration file. Every key that it may have is here or in the schemas named here, and nowhere else. */
-export const configSchema = z
-  .strictObject({
-    listeners: listOf(listenerSchema, 1).describe("Where applications call."),
-    admin: z
-      .strictObject({
-        bind: bind(":7412"),
-        hosts: listOf(host)
-          .default([])
-          .describe(
-            "Host names under which /metrics is shown, beside IP addresses, localhost and the machine's own; probes may use any.",
-          ),
-      })
-      .describe("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else."),
-    status: z
-      .strictObject({ bind: bind("127.0.0.1:7413") })
-      .describe("The status page on /, and the same as JSON on /status; loopback only."),
-    environments: z
-      .record(plainName, environmentSchema)
-      .describe("The service's environments, by names of your choice."),
-    tokens,
-    redis: redisSchema.optional(),
-    timeouts,
-    limits,
-    log,
-    readiness: z
-      .enum(["listening", "token"])
-      .default("listening")
-      .describe("What /readyz waits for: listening, or a first token of every default site."),
-    reload,
-    drain,
-    acknowledge: listOf(z.enum(warningCodes))
-      .default([])
-      .describe(
-        "Codes of warnings that are known: `check` lists them in one line, and the log leaves them out. They are: " +
-          `${warningCodes.map((code) => `\`${code}\``).join(", ")}.`,
-      ),
-  })
-  .describe("Configuration of Countersign.");
+export const configSchema = mapping("Configuration of Countersign.", {
+  listeners: listOf(listener, 1).describe("Where applications call."),
+  admin: mapping("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else.", {
+    bind: bind(":7412"),
+    hosts: hosts.describe(
+      "Host names under which /metrics is shown, beside IP addresses, localhost and the machine's own; probes may use any.",
+    ),
+  }),
+  status: mapping("The status page on /, and the same as JSON on /status; loopback only.", {
+    bind: bind("127.0.0.1:7413"),
+  }),
+  environments: z.record(plainName, environmentSchema).describe("The service's environments, by names of your choice."),
+  tokens,
+  redis: redis.optional(),
+  timeouts,
+  limits,
+  log,
+  readiness: z
+    .enum(["listening", "token"])
+    .default("listening")
+    .describe("What /readyz waits for: listening, or a first token of every default site."),
+  reload,
+  drain,
+  acknowledge: listOf(z.enum(warningCodes))
+    .default([])
+    .describe(
+      "Codes of warnings that are known: `check` lists them in one line, and the log leaves them out. They are: " +
+        `${warningCodes.map((code) => `\`${code}\``).join(", ")}.`,
+    ),
+});
 
 /** The file's content after the schema: typed, defaults filled in, nothing looked up yet. */
 export type RawConfig = z.output<typeof configSchema>;
+export type RawListener = z.output<typeof listener>;
+export type RawRedis = z.output<typeof redis>;
+
+/** The configuration's JSON Schema (2020-12), made from the very schema that reads it. */
+export function jsonSchema(): object {
+  const schema = z.toJSONSchema(configSchema, { io: "input", target: "draft-2020-12" });
+  return { ...schema, title: "Countersign configuration" };
+}

@@ -1,24 +1,22 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Bind } from "../model/bind.ts";
+import { parseDurationMs } from "../model/duration.ts";
 import type { Address } from "../model/environment.ts";
+import type { HostPort, RedisNode } from "../model/redis-access.ts";
 
 /** A value read from its text, or why it cannot be. */
 export type Read<Value> = { readonly value: Value } | { readonly fix: string; readonly message?: string };
 
-export const durationPattern = /^(\d{1,9})(ms|s|m|h)$/;
 /** For editors; the functions below decide. */
 export const bindPattern = /^(unix:\/.+|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):\d{1,5})$/;
 export const urlPattern = /^https?:\/\/[^/?#@\s]+(\/[A-Za-z0-9_.~/-]*)?$/;
-
-const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+export const redisNodePattern = /^(rediss?:\/\/[^\s@/?#]+(\/\d{0,3})?|unix:\/[^?#]+(\?db=\d{1,3})?)$/;
+export const hostPortPattern = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 
 /** `500ms`, `20s`, `2m`, `1h`: in milliseconds. */
 export function readDurationMs(text: string): Read<number> {
-  const [, digits, unit = ""] = durationPattern.exec(text) ?? [];
-  const factor = msPerUnit[unit];
-  if (digits === undefined || factor === undefined)
-    return { fix: "write a whole number and its unit, like 500ms, 20s or 2m" };
-  return { value: Number(digits) * factor };
+  const value = parseDurationMs(text);
+  return value === undefined ? { fix: "write a whole number and its unit, like 500ms, 20s or 2m" } : { value };
 }
 
 /** `127.0.0.1:7411`, `:7412` (every address), `[::1]:7411` or `unix:/run/app.sock`. Port 0 takes a free one. */
@@ -67,6 +65,44 @@ export function readAddress(text: string): Read<Address> {
   return {
     value: { origin, scheme: isSecure ? "https" : "http", host, port: port === "" ? defaultPort : Number(port), path },
   };
+}
+
+const redisUrlForm = /^(rediss?):\/\/([^/]+)(?:\/(\d{1,3})?)?$/i;
+const redisSocketForm = /^unix:([^?#]+)(?:\?db=(\d{1,3}))?$/;
+const authorityForm = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]*[a-z0-9_-]))(?::(\d{1,5}))?$/i;
+
+const redisPort = 6379;
+
+/** `redis://host[:port][/db]`, `rediss://…` (TLS) or `unix:/path[?db=1]`; no secret stands in any of them. */
+export function readRedisNode(text: string): Read<RedisNode> {
+  const [, path, socketDb = "0"] = redisSocketForm.exec(text) ?? [];
+  if (path !== undefined) {
+    // One text for one path, as for addresses; some write unix:///run.
+    const plain = path.replace(/\/{2,}/g, "/");
+    if (isSocketPath(plain)) return { value: { kind: "unix", path: plain, db: Number(socketDb) } };
+    return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/redis/redis.sock" };
+  }
+  const [, scheme = "", authority = "", db = "0"] = redisUrlForm.exec(text) ?? [];
+  const address = readAuthority(authority, redisPort);
+  if (address !== undefined) {
+    return { value: { kind: "tcp", ...address, tls: scheme.toLowerCase() === "rediss", db: Number(db) } };
+  }
+  const forms = "redis://host:6379, rediss://host:6379 (TLS) or unix:/path/redis.sock?db=0";
+  return { fix: `write ${forms}; user and password have keys of their own` };
+}
+
+/** `host:port`, as Sentinels and Cluster nodes are named. */
+export function readHostPort(text: string): Read<HostPort> {
+  const address = readAuthority(text);
+  return address === undefined ? { fix: "write host:port" } : { value: address };
+}
+
+function readAuthority(text: string, defaultPort?: number): HostPort | undefined {
+  const [, ipv6, name = "", digits] = authorityForm.exec(text) ?? [];
+  const port = digits === undefined ? defaultPort : Number(digits);
+  if (port === undefined || port < 1 || port > 65_535) return undefined;
+  if (ipv6 === undefined) return name === "" ? undefined : { host: name.toLowerCase(), port };
+  return isIPv6(ipv6) ? { host: canonicalIPv6(ipv6), port } : undefined;
 }
 
 /** Whether only this machine, or only this pod, can reach it. */

@@ -1,24 +1,24 @@
 import type { Secret } from "./secret.ts";
 
-/** What a listener shows to its callers, and the authorities that their certificates must come from; PEM texts. */
+/** A listener's own certificate, and the authorities that its callers' certificates must come from; PEM texts. */
 export interface CallersTls {
   readonly ca: string;
   readonly cert: string;
   readonly key: Secret;
 }
 
-/** A token that opens a listener. */
+/** A token that a listener accepts. */
 export interface CallerToken {
-  /** Says in the log who called. Several tokens of one caller may have the same. */
+  /** Names the caller in the log. Several tokens of one caller may have the same. */
   readonly name: string;
   readonly token: Secret;
 }
 
-/** Who may call a listener, where it is not simply whoever reaches it on loopback or a Unix socket. */
+/** How callers of a listener authenticate. On loopback or a Unix socket a listener may accept all without this. */
 export type Callers =
-  /** Written out: something else, such as a network policy, decides who reaches it. */
+  /** They do not: something else, such as a network policy, decides who reaches the listener. */
   | { readonly kind: "anyone" }
-  /** Whoever gives one of these in Proxy-Authorization; several while one is replaced by another. */
+  /** By one of these tokens in Proxy-Authorization (RFC 9110 section 11.7); several while one replaces another. */
   | { readonly kind: "tokens"; readonly tokens: readonly CallerToken[] }
-  /** Whoever has a certificate of one of the authorities. */
+  /** By a client certificate of one of the authorities. */
   | { readonly kind: "mtls"; readonly tls: CallersTls };

@@ -1,3 +1,4 @@
+import { describeBind } from "./bind.ts";
 import type { Tls } from "./environment.ts";
 import type { RedisFailureKind } from "./events.ts";
 import type { Secret } from "./secret.ts";
@@ -11,6 +12,12 @@ export interface HostPort {
   /** IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
+}
+
+/** As it is written in the configuration, such as `rediss://cache:6379/1` or `unix:/run/redis.sock?db=1`. */
+export function describeRedisNode(node: RedisNode): string {
+  if (node.kind === "unix") return `${describeBind(node)}${node.db === 0 ? "" : `?db=${node.db}`}`;
+  return `${node.tls ? "rediss" : "redis"}://${describeBind(node)}${node.db === 0 ? "" : `/${node.db}`}`;
 }
 
 /** Where the shared cache is. */

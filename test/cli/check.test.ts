@@ -21,10 +21,15 @@ function write(yaml: string): string {
   return folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
 }
 
+/** Well formed, with three faults of meaning. */
 const faulty = sound
   .replace("defaultSite: S1000000001", "defaultSite: S4")
-  .replace("secret: { file: DIR/k1 }", "secret: canary-written-out")
+  .replace("secret: { file: DIR/k1 }", "secret: { file: DIR/nothing }")
   .replace('"127.0.0.1:7411"', '":7411"');
+/** The same, with two faults of form besides. */
+const misshapen = faulty
+  .replace("secret: { file: DIR/nothing }", "secret: canary-written-out")
+  .replace("operations: [create_order]", "operations: create_order");
 
 describe("check", () => {
   it("prints a sound configuration as it is in force, and where each listener leads", async () => {
@@ -74,13 +79,30 @@ describe("check", () => {
       expect.stringContaining(`${file}:2:7  listeners[0].bind: whoever reaches this listener can spend money`),
       `${file}:10:5  environments.sandbox.defaultSite: there is no such site`,
       expect.stringMatching(
-        /:17:40 {2}environments\.sandbox\.sites\.S1000000003\.keys\[0\]\.secret: a secret is never/,
+        /:17:40 {2}environments\.sandbox\.sites\.S1000000003\.keys\[0\]\.secret: the file cannot be read \(ENOENT\)/,
       ),
       "",
       "3 problems; nothing was started.",
       "",
     ]);
     expect(stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(3);
+  });
+
+  it("prints problems of form alone, before it checks anything else", async () => {
+    const file = write(misshapen);
+    const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr.split("\n").filter((line) => !line.startsWith("    "))).toEqual([
+      `${file}:9:5  environments.sandbox.operations: this must be a list`,
+      expect.stringMatching(
+        /:17:40 {2}environments\.sandbox\.sites\.S1000000003\.keys\[0\]\.secret: a secret is never/,
+      ),
+      "",
+      "2 problems; nothing was started.",
+      "",
+    ]);
+    expect(stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(2);
   });
 
   it("gives programs every problem as JSON", async () => {

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { type Check, type Run, runMs } from "../../src/cli/doctor/check.ts";
 import { formatCheck, runChecks } from "../../src/cli/doctor.ts";
+import { formatProblems } from "../../src/config/diagnostics.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { formatProblems } from "../../src/config/print-problems.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { aclUser } from "../../testkit/acl.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";

@@ -118,18 +118,32 @@ it("needs no variables, no shell and no other programs", async () => {
 });
 
 describe("a configuration that cannot be used", () => {
-  it("is refused with every problem, for people and for programs", async () => {
+  it.each([
+    {
+      phase: "form",
+      more: "readiness: someday\nlog: { level: loud }",
+      messages: ["this value is not known", "this value is not known"],
+    },
+    {
+      phase: "meaning",
+      more: "tokens: { cache: redis }",
+      messages: ["the secret is empty", "tokens.cache is redis, but there is no section redis"],
+    },
+  ])("is refused with every problem of $phase, for people and for programs", async ({ more, messages }) => {
     const { folder, write } = await openFolder();
     const sandbox = environmentOf(await startService());
-    const file = write({ environments: { sandbox }, more: "readiness: someday\nlog: { level: loud }" });
+    const file = write({ environments: { sandbox }, more });
     folder.write("blue/client-secret", "");
     const people = await runDoctor(["--config", file]);
     expect(people).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(people.stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(3);
-    expect(people.stderr).toContain("the secret is empty");
+    expect(people.stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(messages.length);
+    for (const message of messages) expect(people.stderr).toContain(message);
     const programs = await runDoctor(["--config", file, "--json"]);
     expect(programs).toMatchObject({ exitCode: 2, stderr: "" });
-    expect(JSON.parse(programs.stdout)).toMatchObject({ ok: false, problems: [{}, {}, {}] });
+    expect(JSON.parse(programs.stdout)).toMatchObject({
+      ok: false,
+      problems: messages.map((message) => ({ message })),
+    });
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { readAdmin } from "../../src/config/read-admin.ts";
+import { readAdmin } from "../../src/config/listeners.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";

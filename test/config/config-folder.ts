@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { onTestFinished } from "vitest";
+import type { Problem } from "../../src/config/diagnostics.ts";
 import { type Loaded, loadConfig } from "../../src/config/load.ts";
-import type { Problem } from "../../src/config/problem.ts";
-import type { ConfigSurroundings, FileContent } from "../../src/config/surroundings.ts";
+import type { ConfigDependencies, FileContent } from "../../src/config/load-context.ts";
 import { ConfigWriter } from "../../testkit/config-writer.ts";
 
 /** Long enough to pass without a warning, and easy to find where it must not be. */
@@ -46,7 +46,7 @@ export const production = `  production:
           - { name: main, clientId: main-id, clientSecret: { file: DIR/main }, audience: "https://api.example" }
 `;
 
-type Around = Partial<ConfigSurroundings>;
+type Around = Partial<ConfigDependencies>;
 
 /** A folder of real files with the secrets that the configurations above point to. It goes away with the test. */
 export class ConfigFolder extends ConfigWriter {

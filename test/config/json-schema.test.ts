@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { jsonSchema } from "../../src/config/json-schema.ts";
-import { nodesAt, type SchemaNode } from "../../src/config/schema-places.ts";
+import { jsonSchema } from "../../src/config/schema.ts";
+import { nodesAt, type SchemaNode } from "../../src/config/schema-issues.ts";
 import { nearestName } from "../../src/model/nearest-name.ts";
 
 const schema = jsonSchema() as SchemaNode;

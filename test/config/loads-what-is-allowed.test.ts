@@ -63,12 +63,15 @@ test("aliases: what several sites have in common is written once", async () => {
   for (const name of ["S1000000001", "S5", "S6"]) expect(sites?.get(name)?.exempt).toEqual(exempt);
 });
 
-test("a problem behind an alias is at the alias's key", async () => {
-  const yaml = edited([blue, `${blue}        exempt: &exempt [timestamp]\n      S5: { exempt: *exempt, keys: [] }\n`]);
+test.each([
+  ["of meaning", "timestamp", ["15 S1000000001.exempt[0]", "16 S5.exempt[0]", "16 S5"]],
+  ["of form", '""', ["15 S1000000001.exempt[0]", "16 S5.exempt[0]"]],
+  ["of form, beside another one", '"", keys: []', ["15 S1000000001.exempt[0]", "16 S5.exempt[0]", "16 S5.keys"]],
+])("a problem %s behind an alias is at the alias's key", async (_, name, places) => {
+  const [first, ...rest] = name.split(", ");
+  const site = `S5: { ${["exempt: *exempt", ...rest].join(", ")} }`;
+  const yaml = edited([blue, `${blue}        exempt: &exempt [${first}]\n      ${site}\n`]);
   const problems = await new ConfigFolder().problemsOf(yaml);
-  expect(problems.map(({ path, line }) => `${line} ${path.replace(/^.*sites\./, "")}`)).toEqual([
-    "15 S1000000001.exempt[0]",
-    "16 S5.exempt[0]",
-    "16 S5.keys",
-  ]);
+  const found = problems.map(({ path, line }) => `${line} ${path.replace(/^.*sites\./, "")}`);
+  expect(found.sort()).toEqual(places.toSorted());
 });

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
+import { formatProblems } from "../../src/config/diagnostics.ts";
 import { explain } from "../../src/config/explain.ts";
-import { formatProblems } from "../../src/config/print-problems.ts";
-import { toYaml } from "../../src/config/to-yaml.ts";
+import { toYaml } from "../../src/config/yaml.ts";
 import { clientCertificate, clientKey } from "../../testkit/certificates.ts";
 import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
-import { formatPath, type Path, type Problem } from "../../src/config/problem.ts";
+import { formatPath, type Path, type Problem } from "../../src/config/diagnostics.ts";
+import { configSchema } from "../../src/config/schema.ts";
 import { ConfigFolder } from "./config-folder.ts";
 
-// Every problem at once, and none that merely follows: each place of a file is spoilt in turn, as a value and as a key.
-// What was wrong elsewhere must still be reported, and nothing may be wrong elsewhere that was not before.
+// All problems of a phase together, and none that merely follows. Each place of a file is spoilt in turn, as a value and
+// as a key: only that is reported, for faults of form come before all of meaning. Where other faults of form are in the
+// file, they are still reported. In a well-formed file each key is left out in turn, and what is wrong elsewhere stays.
 
-/** Sound for the schema, with a problem of its own in every part that is checked later. */
+/** Well formed, with a problem of meaning in every part. */
 const wrongEverywhere = {
   listeners: [
     { bind: "127.0.0.1:7411", environment: "sandbox" },
@@ -61,7 +63,7 @@ const wrongEverywhere = {
   log: { upstreamHeaders: ["x-request-id"] },
 };
 
-/** What cannot be told once one of these places is spoilt: the problem's place, and what it was concluded from. */
+/** Problems of several places: where the problem is reported, and what it was concluded from. */
 const conclusions: readonly (readonly [problem: string, ...from: string[]])[] = [
   ["listeners[2].bind", "listeners[0]"],
   ["listeners[2].bind", "listeners[2].environment"],
@@ -107,21 +109,11 @@ function isAbout(problem: Problem, places: readonly string[]): boolean {
   return places.some((place) => isInside(problem.path, place) || isInside(place, problem.path));
 }
 
-/** Compares with what was reported before; returns what is reported about the places themselves, and was not. */
-async function expectOthersUnchanged(spoilt: object, place: Path, also: readonly string[] = []): Promise<Problem[]> {
-  const folder = new ConfigFolder();
-  const before = await folder.problemsOf(JSON.stringify(wrongEverywhere));
-  const after = await folder.problemsOf(JSON.stringify(spoilt));
-  const places = [formatPath(place), ...also];
-  const concluded = conclusions
-    .filter(([, ...from]) => from.some((each) => isAbout({ path: each } as Problem, places)))
-    .map(([problem]) => problem);
-  const others = (problems: readonly Problem[]) =>
-    problems.filter((problem) => !isAbout(problem, places) && !concluded.includes(problem.path)).map(textOf);
-  expect.soft(others(after), `spoilt: ${places}`).toEqual(others(before));
-  const known = before.map(textOf);
-  return after.filter((problem) => isAbout(problem, places) && !known.includes(textOf(problem)));
-}
+const problemsOf = (document: object) => new ConfigFolder().problemsOf(JSON.stringify(document));
+
+/** What is reported elsewhere than at these places. */
+const elsewhere = (problems: readonly Problem[], places: readonly string[]) =>
+  problems.filter((problem) => !isAbout(problem, places)).map(textOf);
 
 const all = [...placesIn(wrongEverywhere)];
 
@@ -168,11 +160,12 @@ test("everything that is wrong here is reported", async () => {
   `);
 });
 
-test("whatever value is of the wrong kind", async () => {
+test("whatever value is of the wrong kind: only that is reported", async () => {
   for (const place of all) {
     const spoilt = changed(wrongEverywhere, place, (holder, key) => holder.set(key, true));
-    const about = await expectOthersUnchanged(spoilt, place);
-    expect.soft(about, formatPath(place)).not.toEqual([]);
+    const problems = await problemsOf(spoilt);
+    expect.soft(problems, formatPath(place)).not.toEqual([]);
+    expect.soft(elsewhere(problems, [formatPath(place)]), formatPath(place)).toEqual([]);
   }
 });
 
@@ -188,8 +181,153 @@ test("whichever key is misspelt: one problem, which says what was meant", async 
       for (const [name, value] of entries) holder.set(name, value);
     });
     const written = formatPath([...place.slice(0, -1), `${key}x`]);
-    const about = await expectOthersUnchanged(misspelt, place, [written]);
     const isInSecret = /^(file|env)$/.test(key);
-    expect.soft(about.map(({ path }) => path)).toEqual([isInSecret ? formatPath(place.slice(0, -1)) : written]);
+    const problems = await problemsOf(misspelt);
+    expect.soft(problems.map(({ path }) => path)).toEqual([isInSecret ? formatPath(place.slice(0, -1)) : written]);
+  }
+});
+
+test("whatever is left out of a well-formed file: what is wrong elsewhere is still reported", async () => {
+  const before = await problemsOf(wrongEverywhere);
+  let count = 0;
+  for (const place of all.filter((each) => typeof each.at(-1) === "string")) {
+    const without = changed(wrongEverywhere, place, (holder, key) => holder.delete(key));
+    if (!configSchema.safeParse(without).success) continue;
+    count += 1;
+    const places = [formatPath(place)];
+    const concluded = conclusions
+      .filter(([, ...from]) => from.some((each) => isAbout({ path: each } as Problem, places)))
+      .map(([problem]) => problem);
+    const after = (await problemsOf(without)).map(textOf);
+    const hidden = elsewhere(before, [...places, ...concluded]).filter((text) => !after.includes(text));
+    expect.soft(hidden, `left out: ${places}`).toEqual([]);
+  }
+  expect(count).toBeGreaterThan(30);
+});
+
+/** A fault of form in every part, besides some of meaning. */
+const misshapenEverywhere = {
+  listeners: [
+    { bind: "nowhere", environment: "sandbox" },
+    { bind: ":7414", environment: 5, hosts: ["a:1"] },
+    { bind: ":7411", environment: "sandbox", callers: { tokens: [] } },
+  ],
+  admin: { bind: ":99999", host: [] },
+  status: { bind: ":7413", hosts: ["app"] },
+  environments: {
+    sandbox: {
+      baseUrl: "api.sandbox.example",
+      authUrl: "https://api.sandbox.example?a=b",
+      operations: ["../create_order", "*"],
+      defaultSite: "4",
+      allowPlaintext: "sure",
+      forwardHeaders: ["x tenant", "cookie"],
+      undecided: [404],
+      via: "no",
+      tls: { caFile: "nothing", cert: "nothing" },
+      sites: {
+        S1: {
+          credentials: [
+            { name: "a b", dir: "nothing" },
+            { name: "b", clientId: "id", clientSecret: "canary", audience: "x" },
+          ],
+          children: { S2: { exempt: ["time stamp"], keys: [{ identifier: "1", secret: { file: "nothing" } }] }, S5: 5 },
+        },
+        S3: {
+          version: 2.0,
+          auth: ["hmca"],
+          identifyBy: "sites",
+          characters: "no",
+          keys: [{ identifier: "K2", version: "3", default: "true", secret: { env: "" } }],
+        },
+      },
+    },
+    production: { baseUrl: "http://api.example", operations: [], sites: [] },
+  },
+  tokens: { cache: "disk" },
+  redis: {
+    url: "cache",
+    sentinel: { nodes: ["a"] },
+    cluster: {},
+    username: "",
+    password: "canary",
+    lockNodes: ["b"],
+    encryptionKeys: ["canary"],
+  },
+  timeouts: { request: 20, connect: "1ms", token: "soon" },
+  limits: { connections: 0, bodyBytes: "1" },
+  log: { level: "verbose", upstreamHeaders: "x-request-id" },
+  readiness: "maybe",
+  reload: { unreadyAfterRefusal: "1ms" },
+  drain: { minSeconds: -1 },
+  acknowledge: ["nothing"],
+};
+
+test("every fault of form is reported, and none of meaning", async () => {
+  const problems = await problemsOf(misshapenEverywhere);
+  expect(JSON.stringify(problems)).not.toContain("canary");
+  expect(problems.map(textOf)).toMatchInlineSnapshot(`
+    [
+      "listeners[0].bind: this cannot be read",
+      "listeners[1].environment: this must be a text",
+      "listeners[1].hosts[0]: this has not the right form",
+      "listeners[2].callers.tokens: this is empty",
+      "admin.bind: 99999 is more than 65535, the highest port",
+      "admin.host: there is no key host here",
+      "status.hosts: there is no key hosts here",
+      "environments.sandbox.baseUrl: this cannot be read",
+      "environments.sandbox.authUrl: this cannot be read",
+      "environments.sandbox.operations[0]: this has not the right form",
+      "environments.sandbox.defaultSite: this has not the right form",
+      "environments.sandbox.allowPlaintext: this must be true or false",
+      "environments.sandbox.forwardHeaders[0]: this has not the right form",
+      "environments.sandbox.undecided[0]: 404 is less than 500, the least that is allowed",
+      "environments.sandbox.via: this must be true or false",
+      "environments.sandbox.tls.cert: there is no key cert here",
+      "environments.sandbox.sites.S1.credentials[0].name: this has not the right form",
+      "environments.sandbox.sites.S1.credentials[1].clientSecret: a secret is never written into the configuration",
+      "environments.sandbox.sites.S1.children.S2.exempt[0]: this has not the right form",
+      "environments.sandbox.sites.S1.children.S2.keys[0].identifier: this has not the right form",
+      "environments.sandbox.sites.S1.children.S5: this must be a mapping",
+      "environments.sandbox.sites.S3.version: YAML read this version as a number",
+      "environments.sandbox.sites.S3.auth[0]: this value is not known",
+      "environments.sandbox.sites.S3.identifyBy: this value is not known",
+      "environments.sandbox.sites.S3.characters: this value is not known",
+      "environments.sandbox.sites.S3.keys[0].version: this has not the right form",
+      "environments.sandbox.sites.S3.keys[0].default: this must be true or false",
+      "environments.sandbox.sites.S3.keys[0].secret.env: this is empty",
+      "environments.production.operations: this is empty",
+      "environments.production.sites: this must be a mapping",
+      "tokens.cache: this value is not known",
+      "redis.url: this cannot be read",
+      "redis.sentinel.name: name is missing",
+      "redis.sentinel.nodes[0]: this cannot be read",
+      "redis.cluster.nodes: nodes is missing",
+      "redis.username: this is empty",
+      "redis.password: a secret is never written into the configuration",
+      "redis.lockNodes[0]: this cannot be read",
+      "redis.encryptionKeys[0]: a secret is never written into the configuration",
+      "timeouts.request: 20 has no unit",
+      "timeouts.connect: 1ms is less than 10ms, the least that is allowed",
+      "timeouts.token: this cannot be read",
+      "limits.connections: 0 is less than 1, the least that is allowed",
+      "limits.bodyBytes: this must be a number, without quotes or unit",
+      "log.level: this value is not known",
+      "log.upstreamHeaders: this must be a list",
+      "readiness: this value is not known",
+      "reload.unreadyAfterRefusal: 1ms is less than 1000ms, the least that is allowed",
+      "drain.minSeconds: -1 is less than 0, the least that is allowed",
+      "acknowledge[0]: this value is not known",
+    ]
+  `);
+});
+
+test("whatever else is of the wrong kind: every other fault of form is still reported", async () => {
+  const before = await problemsOf(misshapenEverywhere);
+  for (const place of placesIn(misshapenEverywhere)) {
+    const path = formatPath(place);
+    const spoilt = changed(misshapenEverywhere, place, (holder, key) => holder.set(key, true));
+    const after = await problemsOf(spoilt);
+    expect.soft(elsewhere(after, [path]), path).toEqual(elsewhere(before, [path]));
   }
 });

@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  describeRedisNode,
-  hostPortPattern,
-  nodePattern,
-  readHostPort,
-  readRedisNode,
-} from "../../src/config/redis-values.ts";
+import { hostPortPattern, readHostPort, readRedisNode, redisNodePattern } from "../../src/config/values.ts";
+import { describeRedisNode } from "../../src/model/redis-access.ts";
 
 const tcp = (host: string, port: number, tls: boolean, db: number) => ({ kind: "tcp", host, port, tls, db }) as const;
 const unix = (path: string, db: number) => ({ kind: "unix", path, db }) as const;
@@ -24,7 +19,7 @@ describe("Redis URLs", () => {
     ["unix:/run/redis.sock?db=15", unix("/run/redis.sock", 15), "unix:/run/redis.sock?db=15"],
   ])("%s", (text, node, described) => {
     expect(readRedisNode(text)).toStrictEqual({ value: node });
-    expect(text).toMatch(nodePattern);
+    expect(text).toMatch(redisNodePattern);
     expect(describeRedisNode(node)).toBe(described);
     expect(readRedisNode(described)).toStrictEqual({ value: node });
   });

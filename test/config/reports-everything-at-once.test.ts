@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { formatProblems } from "../../src/config/print-problems.ts";
+import { formatProblems } from "../../src/config/diagnostics.ts";
 import { ConfigFolder, edited } from "./config-folder.ts";
 
-/** Faults of the schema, of the whole, and of files, all in one file. */
+/** Faults of form and of meaning (rules across settings, files), all in one file. */
 const faulty = `listeners:
   - { bind: "0.0.0.0:7411", environment: sandbx }
   - { bind: "nowhere", environment: sandbox }
@@ -38,24 +38,44 @@ environments:
 timeouts: { request: 20 }
 `;
 
+/** The same file, its faults of form corrected. */
+const wellFormed = [
+  ['"nowhere"', '"127.0.0.1:7414"'],
+  ["enviroments: {}", "acknowledge: []"],
+  ["version: 3.0", 'version: "3.0"'],
+  ["canary-written-out", "{ file: DIR/k1 }"],
+  ["request: 20 ", "request: 20s "],
+].reduce((text, [from = "", to = ""]) => text.replace(from, to), faulty);
+
+async function placesOf(yaml: string): Promise<string[]> {
+  const folder = new ConfigFolder();
+  folder.write("empty", "");
+  const problems = await folder.problemsOf(yaml, { env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" } });
+  return problems.map(({ line, path }) => `${line} ${path}`);
+}
+
 describe("a file with many faults", () => {
-  test("is reported in one go, in the file's order", async () => {
-    const folder = new ConfigFolder();
-    folder.write("empty", "");
-    const problems = await folder.problemsOf(faulty, { env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" } });
-    expect(problems.map(({ line, path }) => `${line} ${path}`)).toEqual([
+  test("gets all of form reported together, in the file's order, and none of meaning", async () => {
+    expect(await placesOf(faulty)).toEqual([
+      "3 listeners[1].bind",
+      "6 enviroments",
+      "16 environments.sandbox.sites.S1000000001.version",
+      "32 environments.production.sites.S2000000001.keys[0].secret",
+      "33 timeouts.request",
+    ]);
+  });
+
+  test("gets all of meaning reported together, in the file's order, once its form is right", async () => {
+    expect(await placesOf(wellFormed)).toEqual([
       "1 ",
       "2 listeners[0].bind",
       "2 listeners[0].environment",
-      "3 listeners[1].bind",
       "5 status.bind",
       "5 status.bind",
-      "6 enviroments",
       "10 environments.sandbox.authUrl",
       "11 environments.sandbox.operations[1]",
       "12 environments.sandbox.defaultSite",
       "13 environments.sandbox.forwardHeaders[0]",
-      "16 environments.sandbox.sites.S1000000001.version",
       "18 environments.sandbox.sites.S1000000001.credentials[0].dir",
       "18 environments.sandbox.sites.S1000000001.credentials[0].dir",
       "18 environments.sandbox.sites.S1000000001.credentials[0].dir",
@@ -64,8 +84,6 @@ describe("a file with many faults", () => {
       "24 environments.sandbox.sites.S1000000003.keys[0].secret",
       "25 environments.sandbox.sites.S1000000003.keys[1].secret",
       "27 environments.production.baseUrl",
-      "32 environments.production.sites.S2000000001.keys[0].secret",
-      "33 timeouts.request",
     ]);
   });
 
@@ -97,15 +115,15 @@ describe("what merely follows is not reported", () => {
   });
 
   test("keys of which one has a faulty default, while the other's secret is missing", async () => {
-    const keys = `          - { identifier: K1, default: "true", secret: { file: DIR/k1 } }
+    const pathsWith = async (isDefault: string) => {
+      const keys = `          - { identifier: K1, default: ${isDefault}, secret: { file: DIR/k1 } }
           - { identifier: K2, secret: { file: DIR/nothing } }
 `;
-    const yaml = edited(["          - { identifier: K2000000001, secret: { file: DIR/k1 } }\n", keys]);
-    const problems = await new ConfigFolder().problemsOf(yaml);
-    expect(problems.map(({ path }) => path)).toEqual([
-      "environments.sandbox.sites.S1000000003.keys[0].default",
-      "environments.sandbox.sites.S1000000003.keys[1].secret",
-    ]);
+      const yaml = edited(["          - { identifier: K2000000001, secret: { file: DIR/k1 } }\n", keys]);
+      return (await new ConfigFolder().problemsOf(yaml)).map(({ path }) => path);
+    };
+    expect(await pathsWith('"true"')).toEqual(["environments.sandbox.sites.S1000000003.keys[0].default"]);
+    expect(await pathsWith("true")).toEqual(["environments.sandbox.sites.S1000000003.keys[1].secret"]);
   });
 
   test("a child of a parent whose secrets cannot be read", async () => {

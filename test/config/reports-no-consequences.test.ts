@@ -62,7 +62,32 @@ test.each([
   {
     what: "a Redis user without a password where it is misspelt",
     yaml: `${sound}redis: { url: rediss://a, username: u, pasword: {}, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
-    paths: ["redis.pasword", "redis.encryptionKeys[0]", "redis.encryptionKeys[1]"],
+    paths: ["redis.pasword"],
+  },
+  {
+    what: "an encryption key twice where it is none",
+    yaml: `${sound}redis: { url: rediss://a, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
+    paths: ["redis.encryptionKeys[0]", "redis.encryptionKeys[1]"],
+  },
+  {
+    what: "a listener's environment where there is none at all",
+    yaml: `${sound.replace(/environments:[\s\S]*/, "environments: {}\n")}`,
+    paths: ["environments"],
+  },
+  {
+    what: "a default site where there is none at all",
+    yaml: `${sound.replace(/ {4}sites:[\s\S]*/, "    sites: {}\n")}`,
+    paths: [`${sandbox}.sites`],
+  },
+  {
+    what: "lock nodes of a Redis that is nowhere",
+    yaml: `${sound}redis: { lockNodes: [redis://b, redis://c], encryptionKeys: [ { file: k2 } ] }\n`,
+    paths: ["redis", "redis.encryptionKeys[0]"],
+  },
+  {
+    what: "lock nodes of a Redis that is nowhere, but for a server named twice",
+    yaml: `${sound}redis: { lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ] }\n`,
+    paths: ["redis", "redis.lockNodes[1]", "redis.encryptionKeys[0]"],
   },
 ])("$what", async ({ yaml, paths }) => {
   const problems = await new ConfigFolder().problemsOf(yaml);
@@ -70,12 +95,15 @@ test.each([
 });
 
 test("what cannot be without something missing goes with it, and nothing else does", async () => {
-  const yaml = `${sound.replace("DIR/k1", "DIR/nothing")}redis: { cluster: {}, sentinel: { nodes: ["a:1"] } }\n`;
-  const problems = await new ConfigFolder().problemsOf(yaml);
-  expect(problems.map(({ path }) => path)).toEqual([
+  const pathsWith = async (cluster: string, sentinel: string) => {
+    const redis = `redis: { cluster: { ${cluster} }, sentinel: { ${sentinel}nodes: ["a:1"] } }\n`;
+    const yaml = `${sound.replace("DIR/k1", "DIR/nothing")}${redis}`;
+    return (await new ConfigFolder().problemsOf(yaml)).map(({ path }) => path);
+  };
+  expect(await pathsWith("", "")).toEqual(["redis.cluster.nodes", "redis.sentinel.name"]);
+  expect(await pathsWith('nodes: ["a:1"]', "name: m, ")).toEqual([
     `${sandbox}.sites.S1000000003.keys[0].secret`,
+    "redis",
     "redis.encryptionKeys",
-    "redis.cluster.nodes",
-    "redis.sentinel.name",
   ]);
 });

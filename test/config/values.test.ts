@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import {
   bindPattern,
   compareVersions,
-  durationPattern,
   isLocal,
   readAddress,
   readBind,
   readDurationMs,
   urlPattern,
 } from "../../src/config/values.ts";
+import { durationPattern } from "../../src/model/duration.ts";
 
 describe("durations", () => {
   test.each([

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readDocument } from "../../src/config/document.ts";
 import { configSchema } from "../../src/config/schema.ts";
+import { readDocument } from "../../src/config/yaml.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 
 const readme = readFileSync("README.md", "utf8");

@@ -41,13 +41,13 @@ const contained: readonly Contained[] = [
   },
   {
     file: "config/load.js",
-    awaited: /^(systemSurroundings|judge|readText|readMountPoints|\(?raw|buildConfig)/,
+    awaited: /^(systemDependencies|loadFile|readText|readMountPoints|buildConfig)/,
     why: "as above",
   },
   {
-    file: "config/watch-files.js",
-    awaited: /^(readPrints|Promise\.all)/,
-    why: "a file that cannot be read has a print too",
+    file: "config/watch.js",
+    awaited: /^(readDigests|Promise\.all)/,
+    why: "a file that cannot be read has a digest too",
   },
   {
     file: "proxy/handler.js",

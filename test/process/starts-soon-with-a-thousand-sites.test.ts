@@ -5,9 +5,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { Findings } from "../../src/config/diagnostics.ts";
-import { shareLabels } from "../../src/config/share-labels.ts";
-import { checkClaims } from "../../src/config/uniqueness.ts";
+import { Diagnostics } from "../../src/config/diagnostics.ts";
+import { shareLabel } from "../../src/config/sites.ts";
+import { checkUniqueness } from "../../src/config/uniqueness.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { siteAt, writeManySites } from "../../testkit/many-sites.ts";
@@ -88,26 +88,27 @@ function leastMs(task: () => void): number {
 /** Sixteen times as much takes sixteen times as long; 256 times as long, were each compared with all others. */
 describe.each([
   [
-    "comparing claims",
+    "comparing what must be unique",
     (count: number) => {
-      const claims = Array.from({ length: count }, (_, index) => {
+      const values = Array.from({ length: count }, (_, index) => {
         const value = new Secret(`a secret of its own ${index}`);
         return { kind: "secret", value, path: ["environments", "sandbox", index] } as const;
       });
-      return () => checkClaims(claims, new Findings([], (path) => path));
+      const diagnostics = new Diagnostics(() => ({ line: 1, column: 1, found: undefined }));
+      return () => checkUniqueness(values, diagnostics);
     },
   ],
   [
     "finding the sites of one client",
     (count: number) => {
-      const listed = Array.from({ length: count }, (_, index) => {
+      const sets = Array.from({ length: count }, (_, index) => {
         const clientSecret = new Secret(`a secret of its own ${index}`);
-        const set = { label: siteAt(index), name: "blue", clientId: `c${index}`, clientSecret, audience: "a" };
-        return [siteAt(index), { credentials: { owner: siteAt(index), sets: [set] } }] as const;
+        return { label: siteAt(index), name: "blue", clientId: `c${index}`, clientSecret, audience: "a" };
       });
-      // biome-ignore lint/suspicious/noExplicitAny: nothing else of a site is looked at
-      const all = new Map<string, any>(listed);
-      return () => void shareLabels(all);
+      return () => {
+        const labels = new Map<string, string>();
+        for (const set of sets) shareLabel(set, labels);
+      };
     },
   ],
 ])("%s", (_, prepare) => {

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { Problem } from "../../config/problem.ts";
+import type { Problem } from "../../config/diagnostics.ts";
 import { type Clock, within } from "../../model/clock.ts";
 
 /** `skipped`: there is nothing to check, or what it depends on has failed. */

@@ -1,9 +1,14 @@
 import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
 import type { RedisTrouble } from "../../adapters/redis/failure.ts";
 import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
-import { describeRedisNode } from "../../config/redis-values.ts";
 import { describeBind } from "../../model/bind.ts";
-import type { HostPort, RedisAccess, RedisNode, RedisPlace } from "../../model/redis-access.ts";
+import {
+  describeRedisNode,
+  type HostPort,
+  type RedisAccess,
+  type RedisNode,
+  type RedisPlace,
+} from "../../model/redis-access.ts";
 import { type Check, type CheckResult, type Explanations, explain, fail, ok, type Run, skip, warn } from "./check.ts";
 import { connectFailures } from "./tls.ts";
 import type { SharedState } from "./token.ts";

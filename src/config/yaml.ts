@@ -1,13 +1,23 @@
-import { type Document, isCollection, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
-import { type Diagnostic, formatPath, type Path, type Problem } from "./problem.ts";
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  LineCounter,
+  parseDocument,
+  stringify,
+  visit,
+} from "yaml";
+import type { Location, Path, Problem } from "./diagnostics.ts";
 
-/** A YAML file that can say where everything stands. */
+/** A YAML file, parsed, with the positions of its keys and values. */
 export interface SourceDocument {
   /** As plain values; undefined where the YAML itself is wrong. */
   readonly value: unknown;
   readonly yamlProblems: readonly Problem[];
-  /** Adds line, column and what was found. */
-  locate(finding: Diagnostic): Problem;
+  /** A path in the file, or the nearest thing around it that exists. */
+  locate(path: Path): Location;
 }
 
 const longestShown = 60;
@@ -28,12 +38,17 @@ export function readDocument(text: string): SourceDocument {
       const { line, col: column } = lineCounter.linePos(offset);
       return { path: "", line, column, message, found: undefined, fix };
     }),
-    locate({ path, message, fix, found, code }) {
-      const { line, column } = placeOf(document, lineCounter, path);
-      const shown = found === "hidden" ? undefined : (found ?? show(document.getIn(path, true)));
-      return { path: formatPath(path), line, column, message, found: shown, fix, ...(code && { code }) };
+    locate(path) {
+      const offset = nearestOffset(document, path);
+      const { line, col: column } = offset === undefined ? { line: 1, col: 1 } : lineCounter.linePos(offset);
+      return { line, column, found: show(document.getIn(path, true)) };
     },
   };
+}
+
+/** A plain value as YAML, for people. */
+export function toYaml(value: object): string {
+  return stringify(JSON.parse(JSON.stringify(value)), { lineWidth: 0, flowCollectionPadding: true });
 }
 
 interface Fault {
@@ -55,14 +70,14 @@ function readValue(document: Document.Parsed, text: string): { value: unknown; f
 }
 
 function faultsOf(document: Document.Parsed, text: string): Fault[] {
-  const told = [...document.errors, ...document.warnings].map((error): Fault => {
+  const errors = [...document.errors, ...document.warnings].map((error): Fault => {
     const [offset] = error.pos;
     return explainMarks(text, offset) ?? { message: explain(error), offset };
   });
-  // What follows `${` on its line is not understood either.
-  const first = told.findIndex(({ fix }) => fix !== undefined);
-  const lineEnd = text.indexOf("\n", told[first]?.offset);
-  const faults = told.filter((fault, index) => first === -1 || index <= first || fault.offset > lineEnd);
+  // The parser does not understand the rest of a line with `${` either.
+  const first = errors.findIndex(({ fix }) => fix !== undefined);
+  const lineEnd = text.indexOf("\n", errors[first]?.offset);
+  const faults = errors.filter((fault, index) => first === -1 || index <= first || fault.offset > lineEnd);
   // YAML 1.1 reads other values from the same text: `no` is false, and `<<` merges.
   if (document.directives.yaml.version !== "1.2") faults.push({ message: "only YAML 1.2 is read here", offset: 0 });
   visit(document, {
@@ -83,7 +98,7 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
   return faults;
 }
 
-/** Marks that mean something else in YAML than the person who wrote them thought. */
+/** Marks that YAML reads in another way than most people expect. */
 function explainMarks(text: string, offset: number): Fault | undefined {
   if (text[offset] === "*" && !/[^\s,\]}]/.test(text[offset + 1] ?? " ")) {
     return { message: "a * without quotes begins an alias in YAML", fix: 'write it in quotes: ["*"]', offset };
@@ -102,24 +117,14 @@ function explain({ message }: Error): string {
   return `this is not valid YAML: ${message.replace(/:.*$/s, "")}`;
 }
 
-/** Where the key or the list's item stands, or the nearest thing around it that exists. */
-function placeOf(document: Document, lineCounter: LineCounter, path: Path): { line: number; column: number } {
-  for (let length = path.length; length > 0; length -= 1) {
-    const offset = offsetOf(document, path.slice(0, length));
-    if (offset === undefined) continue;
-    const { line, col: column } = lineCounter.linePos(offset);
-    return { line, column };
-  }
-  return { line: 1, column: 1 };
-}
-
-function offsetOf(document: Document, path: Path): number | undefined {
-  const holder = document.getIn(path.slice(0, -1), true);
-  const key = isMap(holder)
-    ? holder.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))?.key
-    : undefined;
-  const node = key ?? document.getIn(path, true);
-  return isNode(node) ? node.range?.[0] : undefined;
+/** The offset of a key or a list's item, or of the nearest thing around it that exists; undefined for the file itself. */
+function nearestOffset(document: Document, path: Path): number | undefined {
+  const [last, holderPath] = [path.at(-1), path.slice(0, -1)];
+  if (last === undefined) return undefined;
+  const holder = document.getIn(holderPath, true);
+  const pair = isMap(holder) ? holder.items.find(({ key }) => isScalar(key) && key.value === last) : undefined;
+  const node = pair?.key ?? document.getIn(path, true);
+  return (isNode(node) ? node.range?.[0] : undefined) ?? nearestOffset(document, holderPath);
 }
 
 /** As it is written, but for a password in a URL: before its host, or in its query. */

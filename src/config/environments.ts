@@ -1,0 +1,89 @@
+import { hopByHop } from "../http/headers.ts";
+import type { Environment } from "../model/environment.ts";
+import type { RawEnvironment } from "./environment-schema.ts";
+import type { LoadContext } from "./load-context.ts";
+import { loadSites } from "./sites.ts";
+import { loadTls } from "./tls.ts";
+
+/** Request headers that the proxy or its authentication sets, or that belong to one connection. */
+const neverForwarded: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  ...["accept", "accept-encoding", "authorization", "content-encoding", "content-length", "content-type"],
+  ...["cookie", "expect", "host", "via"],
+]);
+
+const tokenPath = "/oauth/token";
+
+/** @param context of `environments.<name>` */
+export async function loadEnvironment(name: string, raw: RawEnvironment, context: LoadContext): Promise<Environment> {
+  const { baseUrl, authUrl, defaultSite, undecided, via, allowPlaintext: allowsPlaintext } = raw;
+  checkAddresses(raw, context);
+  checkPaths(raw, context);
+  checkLists(raw, context);
+  const sites = await loadSites(raw.sites, context.in("sites"));
+  if (sites.size === 0) {
+    context.in("sites").report("there is no site", "add one");
+  } else if (defaultSite !== undefined && !sites.has(defaultSite)) {
+    context.in("defaultSite").report("there is no such site", `name one of: ${[...sites.keys()].join(", ")}`);
+  }
+  return {
+    name,
+    baseUrl,
+    authUrl,
+    operations: raw.operations.includes("*") ? "any" : new Set(raw.operations),
+    defaultSite,
+    sites,
+    siteOfKey: new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site]))),
+    undecided: new Set(undecided),
+    forwardHeaders: raw.forwardHeaders.map((header) => header.toLowerCase()),
+    via,
+    allowsPlaintext,
+    tls: await loadTls(raw.tls, context.in("tls")),
+  };
+}
+
+function checkAddresses({ baseUrl, authUrl, allowPlaintext, sites }: RawEnvironment, context: LoadContext): void {
+  const atAuthUrl = context.in("authUrl");
+  if (baseUrl.origin === authUrl?.origin) {
+    const fix = "give the authorization server; it is another host than the JSON API (spec 4.2)";
+    atAuthUrl.report("baseUrl and authUrl have the same origin", fix);
+  }
+  for (const [name, address] of Object.entries({ baseUrl, authUrl })) {
+    if (address === undefined) continue;
+    context.in(name).addUniqueValue("origin", address.origin);
+    if (address.scheme === "https" || allowPlaintext) continue;
+    const fix = "use https://, or allowPlaintext: true for tests";
+    context.in(name).report("http:// would send credentials in plain text", fix);
+  }
+  const all = Object.entries(sites).flatMap((site) => [site, ...Object.entries(site[1].children)]);
+  const [owner] = all.find(([, { credentials }]) => credentials !== undefined) ?? [];
+  if (authUrl !== undefined || owner === undefined) return;
+  const fix = 'add the address of the authorization server, like "https://login.example"; HMAC alone needs none';
+  atAuthUrl.report(`authUrl is missing: site ${owner} has credentials`, fix);
+}
+
+/** Token path and operations are added behind these addresses. A service may have an operation's name in its own path. */
+function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, context: LoadContext): void {
+  if (authUrl?.path.endsWith(tokenPath)) {
+    const fix = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
+    context.in("authUrl").report(`authUrl ends with ${tokenPath}, which Countersign adds itself (spec 4.2)`, fix);
+  }
+  const operation = operations.find((name) => baseUrl.path.endsWith(`/${name}`));
+  if (operation === undefined) return;
+  const fix = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}, unless the service has it twice`;
+  const message = `baseUrl ends with the operation ${operation}, which is called below it`;
+  context.in("baseUrl").warn("base_url_ends_in_operation", message, fix);
+}
+
+function checkLists({ operations, forwardHeaders }: RawEnvironment, context: LoadContext): void {
+  const star = operations.indexOf("*");
+  if (star !== -1 && operations.length > 1) {
+    const fix = 'write ["*"] alone, or name the operations';
+    context.in("operations", star).report("* stands among other operations", fix);
+  }
+  for (const [header, at] of context.in("forwardHeaders").each(forwardHeaders)) {
+    const name = header.toLowerCase();
+    const isOurs = neverForwarded.has(name) || name.startsWith("countersign-");
+    if (isOurs) at.report("this header is never let through", "remove it");
+  }
+}
