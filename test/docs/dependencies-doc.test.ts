@@ -21,7 +21,13 @@ const lockfile: { readonly packages: Readonly<Record<string, Locked>> } = JSON.p
 );
 const document = readFileSync("docs/dependencies.md", "utf8");
 const direct: Readonly<Record<string, string>> = manifest.dependencies;
-const everything = Object.entries(lockfile.packages).filter(([path]) => path !== "");
+/** The links to this repository's own packages, and where they lead. */
+const links: Readonly<Record<string, string>> = {
+  "node_modules/countersign": "",
+  "node_modules/countersign-simulator": "simulator",
+};
+const own = [...Object.keys(links), ...Object.values(links)];
+const everything = Object.entries(lockfile.packages).filter(([path]) => !own.includes(path));
 const production = everything.filter(([, { dev }]) => dev !== true);
 const nameOf = (path: string) => path.split("node_modules/").at(-1) ?? path;
 
@@ -55,7 +61,11 @@ describe("docs/dependencies.md", () => {
 });
 
 it("every dependency, of development too, is pinned to one version", () => {
-  const versions = { ...direct, ...manifest.devDependencies };
+  const { dependencies, devDependencies } = JSON.parse(readFileSync("simulator/package.json", "utf8"));
+  expect(dependencies).toBeUndefined();
+  const { countersign, ...ofSimulator } = devDependencies;
+  expect(countersign).toBe("file:..");
+  const versions = { ...direct, ...manifest.devDependencies, ...ofSimulator };
   expect(Object.values<string>(versions).filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
   expect(manifest).not.toHaveProperty("optionalDependencies");
   expect(manifest).not.toHaveProperty("overrides");
@@ -70,6 +80,9 @@ it("the lockfile pins the bytes of every package, all from the registry in use",
     return version === undefined || !/^sha512-/.test(integrity) || resolved !== undefined || link === true;
   });
   expect(loose).toEqual([]);
+  for (const [path, resolved] of Object.entries(links)) {
+    expect(lockfile.packages[path]).toEqual({ resolved, link: true });
+  }
   expect(readFileSync(".npmrc", "utf8")).toContain("omit-lockfile-registry-resolved=true");
 });
 

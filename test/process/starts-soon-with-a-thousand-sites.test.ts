@@ -58,7 +58,10 @@ describe.runIf(isLinux)("with a thousand sites", () => {
     await measure("page", async () => expect(await (await fetch(statusUrl)).text()).toContain(siteAt(sites - 1)));
     await measure("json", async () => expect(await (await fetch(`${statusUrl}/status`)).json()).toBeDefined());
     await measure("reload", async () => {
-      writeFileSync(file, readFileSync(file, "utf8").replace("[create_order, ", "[create_order, new_order, "));
+      writeFileSync(
+        file,
+        readFileSync(file, "utf8").replace("- create_order\n", "- create_order\n      - new_order\n"),
+      );
       await program.line(isEvent("config_applied"));
     });
     process.stdout.write(`processor time in s with ${sites} sites: ${JSON.stringify(spent)}\n`);
