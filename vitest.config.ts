@@ -27,7 +27,7 @@ const loads = [
   "test/redis/replaces-a-dead-token-beside-bad-orders.test.ts",
   "test/reload/takes-up-changes-under-load.test.ts",
 ];
-/** Long tests that wait most of the time: two files at once. */
+/** Long tests that wait most of the time: three files at once. */
 const accounts = [
   "test/demo/**/*.test.ts",
   "test/docs/operations-doc.test.ts",
@@ -86,7 +86,7 @@ export default defineConfig({
       group("claims", 2, { include: claims, exclude: unavailable, fileParallelism: false }),
       group("beside", 3, { include: beside, exclude: unavailable, maxWorkers: 3, isolate: false }),
       group("fleets", 4, { include: fleets, exclude: [...claims, ...loads, ...accounts], maxWorkers: 3 }),
-      group("accounts", 5, { include: accounts, maxWorkers: 2 }),
+      group("accounts", 5, { include: accounts, maxWorkers: 3 }),
       group("loads", 6, { include: loads, fileParallelism: false }),
       group("platform", 7, { include: platform, maxWorkers: 2 }),
     ],
