@@ -1,5 +1,4 @@
-import { createMemoryRefreshLock } from "../src/adapters/memory/refresh-lock.ts";
-import { createMemoryTokenStore } from "../src/adapters/memory/token-store.ts";
+import { createMemoryRefreshLock, createMemoryTokenStore } from "../src/adapters/memory/token-store.ts";
 import type { CredentialSet } from "../src/model/environment.ts";
 import { Secret } from "../src/model/secret.ts";
 import { type Candidate, CredentialFailover } from "../src/oauth/credential-failover.ts";
@@ -11,7 +10,7 @@ import { TokenCache } from "../src/oauth/token-cache.ts";
 import type { TokenStore } from "../src/oauth/token-store.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { FakeClock } from "./fake-clock.ts";
-import { LoginScript } from "./login-script.ts";
+import { TokenEndpointScript } from "./token-endpoint-script.ts";
 
 /** 90 s of leeway and 84 %: in the middle of what is drawn. */
 export const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
@@ -35,7 +34,7 @@ interface Sharing {
 /** The token wing of one process and one site, on a clock and an authorization server that the test owns. */
 export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const clock = new FakeClock();
-  const login = new LoginScript();
+  const login = new TokenEndpointScript();
   const recorder = new EventRecorder();
   const store = createMemoryTokenStore(clock);
   const lock = createMemoryRefreshLock();

@@ -23,7 +23,7 @@ interface Builder<Thing> {
   build(): Thing;
 }
 
-/** A line through all panels where a configuration came into force. */
+/** A line through all panels where a configuration became active. */
 const reloads = annotation(
   "Reloads",
   "blue",

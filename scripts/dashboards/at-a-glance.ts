@@ -53,7 +53,7 @@ const serviceAnswers = bars({
 
 const traffic = bigNumber({
   title: "Requests",
-  description: "Requests a second by environment in the last 5 minutes, whoever answered them.",
+  description: "Requests a second by environment in the last 5 minutes, by service and Countersign together.",
   unit: "reqps",
   width,
   queries: [[`sum by (environment) (rate(${requests}{${ofSite}}[5m]))`, "{{environment}}"]],

@@ -11,7 +11,7 @@ const failures: Row = {
     curves({
       title: "Failures by code and outcome",
       description:
-        "Requests that Countersign failed to serve. Unknown: look before anybody repeats it. Not sent: it may be sent again. The codes are explained in docs/reference/errors.md.",
+        "Requests that Countersign failed to serve. Unknown: look before it is repeated. Not sent: it may be sent again. The codes are explained in docs/reference/errors.md.",
       unit: "reqps",
       width: 12,
       isStacked: true,

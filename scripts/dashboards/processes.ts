@@ -85,7 +85,7 @@ const configuration: Row = {
     bars({
       title: "Pods by configuration",
       description:
-        "Hash of the configuration in force. More than one for longer than a roll-out or a reload: some pods have not taken the change up.",
+        "Hash of the active configuration. More than one for longer than a roll-out or a reload: some pods have not taken the change up.",
       unit: "short",
       width: 6,
       queries: [[`count by (hash) (countersign_config_info{${inJob}})`, "{{hash}}"]],
@@ -93,7 +93,7 @@ const configuration: Row = {
     curves({
       title: "Changes refused",
       description:
-        "Pods whose files hold a configuration that was refused; the one before is in force. Runbook: Configuration refused.",
+        "Pods whose files hold a configuration that was refused; the one before is active. Runbook: Configuration refused.",
       unit: "short",
       width: 6,
       steps: ["transparent", [1, "red"]],

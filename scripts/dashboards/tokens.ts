@@ -27,7 +27,7 @@ const life: Row = {
     curves({
       title: "Time to expiry",
       description:
-        "Of the oldest token in use by any pod. It falls to 12 to 20 % of the life and jumps up again; tokens that nobody uses fall to the end and vanish.",
+        "Of the oldest token in use by any pod. It falls to 12 to 20 % of the life and jumps up again; tokens that are not used fall to the end and vanish.",
       unit: "s",
       width: 8,
       queries: [
@@ -40,7 +40,7 @@ const life: Row = {
     list({
       title: "Last use",
       description:
-        "How long ago a token of each credential set was last attached to a request. A set that nobody uses may be deleted.",
+        "How long ago a token of each credential set was last attached to a request. A set that is not used may be deleted.",
       unit: "s",
       decimals: 0,
       width: 8,

@@ -1,10 +1,9 @@
-import { createAdmin } from "../adapters/http-server/admin.ts";
-import { createStatus } from "../adapters/http-server/status.ts";
+import { createAdmin, createStatus } from "../adapters/http-server/read-only-server.ts";
 import type { Config } from "../config/config.ts";
 import { routes } from "../config/explain.ts";
-import { describeBind } from "../model/bind.ts";
 import { type Clock, sleep } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
+import { describeBind } from "../model/listener.ts";
 import type { ReloadTrigger } from "../model/process-events.ts";
 import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { version } from "../version.ts";

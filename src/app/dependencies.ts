@@ -16,6 +16,7 @@ export interface Dependencies {
   readonly memoryBytes?: number | undefined;
 }
 
+/** Those of the machine. */
 export const systemDependencies: Dependencies = {
   clock: systemClock,
   random: Math.random,

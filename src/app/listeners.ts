@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
-import { type Bind, describeBind } from "../model/bind.ts";
+import { type Bind, describeBind } from "../model/listener.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";

@@ -1,5 +1,4 @@
-import { createMemoryRefreshLock } from "../adapters/memory/refresh-lock.ts";
-import { createMemoryTokenStore } from "../adapters/memory/token-store.ts";
+import { createMemoryRefreshLock, createMemoryTokenStore } from "../adapters/memory/token-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type ClientRequest, type ClientRequestArgs, type IncomingHttpHeaders, request } from "node:http";
-import type { Bind } from "../model/bind.ts";
 import { type Clock, within } from "../model/clock.ts";
 import { errorCodeOf } from "../model/defect.ts";
+import type { Bind } from "../model/listener.ts";
 
 /** Far more than any `/metrics` has. */
 const longestTextBytes = 8 * 1_048_576;

@@ -5,8 +5,7 @@ import { explain, routes } from "../config/explain.ts";
 import { loadConfig } from "../config/load.ts";
 import { toYaml } from "../config/yaml.ts";
 import { exitCodes } from "./command.ts";
-import { configOption } from "./config-option.ts";
-import { loadOrRefuse } from "./load.ts";
+import { configOption, loadOrRefuse } from "./config.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {

@@ -3,11 +3,11 @@ import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
 import { openUpstreams, type Upstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
-import { describeBind } from "../model/bind.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Address, Environment } from "../model/environment.ts";
+import { describeBind } from "../model/listener.ts";
 import { exitCodes } from "./command.ts";
-import { configOption } from "./config-option.ts";
+import { configOption, loadOrRefuse } from "./config.ts";
 import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor/check.ts";
 import { evaluateClock } from "./doctor/clock.ts";
 import { checkConfig } from "./doctor/config.ts";
@@ -16,7 +16,6 @@ import { checkRedis, evaluateEncryptionKeys } from "./doctor/redis.ts";
 import { checkServe } from "./doctor/serve.ts";
 import { evaluateConnection, type Host, probe } from "./doctor/tls.ts";
 import { checkToken, openSharedCache, type SharedCache, type SharedSet } from "./doctor/token.ts";
-import { loadOrRefuse } from "./load.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {

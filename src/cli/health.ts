@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError } from "commander";
 import { readAdmin } from "../config/listeners.ts";
 import { readBind } from "../config/values.ts";
-import { type Bind, describeBind } from "../model/bind.ts";
 import { systemClock } from "../model/clock.ts";
+import { type Bind, describeBind } from "../model/listener.ts";
 import { askAdmin } from "./ask.ts";
 import { CommandFailure, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
-import { configOption } from "./config-option.ts";
+import { configOption } from "./config.ts";
 import { print, printable } from "./terminal.ts";
 
 interface Options {
@@ -59,7 +59,7 @@ async function readAdminBind(file: string | undefined): Promise<Bind> {
   if ("fix" in read) throw usageFailure(`${file}: admin.bind cannot be read: ${read.fix}.`);
   const { value: bind } = read;
   if (bind.kind === "tcp" && bind.port === 0) {
-    throw usageFailure(`${file}: admin.bind takes any port that is free, so nobody can ask there: name one.`);
+    throw usageFailure(`${file}: admin.bind takes any free port, so it cannot be asked: name one.`);
   }
   return bind;
 }

@@ -14,8 +14,7 @@ import type { ClientResponse, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
 import { stringToSign } from "../signing/hmac.ts";
 import { exitCodes, usageFailure } from "./command.ts";
-import { configOption } from "./config-option.ts";
-import { loadOrRefuse } from "./load.ts";
+import { configOption, loadOrRefuse } from "./config.ts";
 import { print, printError, printJson, readStandardInput } from "./terminal.ts";
 
 interface Options {

@@ -9,8 +9,7 @@ import { systemClock } from "../model/clock.ts";
 import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
 import { exitCodes, usageFailure } from "./command.ts";
-import { configOption } from "./config-option.ts";
-import { loadOrRefuse } from "./load.ts";
+import { configOption, loadOrRefuse } from "./config.ts";
 import { catchHangUps, untilStopped } from "./signals.ts";
 
 interface Options {

@@ -4,8 +4,7 @@ import { openUpstreams } from "../app/upstreams.ts";
 import { systemClock } from "../model/clock.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { exitCodes, usageFailure } from "./command.ts";
-import { configOption } from "./config-option.ts";
-import { loadOrRefuse } from "./load.ts";
+import { configOption, loadOrRefuse } from "./config.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {

@@ -1,6 +1,5 @@
-import type { Bind } from "../model/bind.ts";
-import type { Callers } from "../model/callers.ts";
 import type { Environment } from "../model/environment.ts";
+import type { Bind, Callers } from "../model/listener.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
 import type { Secret } from "../model/secret.ts";
 import type { WarningCode } from "./diagnostics.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { durationPattern } from "../model/duration.ts";
+import { durationPattern } from "../model/clock.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
 import { type Read, readDurationMs } from "./values.ts";
 
@@ -101,7 +101,7 @@ export const secretSource = z
 
 const callerName = plainName
   .optional()
-  .describe("What the log calls whoever gives it: by default the file's or the variable's name.");
+  .describe("The name in the log of a caller that gives it. Default: the name of the file or the variable.");
 
 /** PEM files towards a server; all may be left out. */
 export const tlsFiles = z.strictObject({

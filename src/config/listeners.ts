@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { basename } from "node:path";
-import { type Bind, describeBind } from "../model/bind.ts";
-import type { Callers, CallerToken } from "../model/callers.ts";
+import type { Callers, CallerToken } from "../model/listener.ts";
+import { type Bind, describeBind } from "../model/listener.ts";
 import type { ListenerConfig } from "./config.ts";
 import { formatPath } from "./diagnostics.ts";
 import type { CallerTokenSource } from "./fields.ts";
@@ -66,7 +66,7 @@ function checkListener(
   context
     .in("bind")
     .report(
-      "whoever reaches this listener can spend money: it is not on loopback or a Unix socket and has no callers",
+      "every client that reaches this listener can spend money: it is not on loopback or a Unix socket and has no callers",
       "bind it to 127.0.0.1, or say who may call: callers: { tokens: [ … ] }, { mtls: … } or anyone",
     );
 }
@@ -122,7 +122,7 @@ async function loadCallers(
     accepted.push({ ...token, at, listener });
   }
   if (!isLocal(bind)) {
-    const fix = "use callers: { mtls: … }, or see to it that nobody listens between";
+    const fix = "use callers: { mtls: … }, or make sure that no one can listen in between";
     const message = "tokens and orders go over the network in plain text";
     context.in("tokens").warn("callers_in_plain_text", message, fix);
   }

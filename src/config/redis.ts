@@ -47,7 +47,7 @@ export async function loadRedis(
   if (raw.username !== undefined && raw.password === undefined) {
     // With a name alone, Redis would log in its default user.
     const fix = "add password: { file: … }; for a user with nopass any password does";
-    context.in("username").report("nobody can log in with a username alone", fix);
+    context.in("username").report("a username alone cannot log in", fix);
   }
   warnOfPlaintext(raw, nodes, context);
   const encryptionKeys = await loadEncryptionKeys(raw.encryptionKeys, context.in("encryptionKeys"));
@@ -146,7 +146,7 @@ async function loadEncryptionKey(source: SecretSource, context: LoadContext): Pr
   const digits = content.bytes.toString("latin1");
   if (!sixtyFourHexDigits.test(digits)) return context.report("the key is not 64 hex digits", makeKey, "hidden");
   if (oneDigitOnly.test(digits)) {
-    return context.report("the key is one digit 64 times: anybody would try it", makeKey, "hidden");
+    return context.report("the key is one digit 64 times, which is easy to guess", makeKey, "hidden");
   }
   return context.makeSecret({ bytes: Buffer.from(digits, "hex"), origin: content.origin });
 }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { durationPattern } from "../model/duration.ts";
+import { durationPattern } from "../model/clock.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import { formatPath, type Path } from "./diagnostics.ts";
 import { jsonSchema } from "./schema.ts";

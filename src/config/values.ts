@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
-import type { Bind } from "../model/bind.ts";
-import { parseDurationMs } from "../model/duration.ts";
+import { parseDurationMs } from "../model/clock.ts";
 import type { Address } from "../model/environment.ts";
+import type { Bind } from "../model/listener.ts";
 import type { HostPort, RedisNode } from "../model/redis-access.ts";
 
 /** A value read from its text, or why it cannot be. */

@@ -65,3 +65,39 @@ export function within<Value>(clock: Clock, promise: Promise<Value>, delayMs: nu
     promise.then(resolve, reject).finally(cancel);
   });
 }
+
+export const durationPattern = /^(\d{1,9})(ms|s|m|h)$/;
+
+const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds of `500ms`, `20s`, `2m` or `1h`; undefined for any other text. */
+export function parseDurationMs(text: string): number | undefined {
+  const [, digits, unit = ""] = durationPattern.exec(text) ?? [];
+  const factor = msPerUnit[unit];
+  return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
+}
+
+/** As the configuration writes it: whole seconds as `20s`, anything else as `1500ms`. */
+export function formatDuration(ms: number): string {
+  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+}
+
+const tellAgainMs = 60_000;
+
+/** What fails again and again is told of once a minute, for each kind of failure. */
+export class LogThrottle {
+  readonly #clock: Clock;
+  readonly #toldAtMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether it is the first of its kind for a minute; asking counts as telling. */
+  isFirst(kind: string): boolean {
+    const nowMs = this.#clock.nowMs();
+    const isFirst = nowMs >= (this.#toldAtMs.get(kind) ?? Number.NEGATIVE_INFINITY) + tellAgainMs;
+    if (isFirst) this.#toldAtMs.set(kind, nowMs);
+    return isFirst;
+  }
+}

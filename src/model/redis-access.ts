@@ -1,6 +1,6 @@
-import { describeBind } from "./bind.ts";
 import type { Tls } from "./environment.ts";
 import type { RedisFailureKind } from "./events.ts";
+import { describeBind } from "./listener.ts";
 import type { Secret } from "./secret.ts";
 
 /** One Redis server. */

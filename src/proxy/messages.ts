@@ -1,7 +1,7 @@
 import type { HeaderLine } from "../http/headers.ts";
-import type { CallerToken } from "../model/callers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { ProxyError } from "../model/errors.ts";
+import type { CallerToken } from "../model/listener.ts";
 
 /** What a request arrived on. */
 export interface ListenerContext {

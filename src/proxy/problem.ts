@@ -1,6 +1,6 @@
 import type { HeaderLine } from "../http/headers.ts";
+import { printable } from "../model/defect.ts";
 import { failures, ProxyError } from "../model/errors.ts";
-import { printable } from "../model/printable.ts";
 import type { RequestContext } from "./context.ts";
 import type { LocalReply } from "./messages.ts";
 

@@ -32,7 +32,7 @@ const misshapen = faulty
   .replace("operations: [create_order]", "operations: create_order");
 
 describe("check", () => {
-  it("prints a sound configuration as it is in force, and where each listener leads", async () => {
+  it("prints a sound configuration as it is active, and where each listener leads", async () => {
     const file = write(sound);
     const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
     expect(exitCode).toBe(0);
@@ -76,7 +76,9 @@ describe("check", () => {
     expect(exitCode).toBe(2);
     expect(stdout).toBe("");
     expect(stderr.split("\n").filter((line) => !line.startsWith("    "))).toEqual([
-      expect.stringContaining(`${file}:2:7  listeners[0].bind: whoever reaches this listener can spend money`),
+      expect.stringContaining(
+        `${file}:2:7  listeners[0].bind: every client that reaches this listener can spend money`,
+      ),
       `${file}:10:5  environments.sandbox.defaultSite: there is no such site`,
       expect.stringMatching(
         /:17:40 {2}environments\.sandbox\.sites\.S1000000003\.keys\[0\]\.secret: the file cannot be read \(ENOENT\)/,

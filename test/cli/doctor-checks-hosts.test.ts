@@ -56,7 +56,7 @@ it("reports what is wrong with a certificate or a protocol, and sends such a hos
   );
   expect(lineOf("unknown")).toBe(
     "fail its certificate is by an unknown issuer: Countersign test CA (UNABLE_TO_VERIFY_LEAF_SIGNATURE) | " +
-      "for a private authority give its certificate as environments.unknown.tls.caFile; else somebody is in between",
+      "for a private authority give its certificate as environments.unknown.tls.caFile; otherwise something intercepts the connection",
   );
   expect(lineOf("own")).toMatch(
     /^fail its certificate is by an unknown issuer: localhost \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,

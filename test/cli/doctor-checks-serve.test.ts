@@ -15,7 +15,7 @@ it("warns of a serve that runs with another configuration", async () => {
   expect(hasFailed).toBe(false);
   const { text } = await call(`http://127.0.0.1:${adminPort}`, "", { method: "GET", path: "/metrics" });
   const [, active = ""] = /^countersign_config_info\{hash="(\w{12})"\} 1$/m.exec(text) ?? [];
-  const detail = `runs with another configuration in force (${active}) than this file is (`;
+  const detail = `runs with another active configuration (${active}) than this file is (`;
   expect(of("serve")).toEqual([expect.stringContaining(`warn admin 127.0.0.1:${adminPort}: ${detail}`)]);
   expect(of("serve")[0]).toMatch(
     /\((\w{12})\) than this file is \((?!\1)\w{12}\) \| its log says why \(config_refused\)/,
@@ -33,7 +33,7 @@ it.each([
   {
     what: "a port without a listener",
     answer: undefined,
-    says: /^skipped .*: nobody listens there, so serve does not run here$/,
+    says: /^skipped .*: nothing listens there, so serve does not run here$/,
   },
 ])("reports $what", async ({ answer, says }) => {
   const { write, folder, adminPort } = await openFolder();

@@ -43,8 +43,8 @@ it("says no where serve is not ready, and why", async () => {
 });
 
 it.each([
-  { what: "nobody listens", answer: undefined, says: "ECONNREFUSED" },
-  { what: "nobody answers", answer: "", says: "ETIMEDOUT" },
+  { what: "nothing listens", answer: undefined, says: "ECONNREFUSED" },
+  { what: "no answer", answer: "", says: "ETIMEDOUT" },
 ])("says no where $what", async ({ answer, says }) => {
   const { folder, adminPort } = await openFolder();
   const upstream = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
@@ -71,7 +71,7 @@ it.each([
   { yaml: "admin: {", says: "admin.bind cannot be read: correct the YAML." },
   { yaml: "listeners: []", says: 'admin.bind cannot be read: write admin: { bind: ":7412" }.' },
   { yaml: "admin: { bind: here }", says: "admin.bind cannot be read: write an address and a port, like" },
-  { yaml: 'admin: { bind: ":0" }', says: "admin.bind takes any port that is free, so nobody can ask there: name one." },
+  { yaml: 'admin: { bind: ":0" }', says: "admin.bind takes any free port, so it cannot be asked: name one." },
 ])("cannot ask by $yaml", async ({ yaml, says }) => {
   const { folder } = await openFolder();
   const file = folder.write("countersign.yaml", yaml);

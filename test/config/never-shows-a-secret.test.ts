@@ -9,7 +9,7 @@ import { ConfigFolder, edited, sound, tokenKey } from "./config-folder.ts";
 const key = "secret: { file: DIR/k1 }";
 const set = "{ name: blue, dir: DIR/blue }";
 
-describe("no secret comes out of a configuration in force", () => {
+describe("no secret comes out of an active configuration", () => {
   test("by printing it", async () => {
     const loaded = await new ConfigFolder().load(sound);
     if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));

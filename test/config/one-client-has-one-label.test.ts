@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
 import { openTokens } from "../../src/app/token-sources.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
-import { LoginScript } from "../../testkit/login-script.ts";
+import { TokenEndpointScript } from "../../testkit/token-endpoint-script.ts";
 import { ConfigFolder, edited } from "./config-folder.ts";
 
 const [first, second, child] = ["S1000000001", "S1000000002", "S1000000009"];
@@ -62,7 +62,7 @@ describe("a client at two sites", () => {
   test("makes the default site ready with the one token that both have", async () => {
     const { config, environment } = await load(azure());
     const clock = new FakeClock();
-    const login = new LoginScript();
+    const login = new TokenEndpointScript();
     const surroundings = { clock, random: () => 0.5, report: () => {} };
     const tokens = openTokens(
       () => login.post,

@@ -145,7 +145,7 @@ test("everything that is wrong here is reported", async () => {
       "environments.sandbox.tls.caFile: the file cannot be read (ENOENT)",
       "environments.sandbox.tls.certFile: the file cannot be read (ENOENT)",
       "environments.sandbox.tls.keyFile: the certificate has no key",
-      "listeners[1].bind: whoever reaches this listener can spend money: it is not on loopback or a Unix socket and has no callers",
+      "listeners[1].bind: every client that reaches this listener can spend money: it is not on loopback or a Unix socket and has no callers",
       "listeners[2].bind: listeners[0].bind listens there already: 127.0.0.1:7411",
       "redis.encryptionKeys[0]: the key is not 64 hex digits",
       "redis.encryptionKeys[1]: the file cannot be read (ENOENT)",
@@ -154,7 +154,7 @@ test("everything that is wrong here is reported", async () => {
       "redis.tls.certFile: the file cannot be read (ENOENT)",
       "redis.tls.keyFile: the certificate has no key",
       "redis.url: redis:// does not speak TLS, and tls is configured",
-      "redis.username: nobody can log in with a username alone",
+      "redis.username: a username alone cannot log in",
       "status.bind: the status port is for loopback only",
     ]
   `);

@@ -70,7 +70,7 @@ describe("the tokens of callers", () => {
     expect(await namesOf(long)).toEqual(["n".repeat(64)]);
   });
 
-  test("are warned about where two have the same name and nobody wrote it", async () => {
+  test("are warned about where two have the same default name", async () => {
     const tokens = "{ tokens: [ { file: DIR/a/token }, { file: DIR/b/token } ] }";
     const { warnings } = await load(instead(calledBy(tokens, '"127.0.0.1:7411"')), {
       "a/token": "canary-token-of-a-0",

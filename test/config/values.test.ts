@@ -8,7 +8,7 @@ import {
   readDurationMs,
   urlPattern,
 } from "../../src/config/values.ts";
-import { durationPattern } from "../../src/model/duration.ts";
+import { durationPattern } from "../../src/model/clock.ts";
 
 describe("durations", () => {
   test.each([

@@ -1,5 +1,4 @@
-import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
-import { createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
+import { createMemoryRefreshLock, createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
 import { describeTokenStore } from "./token-store.ts";

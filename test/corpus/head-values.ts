@@ -49,7 +49,7 @@ export const headValueCases: readonly HeaderCase[] = [
   ["two sites in one line", more(`Countersign-Site: ${oauthSite}, ${hmacSite}`), 403],
   ["two sites", more(`Countersign-Site: ${oauthSite}`, `Countersign-Site: ${hmacSite}`), 400],
   ["a method that the site does not have", more("Countersign-Auth: hmac"), 403],
-  ["a method that nobody has", more("Countersign-Auth: none"), 400],
+  ["a method that does not exist", more("Countersign-Auth: none"), 400],
   ["a method in capitals", more("Countersign-Auth: OAuth"), 400],
   ["a timeout of zero", more("Countersign-Timeout-Ms: 0"), 400],
   ["a timeout just too short", more("Countersign-Timeout-Ms: 99"), 400],

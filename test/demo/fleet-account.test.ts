@@ -112,7 +112,7 @@ describe("the judge", () => {
     expect(brokenPromises(judge(one, { ...good, ...wrong }, good))).toEqual([sentence]);
   });
 
-  it("names a token too many, whoever it was for", () => {
+  it("names a token too many, for any replica", () => {
     const issues = [...good.issues, { replica: "a", reason: "due" as const }];
     const rows = judge(one, { ...good, issues, tokensIssued: 2 }, good);
     expect(brokenPromises(rows)).toEqual(["tokens issued: promised 1, counted 2"]);

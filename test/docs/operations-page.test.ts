@@ -55,7 +55,7 @@ describe("two good runs", () => {
       '"hash":"c1071ee17e51","previousHash":"552eb3a9d476"',
     ],
     ["how long things took", '"durationMs":7.682,"awayMs":1512', '"durationMs":12,"awayMs":3177.501'],
-    ["how long a check took", "in force (hash) (19 ms)", "in force (hash)"],
+    ["how long a check took", "active (hash) (19 ms)", "active (hash)"],
     [
       "what is left of a pause",
       "left alone for another 9 s; Next try in 10 s",

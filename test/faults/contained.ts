@@ -28,10 +28,10 @@ const contained: readonly Contained[] = [
   {
     file: "adapters/http-server/drain.js",
     awaited: /^(acceptPending|wholeTurn|waitUntil|Promise\.)/,
-    why: "turns of the loop, and closings that nobody can refuse",
+    why: "turns of the loop, and closings that cannot fail",
   },
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
-  { file: "cli/load.js", awaited: /^loadConfig/, why: "says what cannot be read" },
+  { file: "cli/config.js", awaited: /^loadConfig/, why: "says what cannot be read" },
   { file: "cli/serve.js", awaited: /^untilStopped/, why: "no signal is no failure" },
   { file: "cli/serve.js", awaited: /^warnOfDescriptors/, why: "takes what it cannot read for no limit" },
   {
@@ -52,7 +52,7 @@ const contained: readonly Contained[] = [
   {
     file: "proxy/handler.js",
     awaited: /^(fail\(|client\.reply\(reply)/,
-    why: "an answer of ours is handed over, or nobody is there",
+    why: "the answer is handed over, or the client has gone",
   },
   { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },
   { file: "oauth/token-cache.js", awaited: /^republish\(/, why: "as in refresh.js" },

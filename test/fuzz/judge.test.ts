@@ -51,7 +51,7 @@ describe("of one connection, the judge says", () => {
       played(served().replace("x-req", "A: 1\r\nA: 1\r\nx-req")),
       ["answer_malformed", "closed_unanswered"],
     ],
-    ["that an answer is nobody's", played(served().replace("answered", "else")), ["answer_malformed"]],
+    ["that an answer belongs to no request", played(served().replace("answered", "else")), ["answer_malformed"]],
     ["that a defect was answered", played(refused(500, "internal")), ["server_error"]],
     ["that a failure has no row", played(refused(400, "other")), ["failure_malformed"]],
     ["that a failure's body says something else", played(refused(400, "body_not_json", "{}")), ["failure_malformed"]],
@@ -74,7 +74,7 @@ describe("of what arrived upstream, the judge says", () => {
     ["nothing when the caller left", [played("", "left")], [arrived(1)], []],
     ["that a request has no answer", [played(served())], [arrived(1), arrived(2)], ["upstream_unanswered"]],
     [
-      "that nobody asked for it",
+      "that it was not asked for",
       [played(served())],
       [arrived(1), arrived(2, { body: "{}" })],
       ["upstream_unasked", "upstream_headers"],

@@ -17,7 +17,7 @@ const project = `countersign-test-${process.pid}`;
 const buildMs = 300_000;
 
 it.runIf(hasDocker && compose)(
-  `${name}two proxies share a token, and serve whoever is on this machine`,
+  `${name}two proxies share a token, and serve all of this machine`,
   { timeout: buildMs },
   async () => {
     buildImage("proxy", images.proxy);

@@ -42,7 +42,7 @@ describe("rendering fails", () => {
       says: "set gateway.listeners: for each environment its port",
     },
     {
-      why: "as a gateway that anybody could call",
+      why: "as a gateway without callers",
       args: [...gateway, "--set-json", 'gateway.listeners=[{"environment":"production","port":7411}]'],
       says: "set callers of gateway.listeners for production",
     },

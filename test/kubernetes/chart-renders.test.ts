@@ -99,14 +99,17 @@ describe.each(cases)("$name", ({ name, chart, values, warnings }) => {
   });
 });
 
-it.runIf(isThere)(named("has an example whose next version changes nothing that Kubernetes lets nobody change"), () => {
-  const [now, next] = ["orders:1.0.0", "orders:2.0.0"].map((image) => {
-    const objects = parse(charts.render("example-app", ["--set", `image=${image}`]));
-    const fixed = (kind: string, { template, selector }: Manifest) => (kind === "Job" ? template : selector);
-    return objects.map((object) => [nameOf(object), fixed(object.kind, object.spec ?? {})]);
-  });
-  expect(next).toEqual(now);
-});
+it.runIf(isThere)(
+  named("has an example whose next version changes nothing that Kubernetes does not allow to change"),
+  () => {
+    const [now, next] = ["orders:1.0.0", "orders:2.0.0"].map((image) => {
+      const objects = parse(charts.render("example-app", ["--set", `image=${image}`]));
+      const fixed = (kind: string, { template, selector }: Manifest) => (kind === "Job" ? template : selector);
+      return objects.map((object) => [nameOf(object), fixed(object.kind, object.spec ?? {})]);
+    });
+    expect(next).toEqual(now);
+  },
+);
 
 it.runIf(isThere)(named("installs the alerts and dashboards of deploy/"), () => {
   const objects = parse(charts.render("countersign", ["--values", "helm/countersign/ci/gateway-values.yaml"]));

@@ -47,12 +47,12 @@ describe("rendering fails", () => {
       says: "set gateway.autoscaling.maxReplicas to no fewer pods than minReplicas, 11",
     },
     {
-      why: "for a NetworkPolicy whose callers are nobody, which means everybody",
+      why: "for a NetworkPolicy with an empty list of callers, which means all",
       args: policy({ callers: null }),
       says: "name peers in gateway.networkPolicy.callers and .metrics",
     },
     {
-      why: "for a NetworkPolicy that lets nobody scrape, which means everybody",
+      why: "for a NetworkPolicy with an empty list of scrapers, which means all",
       args: policy({ metrics: null }),
       says: "name peers in gateway.networkPolicy.callers and .metrics",
     },

@@ -34,7 +34,7 @@ export const lawful: readonly Lawful[] = [
     outlet: "stdout",
     file: "test/cli/simulate-config.test.ts",
     test: "prints the secrets that it made up itself",
-    why: "the example's secrets are made up and public, and whoever writes a configuration for it needs them",
+    why: "the example's secrets are made up and public, and every configuration for it needs them",
   },
 ];
 

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { freshness } from "../../src/oauth/token.ts";
-import { answered } from "../../testkit/login-script.ts";
+import { answered } from "../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens, thresholds } from "../../testkit/token-stage.ts";
 
 const mostRequests = 5_000;

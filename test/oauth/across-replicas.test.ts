@@ -1,10 +1,10 @@
 /** Replicas over a shared store. The clock and the authorization server are the test's. */
 import { describe, expect, it } from "vitest";
-import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
+import { createMemoryRefreshLock } from "../../src/adapters/memory/token-store.ts";
 import { Secret } from "../../src/model/secret.ts";
 import type { CredentialFailover } from "../../src/oauth/credential-failover.ts";
 import type { Shared } from "../../src/oauth/token-store.ts";
-import { answered } from "../../testkit/login-script.ts";
+import { answered } from "../../testkit/token-endpoint-script.ts";
 import { hourMs, keyOfBlue, stageTokens } from "../../testkit/token-stage.ts";
 
 /** A stage with so many processes; the first is the stage's own. */

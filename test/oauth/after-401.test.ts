@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CredentialFailover } from "../../src/oauth/credential-failover.ts";
-import { answered } from "../../testkit/login-script.ts";
+import { answered } from "../../testkit/token-endpoint-script.ts";
 import { stageTokens } from "../../testkit/token-stage.ts";
 
 function stage() {

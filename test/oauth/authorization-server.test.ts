@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Token } from "../../src/oauth/token.ts";
-import { answered } from "../../testkit/login-script.ts";
+import { answered } from "../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../testkit/token-stage.ts";
 
 describe("an authorization server that fails", () => {

@@ -39,7 +39,7 @@ describe("whether a 401 may cost a token", () => {
     ["such a run in a pause", { ...proven, history: { ...busy, run: 3 }, isPaused: true }, undefined],
     ["such a run beyond the limit", { ...proven, history: { ...busy, run: 30 }, uselessTokens: 3 }, "limited"],
     [
-      "such a run of a token that nobody accepted",
+      "such a run of a token that was never accepted",
       { ...unknown, history: { ...busy, run: 30 }, isPaused: true },
       "paused",
     ],

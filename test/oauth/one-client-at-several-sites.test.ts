@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { openTokens } from "../../src/app/token-sources.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
-import { answered, LoginScript } from "../../testkit/login-script.ts";
+import { answered, TokenEndpointScript } from "../../testkit/token-endpoint-script.ts";
 
 const sites = ["S1000000001", "S1000000002", "S1000000003"];
 
@@ -38,7 +38,7 @@ async function loadSitesOfOneClient() {
 
 it("asks an authorization server that answered 429 once, and shares the token afterwards", async () => {
   const clock = new FakeClock();
-  const login = new LoginScript().next(answered(429, "", "60"));
+  const login = new TokenEndpointScript().next(answered(429, "", "60"));
   const surroundings = { clock, random: () => 0.5, report: () => {} };
   const tokens = openTokens(
     () => login.post,

@@ -1,8 +1,7 @@
 /** Replicas that had tokens of their own while the shared store was away have one token again when it is back. */
 import { describe, expect, it } from "vitest";
-import { createMemoryRefreshLock } from "../../src/adapters/memory/refresh-lock.ts";
-import { createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
-import { answered } from "../../testkit/login-script.ts";
+import { createMemoryRefreshLock, createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
+import { answered } from "../../testkit/token-endpoint-script.ts";
 import { hourMs, keyOfBlue, stageTokens } from "../../testkit/token-stage.ts";
 
 describe("when the shared store is back", () => {

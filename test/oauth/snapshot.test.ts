@@ -1,6 +1,6 @@
 /** What gauges, /status and readiness are told of a site's credential sets when they ask. */
 import { expect, it } from "vitest";
-import { answered } from "../../testkit/login-script.ts";
+import { answered } from "../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../testkit/token-stage.ts";
 
 const unused = { environment: "test", token: undefined, lastUsedMs: undefined, backoffUntilMs: undefined };

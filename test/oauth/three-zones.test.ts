@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answered } from "../../testkit/login-script.ts";
+import { answered } from "../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../testkit/token-stage.ts";
 
 describe("a fresh token", () => {

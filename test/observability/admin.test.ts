@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { expect, it, onTestFinished } from "vitest";
-import { createAdmin } from "../../src/adapters/http-server/admin.ts";
+import { createAdmin } from "../../src/adapters/http-server/read-only-server.ts";
 import { Readiness } from "../../src/adapters/status/readiness.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import type { CredentialSnapshot } from "../../src/model/credential-snapshot.ts";

@@ -1,9 +1,9 @@
 /** Row 71: a gateway of many sites: few series, and a scrape for which no request waits. */
 import { expect, it } from "vitest";
+import { createStartAtZero } from "../../src/adapters/prometheus/counting.ts";
 import { writeExposition } from "../../src/adapters/prometheus/exposition.ts";
 import type { GaugeSource } from "../../src/adapters/prometheus/gauges.ts";
 import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";
-import { createStartAtZero } from "../../src/adapters/prometheus/start-at-zero.ts";
 import { createWallTime, systemClock } from "../../src/model/clock.ts";
 import type { Environment, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";

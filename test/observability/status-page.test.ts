@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { listen } from "../../src/adapters/http-server/listen.ts";
-import { createStatus, type StatusViews } from "../../src/adapters/http-server/status.ts";
+import { createStatus, type StatusViews } from "../../src/adapters/http-server/read-only-server.ts";
 import { renderPage } from "../../src/adapters/status/page/render-page.ts";
 import type { StatusSnapshot } from "../../src/adapters/status/snapshot.ts";
 import { call, order } from "../../testkit/call.ts";

@@ -20,7 +20,7 @@ function stageAt(path: string) {
   return stageProxy({ config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] } });
 }
 
-it("removes a file that nobody listens on any more, and its own when it stops", async () => {
+it("removes a file that nothing listens on any more, and its own when it stops", async () => {
   const path = await socketPath();
   const dead = createServer().listen(`${path}.before`);
   await once(dead, "listening");

@@ -26,7 +26,7 @@ it("ends at once where nothing is under way, as a sidecar that is stopped after 
   expect(pod.lines("stopped")).toEqual([expect.objectContaining({ drained: true })]);
 });
 
-it("answers whoever waits longer than the deadline, and ends within 2 s after it", async () => {
+it("answers requests that wait longer than the deadline, and ends within 2 s after it", async () => {
   const pod = await startPod({ settings: { more: "timeouts: { request: 1s }" } });
   const hang = pod.simulator.faults.add({ host: "api", kind: "hang" });
   const answer = call(pod.url, order, signed);
@@ -72,6 +72,6 @@ it.runIf(canUnshare)("ends on SIGTERM as PID 1 of its namespace", async () => {
   expect(program.stdout()).toContain('"event":"stopped"');
 });
 
-it.runIf(!canUnshare)("NOT TRIED: this machine lets nobody make a PID namespace", () => {
+it.runIf(!canUnshare)("NOT TRIED: this machine allows no new PID namespace", () => {
   process.stdout.write("NOT TRIED: ending as PID 1, since no PID namespace can be made here\n");
 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, request } from "node:https";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
-import type { CallersTls } from "../../src/model/callers.ts";
+import type { CallersTls } from "../../src/model/listener.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { order } from "../../testkit/call.ts";
 import { authority, clientCertificate, clientKey, serverCertificate, serverKey } from "../../testkit/certificates.ts";

@@ -37,7 +37,7 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
   failing("operation_not_allowed", 403, "an operation that is not listed", /^The operation delete_all is not in/, {
     path: "/delete_all",
   }),
-  failing("site_not_configured", 403, "a site of nobody", /not configured in environment sandbox/, {
+  failing("site_not_configured", 403, "an unknown site", /not configured in environment sandbox/, {
     headers: { "Countersign-Site": "S9999999999" },
   }),
   failing("auth_not_configured", 403, "HMAC for a site without keys", /^Site S1000000001 is not set up for hmac/, {
@@ -73,7 +73,7 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
   }),
   {
     code: "expectation_not_supported",
-    way: "an expectation that nobody can meet",
+    way: "an unknown expectation",
     status: 417,
     detail: /100-continue/,
     async provoke() {

@@ -43,7 +43,7 @@ describe("a caller is served", () => {
 describe("a caller is answered 407, and nothing is sent", () => {
   it.each<[string, RawPost]>([
     ["without a token", {}],
-    ["with a token of nobody", { more: ["Proxy-Authorization: Bearer canary-caller-token-n0w"] }],
+    ["with an unknown token", { more: ["Proxy-Authorization: Bearer canary-caller-token-n0w"] }],
     ["with all of the token but its end", { more: [right.slice(0, -1)] }],
     ["with more than the token", { more: [`${right}x`] }],
     ["with the token under another scheme", { more: [`Proxy-Authorization: Token ${token}`] }],

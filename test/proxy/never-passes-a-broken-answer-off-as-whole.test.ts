@@ -32,7 +32,7 @@ describe("an answer that is not HTTP/1.1", () => {
     ),
     ["a status of two digits", "HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\n{}"],
     ["a status below 100", "HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\n{}"],
-    ["a switch of protocols that nobody asked for", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"],
+    ["a switch of protocols that was not asked for", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"],
     ["a header line without a colon", `${ok}Content-Length 2\r\n\r\n{}`],
     ["a NUL in a header", `${ok}X-A: b\0c\r\nContent-Length: 2\r\n\r\n{}`],
     ["a space before the colon", `${ok}Content-Length : 2\r\n\r\n{}`],

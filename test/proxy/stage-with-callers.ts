@@ -1,4 +1,4 @@
-import type { Callers } from "../../src/model/callers.ts";
+import type { Callers } from "../../src/model/listener.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { type StageOptions, stageProxy } from "../../testkit/stage.ts";
 

@@ -87,7 +87,7 @@ describe("a service is refused", () => {
     expect(upstream.counts()).toEqual({ connections: 2, said: 0 });
   });
 
-  it("also where the whole process was told to trust anybody", async () => {
+  it("also where the whole process was told to trust any certificate", async () => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     onTestFinished(() => void vi.unstubAllEnvs());
     const upstream = await startTlsUpstream(certificate);

@@ -42,7 +42,7 @@ it("is tried by one of eight replicas whose mounted secret changes to a wrong on
     await load.during(periods * refusedPauseMs + 2_000);
     // The former secret's token serves.
     expect((await load.stop()).failures).toEqual([]);
-    // One more where the first replica's file was looked at seconds before the last one's was in force.
+    // One more where the first replica's file was looked at seconds before the last one's was active.
     const tries = simulator.counts().tokenRequests - tokenRequests;
     expectSpaced(fleet, tokenRequests, tries);
     expect(tries).toBeGreaterThanOrEqual(1 + periods);

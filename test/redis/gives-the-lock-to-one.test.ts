@@ -58,7 +58,7 @@ it("is not renewed and not given back by one who has lost it", async () => {
   expect(await redis.command("GET", name)).toBe(value);
 });
 
-it("is renewed though somebody sets the wall clock forward", async () => {
+it("is renewed though the wall clock is set forward", async () => {
   const redis = await startRedis();
   const lease = await acquire(openReplica(redis).lock);
   const realNow = Date.now.bind(Date);

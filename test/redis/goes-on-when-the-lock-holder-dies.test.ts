@@ -43,7 +43,7 @@ async function killAndGoOn(fleet: Fleet, redis: RealRedis, holder: Replica, toke
   expect(await heldLock(redis)).toBeUndefined();
 }
 
-it("the holder is killed while nobody has a token yet", async () => {
+it("the holder is killed before any replica has a token", async () => {
   await playFleet({ replicas: 0, more }, async (fleet, redis) => {
     const { simulator } = fleet;
     simulator.faults.add({ host: "login", kind: "hang" });

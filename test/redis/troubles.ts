@@ -132,7 +132,7 @@ export const troubles: Readonly<Record<string, Trouble>> = {
     begin: (redis) => occupy(redis, "DEBUG", "RELOAD"),
     end: untilAnswering,
   },
-  "CLUSTERDOWN, since nobody has all of the slots": {
+  "CLUSTERDOWN, since some slots have no node": {
     kind: "clusterdown",
     args: async () => {
       const cluster = ["--cluster-enabled", "yes", "--cluster-port", String(await freePort())];

@@ -99,7 +99,7 @@ describe("what was written by a clock that was ahead", () => {
   });
 });
 
-describe("what anybody may have written", () => {
+describe("what another client may have written", () => {
   it("values of another type are overwritten, and break nothing", async () => {
     const planted = [names.endpoint, names.facts, names.pauses].map((name) => ["RPUSH", name, "planted"]);
     const { store, limitsNow } = await stage(planted);

@@ -1,4 +1,4 @@
-/** Row 54: a reload lets go of what it has left, secrets first of all: nothing holds a configuration that is not in force. */
+/** Row 54: a reload lets go of what it has left, secrets first of all: nothing holds a configuration that is not active. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";

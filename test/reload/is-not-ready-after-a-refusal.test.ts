@@ -9,7 +9,7 @@ const ready = async ({ adminUrl }: Pod) => {
   const { status, text } = await call(adminUrl, "", { path: "/readyz", method: "GET" });
   return [status, text];
 };
-const refused = [503, "the newest configuration is refused; the one before it stays in force\n"];
+const refused = [503, "the newest configuration is refused; the one before it stays active\n"];
 const write = ({ config }: Pod, yaml: string) => config.update({ "countersign.yaml": yaml });
 const misspelt = (yaml: string) => yaml.replace("operations:", "operation:");
 

@@ -8,8 +8,8 @@ import { systemClock } from "../../src/model/clock.ts";
 import type { CredentialSet } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { TokenCache } from "../../src/oauth/token-cache.ts";
-import { LoginScript } from "../../testkit/login-script.ts";
 import { stageProxy } from "../../testkit/stage.ts";
+import { TokenEndpointScript } from "../../testkit/token-endpoint-script.ts";
 
 setFlagsFromString("--expose-gc");
 
@@ -34,7 +34,7 @@ function withSecret(config: Config, text: string): Config {
 it("5,000 rotations keep as much as one", async () => {
   const { config, proxy } = await stageProxy({ oneSet: true });
   await proxy.stop("test");
-  const login = new LoginScript();
+  const login = new TokenEndpointScript();
   // Requests are over soon, or what they may still want would be what is counted.
   const timeouts = { ...config.timeouts, requestMs: 1 };
   const tokens = openTokens(

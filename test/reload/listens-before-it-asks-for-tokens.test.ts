@@ -45,7 +45,7 @@ it("a reload that cannot listen asks for no token with the secret that came with
   expect(pod.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1 });
 });
 
-it("what comes in on a new listener before its configuration is in force waits, and is served by it", async () => {
+it("what comes in on a new listener before its configuration is active waits, and is served by it", async () => {
   const pod = await startPod();
   expect((await pod.order()).status).toBe(200);
   const hang = pod.simulator.faults.add({ host: "login", kind: "hang" });

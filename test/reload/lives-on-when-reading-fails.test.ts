@@ -1,4 +1,4 @@
-/** Row 54: a configuration that cannot even be read to its end leaves the old in force, and the next change is taken up. */
+/** Row 54: a configuration that cannot even be read to its end leaves the old one active, and the next change is taken up. */
 import { expect, it, onTestFinished } from "vitest";
 import { Reloader } from "../../src/app/reload.ts";
 import { type Loaded, loadConfig } from "../../src/config/load.ts";

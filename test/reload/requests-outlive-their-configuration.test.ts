@@ -87,7 +87,7 @@ it("is waited for by a drain, when its listener has gone before", async () => {
   expect(await stopped).toBe(true);
 });
 
-it("has the deadline that it was accepted with, when a shorter one comes into force and then a drain", async () => {
+it("has the deadline that it was accepted with, when a shorter one becomes active and then a drain", async () => {
   const { proxy, clock, url, adminUrl, hangNext, withRequestMs } = await stage(60_000);
   const hang = hangNext();
   const answer = call(url, order, { headers: signed });

@@ -1,6 +1,6 @@
 /**
- * Row 54: configuration and secrets change under 200 requests a second; what changed is in force within 10 s, no request
- * fails, and a bad change leaves the old in force.
+ * Row 54: configuration and secrets change under 200 requests a second; what changed is active within 10 s, no request
+ * fails, and a bad change leaves the old one active.
  */
 import { expect, it } from "vitest";
 import { canaries } from "../config/config-folder.ts";
@@ -17,7 +17,7 @@ function both({ order }: Pod) {
   return [{ order: () => order() }, { order: () => order({ "Countersign-Site": hmacSite }) }];
 }
 
-/** Makes a change, and waits until it is in force. */
+/** Makes a change, and waits until it is active. */
 async function inTime(pod: Pod, event: string, n: number, change: () => void) {
   const startedMs = performance.now();
   change();

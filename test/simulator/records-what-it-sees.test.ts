@@ -37,7 +37,7 @@ test("keeps the exact bytes and headers of a request", async () => {
   expect(seen?.rawHeaders.slice(0, headers.length)).toEqual(headers);
 });
 
-test("wakes whoever waits for the n-th request, and not before", async () => {
+test("wakes what waits for the n-th request, and not before", async () => {
   const simulator = await stage();
   const token = await obtainToken(simulator);
   let isAwake = false;

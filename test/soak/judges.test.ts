@@ -109,7 +109,7 @@ const reset: Failure = {
 };
 
 it.each<[what: string, failure: Partial<Failure>, isExplained: boolean]>([
-  ["while the fault was in force", {}, true],
+  ["while the fault was active", {}, true],
   ["on its way when the fault began", { sentMs: 90, endedMs: 100 }, true],
   ["over before the fault began", { sentMs: 90, endedMs: 99 }, false],
   ["another failure than the fault causes", { label: "internal unknown" }, false],

@@ -1,8 +1,8 @@
 /** Row 60: which Proxy-Authorization lets a caller in, line by line. */
 import { describe, expect, it } from "vitest";
 import type { HeaderLine } from "../../src/http/headers.ts";
-import type { CallerToken } from "../../src/model/callers.ts";
 import { ProxyError } from "../../src/model/errors.ts";
+import type { CallerToken } from "../../src/model/listener.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { authenticateClient } from "../../src/proxy/client-auth.ts";
 

@@ -22,7 +22,7 @@ it.each([
   ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "masterdown"],
   ["TRYAGAIN Multiple keys request during rehashing of slot", "tryagain"],
   ["BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "busy"],
-  ["ERR something that nobody has seen", "other"],
+  ["ERR something unknown", "other"],
 ])("%s", (message, kind) => {
   expect(kindOf(reply(message))).toBe(kind);
 });

@@ -86,7 +86,7 @@ export interface TokenRules {
 export function verifyToken(presented: string, site: SimulatedSite, rules: TokenRules): Refusal | undefined {
   const { issuer, sets, environment } = rules;
   const token = issuer.find(presented);
-  if (token === undefined) return refuse("token_unknown", "nobody issued this token here");
+  if (token === undefined) return refuse("token_unknown", "this token was not issued here");
   if (token.environment !== environment) {
     return refuse("token_of_other_environment", `issued for ${token.environment}, this is ${environment}`);
   }

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { chmod, lstat, unlink } from "node:fs/promises";
 import type { Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import type { Bind } from "../../model/bind.ts";
 import type { Clock } from "../../model/clock.ts";
+import { LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
-import { LogThrottle } from "../../model/log-throttle.ts";
+import type { Bind } from "../../model/listener.ts";
 
 /** Owner and group: a pod's containers share a group, the rest of a machine does not belong here. */
 const socketMode = 0o660;

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { headerLines } from "../../http/headers.ts";
-import type { CallersTls } from "../../model/callers.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Report } from "../../model/events.ts";
+import type { CallersTls } from "../../model/listener.ts";
 import type { RequestHandler } from "../../proxy/handler.ts";
 import { type ClientRequestSettings, NodeClientRequest } from "./client-request.ts";
 import { Connection, type QueuedRequest } from "./connection.ts";

@@ -6,9 +6,10 @@ import {
   type ServerResponse,
 } from "node:http";
 import { isIPv4, isIPv6, type Socket } from "node:net";
+import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import { prefersGzip } from "./content-negotiation.ts";
+import { prefersGzip, prefersOpenMetrics } from "./content-negotiation.ts";
 
 export interface Page {
   readonly status: number;
@@ -143,4 +144,74 @@ function write(response: ServerResponse, page: Page, packed?: Buffer): void {
     "Referrer-Policy": "no-referrer",
   });
   response.end(body);
+}
+
+/** What the admin port shows. */
+export interface AdminViews {
+  /** Whether `/readyz` is green, and why. */
+  readiness(): { readonly isReady: boolean; readonly reason: string };
+  /** The Prometheus exposition, in one of its text formats. */
+  metrics(format: "text" | "openmetrics"): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/**
+ * /livez, /readyz and /metrics for kubelet and Prometheus. `/livez` depends on nothing: it says that we can answer. Probes
+ * may use any name; /metrics is shown under this machine's own names alone, as the status port is.
+ * @param hosts `admin.hosts` of the active configuration, in lower case
+ */
+export function createAdmin(views: AdminViews, hosts: () => readonly string[] = () => []): Server {
+  const pages = {
+    "/livez": async () => plain(200, "ok"),
+    "/readyz": async () => {
+      const { isReady, reason } = views.readiness();
+      return plain(isReady ? 200 : 503, reason);
+    },
+    "/metrics": async ({ accept }: IncomingHttpHeaders) => ({
+      status: 200,
+      ...(await views.metrics(prefersOpenMetrics(accept) ? "openmetrics" : "text")),
+      vary: "Accept, Accept-Encoding",
+    }),
+  };
+  const own = hostname().toLowerCase();
+  const mayRead = (path: string, host: string) => path !== "/metrics" || isOwnHost(host, [own, ...hosts()]);
+  return createReadOnlyServer(pages, mayRead, ", or list the name in admin.hosts");
+}
+
+/** What the status port shows. Redacted by its makers. */
+export interface StatusViews {
+  /** What is configured, how each token stands, what failed. */
+  snapshot(): object;
+  /**
+   * The same for people.
+   * @param refreshSeconds how often the browser is to load it anew; never, where none is given
+   */
+  page(refreshSeconds?: number): HtmlPage;
+}
+
+export interface HtmlPage {
+  readonly html: string;
+  readonly contentSecurityPolicy: string;
+}
+
+const refreshSeconds = 5;
+
+/**
+ * `/status` as JSON and `/` as a page. `/` stands still: a page that loads itself anew drops a selection while a person
+ * copies a reference, and makes a screen reader start again. `/live` is for a screen on the wall.
+ */
+export function createStatus({ snapshot, page }: StatusViews): Server {
+  const pages = {
+    "/": async () => asPage(page()),
+    "/live": async () => asPage(page(refreshSeconds)),
+    "/status": async () => ({
+      status: 200,
+      contentType: "application/json",
+      text: `${JSON.stringify(snapshot(), null, 2)}\n`,
+    }),
+  };
+  return createReadOnlyServer(pages, (_, host) => isOwnHost(host));
+}
+
+function asPage({ html, contentSecurityPolicy }: HtmlPage): Page {
+  return { status: 200, contentType: "text/html; charset=utf-8", text: html, contentSecurityPolicy };
 }

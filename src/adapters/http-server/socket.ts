@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import type { HeaderLine } from "../../http/headers.ts";
 import { type Clock, sleep } from "../../model/clock.ts";
-import { printable } from "../../model/printable.ts";
+import { printable } from "../../model/defect.ts";
 import type { ClientConnection, ClientResponse, Peer } from "../../proxy/messages.ts";
 import { transportOf } from "./tls.ts";
 

@@ -3,11 +3,11 @@ import type { Server, ServerOptions } from "node:http";
 import { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { type SecureContextOptions, TLSSocket, type TlsOptions } from "node:tls";
-import type { CallersTls } from "../../model/callers.ts";
 import type { Clock } from "../../model/clock.ts";
+import { LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
-import { LogThrottle } from "../../model/log-throttle.ts";
+import type { CallersTls } from "../../model/listener.ts";
 
 /** A handshake takes no longer. */
 export const handshakeTimeoutMs = 10_000;

@@ -63,9 +63,9 @@ export function headline(event: Event): readonly [Level, message: string] {
     case "log_lines_dropped":
       return ["warn", `${event.dropped} log lines were dropped: standard output was not read`];
     case "config_applied":
-      return ["info", "another configuration is in force"];
+      return ["info", "another configuration is active"];
     case "config_refused":
-      return ["error", "a changed configuration was refused as a whole; the one before stays in force"];
+      return ["error", "a changed configuration was refused as a whole; the one before stays active"];
     case "config_unchanged":
       return ["info", "configuration and secrets are as they were"];
     case "draining":

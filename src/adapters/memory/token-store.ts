@@ -1,5 +1,6 @@
 import type { Clock } from "../../model/clock.ts";
 import { ForcedRefreshLog } from "../../oauth/forced-refresh-log.ts";
+import type { RefreshLock } from "../../oauth/refresh-lock.ts";
 import {
   type EndpointPause,
   type LimitEvent,
@@ -100,4 +101,22 @@ export class MemorySet {
       known.map(([site, { pauseMs, untilMs }]) => [site, { pauseMs, remainingMs: Math.max(0, untilMs - nowMs) }]),
     );
   }
+}
+
+/** The default lock: holds within one process. It is never `unavailable`, and a lease never runs out. */
+export function createMemoryRefreshLock(): RefreshLock {
+  const held = new Set<string>();
+  return {
+    async tryAcquire(key) {
+      if (held.has(key)) return "held";
+      held.add(key);
+      let released = false;
+      return {
+        async release() {
+          if (!released) held.delete(key);
+          released = true;
+        },
+      };
+    },
+  };
 }

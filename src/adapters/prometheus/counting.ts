@@ -1,5 +1,14 @@
+import { credentialSetsOf, type Environment } from "../../model/environment.ts";
+import { type FailureCode, failureCodes, failures } from "../../model/errors.ts";
 import type { Event, Report, RequestFinished } from "../../model/events.ts";
-import { statusClass } from "../../model/status-class.ts";
+import {
+  cacheResults,
+  cacheTiers,
+  lockResults,
+  redisFailures,
+  statusClass,
+  statusClasses,
+} from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Turns events into counters and durations. What is so at the moment, gauges ask (gauges.ts). */
@@ -68,4 +77,86 @@ function countRequest(metrics: Metrics, event: RequestFinished): void {
     metrics.upstreamDuration.observe({ environment, operation }, event.upstreamMs / 1_000);
   }
   if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
+}
+
+/**
+ * Makes the series on which alerts count, so that a first failure is an increase and not a new series, which `rate()` and
+ * `increase()` do not see. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
+ * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
+ * @param redisNodes the Redis servers of the configuration, as in RedisEvent; none with the memory cache
+ */
+export type StartAtZero = (environments: readonly Environment[], redisNodes: readonly string[]) => void;
+
+export function createStartAtZero(metrics: Metrics): StartAtZero {
+  /** Setting a histogram to zero would empty one that is there. */
+  const started = new Set<string>();
+  const startOnce = (key: string, start: () => void) => {
+    if (started.has(key)) return;
+    started.add(key);
+    start();
+  };
+  return (environments, redisNodes) => {
+    startProcess(metrics, redisNodes);
+    for (const environment of environments) {
+      startAnswers(metrics, environment);
+      startFailures(metrics, environment);
+      startDurations(metrics, environment, startOnce);
+    }
+  };
+}
+
+function startProcess(metrics: Metrics, redisNodes: readonly string[]): void {
+  const tiers = redisNodes.length === 0 ? ["memory"] : cacheTiers;
+  for (const tier of tiers) for (const result of cacheResults) metrics.tokenCache.inc({ tier, result }, 0);
+  for (const result of ["applied", "refused"]) metrics.configReloads.inc({ result }, 0);
+  for (const result of lockResults) metrics.refreshLock.inc({ result }, 0);
+  for (const node of redisNodes) for (const kind of redisFailures) metrics.redisErrors.inc({ node, kind }, 0);
+}
+
+/** Every answer that can be given, by its class. */
+function startAnswers({ answers }: Metrics, { name: environment, sites }: Environment): void {
+  const methods = new Set([...sites.values()].flatMap(({ auth }) => auth));
+  const start = (auth: string, by: "service" | "countersign", classes: readonly string[]) => {
+    for (const status_class of classes) answers.inc({ environment, auth, by, status_class }, 0);
+  };
+  for (const auth of methods) start(auth, "service", statusClasses);
+  for (const auth of [...methods, "none"]) start(auth, "countersign", ["4xx", "5xx"]);
+}
+
+/** What wakes an operator: an order in doubt, and a site that gets no token; before a site is known, every failure. */
+function startFailures(metrics: Metrics, environment: Environment): void {
+  const { name } = environment;
+  const start = (site: string, codes: readonly FailureCode[]) => {
+    metrics.unknownOutcomes.inc({ environment: name, site }, 0);
+    for (const code of codes) {
+      for (const outcome of failures[code].outcomes)
+        metrics.failures.inc({ environment: name, site, code, outcome }, 0);
+    }
+  };
+  start("none", failureCodes);
+  for (const { identifier, auth } of environment.sites.values()) {
+    start(identifier, auth.includes("oauth") ? ["credentials_refused", "token_unavailable"] : []);
+  }
+  for (const { set } of credentialSetsOf(environment)) {
+    metrics.tokenRequests.inc({ environment: name, credential: set.label, result: "issued" }, 0);
+  }
+}
+
+function startDurations(
+  { requestDuration, overhead, upstreamDuration, tokenWait, tokenRequestDuration }: Metrics,
+  { name: environment, operations }: Environment,
+  startOnce: (key: string, start: () => void) => void,
+): void {
+  const sent = operations === "any" ? ["other"] : [...operations];
+  for (const operation of new Set([...sent, "other", "none"])) {
+    startOnce(`request ${environment} ${operation}`, () => {
+      for (const histogram of [requestDuration, overhead]) histogram.zero({ environment, operation });
+    });
+  }
+  for (const operation of sent) {
+    startOnce(`upstream ${environment} ${operation}`, () => upstreamDuration.zero({ environment, operation }));
+  }
+  startOnce(`token ${environment}`, () => {
+    for (const histogram of [tokenWait, tokenRequestDuration]) histogram.zero({ environment });
+  });
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
-import type { CallersTls } from "../../model/callers.ts";
 import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
+import type { CallersTls } from "../../model/listener.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 
 /** A listener of the active configuration. */

@@ -90,7 +90,7 @@ export function createMetrics(source?: GaugeSource) {
     ),
     tokenWait: histogram(
       "countersign_token_wait_duration_seconds",
-      "How long requests with OAuth waited for a token, be it at hand or not.",
+      "How long requests with OAuth waited for a token, 0 where it was in memory.",
       ["environment"],
       waitBuckets,
     ),
@@ -228,12 +228,12 @@ export function createMetrics(source?: GaugeSource) {
     ),
     lastReloadSuccess: figure(
       "countersign_config_last_reload_success_timestamp_seconds",
-      "When the configuration in force came into force.",
+      "When the active configuration was applied.",
       (from) => (from.reload().activeSinceMs ?? 0) / 1_000,
     ),
     configInfo: gauge(
       "countersign_config_info",
-      "Always 1; the configuration in force by its hash.",
+      "Always 1; the active configuration by its hash.",
       ["hash"],
       (from) => [[{ hash: from.reload().hash }, 1]],
     ),

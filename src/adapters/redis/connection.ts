@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
+import { LogThrottle } from "../../model/clock.ts";
 import type { RedisFailureKind, Report } from "../../model/events.ts";
-import { LogThrottle } from "../../model/log-throttle.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";
 import { isAnswer, isFatal, kindOf, RedisFailure } from "./failure.ts";

@@ -1,5 +1,5 @@
 import type { RequestFinished } from "../../model/events.ts";
-import { statusClass } from "../../model/status-class.ts";
+import { statusClass } from "../../model/events.ts";
 import type { AnswerCounts, RecentTraffic } from "./snapshot.ts";
 
 /** `recent` covers so many steps of this length; the oldest goes when a new one begins. */

@@ -3,9 +3,8 @@ import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
-import { ReloadStats } from "./reload-stats.ts";
 import { RequestStats } from "./request-stats.ts";
-import { formatTime, type ModelView } from "./snapshot.ts";
+import { formatTime, type ModelView, type ReloadStatus } from "./snapshot.ts";
 import { TokenStats } from "./token-stats.ts";
 
 /** What `/status` asks for when it is looked at: the active configuration, and the state of the process. */
@@ -69,5 +68,65 @@ export class StatusModel {
       }),
       reload: this.reload.view(routes()),
     };
+  }
+}
+
+const keptProblems = 50;
+
+/** Since when the configuration is active and why, and the last one that was refused. */
+export class ReloadStats {
+  readonly #clock: Clock;
+  #activeSinceMs: number | undefined;
+  #trigger: ReloadStatus["trigger"] = "start";
+  #lastRefused: ReloadStatus["lastRefused"];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** By the wall clock; undefined until the first configuration is active. */
+  get activeSinceMs(): number | undefined {
+    return this.#activeSinceMs;
+  }
+
+  /** What would be loaded is what was refused. */
+  get isRefused(): boolean {
+    return this.#lastRefused?.isPending === true;
+  }
+
+  report(event: Event): void {
+    const nowMs = this.#clock.wallMs();
+    switch (event.kind) {
+      case "started":
+        this.#activeSinceMs = nowMs;
+        return;
+      case "config_applied":
+        this.#activeSinceMs = nowMs;
+        this.#trigger = event.trigger;
+        this.#resolve();
+        return;
+      case "config_unchanged":
+        this.#resolve();
+        return;
+      case "config_refused": {
+        const { trigger, problems } = event;
+        const kept = { problems: problems.slice(0, keptProblems), problemCount: problems.length };
+        this.#lastRefused = { at: formatTime(nowMs), trigger, ...kept, isPending: true };
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  /** @param routes where each listener leads, one line each */
+  view(routes: readonly string[]): ReloadStatus {
+    const sinceMs = this.#activeSinceMs;
+    const inForceSince = sinceMs === undefined ? undefined : formatTime(sinceMs);
+    return { inForceSince, trigger: this.#trigger, routes, lastRefused: this.#lastRefused };
+  }
+
+  #resolve(): void {
+    if (this.#lastRefused !== undefined) this.#lastRefused = { ...this.#lastRefused, isPending: false };
   }
 }

@@ -11,7 +11,7 @@ export interface ReadinessView {
   readonly reason: string;
 }
 
-const refusedForLong = "the newest configuration is refused; the one before it stays in force";
+const refusedForLong = "the newest configuration is refused; the one before it stays active";
 
 /**
  * Green once listening, or, with `readiness: token`, once every default site's credential set has had a token. It does

@@ -1,7 +1,7 @@
 import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
 import type { RedisTrouble } from "../../adapters/redis/failure.ts";
 import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
-import { describeBind } from "../../model/bind.ts";
+import { describeBind } from "../../model/listener.ts";
 import {
   describeRedisNode,
   type HostPort,
@@ -174,7 +174,7 @@ function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult
     const explained = explain(commandFailures, kind, { command, code, fixReplica });
     return explained ?? fail(`${command} fails (${code})`, "see Redis's own log");
   }
-  if (facts?.role === "slave") return fail("it is a replica, and takes writes that nobody else sees", fixReplica);
+  if (facts?.role === "slave") return fail("it is a replica, and takes writes that no other server sees", fixReplica);
   return ok(`every command that is needed works: ${tried.map(({ name }) => name.replace("|", " ")).join(", ")}`);
 }
 

@@ -1,4 +1,4 @@
-import { type Bind, describeBind } from "../../model/bind.ts";
+import { type Bind, describeBind } from "../../model/listener.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { type CheckResult, fail, ok, type Run, skip, warn, withinRun } from "./check.ts";
@@ -8,8 +8,7 @@ const answerMs = 3_000;
 /** The `serve` beside: whether it is ready, and whether it runs with this configuration. */
 export async function checkServe(run: Run): Promise<CheckResult> {
   const { admin, hash } = run.config;
-  if (admin.kind === "tcp" && admin.port === 0)
-    return skip("the admin port is any that is free, so nobody can ask there");
+  if (admin.kind === "tcp" && admin.port === 0) return skip("the admin port is any free one, so it cannot be asked");
   const ask = async (path: string) => {
     return (await withinRun(run, askAdmin(admin, path, answerMs, run.clock), answerMs)) ?? "ETIMEDOUT";
   };
@@ -25,7 +24,7 @@ export async function checkServe(run: Run): Promise<CheckResult> {
     const fix =
       "its log says why (config_refused); what changed a moment ago is taken up within 10 s; " +
       "a subPath mount and the environment only by a restart";
-    return warn(`runs with another configuration in force (${active}) than this file is (${hash})`, fix);
+    return warn(`runs with another active configuration (${active}) than this file is (${hash})`, fix);
   }
   if (ready.status === 200) return ok(`runs with this configuration (${hash}), and is ready`);
   const detail = `runs with this configuration (${hash}), and is not ready: ${printable(ready.text)}`;
@@ -33,7 +32,7 @@ export async function checkServe(run: Run): Promise<CheckResult> {
 }
 
 function explainSilence(code: string, admin: Bind): CheckResult {
-  if (code === "ECONNREFUSED" || code === "ENOENT") return skip("nobody listens there, so serve does not run here");
+  if (code === "ECONNREFUSED" || code === "ENOENT") return skip("nothing listens there, so serve does not run here");
   const fix = `see what listens at ${describeBind(admin)}: a serve that hangs, or something else`;
   return fail(`no answer (${code})`, fix);
 }

@@ -109,7 +109,7 @@ export function evaluateConnection(probe: Probe, to: Destination, nowMs: number)
   const isRefused = code !== undefined && (connectedAtMs === undefined || /SSL|TLS/.test(code));
   if (isRefused) return explainNoConnection(code, to, certificate, nowMs);
   if (protocol === undefined) {
-    const detail = "connected, without TLS (allowPlaintext): whoever is in between reads and changes everything";
+    const detail = "connected, without TLS (allowPlaintext): anything in between can read and change everything";
     return warn(detail, `write https:// in ${to.setting}; plain http is for tests and the simulator`);
   }
   if (certificate === undefined) return ok(`${protocol}, verified`);
@@ -155,7 +155,7 @@ export const connectFailures: Explanations = {
   ".*ALTNAME.*":
     "its certificate is not for $host$butFor ($code) | write the name that it is for in $setting, or have this name added to the certificate",
   ".*(SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|UNTRUSTED|INVALID_CA|UNKNOWN_ISSUER).*":
-    "its certificate is by an unknown issuer$issuer ($code) | for a private authority give its certificate as $tlsSetting.caFile; else somebody is in between",
+    "its certificate is by an unknown issuer$issuer ($code) | for a private authority give its certificate as $tlsSetting.caFile; otherwise something intercepts the connection",
   ".*(CERTIFICATE_REQUIRED|ALERT_(HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED)).*":
     "it does not accept our client certificate, or wants one ($code) | give the one that it knows as $tlsSetting.certFile and $tlsSetting.keyFile",
   ".*(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST).*":

@@ -7,8 +7,7 @@ import type {
   TokenRequestStatus,
   UnknownOutcome,
 } from "../snapshot.ts";
-import { type Html, html, list, nothing, quiet, showCount, showName, showPlace } from "./html.ts";
-import { table } from "./table.ts";
+import { type Html, html, list, nothing, quiet, showCount, showName, showPlace, table } from "./html.ts";
 import { describeAge, describeDuration, describeSpan, showTime } from "./times.ts";
 
 /** A share of 5xx that is more than chance, and how many it takes. */
@@ -141,7 +140,7 @@ export function notices(snapshot: StatusSnapshot): Html {
     ...describeUnrenewed(credentials.filter(isUnrenewed)),
     ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, at)),
     ...(reload.lastRefused?.isPending
-      ? [html`<a href="#configuration">A new configuration was refused</a>; the old one stays in force.`]
+      ? [html`<a href="#configuration">A new configuration was refused</a>; the old one stays active.`]
       : []),
   ];
   if (lines.length === 0) return nothing;

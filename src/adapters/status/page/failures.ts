@@ -1,7 +1,17 @@
 import { type FailureCode, failureCodes, failures } from "../../../model/errors.ts";
 import type { Occurrence, StatusSnapshot, Tally } from "../snapshot.ts";
-import { folded, type Html, html, nothing, section, showCount, showPlace, showSentence } from "./html.ts";
-import { type Column, foldedTable } from "./table.ts";
+import {
+  type Column,
+  folded,
+  foldedTable,
+  type Html,
+  html,
+  nothing,
+  section,
+  showCount,
+  showPlace,
+  showSentence,
+} from "./html.ts";
 import { showTime } from "./times.ts";
 import { because } from "./tokens.ts";
 

@@ -1,6 +1,5 @@
 import type { RedisStatus, RefusedReload, ReloadStatus, StatusSnapshot } from "../snapshot.ts";
-import { definitions, folded, type Html, html, list, nothing, quiet, section } from "./html.ts";
-import { table } from "./table.ts";
+import { definitions, folded, type Html, html, list, nothing, quiet, section, table } from "./html.ts";
 import { showTime } from "./times.ts";
 
 /** Where tokens are shared, and whether it answers. */
@@ -26,7 +25,7 @@ export function configuration({ at, configHash, reload }: StatusSnapshot): Html 
   const since = inForceSince === undefined ? quiet("–") : showTime(inForceSince, at);
   const facts = definitions([
     ["Hash", html`<code>${configHash}</code>`],
-    ["In force", html`${since}, ${becauseOf[trigger]}`],
+    ["Active", html`${since}, ${becauseOf[trigger]}`],
     ["Listeners", list(routes.map((route) => html`<code>${route}</code>`))],
   ]);
   const refused = lastRefused === undefined ? nothing : showRefused(lastRefused, at);
@@ -45,7 +44,7 @@ function showRefused({ at, trigger, problems, problemCount, isPending }: Refused
 ${more > 0 ? html`<p>And ${more} more, in the log.</p>` : nothing}`;
   const title = html`A configuration was refused ${becauseOf[trigger]}, ${showTime(at, now)}.`;
   if (!isPending) return folded(html`${title} It has been fixed since.`, shown);
-  return html`<div class="notice bad"><p><strong>${title}</strong> What is below stays in force.</p>
+  return html`<div class="notice bad"><p><strong>${title}</strong> What is below stays active.</p>
 ${shown}</div>
 `;
 }

@@ -1,7 +1,18 @@
-import { statusClasses } from "../../../model/status-class.ts";
+import { statusClasses } from "../../../model/events.ts";
 import type { AnswerCounts, EnvironmentStatus, SiteStatus, StatusSnapshot, Tally } from "../snapshot.ts";
-import { definitions, type Html, html, nothing, quiet, section, showCount, showName } from "./html.ts";
-import { type Column, foldedTable, shownRows } from "./table.ts";
+import {
+  type Column,
+  definitions,
+  foldedTable,
+  type Html,
+  html,
+  nothing,
+  quiet,
+  section,
+  showCount,
+  showName,
+  shownRows,
+} from "./html.ts";
 import { describeDuration, showTime } from "./times.ts";
 
 /** What passed through, by environment and site. */

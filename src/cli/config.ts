@@ -1,6 +1,20 @@
+import { InvalidArgumentError, Option } from "commander";
 import { formatProblems } from "../config/diagnostics.ts";
 import { type Loaded, loadConfig } from "../config/load.ts";
 import { CommandFailure, exitCodes } from "./command.ts";
+
+/** The option of every command that needs the configuration; in a pod the variable stands for it. */
+export function configOption(): Option {
+  return new Option("--config <file>", "configuration file (YAML)")
+    .env("COUNTERSIGN_CONFIG")
+    .argParser(readFileName)
+    .makeOptionMandatory();
+}
+
+function readFileName(text: string): string {
+  if (text === "") throw new InvalidArgumentError("It is empty; name a file.");
+  return text;
+}
 
 /** The configuration, or the end of the command with every problem that it has. */
 export async function loadOrRefuse(file: string): Promise<Extract<Loaded, { kind: "loaded" }>> {

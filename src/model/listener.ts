@@ -1,5 +1,17 @@
 import type { Secret } from "./secret.ts";
 
+/** Where a server listens: a TCP address, or a Unix socket's path. */
+export type Bind =
+  /** An empty host stands for every address. */
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number }
+  | { readonly kind: "unix"; readonly path: string };
+
+/** As in the configuration: `127.0.0.1:7411`, `:7411`, `[::1]:7411` or `unix:/run/…`. */
+export function describeBind(bind: Bind): string {
+  if (bind.kind === "unix") return `unix:${bind.path}`;
+  return `${bind.host.includes(":") ? `[${bind.host}]` : bind.host}:${bind.port}`;
+}
+
 /** A listener's own certificate, and the authorities that its callers' certificates must come from; PEM texts. */
 export interface CallersTls {
   readonly ca: string;

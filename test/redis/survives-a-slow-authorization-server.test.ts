@@ -55,7 +55,7 @@ it("an authorization server that takes more than 6 s gets one request, and its t
   });
 }, 180_000);
 
-it("nobody waits for a slow authorization server while the token is due", async () => {
+it("no request waits for a slow authorization server while the token is due", async () => {
   await playFleet({ replicas }, async (fleet) => {
     const { simulator } = fleet;
     simulator.setTokenLifetimeSeconds(12);

@@ -108,7 +108,7 @@ describe("a set that the authorization server refuses", () => {
     });
   }, 300_000);
 
-  it("is asked for at once by a process with another secret, and by nobody else", async () => {
+  it("is asked for immediately by a process with another secret, and by no other", async () => {
     const moreSets = [greenSet];
     await playFleet({ replicas: 0, moreSets }, async (fleet) => {
       const { simulator } = fleet;

@@ -3,7 +3,7 @@ import type { PostForm } from "../src/oauth/token-endpoint.ts";
 type PostResult = Awaited<ReturnType<PostForm>>;
 
 /** An authorization server's next answers. Without any left it issues `token_N`, N counting its answers, for an hour. */
-export class LoginScript {
+export class TokenEndpointScript {
   /** Client ids in the order they asked. */
   readonly asked: string[] = [];
   readonly #answers: (() => PostResult | Promise<PostResult>)[] = [];
