@@ -29,6 +29,13 @@ it.each(documents)("has only links that lead somewhere: %s", (document) => {
   expect(lost.map(([link]) => link)).toEqual([]);
 });
 
+it.each(documents.filter((document) => document !== "CHANGELOG.md"))("names only files that exist: %s", (document) => {
+  const named = readFileSync(document, "utf8").matchAll(
+    /`((?:src|test|testkit|scripts|bench|simulator|deploy|helm|docs)\/[\w./-]+)`/g,
+  );
+  expect([...named].map(([, path = ""]) => path).filter((path) => !existsSync(path))).toEqual([]);
+});
+
 it("cites only sections that the page of the service's interface has", () => {
   const headings = readFileSync("docs/service-interface.md", "utf8").matchAll(/^##+ (\d+(?:\.\d+)?)/gm);
   const sections = new Set([...headings].map(([, number]) => number));
