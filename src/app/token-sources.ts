@@ -3,7 +3,7 @@ import { fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
 import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { Environment } from "../model/environment.ts";
-import type { Report } from "../model/events.ts";
+import type { Event, Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
 import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
@@ -41,6 +41,16 @@ const shownPoolDigits = 16;
 interface OpenSet extends Candidate {
   readonly configured: ConfiguredSet;
   readonly store: TokenStore;
+  readonly reporter: SetReporter;
+}
+
+/** What a set that is not active reports of its token would be taken for the token of another set with its label. */
+interface SetReporter {
+  readonly report: Report;
+  /** Reports what has become of its token while it was prepared. */
+  activate(): void;
+  /** Says no more of its token. */
+  end(): void;
 }
 
 /** What limits the token requests of a set, at whichever sites it is configured. */
@@ -93,11 +103,12 @@ export function openTokens(
     const { environment, set, tokenKey } = configured;
     const { backoff, forcedRefreshes } = limitsOf(configured);
     const named = { environment: environment.name, set, key: tokenKey };
-    const ports = { store, lock, post: postFormOf(environment), clock, random, report };
+    const reporter = createSetReporter(report);
+    const ports = { store, lock, post: postFormOf(environment), clock, random, report: reporter.report };
     const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds });
     const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
     if (same !== undefined) source.adoptFrom(same.source);
-    return { set, source, configured, store };
+    return { set, source, configured, store, reporter };
   }
 
   function openSet(configured: ConfiguredSet, config: Config): OpenSet {
@@ -112,8 +123,9 @@ export function openTokens(
 
   /** Its token is gone, unless the set now in its slot has one. */
   function retireSet(retired: OpenSet): void {
-    const { configured, set, source } = retired;
+    const { configured, set, source, reporter } = retired;
     const { environment, slot } = configured;
+    reporter.end();
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
       report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
     }
@@ -172,6 +184,7 @@ export function openTokens(
       activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
       failovers.commit(owners.map(({ key }) => key));
       sets.commit(activeKeys.values());
+      for (const { reporter } of sets.values()) reporter.activate();
       limits.commit(configured.map(limitsKey));
       backends.commit([backendKey(config)]);
       backendKeys = [backendKey(config)];
@@ -199,6 +212,26 @@ export function openTokens(
       owners = [];
       await sets.close();
       await backends.close();
+    },
+  };
+}
+
+function createSetReporter(report: Report): SetReporter {
+  let state: "prepared" | "active" | "ended" = "prepared";
+  let adopted: Event | undefined;
+  return {
+    report(event) {
+      const isOfToken = event.kind === "token_adopted" || event.kind === "token_lapsed" || event.kind === "token_used";
+      if (!isOfToken || state === "active") report(event);
+      else if (event.kind !== "token_used") adopted = event.kind === "token_adopted" ? event : undefined;
+    },
+    activate() {
+      if (state !== "prepared") return;
+      state = "active";
+      if (adopted !== undefined) report(adopted);
+    },
+    end() {
+      state = "ended";
     },
   };
 }

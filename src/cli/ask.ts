@@ -17,7 +17,13 @@ export interface Answer {
 export async function ask(options: ClientRequestArgs, limitMs: number, clock: Clock): Promise<Answer | string> {
   const asking = request(options);
   try {
-    return (await within(clock, readAnswer(asking).catch(errorCodeOf), limitMs)) ?? "ETIMEDOUT";
+    return (
+      (await within(
+        clock,
+        readAnswer(asking).catch((error) => errorCodeOf(error) ?? "UNKNOWN"),
+        limitMs,
+      )) ?? "ETIMEDOUT"
+    );
   } finally {
     asking.destroy();
   }

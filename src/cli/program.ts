@@ -31,27 +31,30 @@ export function createCommands(): Promise<Command[]> {
 }
 
 /** @returns the exit code, as `runProgram` does */
-export function run(args: readonly string[]): Promise<number> {
-  return runProgram(program, args);
+export async function run(args: readonly string[]): Promise<number> {
+  const isOfSimulator = args[0] === "simulate" || args[0] === "demo";
+  const simulator = isOfSimulator ? locateSimulator() : undefined;
+  if (simulator === undefined) return runProgram(program, args);
+  const module = await import(simulator);
+  return module.run(args, program.name);
 }
 
 const whereToGetIt = "the image and the npm package countersign-simulator have it";
 
 /** `simulate` and `demo` belong to the package countersign-simulator, which runs them where it is installed beside this one. */
 export function simulatorCommand(name: string): () => Promise<CommandFile> {
-  return async () => ({ createCommand: () => createCommand(name, locateSimulator()) });
+  return async () => ({ createCommand: () => createCommand(name) });
 }
 
-function createCommand(name: string, simulator: string | undefined): Command {
+function createCommand(name: string): Command {
   return new Command(name)
-    .description(simulator === undefined ? `Left out here: ${whereToGetIt}.` : `As countersign-simulator ${name}.`)
+    .description(
+      locateSimulator() === undefined ? `Left out here: ${whereToGetIt}.` : `As countersign-simulator ${name}.`,
+    )
     .argument("[arguments...]")
     .allowUnknownOption()
-    .helpOption(false)
-    .action(async (args: readonly string[]) => {
-      if (simulator === undefined) throw usageFailure(`countersign ${name} is left out here: ${whereToGetIt}.`);
-      const { run } = await import(simulator);
-      process.exitCode = await run([name, ...args], "countersign");
+    .action(() => {
+      throw usageFailure(`countersign ${name} is left out here: ${whereToGetIt}.`);
     });
 }
 

@@ -89,12 +89,12 @@ export function addSidecar(podSpec: YAMLMap, known: Collection, options: InjectO
   if (urlVariable !== undefined) setVariables(podSpec, known, urlVariable);
   const patch = parseDocument(describePatch(options), asWritten);
   for (const list of Object.keys(ours)) {
-    removeOurs(podSpec, list);
     const added = nodesIn(patch, list);
-    if (added.length === 0) continue;
     // First, so that the application's own init containers can call the sidecar.
-    if (list === "initContainers") listIn(podSpec, known, list, "containers")?.unshift(...added);
-    else listIn(podSpec, known, list)?.push(...added);
+    if (added.length > 0 && list === "initContainers") listIn(podSpec, known, list, "containers")?.unshift(...added);
+    else if (added.length > 0) listIn(podSpec, known, list)?.push(...added);
+    // Afterwards, so that a list with nothing else in it keeps its place and its comments.
+    removeOurs(podSpec, list, added);
   }
 }
 
@@ -127,10 +127,11 @@ function nodesIn(map: YAMLMap | Document, list: string): unknown[] {
   return isSeq(found) ? found.items : [];
 }
 
-/** A list that is empty then goes too. */
-function removeOurs(map: YAMLMap, list: string): void {
+/** Removes what an earlier run has added. A list that is empty then goes too. */
+function removeOurs(map: YAMLMap, list: string, added: readonly unknown[]): void {
   const nodes = nodesIn(map, list);
-  const kept = nodes.filter((item) => !(isMap(item) && ours[list]?.includes(item.get("name"))));
+  const isOld = (item: unknown) => isMap(item) && ours[list]?.includes(item.get("name")) && !added.includes(item);
+  const kept = nodes.filter((item) => !isOld(item));
   if (kept.length === 0 && nodes.length > 0) map.delete(list);
   nodes.splice(0, nodes.length, ...kept);
 }

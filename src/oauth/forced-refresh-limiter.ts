@@ -39,6 +39,8 @@ export class ForcedRefreshLimiter {
   /** Bounded by the configured sites. */
   readonly #sites = new Map<string, SiteState>();
   readonly #log: ForcedRefreshLog;
+  /** The token of the newest forced refresh here, unless it recovered a request. A slow service may refuse it after the log forgot it. */
+  #newestForced: string | undefined;
   #sharedPauses = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
 
   constructor(clock: Clock) {
@@ -79,6 +81,7 @@ export class ForcedRefreshLimiter {
   /** A refresh was forced for this site's 401 to the former token, and brought this one. */
   forced(site: string, token: Token, former: Token | undefined): RefreshEvent {
     const isDoubtful = former !== undefined && this.#mayBeSound(site, former);
+    this.#newestForced = token.id;
     return this.#record({ kind: isDoubtful ? "doubtful" : "forced", token: token.id, site });
   }
 
@@ -111,6 +114,7 @@ export class ForcedRefreshLimiter {
   /** The service accepted a retry: the request was refused before, so the new token has recovered it. */
   recovered(site: string, token: Token): RefreshEvent | undefined {
     this.accepted(site, token);
+    if (this.#newestForced === token.id) this.#newestForced = undefined;
     const name = { token: token.id, site };
     return this.#log.has(name, "recovered") ? undefined : this.#record({ kind: "recovered", ...name });
   }
@@ -123,7 +127,8 @@ export class ForcedRefreshLimiter {
   refusedAgain(site: string, token: Token): RefreshEvent | undefined {
     const name = { token: token.id, site };
     if (this.#log.has(name, "recovered")) return undefined;
-    if (!this.#log.refreshes().some((made) => made.token === token.id)) return undefined;
+    const isForced = token.id === this.#newestForced || this.#log.refreshes().some((made) => made.token === token.id);
+    if (!isForced) return undefined;
     const state = this.#stateOf(site);
     const isNews = isNewer(token, state.accepted) && isNewer(token, state.refused);
     if (!isNews) return this.#log.has(name, "failed") ? undefined : this.#record({ kind: "failed", ...name });

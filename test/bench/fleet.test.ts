@@ -46,7 +46,7 @@ test(
     const { token, limits } = await store.read("fleet");
     // The machine's own time counts only while a command runs.
     expect(Math.abs((token?.remainingMs ?? 0) - 3_449_700)).toBeLessThan(2_000);
-    expect(limits?.endpoint?.remainingMs).toBe(10_000);
+    expect(Math.abs((limits?.endpoint?.remainingMs ?? 0) - 10_000)).toBeLessThan(100);
     expect(await lock.tryAcquire("fleet")).toBe("held");
     await pass(11_000);
     expect((await store.read("fleet")).limits?.endpoint).toBeUndefined();

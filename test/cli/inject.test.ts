@@ -100,6 +100,17 @@ it.each([
   }
 });
 
+it.each([
+  ["a key behind its volumes", (once: string) => `${once.trimEnd()}\n      dnsPolicy: Default\n`],
+  [
+    "a comment above its volumes",
+    (once: string) => once.replace(/^( *)volumes:/m, "$1# secrets come from elsewhere\n$&"),
+  ],
+])("a second run leaves %s where it is", (_, edit) => {
+  const edited = edit(inject(deployment("containers:\n  - name: orders\n    image: orders\n")));
+  expect(inject(edited)).toBe(edited);
+});
+
 it("a run with other options replaces what the first has added", () => {
   const manifest = deployment(application);
   const options = ["--image", "registry.example/countersign:2", "--config-map", "config", "--secret", "keys"];

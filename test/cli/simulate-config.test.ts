@@ -89,3 +89,13 @@ it("refuses an environment that the configuration does not have", async () => {
   expect(await simulate.ended).toBe(2);
   expect(simulate.stderr()).toBe("--environment is one of: sandbox.\n");
 });
+
+it.each(["simulate", "demo"])(
+  "shows the options of %s, also when it is called as a command of countersign",
+  async (command) => {
+    const program = run(command, "--help");
+    expect(await program.ended).toBe(0);
+    expect(program.stdout()).toContain(`Usage: countersign ${command} [options]`);
+    expect(program.stdout()).toMatch(command === "demo" ? /--once/ : /--token-lifetime/);
+  },
+);

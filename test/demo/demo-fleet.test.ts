@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { isInstalled } from "../../testkit/run-program.ts";
@@ -64,7 +65,8 @@ it.runIf(hasRedis)(
     // Redis twice, four replicas and a fifth.
     expect(demo.seen.size).toBeGreaterThanOrEqual(7);
     expect(demo.left()).toEqual([]);
-    expect(folderOf(text)).toMatch(/countersign-fleet-/);
+    expect(folderOf(text)).toMatch(/countersign-redis-/);
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("countersign-fleet-"))).toEqual([]);
     expect(existsSync(folderOf(text))).toBe(false);
     expect(text.includes("\u001b") || text.includes("\r")).toBe(false);
     expect(text).not.toMatch(/token_\d|example-client-secret/);

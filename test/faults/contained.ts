@@ -62,7 +62,7 @@ const contained: readonly Contained[] = [
     why: "what republish calls: a failing Redis reads as an empty one",
   },
   { file: "app/token-backend.js", awaited: /^import\(/, why: "a file of the package" },
-  { file: "app/listeners.js", awaited: /^listener\.drain\(/, why: "as in drain.js" },
+  { file: "app/listeners.js", awaited: /^(listener\.drain\(|drained)/, why: "as in drain.js" },
   {
     file: "app/token-sources.js",
     awaited: /^(openTokenBackend|this\.#(openBackend|prepareBackend))/,

@@ -102,6 +102,20 @@ describe("401 for ever", () => {
     expect(recorder.of("refresh_suppressed").map(({ reason }) => reason)).toEqual(["paused", "paused", "paused"]);
   });
 
+  it("pauses a site also where its service takes longer than a minute to refuse", async () => {
+    const { clock, source, requests } = stage();
+    const lateMs = 61_000;
+    const call = async () => {
+      const token = await source.get(clock.nowMs() + 600_000);
+      await clock.advance(lateMs);
+      const newer = await source.replace(token, "S1", clock.nowMs() + 600_000);
+      await clock.advance(lateMs);
+      if (newer !== undefined) source.refusedAgain(newer, "S1");
+    };
+    for (let n = 0; n < 30; n++) await call();
+    expect(requests()).toBeLessThanOrEqual(10);
+  });
+
   it("on many sites costs at most three tokens a minute in all", async () => {
     const { call, requests, recorder } = stage();
     for (let site = 0; site < 20; site++) expect(await call(`S${site}`, never)).toBe(401);

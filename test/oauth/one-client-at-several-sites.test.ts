@@ -56,3 +56,31 @@ it("asks an authorization server that answered 429 once, and shares the token af
   for (const site of sites) expect((await ask(site)).secret.reveal()).toBe("token_2");
   expect(login.requests).toBe(2);
 });
+
+it("reports no token of a set that was removed while its token was on the way", async () => {
+  const clock = new FakeClock();
+  const login = new TokenEndpointScript();
+  const release = login.hold();
+  const kinds: string[] = [];
+  const dependencies = { clock, random: () => 0.5, report: () => {} };
+  const tokens = openTokens(
+    () => login.post,
+    ({ kind }) => kinds.push(kind),
+    dependencies,
+  );
+  onTestFinished(() => tokens.close());
+  const config = await loadSitesOfOneClient();
+  await tokens.prepare(config);
+  tokens.commit(config);
+  tokens.warm();
+  await clock.advance(100);
+  expect(login.requests).toBe(1);
+  const empty = { ...config, environments: new Map() };
+  await tokens.prepare(empty);
+  tokens.commit(empty);
+  release();
+  await clock.advance(1_000);
+  expect(kinds).toContain("credential_removed");
+  expect(kinds).toContain("token_requested");
+  expect(kinds).not.toContain("token_adopted");
+});

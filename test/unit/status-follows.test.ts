@@ -241,6 +241,15 @@ describe("readiness, with another configuration", () => {
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
+  it("counts a token that has lapsed before the first probe", () => {
+    const { readiness, credentials, issue } = awaiting(one);
+    issue("sandbox", "S1/a");
+    const told = { environment: "sandbox", credential: "S1/a", issuedHere: true, reason: "start" } as const;
+    readiness.report({ kind: "token_adopted", ...told, lifetimeMs: 10_000, remainingMs: 10_000 });
+    credentials.length = 0;
+    expect(readiness.view()).toMatchObject({ isReady: true });
+  });
+
   it("is ready as soon as nothing is left to wait for", () => {
     const { readiness } = awaiting(one);
     readiness.follow([]);

@@ -28,6 +28,8 @@ export class Readiness {
   #isListening = false;
   #wasReady = false;
   #isDraining = false;
+  /** Sets that have had a token, which may have lapsed since, until it was ready. */
+  readonly #served = new Set<string>();
 
   constructor(credentials: () => readonly CredentialSnapshot[], clock: Clock) {
     this.#credentials = credentials;
@@ -49,6 +51,12 @@ export class Readiness {
     switch (event.kind) {
       case "started":
         this.#isListening = true;
+        this.#findMissing();
+        return;
+      case "token_adopted":
+        if (this.#wasReady) return;
+        this.#served.add(keyOf(event));
+        this.#findMissing();
         return;
       case "draining":
         this.#isDraining = true;
@@ -79,22 +87,25 @@ export class Readiness {
     return this.#clock.nowMs() - this.#refusedAtMs >= this.#unreadyAfterRefusalMs;
   }
 
-  /** The first default site without a token, until there was none once. */
+  /** The first default site whose sets have had no token, until there was none once. */
   #findMissing(): string | undefined {
     if (this.#wasReady || !this.#isListening) return undefined;
-    const withToken = new Set(
-      this.#credentials().flatMap(({ environment, credential, token }) =>
-        token === undefined ? [] : [`${environment} ${credential}`],
-      ),
-    );
+    for (const { token, ...set } of this.#credentials()) if (token !== undefined) this.#served.add(keyOf(set));
     for (const { name, defaultSite, sites } of this.#awaited) {
       const only = sites.size === 1 ? [...sites.values()][0] : undefined;
       const credentials = (defaultSite === undefined ? only : sites.get(defaultSite))?.credentials;
       // One of its sets is enough.
-      const hasToken = credentials?.sets.some(({ label }) => withToken.has(`${name} ${label}`)) ?? true;
+      const hasToken =
+        credentials?.sets.some(({ label }) => this.#served.has(keyOf({ environment: name, credential: label }))) ??
+        true;
       if (!hasToken) return `${name}: ${credentials?.owner}`;
     }
     this.#wasReady = true;
+    this.#served.clear();
     return undefined;
   }
+}
+
+function keyOf({ environment, credential }: Pick<CredentialSnapshot, "environment" | "credential">): string {
+  return `${environment} ${credential}`;
 }

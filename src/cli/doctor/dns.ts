@@ -17,7 +17,11 @@ const fixSlowness =
 export async function checkDns({ host, setting, connectMs }: Destination, run: Run): Promise<CheckResult> {
   if (isIP(host) !== 0) return ok("an address, so there is nothing to look up");
   const sinceMs = run.clock.nowMs();
-  const found = await withinRun(run, lookup(host, { all: true }).catch(errorCodeOf), connectMs);
+  const found = await withinRun(
+    run,
+    lookup(host, { all: true }).catch((error) => errorCodeOf(error) ?? "UNKNOWN"),
+    connectMs,
+  );
   if (found === undefined) return fail(`no answer within ${connectMs} ms (timeouts.connect)`, fixSilence);
   if (found === "ENOTFOUND") {
     const elsewhere = "a service in another namespace of the cluster is name.namespace.svc";

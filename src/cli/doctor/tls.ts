@@ -74,7 +74,10 @@ export async function probe({ host, address, environment, connectMs }: Host, clo
     certificate = readCertificate(tls);
   });
   try {
-    const connecting = once(socket, tls === undefined ? "connect" : "secureConnect").then(() => "", errorCodeOf);
+    const connecting = once(socket, tls === undefined ? "connect" : "secureConnect").then(
+      () => "",
+      (error) => errorCodeOf(error) ?? "UNKNOWN",
+    );
     const failure = (await within(clock, connecting, connectMs)) ?? (socket.connecting ? "ETIMEDOUT" : "TLS_TIMEOUT");
     if (failure !== "") return { code: failure, certificate };
     const connected = { connectedAtMs: clock.nowMs(), protocol: tls?.getProtocol() ?? undefined, certificate };
