@@ -12,6 +12,11 @@ const hasRedis = isInstalled("redis-server", "--version") && isInstalled("ps", "
 const named = (name: string) => (hasRedis ? name : `NOT TRIED, redis-server or ps is not installed: ${name}`);
 const longMs = 240_000;
 
+/** What `npm run demo:fleet` writes beside its Redis. */
+function fleetFolders(): string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith("countersign-fleet-"));
+}
+
 /** The chapters' lines, without times and process numbers. */
 function linesOf(text: string, pattern: RegExp): string[] {
   return text.split("\n").filter((line) => pattern.test(line));
@@ -35,6 +40,7 @@ it.runIf(hasRedis)(
   named("keeps every promise, says why each token was issued, and leaves nothing behind"),
   { timeout: longMs },
   async () => {
+    const foldersBefore = fleetFolders();
     const demo = await playWhileRedisAnswers();
     const code = await demo.ended;
     const text = demo.stdout();
@@ -54,7 +60,7 @@ it.runIf(hasRedis)(
     expect(issued).toEqual([[1, 1], [0, 1], [1, 2], [1, 3], [4, 7], [1, 8], [2, 10], [10]]);
     const failed = linesOf(text, /^ {3}failed/).map((line) => line.trim().split(/ +/)[1]);
     expect(failed).toEqual(Array(8).fill("0"));
-    // Nine tokens came to somebody who said why, four of them while Redis was away; the tenth was lost with the lock holder.
+    // Nine tokens came to replicas that said why, four of them while Redis was away; the tenth was lost with the lock holder.
     const asked = linesOf(text, /^ +[\d.]+ s {2}[a-e] asked for a token/).map((line) =>
       line.replace(/ \(.*/, "").slice(14),
     );
@@ -66,7 +72,7 @@ it.runIf(hasRedis)(
     expect(demo.seen.size).toBeGreaterThanOrEqual(7);
     expect(demo.left()).toEqual([]);
     expect(folderOf(text)).toMatch(/countersign-redis-/);
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("countersign-fleet-"))).toEqual([]);
+    expect(fleetFolders()).toEqual(foldersBefore);
     expect(existsSync(folderOf(text))).toBe(false);
     expect(text.includes("\u001b") || text.includes("\r")).toBe(false);
     expect(text).not.toMatch(/token_\d|example-client-secret/);

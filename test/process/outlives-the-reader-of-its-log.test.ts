@@ -1,6 +1,6 @@
 /**
- * Row 69: whoever reads standard output may stand still, go away or have no room. Requests go on, memory is bounded, what is lost is
- * counted, and SIGTERM ends the process as soon as ever.
+ * Row 69: what reads standard output may stand still, go away or have no room. Requests go on, memory is bounded, what is lost is
+ * counted, and SIGTERM ends the process as soon as otherwise.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -29,7 +29,8 @@ async function startServe(stdout: number) {
   const port = await freePort();
   const adminPort = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, "log: { level: trace }", `127.0.0.1:${adminPort}`);
-  const child = spawn(process.execPath, ["dist/main.js", "serve", "--config", file], {
+  // As in the image: without a limit Node lets garbage lie for as long as the machine has memory.
+  const child = spawn(process.execPath, ["--max-old-space-size=64", "dist/main.js", "serve", "--config", file], {
     env: plainEnvironment(),
     stdio: ["ignore", stdout, "pipe"],
   });

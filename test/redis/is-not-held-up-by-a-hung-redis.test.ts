@@ -1,11 +1,12 @@
 /**
  * Row 26: Redis hangs: it keeps its connections and answers nothing. One command waits 100 ms for it, then a breaker is
- * open and nobody waits; tokens come from refreshes of one's own. When it goes on, so does the sharing. The same where
+ * open and no request waits; tokens come from refreshes of one's own. When it goes on, so does the sharing. The same where
  * the network swallows everything without a word: the connection is replaced.
  */
 import { describe, expect, it } from "vitest";
 import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
 import { startRedis } from "../../testkit/redis.ts";
+import { countRound } from "../../testkit/replays.ts";
 import { startLossyWire } from "./lossy-wire.ts";
 import { tokensInUse, whenShared } from "./shared-token.ts";
 import { print, startLoad } from "./steady-load.ts";
@@ -107,7 +108,19 @@ describe("while the network to Redis swallows everything", () => {
       connections: wire.connections,
     });
     expect(fleet.simulator.counts().tokenRequests).toBe(3);
-    expect(await timed(await fleet.add())).toBeLessThan(backMs);
-    expect(fleet.simulator.counts().tokenRequests).toBe(3);
+    await expectSharedWithNext(fleet);
   }, 60_000);
 });
+
+/** A replica that starts finds the token. On a disturbed machine Redis may answer its first command too late: then another. */
+async function expectSharedWithNext(fleet: Fleet): Promise<void> {
+  for (let round = 1; ; round++) {
+    countRound(round > 1);
+    const before = fleet.simulator.counts().tokenRequests;
+    expect(await timed(await fleet.add())).toBeLessThan(backMs);
+    const asked = fleet.simulator.counts().tokenRequests - before;
+    if (asked === 0) return;
+    expect(asked).toBe(1);
+    expect(round).toBeLessThan(3);
+  }
+}
