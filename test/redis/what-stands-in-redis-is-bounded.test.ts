@@ -94,7 +94,8 @@ describe("what was written by a clock that was ahead", () => {
     await store.record(key, { kind: "failed", token: "t4", site: "S1", pauseMs: 30_000 });
     expect(recorder.of("redis_failed")).toEqual([]);
     const limits = await limitsNow();
-    expect(limits?.refreshes.map(({ token }) => token)).toEqual(["t1", "t4"]);
+    // Both may be of the same millisecond.
+    expect(limits?.refreshes.map(({ token }) => token).sort()).toEqual(["t1", "t4"]);
     expect([...(limits?.sites.keys() ?? [])]).toEqual(["S1"]);
   });
 });
