@@ -1,9 +1,7 @@
 import type { Config } from "../config/config.ts";
-import type { Problem } from "../config/diagnostics.ts";
-import { describeProblem } from "../config/diagnostics.ts";
+import { describeProblem, type Problem } from "../config/diagnostics.ts";
 import type { Loaded } from "../config/load.ts";
-import type { FileDigests } from "../config/watch.ts";
-import { FileWatch } from "../config/watch.ts";
+import { type FileDigests, FileWatch } from "../config/watch.ts";
 import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";

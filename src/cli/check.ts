@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import type { Problem } from "../config/diagnostics.ts";
-import { formatProblems } from "../config/diagnostics.ts";
+import { formatProblems, type Problem } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
 import { loadConfig } from "../config/load.ts";
 import { toYaml } from "../config/yaml.ts";

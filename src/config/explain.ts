@@ -1,7 +1,6 @@
 import { formatDuration } from "../model/clock.ts";
 import type { Address, Environment, Site, Tls } from "../model/environment.ts";
-import type { Callers } from "../model/listener.ts";
-import { describeBind } from "../model/listener.ts";
+import { type Callers, describeBind } from "../model/listener.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
 import type { Config } from "./config.ts";

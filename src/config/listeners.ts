@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { basename } from "node:path";
-import type { Callers, CallerToken } from "../model/listener.ts";
-import { type Bind, describeBind } from "../model/listener.ts";
+import { type Bind, type Callers, type CallerToken, describeBind } from "../model/listener.ts";
 import type { ListenerConfig } from "./config.ts";
 import { formatPath } from "./diagnostics.ts";
 import type { CallerTokenSource } from "./fields.ts";

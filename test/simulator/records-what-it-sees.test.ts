@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
-import { createHostLog } from "../../simulator/src/service/request-log.ts";
+import { type ApiRequest, createHostLog } from "../../simulator/src/service/request-log.ts";
 import { certificate } from "./certificate.ts";
 import { send, sendBytes, sendJson, signed } from "./client.ts";
 import {

@@ -1,7 +1,6 @@
 /** Proves row 6 on the pure functions: which header lines leave in either direction. */
 import { describe, expect, it } from "vitest";
-import type { HeaderLine } from "../../src/http/headers.ts";
-import { valuesOf } from "../../src/http/headers.ts";
+import { type HeaderLine, valuesOf } from "../../src/http/headers.ts";
 import { headersDownstream } from "../../src/proxy/client-response.ts";
 import { headersUpstream } from "../../src/proxy/enrich.ts";
 

@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { untilReleased } from "./answer.ts";
-import type { Fault, HostName } from "./fault.ts";
-import { readFault } from "./fault.ts";
+import { type Fault, type HostName, readFault } from "./fault.ts";
 import { type Counter, createCounter } from "./request-log.ts";
 
 /** A fault that was asked for, and what became of it. */

@@ -5,8 +5,7 @@ import { createCredentialSets } from "./credential-sets.ts";
 import { createFaultPlan } from "./faults.ts";
 import type { ListeningHost, SimulatorTls } from "./listening-host.ts";
 import { type ApiRequest, createHostLog, type TokenRequest } from "./request-log.ts";
-import type { SimulatedSite } from "./sites.ts";
-import { createSiteDirectory } from "./sites.ts";
+import { createSiteDirectory, type SimulatedSite } from "./sites.ts";
 import { createTokenIssuer } from "./token-issuer.ts";
 import { exemptNames } from "./verify-signature.ts";
 

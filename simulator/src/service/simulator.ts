@@ -5,8 +5,7 @@ import type { Counts } from "./counts.ts";
 import type { Faults } from "./faults.ts";
 import { type ListeningHost, startHost } from "./listening-host.ts";
 import { createRequestLog, type RequestLog } from "./request-log.ts";
-import type { SimulatorOptions } from "./service.ts";
-import { countAll, createService, type Service } from "./service.ts";
+import { countAll, createService, type Service, type SimulatorOptions } from "./service.ts";
 import type { Forgery } from "./token-issuer.ts";
 
 export type { SimulatorOptions } from "./service.ts";

@@ -1,10 +1,12 @@
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type FailureCode, failureCodes, failures } from "../../model/errors.ts";
-import type { Event, Report, RequestFinished } from "../../model/events.ts";
 import {
   cacheResults,
   cacheTiers,
+  type Event,
   lockResults,
+  type Report,
+  type RequestFinished,
   redisFailures,
   statusClass,
   statusClasses,

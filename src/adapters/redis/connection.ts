@@ -1,5 +1,4 @@
-import type { Cancel, Clock } from "../../model/clock.ts";
-import { LogThrottle } from "../../model/clock.ts";
+import { type Cancel, type Clock, LogThrottle } from "../../model/clock.ts";
 import type { RedisFailureKind, Report } from "../../model/events.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";

@@ -1,5 +1,4 @@
-import type { RequestFinished } from "../../model/events.ts";
-import { statusClass } from "../../model/events.ts";
+import { type RequestFinished, statusClass } from "../../model/events.ts";
 import type { AnswerCounts, RecentTraffic } from "./snapshot.ts";
 
 /** `recent` covers so many steps of this length; the oldest goes when a new one begins. */
