@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
-import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
+import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Event, Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
@@ -14,6 +14,7 @@ import type { PostForm } from "../oauth/token-endpoint.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import { StateReport } from "./state-report.ts";
 import { openTokenBackend, type TokenBackend } from "./token-backend.ts";
 import { type ConfiguredSet, ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
 
@@ -41,16 +42,13 @@ const shownPoolDigits = 16;
 interface OpenSet extends Candidate {
   readonly configured: ConfiguredSet;
   readonly store: TokenStore;
-  readonly reporter: SetReporter;
+  /** Of its token. */
+  readonly state: StateReport;
 }
 
-/** What a set that is not active reports of its token would be taken for the token of another set with its label. */
-interface SetReporter {
-  readonly report: Report;
-  /** Reports what has become of its token while it was prepared. */
-  activate(): void;
-  /** Says no more of its token. */
-  end(): void;
+interface OpenBackend extends TokenBackend {
+  /** Of its servers. */
+  readonly state: StateReport;
 }
 
 /** What limits the token requests of a set, at whichever sites it is configured. */
@@ -67,7 +65,7 @@ export function openTokens(
 ): Tokens {
   const { clock, random } = dependencies;
   const thresholds = drawThresholds(random);
-  const backends = new KeyedResources<TokenBackend>(clock, { close: (backend) => backend.close() });
+  const backends = new KeyedResources<OpenBackend>(clock, { close: (backend) => backend.close() });
   const limits = new KeyedResources<RequestLimits>(clock);
   // A fetch that is running ends by itself.
   const sets = new KeyedResources<OpenSet>(clock, { close: (set) => void closeSet(set), retire: retireSet });
@@ -77,8 +75,6 @@ export function openTokens(
   let owners: readonly TokenOwner[] = [];
   /** By slot, the `tokenCacheKey` in the active configuration. */
   let activeKeys: ReadonlyMap<string, string> = new Map();
-  /** Of the active and of a prepared configuration. Whether the servers of another backend answer is of no interest. */
-  let backendKeys: readonly string[] = [];
   const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
 
   /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
@@ -103,12 +99,12 @@ export function openTokens(
     const { environment, set, tokenKey } = configured;
     const { backoff, forcedRefreshes } = limitsOf(configured);
     const named = { environment: environment.name, set, key: tokenKey };
-    const reporter = createSetReporter(report);
-    const ports = { store, lock, post: postFormOf(environment), clock, random, report: reporter.report };
+    const state = new StateReport(report, tokenSubjectOf);
+    const ports = { store, lock, post: postFormOf(environment), clock, random, report: state.report };
     const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds });
     const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
     if (same !== undefined) source.adoptFrom(same.source);
-    return { set, source, configured, store, reporter };
+    return { set, source, configured, store, state };
   }
 
   function openSet(configured: ConfiguredSet, config: Config): OpenSet {
@@ -123,9 +119,9 @@ export function openTokens(
 
   /** Its token is gone, unless the set now in its slot has one. */
   function retireSet(retired: OpenSet): void {
-    const { configured, set, source, reporter } = retired;
+    const { configured, set, source, state } = retired;
     const { environment, slot } = configured;
-    reporter.end();
+    state.isActive = false;
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
       report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
     }
@@ -143,13 +139,9 @@ export function openTokens(
     if (!isInUse) store.forget(tokenKey);
   }
 
-  async function openBackend(config: Config): Promise<TokenBackend> {
-    const key = backendKey(config);
-    const reportUnlessLeft: Report = (event) => {
-      const isServerState = event.kind === "redis_up" || event.kind === "redis_down";
-      if (!isServerState || backendKeys.includes(key)) report(event);
-    };
-    const backend = await openTokenBackend(config, reportUnlessLeft, dependencies);
+  async function openBackend(config: Config): Promise<OpenBackend> {
+    const state = new StateReport(report, serverSubjectOf);
+    const backend = { ...(await openTokenBackend(config, state.report, dependencies)), state };
     backend.onReturn(() => {
       for (const { source } of sets.values()) source.resync();
     });
@@ -168,7 +160,6 @@ export function openTokens(
     /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
     async prepare(config) {
       const key = backendKey(config);
-      backendKeys = [...backendKeys, key];
       const backend = backends.get(key) ?? (await openBackend(config));
       backends.prepare(key, () => backend, backendLingerMs);
       const opened = ownersOf(config).map((owner) => ({ owner, sets: openSets(owner, config) }));
@@ -184,10 +175,10 @@ export function openTokens(
       activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
       failovers.commit(owners.map(({ key }) => key));
       sets.commit(activeKeys.values());
-      for (const { reporter } of sets.values()) reporter.activate();
+      for (const { state } of sets.values()) state.isActive = true;
       limits.commit(configured.map(limitsKey));
       backends.commit([backendKey(config)]);
-      backendKeys = [backendKey(config)];
+      for (const [key, { state }] of backends.entries()) state.isActive = key === backendKey(config);
       const present = credentialsOf(owners);
       for (const [key, credential] of before) {
         if (!present.has(key)) report({ kind: "credential_removed", ...credential });
@@ -216,26 +207,6 @@ export function openTokens(
   };
 }
 
-function createSetReporter(report: Report): SetReporter {
-  let state: "prepared" | "active" | "ended" = "prepared";
-  let adopted: Event | undefined;
-  return {
-    report(event) {
-      const isOfToken = event.kind === "token_adopted" || event.kind === "token_lapsed" || event.kind === "token_used";
-      if (!isOfToken || state === "active") report(event);
-      else if (event.kind !== "token_used") adopted = event.kind === "token_adopted" ? event : undefined;
-    },
-    activate() {
-      if (state !== "prepared") return;
-      state = "active";
-      if (adopted !== undefined) report(adopted);
-    },
-    end() {
-      state = "ended";
-    },
-  };
-}
-
 /** The former secret's token serves until there is a new one, but never goes to a host that it was not issued for. */
 function succeed(successor: OpenSet, former: OpenSet): void {
   if (successor.configured.hosts === former.configured.hosts) successor.source.succeed(former.source);
@@ -248,6 +219,17 @@ async function fetchFirst(sets: readonly Candidate[]): Promise<void> {
     await source.warm("start");
     if (!source.isRefused) return;
   }
+}
+
+/** What a set's event tells of its token. */
+function tokenSubjectOf({ kind }: Event): string | undefined {
+  if (kind === "token_used") return "use";
+  return kind === "token_adopted" || kind === "token_lapsed" ? "freshness" : undefined;
+}
+
+/** The server whose state an event tells. */
+function serverSubjectOf(event: Event): string | undefined {
+  return event.kind === "redis_up" || event.kind === "redis_down" ? event.node : undefined;
 }
 
 function backendKey({ tokens }: Config): string {
@@ -263,5 +245,5 @@ function credentialsOf(owners: readonly TokenOwner[]) {
   const list = owners.flatMap(({ environment, sets }) =>
     sets.map(({ set }) => ({ environment, credential: set.label })),
   );
-  return new Map(list.map((each) => [`${each.environment} ${each.credential}`, each]));
+  return new Map(list.map((each) => [credentialKey(each), each]));
 }

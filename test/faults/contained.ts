@@ -65,7 +65,7 @@ const contained: readonly Contained[] = [
   { file: "app/listeners.js", awaited: /^(listener\.drain\(|drained)/, why: "as in drain.js" },
   {
     file: "app/token-sources.js",
-    awaited: /^(openTokenBackend|this\.#(openBackend|prepareBackend))/,
+    awaited: /^open(Token)?Backend\(/,
     why: "what cannot be reached is tried again later",
   },
   { file: "app/token-sources.js", awaited: /^source\.close/, why: "a failed flight is a pause" },
