@@ -11,7 +11,7 @@ import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
 import { explain, routes } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
-import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
+import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import type { Report } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
@@ -118,7 +118,7 @@ function describeListener({ bind, environment, callers }: ListenerConfig): Liste
 function mergeShared(credentials: readonly CredentialSnapshot[]): readonly CredentialSnapshot[] {
   const merged = new Map<string, CredentialSnapshot>();
   for (const each of credentials) {
-    const key = `${each.environment} ${each.credential}`;
+    const key = credentialKey(each);
     const isActive = each.isActive || merged.get(key)?.isActive === true;
     merged.set(key, { ...each, isActive });
   }

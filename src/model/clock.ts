@@ -43,7 +43,7 @@ export function createWallTime(clock: Clock): WallTime {
   };
 }
 
-/** Resolves after the delay, at once when the signal is aborted. */
+/** Resolves after the delay, immediately when the signal is aborted. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -82,22 +82,22 @@ export function formatDuration(ms: number): string {
   return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
 }
 
-const tellAgainMs = 60_000;
+const reportAgainMs = 60_000;
 
-/** What fails again and again is told of once a minute, for each kind of failure. */
+/** What fails again and again is reported once a minute, for each kind of failure. */
 export class LogThrottle {
   readonly #clock: Clock;
-  readonly #toldAtMs = new Map<string, number>();
+  readonly #reportedAtMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Whether it is the first of its kind for a minute; asking counts as telling. */
+  /** Whether it is the first of its kind for a minute; asking counts as reporting. */
   isFirst(kind: string): boolean {
     const nowMs = this.#clock.nowMs();
-    const isFirst = nowMs >= (this.#toldAtMs.get(kind) ?? Number.NEGATIVE_INFINITY) + tellAgainMs;
-    if (isFirst) this.#toldAtMs.set(kind, nowMs);
+    const isFirst = nowMs >= (this.#reportedAtMs.get(kind) ?? Number.NEGATIVE_INFINITY) + reportAgainMs;
+    if (isFirst) this.#reportedAtMs.set(kind, nowMs);
     return isFirst;
   }
 }

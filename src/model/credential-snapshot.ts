@@ -16,6 +16,14 @@ export interface CredentialSnapshot {
   readonly backoffUntilMs: number | undefined;
 }
 
+/** One for each set, whatever its sites; for maps and sets. */
+export function credentialKey({
+  environment,
+  credential,
+}: Pick<CredentialSnapshot, "environment" | "credential">): string {
+  return `${environment} ${credential}`;
+}
+
 export interface TokenSnapshot {
   readonly lifetimeMs: number;
   readonly expiresAtMs: number;

@@ -18,11 +18,15 @@ export interface Controlled {
   readonly faults: Faults;
   counts(): Counts;
   revokeAllTokens(): void;
+  /** For tokens issued from now on. */
   setTokenLifetimeSeconds(lifetimeSeconds: number): void;
+  /** @throws Error when no set has this client id; so do the next two */
   deleteCredentials(clientId: string): void;
   restoreCredentials(clientId: string): void;
   changeClientSecret(clientId: string, clientSecret: string): void;
+  /** Refuses new connections and ends the open ones. */
   stopLogin(): Promise<void>;
+  /** Takes the same port again. */
   startLogin(): Promise<void>;
 }
 

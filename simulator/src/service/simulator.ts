@@ -1,8 +1,6 @@
 import { serveApi } from "./api-host.ts";
 import { serveTokenRequest } from "./authorization-server.ts";
-import { controlPath, isControl, serveControl } from "./control.ts";
-import type { Counts } from "./counts.ts";
-import type { Faults } from "./faults.ts";
+import { type Controlled, controlPath, isControl, serveControl } from "./control.ts";
 import { type ListeningHost, startHost } from "./listening-host.ts";
 import { createRequestLog, type RequestLog } from "./request-log.ts";
 import { countAll, createService, type Service, type SimulatorOptions } from "./service.ts";
@@ -11,7 +9,7 @@ import type { Forgery } from "./token-issuer.ts";
 export type { SimulatorOptions } from "./service.ts";
 
 /** The payment service as the specification describes it: JSON API and authorization server, on a port each. */
-export interface Simulator {
+export interface Simulator extends Controlled {
   /** e.g. `http://127.0.0.1:41001/json-api`: what a client calls its base URL. */
   readonly apiUrl: string;
   /** e.g. `http://127.0.0.1:41002`: tokens are at `/oauth/token` below it. */
@@ -19,21 +17,8 @@ export interface Simulator {
   /** On the API port, outside the base path. */
   readonly controlUrl: string;
   readonly seen: RequestLog;
-  readonly faults: Faults;
-  counts(): Counts;
   /** A token that no token request asked for: another environment's, another audience's, a short-lived one. */
   plantToken(clientId: string, forgery?: Forgery): string;
-  revokeAllTokens(): void;
-  /** For tokens issued from now on. */
-  setTokenLifetimeSeconds(lifetimeSeconds: number): void;
-  /** @throws Error when no set has this client id; so do the next two */
-  deleteCredentials(clientId: string): void;
-  restoreCredentials(clientId: string): void;
-  changeClientSecret(clientId: string, clientSecret: string): void;
-  /** Refuses new connections and ends the open ones. */
-  stopLogin(): Promise<void>;
-  /** Takes the same port again. */
-  startLogin(): Promise<void>;
   stopApi(): Promise<void>;
   startApi(): Promise<void>;
   stop(): Promise<void>;

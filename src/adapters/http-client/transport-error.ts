@@ -1,4 +1,5 @@
 import { errors } from "undici";
+import { errorCodeOf } from "../../model/defect.ts";
 import { ProxyError } from "../../model/errors.ts";
 import { MalformedResponse } from "./response-heads.ts";
 
@@ -35,9 +36,8 @@ export const resetCode = "ECONNABORTED";
 
 /** A code such as ECONNREFUSED or CERT_HAS_EXPIRED; `UNKNOWN` for anything that does not look like one. */
 export function codeOf(error: unknown): string {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  if (code === resetCode) return "ECONNRESET";
-  return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : "UNKNOWN";
+  const code = errorCodeOf(error) ?? "UNKNOWN";
+  return code === resetCode ? "ECONNRESET" : code;
 }
 
 function describeUnreachable(code: string): string {

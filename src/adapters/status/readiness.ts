@@ -1,5 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
-import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
+import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
 
@@ -54,8 +54,6 @@ export class Readiness {
         this.#findMissing();
         return;
       case "token_adopted":
-        if (this.#wasReady) return;
-        this.#served.add(keyOf(event));
         this.#findMissing();
         return;
       case "draining":
@@ -90,22 +88,19 @@ export class Readiness {
   /** The first default site whose sets have had no token, until there was none once. */
   #findMissing(): string | undefined {
     if (this.#wasReady || !this.#isListening) return undefined;
-    for (const { token, ...set } of this.#credentials()) if (token !== undefined) this.#served.add(keyOf(set));
+    for (const { token, ...set } of this.#credentials()) if (token !== undefined) this.#served.add(credentialKey(set));
     for (const { name, defaultSite, sites } of this.#awaited) {
       const only = sites.size === 1 ? [...sites.values()][0] : undefined;
       const credentials = (defaultSite === undefined ? only : sites.get(defaultSite))?.credentials;
       // One of its sets is enough.
       const hasToken =
-        credentials?.sets.some(({ label }) => this.#served.has(keyOf({ environment: name, credential: label }))) ??
-        true;
+        credentials?.sets.some(({ label }) =>
+          this.#served.has(credentialKey({ environment: name, credential: label })),
+        ) ?? true;
       if (!hasToken) return `${name}: ${credentials?.owner}`;
     }
     this.#wasReady = true;
     this.#served.clear();
     return undefined;
   }
-}
-
-function keyOf({ environment, credential }: Pick<CredentialSnapshot, "environment" | "credential">): string {
-  return `${environment} ${credential}`;
 }

@@ -1,5 +1,5 @@
 import type { Clock, WallTime } from "../../model/clock.ts";
-import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
+import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { TokenEvent } from "../../model/events.ts";
 import {
@@ -34,7 +34,9 @@ export class TokenStats {
   keepOnly(environments: readonly Environment[]): void {
     const wanted = new Set(
       environments.flatMap((environment) =>
-        credentialSetsOf(environment).map(({ set }) => keyOf({ environment: environment.name, credential: set.label })),
+        credentialSetsOf(environment).map(({ set }) =>
+          credentialKey({ environment: environment.name, credential: set.label }),
+        ),
       ),
     );
     this.#histories = new Map([...this.#histories].filter(([key]) => wanted.has(key)));
@@ -77,19 +79,15 @@ export class TokenStats {
   }
 
   #historyOf(of: SetName): RequestHistory {
-    return this.#histories.get(keyOf(of)) ?? noRequest;
+    return this.#histories.get(credentialKey(of)) ?? noRequest;
   }
 
   #update(of: SetName, change: Partial<RequestHistory>): void {
-    this.#histories.set(keyOf(of), { ...this.#historyOf(of), ...change });
+    this.#histories.set(credentialKey(of), { ...this.#historyOf(of), ...change });
   }
 }
 
 type SetName = Pick<CredentialSnapshot, "environment" | "credential">;
-
-function keyOf({ environment, credential }: SetName): string {
-  return `${environment} ${credential}`;
-}
 
 function viewToken(
   { expiresAtMs, lifetimeMs, issuedHere, reason }: NonNullable<CredentialSnapshot["token"]>,
