@@ -7,7 +7,7 @@ import { Screen } from "./screen.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { tell, type Verdict } from "./story.ts";
 
-// `npm run demo:fleet`: a fleet over one Redis, with everything going wrong that the README speaks of, and an account
+// `npm run demo:fleet`: a fleet over one Redis, with everything going wrong that docs/fleet-demo.md names, and an account
 // of it. See options.ts for what may be asked, chapters.ts for the story.
 
 process.exitCode = await runCommand(readOptions, usage, run);

@@ -1,6 +1,6 @@
 /**
  * Every way Countersign can fail to serve a request. `failures` is the whole table: the error reference of the
- * README is checked against it.
+ * documents (docs/reference/errors.md) is made from it.
  */
 
 /**

@@ -13,8 +13,8 @@ import {
 
 /**
  * Every metric, with its help and labels. Label values come from the configuration alone: `none` stands for a site or
- * operation that is not known yet, `other` for an operation outside the list. The README's reference is checked
- * against this file.
+ * operation that is not known yet, `other` for an operation outside the list. docs/reference/metrics.md is made
+ * from this file.
  * @param source what gauges ask at each scrape; without it they have no series
  */
 export function createMetrics(source?: GaugeSource) {

@@ -95,13 +95,12 @@ export class ReloadStats {
   }
 
   report(event: Event): void {
-    const nowMs = this.#clock.wallMs();
     switch (event.kind) {
       case "started":
-        this.#activeSinceMs = nowMs;
+        this.#activeSinceMs = this.#clock.wallMs();
         return;
       case "config_applied":
-        this.#activeSinceMs = nowMs;
+        this.#activeSinceMs = this.#clock.wallMs();
         this.#trigger = event.trigger;
         this.#resolve();
         return;
@@ -111,7 +110,7 @@ export class ReloadStats {
       case "config_refused": {
         const { trigger, problems } = event;
         const kept = { problems: problems.slice(0, keptProblems), problemCount: problems.length };
-        this.#lastRefused = { at: formatTime(nowMs), trigger, ...kept, isPending: true };
+        this.#lastRefused = { at: formatTime(this.#clock.wallMs()), trigger, ...kept, isPending: true };
         return;
       }
       default:
