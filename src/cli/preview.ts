@@ -118,19 +118,19 @@ const maskedTokens: TokenSource = {
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** What was signed, read from the body that is sent, and the K… of the key pair; undefined with OAuth. */
-function explainSignature(body: Uint8Array, { sites, siteOfKey }: Environment) {
-  const parameters = new Map([...readParameters(body)].map(([name, { text }]) => [name, text]));
-  const identifier = parameters.get("site_identifier") ?? "";
+function explainSignature(body: string, { sites, siteOfKey }: Environment) {
+  const parameters = readParameters(Buffer.from(body));
+  const identifier = parameters.get("site_identifier")?.text ?? "";
   const site = sites.get(identifier) ?? siteOfKey.get(identifier);
   if (site === undefined || !parameters.has("signature")) return undefined;
   const key = siteOfKey.has(identifier) ? identifier : site.defaultKey?.identifier;
-  return { key, stringToSign: stringToSign(parameters, site.exempt) };
+  const sent = Array.from(parameters, ([name, { text }]) => ({ name, value: text }));
+  return { key, stringToSign: stringToSign(sent, site.exempt) };
 }
 
 function printRequest({ environment, path, headers, render }: UpstreamRequest, asJson: boolean): void {
-  const bytes = render();
-  const body = Buffer.from(bytes).toString("utf8");
-  const signed = explainSignature(bytes, environment);
+  const body = render();
+  const signed = explainSignature(body, environment);
   const url = `${environment.baseUrl.origin}${path}`;
   if (asJson) {
     printJson({ method: "POST", url, headers: Object.fromEntries(headers), body, ...signed });

@@ -9,6 +9,7 @@ import {
   exemptNames,
   findForbiddenCharacter,
   isDecimal,
+  type NamedValue,
   requiredNames,
 } from "../signing/parameter-rules.ts";
 import { CommandFailure, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
@@ -26,7 +27,7 @@ export interface SignedOptions {
 
 /** What `sign` and `verify` work with. */
 export interface SignedParameters {
-  readonly parameters: ReadonlyMap<string, string>;
+  readonly parameters: readonly NamedValue[];
   readonly secret: Secret;
   readonly stringToSign: string;
   /** How the parameters break spec 5.2, where `--strict` is given. */
@@ -62,14 +63,14 @@ export async function readSigned({ keyFile, exempt: names, strict }: SignedOptio
 }
 
 /** The string parameters on standard input, in their order. */
-async function readStringParameters(): Promise<Map<string, string>> {
+async function readStringParameters(): Promise<NamedValue[]> {
   const body = await readStandardInput("the string parameters, a JSON object,");
-  const parameters = new Map<string, string>();
+  const parameters: NamedValue[] = [];
   try {
     for (const [name, { kind, text }] of readParameters(body)) {
       const isString = kind === "string";
       if (!isString) throw usageFailure(`The parameter ${name} is a ${kind}; every value is a string, in quotes.`);
-      parameters.set(name, text);
+      parameters.push({ name, value: text });
     }
   } catch (error) {
     throw error instanceof ProxyError ? usageFailure(`Standard input: ${error.message}`) : error;
@@ -85,13 +86,13 @@ async function readKeyFile(path: string): Promise<Secret> {
 }
 
 /** How the parameters break spec 5.2; undefined where they do not. */
-function findFault(parameters: ReadonlyMap<string, string>, exempt: ReadonlySet<string>): string | undefined {
-  const missing = requiredNames.find((name) => !parameters.has(name));
+function findFault(parameters: readonly NamedValue[], exempt: ReadonlySet<string>): string | undefined {
+  const missing = requiredNames.find((required) => !parameters.some(({ name }) => name === required));
   if (missing !== undefined) return `The required parameter ${missing} is missing.`;
   const character = findForbiddenCharacter(parameters, exempt);
   if (character !== undefined) {
     return `The parameter ${character.name} has a character at position ${character.position} that is not allowed.`;
   }
-  const decimal = [...parameters].find(([name, value]) => isDecimal(name, noMore) && !twoDigits.test(value));
-  return decimal === undefined ? undefined : `The amount ${decimal[0]} has not exactly two digits after the point.`;
+  const decimal = parameters.find(({ name, value }) => isDecimal(name, noMore) && !twoDigits.test(value));
+  return decimal === undefined ? undefined : `The amount ${decimal.name} has not exactly two digits after the point.`;
 }

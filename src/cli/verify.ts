@@ -25,7 +25,7 @@ export function createCommand(): Command {
 /** Why the signature is not accepted; undefined when it is. */
 function findReason({ parameters, secret, stringToSign, fault }: SignedParameters): string | undefined {
   if (fault !== undefined) return fault;
-  const signature = parameters.get("signature");
+  const signature = parameters.find(({ name }) => name === "signature")?.value;
   if (signature === undefined) return "There is no parameter signature.";
   if (!/^[0-9a-f]{64}$/.test(signature)) return "The signature is not 64 lowercase hexadecimal digits.";
   if (verify(stringToSign, secret, signature)) return undefined;

@@ -3,7 +3,7 @@ import type { Report } from "../model/events.ts";
 import type { Token } from "../oauth/token.ts";
 import { sign, stringToSign } from "../signing/hmac.ts";
 import { findForbiddenCharacter } from "../signing/parameter-rules.ts";
-import type { PreparedRequest, UpstreamRequest } from "./messages.ts";
+import type { PreparedRequest, SentParameter, UpstreamRequest } from "./messages.ts";
 import { refuseParameter, showName } from "./parameters.ts";
 
 /** What a request is authenticated with. */
@@ -60,7 +60,8 @@ export function authenticate(
     case "hmac": {
       const render = () => {
         const stamped = stamp(parameters, unixSeconds());
-        return serialise(stamped.set("signature", sign(stringToSign(stamped, site.exempt), material.key.secret)));
+        const signature = sign(stringToSign(stamped, site.exempt), material.key.secret);
+        return serialise([...stamped, { name: "signature", value: signature, isPlain: true }]);
       };
       return { environment, path, headers, render };
     }
@@ -68,15 +69,19 @@ export function authenticate(
 }
 
 /** What is sent in one attempt, but for the signature. */
-export function stamp(parameters: ReadonlyMap<string, string>, unixSeconds: number): Map<string, string> {
-  return new Map(parameters).set("timestamp", String(Math.floor(unixSeconds)));
+export function stamp(parameters: readonly SentParameter[], unixSeconds: number): SentParameter[] {
+  return [...parameters, { name: "timestamp", value: String(Math.floor(unixSeconds)), isPlain: true }];
 }
 
 /**
- * The body that is sent: the very strings that were signed, in their order (spec 2.1). It is written from the pairs, never
- * from an object, so neither `__proto__` nor a name that looks like an integer can change it.
+ * The body that is sent: the very strings that were signed, in their order (spec 2.1). It is written parameter by
+ * parameter, never from an object, so neither `__proto__` nor a name that looks like an integer can change it.
  */
-export function serialise(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array {
-  const members = Array.from(parameters, ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  return Buffer.from(`{${members.join(",")}}`, "utf8");
+export function serialise(parameters: readonly SentParameter[]): string {
+  let members = "";
+  for (const { name, value, isPlain } of parameters) {
+    // Names are of characters that need no escape.
+    members += `${members === "" ? "" : ","}"${name}":${isPlain ? `"${value}"` : JSON.stringify(value)}`;
+  }
+  return `{${members}}`;
 }

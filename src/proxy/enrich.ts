@@ -2,7 +2,7 @@ import { connectionOptions, type HeaderLine, hopByHop } from "../http/headers.ts
 import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { expandNumber, isDecimal, toTwoDigits } from "../signing/parameter-rules.ts";
-import type { PreparedRequest, Route } from "./messages.ts";
+import type { PreparedRequest, Route, SentParameter } from "./messages.ts";
 import { type Parameter, type Parameters, refuseParameter, showName } from "./parameters.ts";
 
 /** Set anew for every attempt; what the client sent is dropped. */
@@ -44,15 +44,24 @@ export function enrich(
   parameters: Parameters,
   site: Pick<Site, "identifier" | "version" | "decimals">,
   identifier: string,
-): Map<string, string> {
-  const sent = new Map<string, string>();
+): SentParameter[] {
+  const sent: SentParameter[] = [];
   for (const [name, parameter] of parameters) {
     if (ofOneAttempt.has(name)) continue;
     const text = writeOut(name, parameter);
-    sent.set(name, isDecimal(name, site.decimals) ? writeAmount(name, text) : text);
+    const value = isDecimal(name, site.decimals) ? writeAmount(name, text) : text;
+    sent.push({ name, value, isPlain: parameter.isPlain });
   }
-  checkVersion(sent.get("version"), site);
-  return sent.set("version", site.version).set("site_identifier", identifier);
+  checkVersion(sent, site);
+  put(sent, "version", site.version);
+  put(sent, "site_identifier", identifier);
+  return sent;
+}
+
+/** Sets a parameter of ours where the client put one of that name, else at the end. */
+function put(sent: SentParameter[], name: string, value: string): void {
+  const index = sent.findIndex((parameter) => parameter.name === name);
+  sent[index < 0 ? sent.length : index] = { name, value, isPlain: false };
 }
 
 function writeOut(name: string, { kind, text }: Parameter): string {
@@ -70,8 +79,9 @@ function writeAmount(name: string, text: string): string {
   throw refuseParameter("decimal_invalid", `${what} ${why}`, name);
 }
 
-function checkVersion(version: string | undefined, site: Pick<Site, "identifier" | "version">): void {
-  if (version === undefined || version === site.version) return;
+function checkVersion(sent: readonly SentParameter[], site: Pick<Site, "identifier" | "version">): void {
+  const version = sent.find(({ name }) => name === "version");
+  if (version === undefined || version.value === site.version) return;
   throw new ProxyError(
     "version_mismatch",
     `The body's version is not ${site.version}, which is configured for site ${site.identifier}. Leave version out, or ` +

@@ -10,6 +10,8 @@ export interface Member {
   readonly kind: Kind;
   /** A string unescaped; a number or a word as written; empty for an object or an array. */
   readonly text: string;
+  /** Whether the text needs no escape between the quotes of a JSON string. A string that is written with escapes may. */
+  readonly isPlain: boolean;
   readonly valueAt: number;
 }
 
@@ -22,35 +24,40 @@ export const kindInWords: Readonly<Record<Kind, string>> = {
   array: "an array",
 };
 
-const kindByFirst: ReadonlyMap<string, Kind> = new Map<string, Kind>([
-  ['"', "string"],
-  ["{", "object"],
-  ["[", "array"],
-  ["t", "boolean"],
-  ["f", "boolean"],
-  ["n", "null"],
-  ...[..."-0123456789"].map((first): [string, Kind] => [first, "number"]),
-]);
 const words: ReadonlySet<string> = new Set(["true", "false", "null"]);
-const characterByEscape: ReadonlyMap<string, string> = new Map([
-  ['"', '"'],
-  ["\\", "\\"],
-  ["/", "/"],
-  ["b", "\b"],
-  ["f", "\f"],
-  ["n", "\n"],
-  ["r", "\r"],
-  ["t", "\t"],
-]);
+const escapable: ReadonlySet<string> = new Set('"\\/bfnrt');
+const fourHexadecimalDigits = /^[0-9A-Fa-f]{4}$/;
 const byteOrderMark = "\uFEFF";
 const deepest = 64;
+/** `ignoreBOM` keeps the mark, so that it is seen. */
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Tests of a UTF-16 code unit. */
-const isSpace = (unit: number) => unit === 0x20 || unit === 0x09 || unit === 0x0a || unit === 0x0d;
-const isDigit = (unit: number) => unit >= 0x30 && unit <= 0x39;
-const isLowercaseLetter = (unit: number) => unit >= 0x61 && unit <= 0x7a;
-/** Stands for itself in a string: no control character, quote or backslash. */
-const isPlain = (unit: number) => unit >= 0x20 && unit !== 0x22 && unit !== 0x5c;
+/** UTF-16 code units. */
+const space = 0x20;
+const quote = 0x22;
+const plus = 0x2b;
+const comma = 0x2c;
+const minus = 0x2d;
+const point = 0x2e;
+const zero = 0x30;
+const nine = 0x39;
+const colon = 0x3a;
+const upperE = 0x45;
+const openingBracket = 0x5b;
+const backslash = 0x5c;
+const closingBracket = 0x5d;
+const lowerA = 0x61;
+const lowerE = 0x65;
+const lowerU = 0x75;
+const lowerZ = 0x7a;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
+/** In place of a code unit where the text has ended. */
+const end = -1;
+
+const isSpace = (unit: number) => unit === space || unit === 0x09 || unit === 0x0a || unit === 0x0d;
+const isDigit = (unit: number) => unit >= zero && unit <= nine;
+const isLowercaseLetter = (unit: number) => unit >= lowerA && unit <= lowerZ;
 
 /**
  * Reads a JSON object in one pass. `JSON.parse` cannot decide what is signed: it lets the last of two equal names win,
@@ -58,12 +65,16 @@ const isPlain = (unit: number) => unit >= 0x20 && unit !== 0x22 && unit !== 0x5c
  */
 export class FlatJson {
   readonly #text: string;
-  /** Index of the next character. */
+  /** Index of the next code unit. */
   #at = 0;
+  #hasMembers = false;
 
-  /** @throws ProxyError body_not_json, where the body is not UTF-8 */
+  /** @throws ProxyError body_not_json, where the body is not UTF-8 or no object begins it */
   constructor(body: Uint8Array) {
     this.#text = decodeUtf8(body);
+    const kind = this.#kindAhead();
+    if (kind !== "object") throw refuse(`The body is ${kindInWords[kind]}, not a JSON object`);
+    this.#at += 1;
   }
 
   /** The number of the character (code point) at an index, counted from 1. */
@@ -72,53 +83,54 @@ export class FlatJson {
   }
 
   /**
-   * The members of the one object that the whole text is.
+   * Reads the next member of the one object that the whole text is.
+   * @returns undefined after the last, when nothing follows the object
    * @throws ProxyError body_not_json
    */
-  *readMembers(): Generator<Member, void> {
-    const kind = this.#kindAhead();
-    if (kind !== "object") throw refuse(`The body is ${kindInWords[kind]}, not a JSON object`);
-    this.#take("{");
-    if (!this.#take("}")) {
-      do yield this.#readMember();
-      while (this.#take(","));
-      if (!this.#take("}")) throw this.#fail('expected "," or "}"');
-    }
-    this.#readWhile(isSpace);
-    if (this.#next !== "") throw this.#fail("expected nothing after the object");
+  readMember(): Member | undefined {
+    if (this.#hasMembers ? this.#take(comma) : !this.#take(closingBrace)) return this.#readNameAndValue();
+    if (this.#hasMembers && !this.#take(closingBrace)) throw this.#fail('expected "," or "}"');
+    this.#skipSpace();
+    if (this.#next !== end) throw this.#fail("expected nothing after the object");
+    return undefined;
   }
 
-  #readMember(): Member {
-    this.#readWhile(isSpace);
+  #readNameAndValue(): Member {
+    this.#hasMembers = true;
+    this.#skipSpace();
     const nameAt = this.#at;
     const name = this.#readName();
     const kind = this.#kindAhead();
     const valueAt = this.#at;
-    if (kind !== "object" && kind !== "array") return { name, nameAt, kind, text: this.#readScalar(), valueAt };
-    this.#skipNested();
-    return { name, nameAt, kind, text: "", valueAt };
+    if (kind === "object" || kind === "array") {
+      this.#skipNested();
+      return { name, nameAt, kind, text: "", isPlain: true, valueAt };
+    }
+    const text = this.#readScalar(kind);
+    // Between its quotes a string without an escape is as long as its text.
+    const isPlain = kind !== "string" || this.#at - valueAt === text.length + 2;
+    return { name, nameAt, kind, text, isPlain, valueAt };
   }
 
   /** Reads over white space and returns the kind of the value that begins there. */
   #kindAhead(): Kind {
-    this.#readWhile(isSpace);
-    const kind = kindByFirst.get(this.#next);
+    this.#skipSpace();
+    const kind = kindOf(this.#next);
     if (kind === undefined) throw this.#fail("expected a value");
     return kind;
   }
 
   /** Reads a member's name, unescaped, and its colon. */
   #readName(): string {
-    this.#readWhile(isSpace);
-    if (this.#next !== '"') throw this.#fail("expected a name in double quotes");
+    this.#skipSpace();
+    if (this.#next !== quote) throw this.#fail("expected a name in double quotes");
     const name = this.#readString();
-    if (!this.#take(":")) throw this.#fail('expected ":"');
+    if (!this.#take(colon)) throw this.#fail('expected ":"');
     return name;
   }
 
   /** Reads a value that is neither object nor array: a string unescaped, the others as they are written. */
-  #readScalar(): string {
-    const kind = this.#kindAhead();
+  #readScalar(kind: Kind): string {
     if (kind === "string") return this.#readString();
     return kind === "number" ? this.#readNumber() : this.#readWord();
   }
@@ -128,123 +140,150 @@ export class FlatJson {
    * state, and RFC 8259 section 9 allows to bound their number: so depth costs neither stack nor memory.
    */
   #skipNested(): void {
-    const closers: string[] = [];
+    const closers: number[] = [];
     do {
-      const closer = this.#take("{") ? "}" : this.#take("[") ? "]" : undefined;
-      if (closer === undefined) this.#readScalar();
-      else {
+      const kind = this.#kindAhead();
+      if (kind === "object" || kind === "array") {
+        this.#at += 1;
+        const closer = kind === "object" ? closingBrace : closingBracket;
         if (closers.push(closer) > deepest) throw this.#fail(`a value is nested deeper than ${deepest} levels`);
         if (!this.#take(closer)) {
-          if (closer === "}") this.#readName();
+          if (kind === "object") this.#readName();
           continue;
         }
         closers.pop();
-      }
+      } else this.#readScalar(kind);
       let open = closers.at(-1);
       for (; open !== undefined && this.#take(open); open = closers.at(-1)) closers.pop();
       if (open === undefined) return;
-      if (!this.#take(",")) throw this.#fail(`expected "," or "${open}"`);
-      if (open === "}") this.#readName();
+      if (!this.#take(comma)) throw this.#fail(`expected "," or "${String.fromCharCode(open)}"`);
+      if (open === closingBrace) this.#readName();
     } while (closers.length > 0);
   }
 
   /** Reads the string whose opening quote is next, and unescapes it (RFC 8259 section 7). */
   #readString(): string {
-    this.#skip('"');
-    // Joined once: added up piece by piece it would be a chain of strings, which takes sixteen times the memory.
-    const pieces: string[] = [];
-    while (!this.#skip('"')) pieces.push(this.#next === "\\" ? this.#readEscape() : this.#readPlain());
-    return pieces.length > 1 ? pieces.join("") : (pieces[0] ?? "");
+    const start = this.#at;
+    this.#at += 1;
+    this.#skipPlain();
+    if (this.#skip(quote)) return this.#text.slice(start + 1, this.#at - 1);
+    while (!this.#skip(quote)) {
+      this.#skipEscape();
+      this.#skipPlain();
+    }
+    // It is checked, and JSON.parse makes one string of it at once, not a chain of pieces.
+    return JSON.parse(this.#text.slice(start, this.#at));
   }
 
-  #readPlain(): string {
-    const plain = this.#readWhile(isPlain);
-    if (plain !== "") return plain;
-    const what = this.#next === "" ? "is not closed" : "has a control character that is not escaped";
-    throw this.#fail(`a string ${what}`);
+  /** Reads over what stands for itself in a string, up to a quote or a backslash. */
+  #skipPlain(): void {
+    const text = this.#text;
+    let at = this.#at;
+    let unit = end;
+    for (; at < text.length; at += 1) {
+      unit = text.charCodeAt(at);
+      if (unit === quote || unit === backslash || unit < space) break;
+    }
+    this.#at = at;
+    if (at === text.length) throw this.#fail("a string is not closed");
+    if (unit < space) throw this.#fail("a string has a control character that is not escaped");
   }
 
   /** A lone surrogate is refused: it has no UTF-8 form, so it cannot be signed. */
-  #readEscape(): string {
+  #skipEscape(): void {
     const start = this.#at;
-    this.#skip("\\");
-    const letter = this.#read(1);
-    const character = characterByEscape.get(letter);
-    if (character !== undefined) return character;
-    if (letter !== "u") throw this.#fail("a string has a backslash that begins no escape", start);
+    this.#at += 1;
+    if (!this.#skip(lowerU)) {
+      if (!escapable.has(this.#text.charAt(this.#at)))
+        throw this.#fail("a string has a backslash that begins no escape", start);
+      this.#at += 1;
+      return;
+    }
     const unit = this.#readUnit();
-    if (unit < 0xd800 || unit > 0xdfff) return String.fromCharCode(unit);
-    const pair = this.#skip("\\") && this.#skip("u") ? String.fromCharCode(unit, this.#readUnit()) : "";
-    if ((pair.codePointAt(0) ?? 0) > 0xffff) return pair;
+    if (unit < 0xd800 || unit > 0xdfff) return;
+    const second = this.#skip(backslash) && this.#skip(lowerU) ? this.#readUnit() : end;
+    if (unit < 0xdc00 && second >= 0xdc00 && second <= 0xdfff) return;
     throw this.#fail("a string has an escape for half of a surrogate pair", start);
   }
 
   /** A UTF-16 code unit in four hexadecimal digits. */
   #readUnit(): number {
-    const start = this.#at;
-    const digits = this.#read(4);
-    if (/^[0-9A-Fa-f]{4}$/.test(digits)) return Number.parseInt(digits, 16);
-    throw this.#fail("expected four hexadecimal digits", start);
+    const digits = this.#text.slice(this.#at, this.#at + 4);
+    if (!fourHexadecimalDigits.test(digits)) throw this.#fail("expected four hexadecimal digits");
+    this.#at += 4;
+    return Number.parseInt(digits, 16);
   }
 
   /** RFC 8259 section 6. A digit after a leading zero is left over, and refused by what is read next. */
   #readNumber(): string {
     const start = this.#at;
-    this.#skip("-");
-    if (!this.#skip("0")) this.#skipDigits();
-    if (this.#skip(".")) this.#skipDigits();
-    if (this.#skip("e") || this.#skip("E")) {
-      if (!this.#skip("+")) this.#skip("-");
+    this.#skip(minus);
+    if (!this.#skip(zero)) this.#skipDigits();
+    if (this.#skip(point)) this.#skipDigits();
+    if (this.#skip(lowerE) || this.#skip(upperE)) {
+      if (!this.#skip(plus)) this.#skip(minus);
       this.#skipDigits();
     }
     return this.#text.slice(start, this.#at);
   }
 
   #skipDigits(): void {
-    if (this.#readWhile(isDigit) === "") throw this.#fail("expected a digit");
+    if (!isDigit(this.#next)) throw this.#fail("expected a digit");
+    while (isDigit(this.#next)) this.#at += 1;
   }
 
   #readWord(): string {
     const start = this.#at;
-    const word = this.#readWhile(isLowercaseLetter);
+    while (isLowercaseLetter(this.#next)) this.#at += 1;
+    const word = this.#text.slice(start, this.#at);
     if (words.has(word)) return word;
     throw this.#fail("expected true, false or null", start);
   }
 
-  /** The next character; empty at the end. */
-  get #next(): string {
-    return this.#text[this.#at] ?? "";
+  /** The next code unit. */
+  get #next(): number {
+    return this.#at < this.#text.length ? this.#text.charCodeAt(this.#at) : end;
   }
 
-  /** Reads over this one character if it is next. */
-  #skip(character: string): boolean {
-    if (this.#text[this.#at] !== character) return false;
+  #skipSpace(): void {
+    while (isSpace(this.#next)) this.#at += 1;
+  }
+
+  /** Reads over this one code unit if it is next. */
+  #skip(unit: number): boolean {
+    if (this.#next !== unit) return false;
     this.#at += 1;
     return true;
   }
 
-  /** Reads over white space, then over this one character if it is next. */
-  #take(character: string): boolean {
-    this.#readWhile(isSpace);
-    return this.#skip(character);
-  }
-
-  /** Reads this many characters, or what is left. */
-  #read(length: number): string {
-    const start = this.#at;
-    this.#at = Math.min(start + length, this.#text.length);
-    return this.#text.slice(start, this.#at);
-  }
-
-  #readWhile(isWanted: (unit: number) => boolean): string {
-    const start = this.#at;
-    while (this.#at < this.#text.length && isWanted(this.#text.charCodeAt(this.#at))) this.#at += 1;
-    return this.#text.slice(start, this.#at);
+  /** Reads over white space, then over this one code unit if it is next. */
+  #take(unit: number): boolean {
+    this.#skipSpace();
+    return this.#skip(unit);
   }
 
   #fail(what: string, at = this.#at): ProxyError {
-    const end = at < this.#text.length ? "" : ", where the body ends";
-    return refuse(`The body is not JSON: ${what} at character ${this.characterAt(at)}${end}`);
+    const ended = at < this.#text.length ? "" : ", where the body ends";
+    return refuse(`The body is not JSON: ${what} at character ${this.characterAt(at)}${ended}`);
+  }
+}
+
+/** What begins with this code unit. */
+function kindOf(unit: number): Kind | undefined {
+  switch (unit) {
+    case quote:
+      return "string";
+    case openingBrace:
+      return "object";
+    case openingBracket:
+      return "array";
+    case 0x74:
+    case 0x66:
+      return "boolean";
+    case 0x6e:
+      return "null";
+    default:
+      return unit === minus || isDigit(unit) ? "number" : undefined;
   }
 }
 
@@ -262,15 +301,16 @@ function decodeUtf8(body: Uint8Array): string {
 
 function decode(body: Uint8Array): string | undefined {
   try {
-    // ignoreBOM keeps the mark, so that it is seen.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+    return utf8.decode(body);
   } catch {
     return undefined;
   }
 }
 
 /** Either byte order mark, or a NUL where JSON has its first two characters. */
-function isUtf16([first, second]: Uint8Array): boolean {
+function isUtf16(body: Uint8Array): boolean {
+  const first = body[0];
+  const second = body[1];
   if (first === undefined || second === undefined) return false;
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || first === 0 || second === 0;
 }

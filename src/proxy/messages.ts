@@ -2,6 +2,7 @@ import type { HeaderLine } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { ProxyError } from "../model/errors.ts";
 import type { CallerToken } from "../model/listener.ts";
+import type { NamedValue } from "../signing/parameter-rules.ts";
 
 /** What a request arrived on. */
 export interface ListenerContext {
@@ -83,12 +84,18 @@ export interface Route {
   readonly identifier: string;
 }
 
+/** A parameter as it is sent. */
+export interface SentParameter extends NamedValue {
+  /** Whether the value is known to need no escape between the quotes of a JSON string. */
+  readonly isPlain: boolean;
+}
+
 /** Complete but for the timestamp and the signature, which belong to one attempt. */
 export interface PreparedRequest {
   readonly route: Route;
   readonly headers: readonly HeaderLine[];
-  /** In the order they are sent; every value as it is sent. */
-  readonly parameters: ReadonlyMap<string, string>;
+  /** In the order they are sent, each name once. */
+  readonly parameters: readonly SentParameter[];
 }
 
 /** One attempt, ready to be written. */
@@ -98,10 +105,10 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: readonly HeaderLine[];
   /**
-   * The body's bytes, stamped and signed for this very second; always of one length, so that it can be made anew when
-   * the connection took its time.
+   * The body's text, stamped and signed for this very second; always of one length in UTF-8 bytes, so that it can be made
+   * anew when the connection took its time.
    */
-  readonly render: () => Uint8Array;
+  readonly render: () => string;
 }
 
 /** A response of the service, its head complete and its body still streaming. */

@@ -7,6 +7,8 @@ export interface Parameter {
   readonly kind: "string" | "number" | "boolean";
   /** A string unescaped; a number exactly as written, e.g. `1.50e1`; `true` or `false`. */
   readonly text: string;
+  /** Whether the text needs no escape between the quotes of a JSON string. */
+  readonly isPlain: boolean;
 }
 
 /** In the client's order. */
@@ -19,9 +21,10 @@ const colon = 0x3a;
 
 /** A bound on a body's parameters, before it is read. Each has a colon; so may values, but a member has a least length. */
 export function mostParameters(body: Uint8Array): number {
+  const most = Math.ceil(body.length / shortestMemberBytes);
   let colons = 0;
-  for (const byte of body) if (byte === colon) colons += 1;
-  return Math.min(colons, Math.ceil(body.length / shortestMemberBytes));
+  for (let at = body.indexOf(colon); at >= 0 && colons < most; at = body.indexOf(colon, at + 1)) colons += 1;
+  return colons;
 }
 
 /**
@@ -33,15 +36,15 @@ export function readParameters(body: Uint8Array): Parameters {
   const json = new FlatJson(body);
   const parameters = new Map<string, Parameter>();
   let failure: ProxyError | undefined;
-  for (const member of json.readMembers()) {
+  for (let member = json.readMember(); member !== undefined; member = json.readMember()) {
     failure ??= checkName(member, parameters, json) ?? checkValue(member, json);
-    if (isPlain(member)) parameters.set(member.name, { kind: member.kind, text: member.text });
+    if (isScalar(member)) parameters.set(member.name, member);
   }
   if (failure !== undefined) throw failure;
   return parameters;
 }
 
-function isPlain(member: Member): member is Member & Parameter {
+function isScalar(member: Member): member is Member & Parameter {
   return member.kind === "string" || member.kind === "number" || member.kind === "boolean";
 }
 

@@ -1,19 +1,19 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../model/secret.ts";
+import type { NamedValue } from "./parameter-rules.ts";
 
 /**
  * The string to sign (spec 5.2 steps 1, 3 and 4): parameters sorted by name, each name followed by its value, nothing
  * between. It signs what it is given; which names and values are allowed is checked elsewhere.
  * @param exempt names that are not signed
  */
-export function stringToSign(
-  parameters: Iterable<readonly [name: string, value: string]>,
-  exempt: ReadonlySet<string>,
-): string {
-  const signed = Array.from(parameters).filter(([name]) => !exempt.has(name));
+export function stringToSign(parameters: readonly NamedValue[], exempt: ReadonlySet<string>): string {
+  const signed = parameters.filter(({ name }) => !exempt.has(name));
   // By bytes, since names are ASCII and stand once. Never `localeCompare`: its order is a language's, with `a` before `B`.
-  signed.sort(([a], [b]) => (a < b ? -1 : 1));
-  return signed.flat().join("");
+  signed.sort((a, b) => (a.name < b.name ? -1 : 1));
+  let text = "";
+  for (const { name, value } of signed) text += name + value;
+  return text;
 }
 
 /** HMAC-SHA256 over the UTF-8 bytes, in 64 lowercase hexadecimal digits (spec 5.2 steps 5 and 6). */

@@ -1,5 +1,11 @@
 /** What the specification says of parameters by name. */
 
+/** A parameter as it is signed and sent: its value is a string (spec 2.1). */
+export interface NamedValue {
+  readonly name: string;
+  readonly value: string;
+}
+
 /** Must be there and signed (spec 5.2 step 2). */
 export const requiredNames = ["version", "site_identifier", "timestamp"] as const;
 
@@ -41,10 +47,10 @@ const forbidden = /[^A-Za-z0-9._-]/;
  * @param exempt names that are not signed
  */
 export function findForbiddenCharacter(
-  parameters: Iterable<readonly [name: string, value: string]>,
+  parameters: readonly NamedValue[],
   exempt: ReadonlySet<string>,
 ): ForbiddenCharacter | undefined {
-  for (const [name, value] of parameters) {
+  for (const { name, value } of parameters) {
     const index = exempt.has(name) ? -1 : value.search(forbidden);
     if (index >= 0) return { name, position: index + 1 };
   }
@@ -55,6 +61,8 @@ const mostDigits = 64;
 
 /** Whole, fraction and exponent of a number (RFC 8259 section 6). */
 const number = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+/** Stays as it is: no exponent, no minus that a zero might lose, at most 64 digits. */
+const writtenOut = /^(?:0|[1-9]\d{0,31})(?:\.\d{1,32})?$/;
 const decimal = /^(-?(?:0|[1-9]\d*))(?:\.(\d+))?$/;
 
 /**
@@ -64,6 +72,7 @@ const decimal = /^(-?(?:0|[1-9]\d*))(?:\.(\d+))?$/;
  * @returns undefined when the result would have more than 64 digits, or the text is not a JSON number
  */
 export function expandNumber(text: string): string | undefined {
+  if (writtenOut.test(text)) return text;
   const parts = number.exec(text);
   if (parts === null) return undefined;
   const [, minus = "", whole = "", fraction = "", exponent = "0"] = parts;

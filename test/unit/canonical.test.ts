@@ -6,9 +6,11 @@ import { allowedName } from "../../src/signing/parameter-rules.ts";
 
 const exempt = new Set(["format", "signature", "call"]);
 const none = new Set<string>();
+const named = (pairs: Iterable<readonly [name: string, value: string]>) =>
+  Array.from(pairs, ([name, value]) => ({ name, value }));
 
 describe("the published example (spec 5.2)", () => {
-  const parameters = new Map([
+  const parameters = named([
     ["version", "3.0"],
     ["site_identifier", "MySiteID"],
     ["timestamp", "1582149833"],
@@ -141,27 +143,26 @@ describe("the string to sign", () => {
     ],
     ["values as they are", [["a", " ä&=\n"]], "a ä&=\n"],
   ] as const)("%s", (_, parameters, text) => {
-    expect(stringToSign(parameters, none)).toBe(text);
-    expect(stringToSign(new Map<string, string>(parameters), none)).toBe(text);
+    expect(stringToSign(named(parameters), none)).toBe(text);
+    expect(stringToSign(named(new Map<string, string>(parameters)), none)).toBe(text);
   });
 
   it("leaves out the exempt names, and only those", () => {
-    const parameters: [string, string][] = ["call", "Call", "format", "formats", "signature", "secret_key"].map(
-      (name) => [name, "x"],
-    );
+    const names = ["call", "Call", "format", "formats", "signature", "secret_key"];
+    const parameters = names.map((name) => ({ name, value: "x" }));
     expect(stringToSign(parameters, exempt)).toBe("Callxformatsxsecret_keyx");
     expect(stringToSign(parameters, new Set([...exempt, "secret_key"]))).toBe("Callxformatsx");
   });
 
   it("leaves what it is given in order", () => {
-    const parameters: [string, string][] = [
+    const parameters = named([
       ["b", "2"],
       ["a", "1"],
-    ];
+    ]);
     stringToSign(parameters, none);
     expect(parameters).toEqual([
-      ["b", "2"],
-      ["a", "1"],
+      { name: "b", value: "2" },
+      { name: "a", value: "1" },
     ]);
   });
 
@@ -176,7 +177,7 @@ describe("the string to sign", () => {
         const sorted = unsorted.map((name) => Buffer.from(name)).sort(Buffer.compare);
         expect(
           stringToSign(
-            unsorted.map((name) => [name, "\n"]),
+            unsorted.map((name) => ({ name, value: "\n" })),
             none,
           ),
         ).toBe(sorted.map((name) => `${name}\n`).join(""));

@@ -6,7 +6,7 @@ import { findForbiddenCharacter } from "../../src/signing/parameter-rules.ts";
 import { refusalOf } from "./refusal-of.ts";
 
 const exempt = new Set(["format", "signature", "call"]);
-const find = (value: string) => findForbiddenCharacter([["a", value]], exempt)?.position;
+const find = (value: string) => findForbiddenCharacter([{ name: "a", value }], exempt)?.position;
 const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
 
 describe("spec 5.2 rule 3", () => {
@@ -39,14 +39,14 @@ describe("spec 5.2 rule 3", () => {
   });
 
   it("finds the first in the order given, and leaves exempt values and all names alone", () => {
-    const parameters = new Map([
-      ["format", "a b"],
-      ["an odd name", "fine"],
-      ["z", "ok x"],
-      ["b", "!"],
-    ]);
+    const parameters = [
+      { name: "format", value: "a b" },
+      { name: "an odd name", value: "fine" },
+      { name: "z", value: "ok x" },
+      { name: "b", value: "!" },
+    ];
     expect(findForbiddenCharacter(parameters, exempt)).toEqual({ name: "z", position: 3 });
-    expect(findForbiddenCharacter(new Map(), exempt)).toBeUndefined();
+    expect(findForbiddenCharacter([], exempt)).toBeUndefined();
   });
 
   it("takes its time in proportion", () => {
@@ -64,8 +64,8 @@ describe("the site decides what comes of it", () => {
       environment: { name: "sandbox" },
       site: { identifier: "S1", characters, exempt },
     } as unknown as Route;
-    const step = () =>
-      checkCharacters({ route, parameters: new Map([["note", value]]) }, (event) => events.push(event));
+    const parameters = [{ name: "note", value, isPlain: true }];
+    const step = () => checkCharacters({ route, parameters }, (event) => events.push(event));
     return { step, events };
   };
 

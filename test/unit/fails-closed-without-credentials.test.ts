@@ -13,7 +13,7 @@ it("sends nothing for an OAuth site that has a key and no credentials", async ()
   const site = { identifier: "S1", auth: ["oauth"], keys: [key], defaultKey: key, exempt: new Set<string>() };
   const environment = { name: "sandbox", baseUrl: { path: "" } } as Environment;
   const route = { environment, operation: "create_order", site: site as unknown as Site, auth: "oauth" } as const;
-  const prepared = { route: { ...route, key: undefined, identifier: "S1" }, headers: [], parameters: new Map() };
+  const prepared = { route: { ...route, key: undefined, identifier: "S1" }, headers: [], parameters: [] };
   const sent: UpstreamRequest[] = [];
   const parts = {
     clock: systemClock,

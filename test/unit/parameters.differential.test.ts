@@ -95,6 +95,18 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
     );
   });
 
+  it("and what it calls plain is what JSON.stringify writes", () => {
+    fc.assert(
+      fc.property(documentOf(plain), (text) => {
+        fc.pre(Array.isArray(expectReading(text)));
+        for (const { text: value, isPlain } of readParameters(encode(text)).values()) {
+          if (isPlain) expect(JSON.stringify(value)).toBe(`"${value}"`);
+        }
+      }),
+      runs,
+    );
+  });
+
   it("on any JSON", () => {
     fc.assert(
       fc.property(fc.json({ depthSize: "medium", stringUnit: "binary" }), (text) => {
@@ -133,7 +145,7 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
     fc.assert(
       fc.property(number, (text) => {
         const [, parameter] = [...readParameters(encode(`{"a":${text}}`))][0] ?? [];
-        expect(parameter).toEqual({ kind: "number", text });
+        expect(parameter).toMatchObject({ kind: "number", text });
         const expanded = expandNumber(text);
         fc.pre(expanded !== undefined);
         expect(Number(expanded)).toBe(JSON.parse(text) + 0);

@@ -8,12 +8,13 @@ const limitBytes = 262_144;
 const body = (text: string) => new TextEncoder().encode(text);
 const read = (text: string) => readParameters(body(text));
 const readPairs = (text: string) => [...read(text)].map(([name, { text }]) => [name, text]);
+const readKinds = (text: string) => [...read(text)].map(([name, { kind, text }]) => [name, { kind, text }]);
 const refusal = (text: string) => refusalOf(() => read(text));
 
 describe("reads a flat object as it is written", () => {
   it("keeps order, kinds and texts", () => {
     const text = '{"order_amount":10.50,"order_is_standing":false,"order_type":"any","x":true}';
-    expect([...read(text)]).toEqual([
+    expect(readKinds(text)).toEqual([
       ["order_amount", { kind: "number", text: "10.50" }],
       ["order_is_standing", { kind: "boolean", text: "false" }],
       ["order_type", { kind: "string", text: "any" }],
@@ -52,7 +53,7 @@ describe("reads a flat object as it is written", () => {
     ["what looks like JSON", '"{\\"a\\":[1,null]}"', '{"a":[1,null]}'],
     ["an escaped backslash before a u", String.raw`"\\u0041"`, String.raw`\u0041`],
   ])("unescapes a string: %s", (_, literal, value) => {
-    expect(read(`{"a":${literal}}`).get("a")).toEqual({ kind: "string", text: value });
+    expect(readKinds(`{"a":${literal}}`)).toEqual([["a", { kind: "string", text: value }]]);
   });
 
   it.each(
@@ -61,8 +62,22 @@ describe("reads a flat object as it is written", () => {
       ["9007199254740993", "12345678901234567890.10", "1E400", "1e999999999", `1${"0".repeat(400)}`],
     ].flat(),
   )("keeps the number %s to the letter", (number) => {
-    expect(read(`{"a":${number}}`).get("a")).toEqual({ kind: "number", text: number });
-    expect(read(`{"a": ${number} ,"b":1}`).get("a")).toEqual({ kind: "number", text: number });
+    expect(readKinds(`{"a":${number}}`)[0]).toEqual(["a", { kind: "number", text: number }]);
+    expect(readKinds(`{"a": ${number} ,"b":1}`)[0]).toEqual(["a", { kind: "number", text: number }]);
+  });
+
+  it.each([
+    ['""', true],
+    ['"any é\u2028\u{1F600}\u007F"', true],
+    ["1.50e1", true],
+    ["true", true],
+    [String.raw`"\""`, false],
+    [String.raw`"a\\b"`, false],
+    [String.raw`"\n"`, false],
+    [String.raw`"\u0041"`, false],
+    [String.raw`"\ud83d\ude00"`, false],
+  ])("tells whether %s may stand between quotes as it is", (literal, isPlain) => {
+    expect(read(`{"a": ${literal} }`).get("a")?.isPlain).toBe(isPlain);
   });
 
   it("takes names that mean something to JavaScript, and touches no prototype", () => {

@@ -1,11 +1,15 @@
+import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { serialise, stamp } from "../../src/proxy/authenticate.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { type AuthMaterial, authenticate, serialise, stamp } from "../../src/proxy/authenticate.ts";
 import { enrich } from "../../src/proxy/enrich.ts";
+import type { PreparedRequest, Route } from "../../src/proxy/messages.ts";
 import { readParameters } from "../../src/proxy/parameters.ts";
 import { stringToSign } from "../../src/signing/hmac.ts";
 
-const written = (pairs: Iterable<readonly [string, string]>) => new TextDecoder().decode(serialise(pairs));
+const written = (pairs: Iterable<readonly [string, string]>, isPlain = false) =>
+  serialise(Array.from(pairs, ([name, value]) => ({ name, value, isPlain })));
 
 describe("what is written", () => {
   it.each([
@@ -34,8 +38,16 @@ describe("what is written", () => {
     expect(written(pairs)).toBe(text);
   });
 
-  it("is UTF-8", () => {
-    expect([...serialise([["a", "é"]])]).toEqual(
+  it("is the same for a value that is known to need no escape", () => {
+    const pairs = [
+      ["a", ""],
+      ["b", "é€\u{1F600}\u2028"],
+    ] as const;
+    expect(written(pairs, true)).toBe(written(pairs));
+  });
+
+  it("has a UTF-8 form for every value", () => {
+    expect([...Buffer.from(written([["a", "é"]]))]).toEqual(
       [...'{"a":"'].map((c) => c.charCodeAt(0)).concat(0xc3, 0xa9, 0x22, 0x7d),
     );
   });
@@ -67,11 +79,12 @@ describe("what is signed is what is sent (row 19)", () => {
   it("to the string, in order, in any body", () => {
     fc.assert(
       fc.property(bodies, (body) => {
-        const sent = stamp(enrich(readParameters(new TextEncoder().encode(body)), site, "S1"), 1582149833);
-        const text = written(sent.set("signature", "0".repeat(64)));
+        const stamped = stamp(enrich(readParameters(new TextEncoder().encode(body)), site, "S1"), 1582149833);
+        const sent = [...stamped, { name: "signature", value: "0".repeat(64), isPlain: true }];
+        const text = serialise(sent);
 
         const parsed = membersInOrder(text);
-        expect(parsed).toEqual([...sent]);
+        expect(parsed).toEqual(sent.map(({ name, value }) => [name, value]));
         const object: Record<string, unknown> = JSON.parse(text);
         expect(Object.keys(object).length).toBe(parsed.length);
         for (const [name, value] of parsed) expect(Object.getOwnPropertyDescriptor(object, name)?.value).toBe(value);
@@ -81,6 +94,57 @@ describe("what is signed is what is sent (row 19)", () => {
         expect(stringToSign(sent, exempt)).toBe(signed.map(([name, value]) => name + value).join(""));
       }),
       { numRuns: 5_000 },
+    );
+  });
+
+  /** Any character may be written as an escape. */
+  const escaped = (text: string) =>
+    text.replace(/[a-z\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const key = { identifier: "K1", version: "3.0", secret: new Secret("k") };
+  const route = { environment: { baseUrl: { path: "" } }, site: { ...site, exempt } } as unknown as Route;
+  const render = (body: string, material: AuthMaterial, unixSeconds: () => number) => {
+    const parameters = enrich(readParameters(new TextEncoder().encode(body)), site, "S1");
+    const prepared: PreparedRequest = { route, headers: [], parameters };
+    return authenticate(prepared, material, unixSeconds).render;
+  };
+
+  it("and the signature is over the values that the service reads from the body", () => {
+    fc.assert(
+      fc.property(bodies, fc.boolean(), (body, isEscaped) => {
+        let seconds = 1582149833;
+        const renderSigned = render(
+          isEscaped
+            ? body.replace(/"(?:[^"\\]|\\.)*"/g, (literal) => (literal.includes("\\") ? literal : escaped(literal)))
+            : body,
+          { method: "hmac", key },
+          () => seconds,
+        );
+        const first = renderSigned();
+        seconds += 1;
+        for (const [text, timestamp] of [
+          [first, "1582149833"],
+          [renderSigned(), "1582149834"],
+        ] as const) {
+          const arrived = membersInOrder(text);
+          expect(arrived.slice(-2)).toEqual([
+            ["timestamp", timestamp],
+            ["signature", expect.any(String)],
+          ]);
+          const signed = arrived.filter(([name]) => !exempt.has(name));
+          signed.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+          const signature = createHmac("sha256", "k").update(signed.flat().join("")).digest("hex");
+          expect(arrived.at(-1)).toEqual(["signature", signature]);
+          expect(Buffer.byteLength(text)).toBe(Buffer.byteLength(first));
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("and with a token nothing is signed", () => {
+    const token = { secret: new Secret("t"), id: "1", credential: "c", issuedAtMs: 0, lifetimeMs: 0 };
+    expect(render('{"a":"\\n"}', { method: "oauth", token }, () => 1)()).toBe(
+      String.raw`{"a":"\n","version":"3.0","site_identifier":"S1","timestamp":"1"}`,
     );
   });
 });

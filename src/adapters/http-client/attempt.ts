@@ -134,7 +134,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #restamp(): void {
-    const fresh = this.#request.render();
+    const fresh = Buffer.from(this.#request.render());
     if (fresh.length !== this.bytes.length) throw new Error("a new stamp must not change the length");
     this.bytes.set(fresh);
   }
