@@ -1,4 +1,4 @@
-import { type HeaderLine, valuesOf } from "../http/headers.ts";
+import { type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { RequestFinished } from "../model/events.ts";
 import type { ClientConnection, ListenerContext } from "./messages.ts";
 import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
@@ -53,7 +53,7 @@ export function openAccessEvent(
  * @returns undefined where it has none of them
  */
 export function pickHeaders(
-  headers: readonly HeaderLine[],
+  headers: HeaderLines,
   names: readonly string[],
 ): Readonly<Record<string, string>> | undefined {
   const found: Record<string, string> = {};

@@ -1,5 +1,5 @@
 import { parseHttpDate } from "../http/date.ts";
-import { valuesOf } from "../http/headers.ts";
+import { firstOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report, RetryResult } from "../model/events.ts";
@@ -136,7 +136,7 @@ async function send({ prepared, context, parts }: Forwarding, material: AuthMate
 function recordResponse({ prepared, context, parts }: Forwarding, material: AuthMaterial, response: UpstreamResponse) {
   const { environment, site, auth } = prepared.route;
   const { attempts, requestId, reference } = context.event;
-  const dateMs = parseHttpDate(valuesOf(response.headers, "date")[0]);
+  const dateMs = parseHttpDate(firstOf(response.headers, "date"));
   if (dateMs !== undefined) {
     const skewSeconds = (parts.clock.wallMs() - dateMs) / 1_000;
     parts.report({ kind: "clock_skew_measured", environment: environment.name, skewSeconds });
