@@ -56,6 +56,7 @@ export function pickHeaders(
   headers: HeaderLines,
   names: readonly string[],
 ): Readonly<Record<string, string>> | undefined {
+  if (names.length === 0) return undefined;
   const found: Record<string, string> = {};
   for (const name of names) {
     const value = valuesOf(headers, name).join(", ");
