@@ -53,9 +53,9 @@ export function authenticate(
   const path = `${environment.baseUrl.path}/${operation}`;
   switch (material.method) {
     case "oauth": {
-      const authorization = ["authorization", `Bearer ${material.token.secret.reveal()}`] as const;
+      const authorization = `Bearer ${material.token.secret.reveal()}`;
       const render = () => serialise(stamp(parameters, unixSeconds()));
-      return { environment, path, headers: [...headers, authorization], render };
+      return { environment, path, headers: [...headers, "authorization", authorization], render };
     }
     case "hmac": {
       const render = () => {

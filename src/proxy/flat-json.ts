@@ -1,4 +1,5 @@
 import { ProxyError } from "../model/errors.ts";
+import { decodeBody } from "./decode-body.ts";
 
 /** What a JSON value is (RFC 8259 section 3). */
 export type Kind = "string" | "number" | "boolean" | "null" | "object" | "array";
@@ -27,10 +28,7 @@ export const kindInWords: Readonly<Record<Kind, string>> = {
 const words: ReadonlySet<string> = new Set(["true", "false", "null"]);
 const escapable: ReadonlySet<string> = new Set('"\\/bfnrt');
 const fourHexadecimalDigits = /^[0-9A-Fa-f]{4}$/;
-const byteOrderMark = "\uFEFF";
 const deepest = 64;
-/** `ignoreBOM` keeps the mark, so that it is seen. */
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** UTF-16 code units. */
 const space = 0x20;
@@ -71,7 +69,7 @@ export class FlatJson {
 
   /** @throws ProxyError body_not_json, where the body is not UTF-8 or no object begins it */
   constructor(body: Uint8Array) {
-    this.#text = decodeUtf8(body);
+    this.#text = decodeBody(body);
     const kind = this.#kindAhead();
     if (kind !== "object") throw refuse(`The body is ${kindInWords[kind]}, not a JSON object`);
     this.#at += 1;
@@ -285,40 +283,6 @@ function kindOf(unit: number): Kind | undefined {
     default:
       return unit === minus || isDigit(unit) ? "number" : undefined;
   }
-}
-
-/**
- * Decodes a body as JSON travels: UTF-8 without a byte order mark (RFC 8259 section 8.1). Nothing is replaced: the text
- * encodes to the very bytes that came in, so it has no lone surrogate.
- */
-function decodeUtf8(body: Uint8Array): string {
-  if (isUtf16(body)) throw refuse("The body looks like UTF-16; send it as UTF-8");
-  const text = decode(body);
-  if (text === undefined) throw refuse(`The body is not valid UTF-8: see byte ${findBadByte(body)}`);
-  if (text.startsWith(byteOrderMark)) throw refuse("The body starts with a byte order mark; send it without one");
-  return text;
-}
-
-function decode(body: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(body);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Either byte order mark, or a NUL where JSON has its first two characters. */
-function isUtf16(body: Uint8Array): boolean {
-  const first = body[0];
-  const second = body[1];
-  if (first === undefined || second === undefined) return false;
-  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || first === 0 || second === 0;
-}
-
-/** Where lenient decoding first changes a byte, counted from 1. */
-function findBadByte(body: Uint8Array): number {
-  const fixed = new TextEncoder().encode(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
-  return fixed.findIndex((byte, index) => byte !== body[index]) + 1;
 }
 
 function refuse(what: string): ProxyError {
