@@ -46,11 +46,11 @@ export function enrich(
   identifier: string,
 ): SentParameter[] {
   const sent: SentParameter[] = [];
-  for (const [name, parameter] of parameters) {
+  for (const parameter of parameters.values()) {
+    const { name, isPlain } = parameter;
     if (ofOneAttempt.has(name)) continue;
-    const text = writeOut(name, parameter);
-    const value = isDecimal(name, site.decimals) ? writeAmount(name, text) : text;
-    sent.push({ name, value, isPlain: parameter.isPlain });
+    const text = writeOut(parameter);
+    sent.push({ name, value: isDecimal(name, site.decimals) ? writeAmount(name, text) : text, isPlain });
   }
   checkVersion(sent, site);
   put(sent, "version", site.version);
@@ -64,7 +64,7 @@ function put(sent: SentParameter[], name: string, value: string): void {
   sent[index < 0 ? sent.length : index] = { name, value, isPlain: false };
 }
 
-function writeOut(name: string, { kind, text }: Parameter): string {
+function writeOut({ name, kind, text }: Parameter): string {
   const written = kind === "number" ? expandNumber(text) : text;
   if (written !== undefined) return written;
   const what = `The number of parameter ${showName(name)} takes more than 64 digits when written without an exponent`;

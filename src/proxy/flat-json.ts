@@ -1,5 +1,5 @@
 import { ProxyError } from "../model/errors.ts";
-import { decodeBody } from "./decode-body.ts";
+import { decodeUtf8 } from "./decode-utf8.ts";
 
 /** What a JSON value is (RFC 8259 section 3). */
 export type Kind = "string" | "number" | "boolean" | "null" | "object" | "array";
@@ -69,7 +69,7 @@ export class FlatJson {
 
   /** @throws ProxyError body_not_json, where the body is not UTF-8 or no object begins it */
   constructor(body: Uint8Array) {
-    this.#text = decodeBody(body);
+    this.#text = decodeUtf8(body);
     const kind = this.#kindAhead();
     if (kind !== "object") throw refuse(`The body is ${kindInWords[kind]}, not a JSON object`);
     this.#at += 1;

@@ -4,6 +4,7 @@ import { FlatJson, kindInWords, type Member } from "./flat-json.ts";
 
 /** A value as the client gave it. */
 export interface Parameter {
+  readonly name: string;
   readonly kind: "string" | "number" | "boolean";
   /** A string unescaped; a number exactly as written, e.g. `1.50e1`; `true` or `false`. */
   readonly text: string;

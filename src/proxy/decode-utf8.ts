@@ -9,7 +9,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * encodes to the very bytes that came in, so it has no lone surrogate.
  * @throws ProxyError body_not_json
  */
-export function decodeBody(body: Uint8Array): string {
+export function decodeUtf8(body: Uint8Array): string {
   if (isUtf16(body)) throw refuse("The body looks like UTF-16; send it as UTF-8");
   const text = decode(body);
   if (text === undefined) throw refuse(`The body is not valid UTF-8: see byte ${findBadByte(body)}`);
