@@ -18,6 +18,7 @@ export const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 const none: readonly string[] = [];
+const keepAlive: readonly string[] = ["keep-alive"];
 
 /**
  * Every value of a header; names are compared without case.
@@ -54,6 +55,16 @@ export function one(headers: HeaderLines, name: string): string | undefined {
   return values.length === 1 ? values[0] : undefined;
 }
 
+/**
+ * Which of these names a header has, compared without case.
+ * @param names in lower case
+ */
+export function nameAmong(names: readonly string[], given: string | undefined): string | undefined {
+  for (const name of names) if (isName(given, name)) return name;
+  return undefined;
+}
+
+/** Their lengths alone tell most names apart, and cost no string in lower case. */
 function isName(given: string | undefined, name: string): boolean {
   return given !== undefined && given.length === name.length && (given === name || given.toLowerCase() === name);
 }
@@ -62,6 +73,8 @@ function isName(given: string | undefined, name: string): boolean {
 export function connectionOptions(headers: HeaderLines): readonly string[] {
   const values = valuesOf(headers, "connection");
   if (values.length === 0) return none;
+  // What most clients send.
+  if (values.length === 1 && values[0] === "keep-alive") return keepAlive;
   return values.flatMap((value) => value.split(",")).map((option) => option.trim().toLowerCase());
 }
 

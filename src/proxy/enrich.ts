@@ -1,4 +1,4 @@
-import { connectionOptions, type HeaderLines, hopByHop } from "../http/headers.ts";
+import { connectionOptions, type HeaderLines, hopByHop, nameAmong } from "../http/headers.ts";
 import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { expandNumber, isDecimal, toTwoDigits } from "../signing/parameter-rules.ts";
@@ -8,13 +8,13 @@ import { type Parameter, type Parameters, refuseParameter, showName } from "./pa
 /** Set anew for every attempt; what the client sent is dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);
 /** The client's request headers that go upstream when the client sent them. */
-const passedUpstream: ReadonlySet<string> = new Set([
+const passedUpstream: readonly string[] = [
   "user-agent",
   "accept-language",
   "traceparent",
   "tracestate",
   "x-request-id",
-]);
+];
 
 /**
  * Makes the request that is sent, but for what belongs to one attempt.
@@ -103,9 +103,8 @@ export function headersUpstream(
   const sent = ["accept", "application/json", "content-type", "application/json"];
   let isIdentified = false;
   for (let index = 0; index < headers.length; index += 2) {
-    const name = (headers[index] ?? "").toLowerCase();
-    if (!passedUpstream.has(name) && !environment.forwardHeaders.includes(name)) continue;
-    if (dropped.includes(name) || hopByHop.has(name)) continue;
+    const name = nameAmong(passedUpstream, headers[index]) ?? nameAmong(environment.forwardHeaders, headers[index]);
+    if (name === undefined || dropped.includes(name) || hopByHop.has(name)) continue;
     sent.push(name, headers[index + 1] ?? "");
     if (name === "x-request-id") isIdentified = true;
   }

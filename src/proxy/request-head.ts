@@ -3,6 +3,7 @@ import { type FailureCode, ProxyError } from "../model/errors.ts";
 import type { ClientRequest, ListenerContext } from "./messages.ts";
 
 const mostHeaderLines = 100;
+const json = "application/json";
 const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
 
 /**
@@ -48,9 +49,10 @@ function explainTunnel(target: string): string {
 
 /** Exactly one Host (RFC 9112 section 3.2). */
 function checkHost(headers: HeaderLines): string {
-  const [host, ...more] = valuesOf(headers, "host");
+  const values = valuesOf(headers, "host");
+  const host = values[0];
   if (host === undefined) throw refuse("malformed_request", "The Host header is missing.", "Host");
-  if (more.length > 0) throw refuse("malformed_request", "There are several Host headers.", "Host");
+  if (values.length > 1) throw refuse("malformed_request", "There are several Host headers.", "Host");
   return host;
 }
 
@@ -67,9 +69,9 @@ function checkContentEncoding(headers: HeaderLines): void {
 
 /** The parser reads chunks below any other coding, such as gzip, as if it were not there. */
 function checkTransferEncoding(headers: HeaderLines): void {
-  const values = valuesOf(headers, "transfer-encoding").flatMap((value) => value.toLowerCase().split(","));
-  const codings = values.map((coding) => coding.trim());
-  if (codings.length === 0) return;
+  const values = valuesOf(headers, "transfer-encoding");
+  if (values.length === 0) return;
+  const codings = values.flatMap((value) => value.toLowerCase().split(",")).map((coding) => coding.trim());
   // RFC 9112 section 6.3: where such a body ends cannot be known.
   const field = "Transfer-Encoding";
   if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked.`, field);
@@ -78,16 +80,18 @@ function checkTransferEncoding(headers: HeaderLines): void {
 }
 
 function checkContentType(headers: HeaderLines): void {
-  const [type, ...more] = valuesOf(headers, "content-type");
-  if (type !== undefined && more.length === 0 && isJson(type)) return;
-  throw refuse("media_type_not_supported", `${explainContentType(type, more.length > 0)}.`, "Content-Type");
+  const values = valuesOf(headers, "content-type");
+  const type = values[0];
+  if (values.length === 1 && type !== undefined && isJson(type)) return;
+  throw refuse("media_type_not_supported", `${explainContentType(type, values.length > 1)}.`, "Content-Type");
 }
 
 /** application/json with charset utf-8, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
 function isJson(mediaType: string): boolean {
+  if (mediaType === json) return true;
   const [type = "", ...parameters] = mediaType.toLowerCase().split(";");
   const given = parameters.map((parameter) => parameter.trim()).filter((parameter) => parameter !== "");
-  return type.trimEnd() === "application/json" && given.length <= 1 && given.every((parameter) => utf8.has(parameter));
+  return type.trimEnd() === json && given.length <= 1 && given.every((parameter) => utf8.has(parameter));
 }
 
 function explainContentType(type: string | undefined, isRepeated: boolean): string {

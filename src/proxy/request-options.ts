@@ -86,6 +86,8 @@ function readTimeoutMs(value: string | undefined, longestMs: number): number | u
 
 /** The log gets the name that is meant, never the foreign one. */
 function checkName(name: string): void {
+  // No misspelling of ours is as short.
+  if (name.length < prefix.length) return;
   const given = name.toLowerCase();
   if (knownNames.has(given)) return;
   const isOurs = given.startsWith(prefix);
@@ -117,9 +119,9 @@ function explainUnknown(name: string, meant: string | undefined): string {
 
 /** A header that is given twice asks for two things; which one is meant cannot be known. */
 function readOnce(headers: HeaderLines, name: string): string | undefined {
-  const [value, ...more] = valuesOf(headers, name);
-  if (more.length === 0) return value;
-  throw malformed(`The header ${name} was given ${more.length + 1} times; send it once`, name);
+  const values = valuesOf(headers, name);
+  if (values.length <= 1) return values[0];
+  throw malformed(`The header ${name} was given ${values.length} times; send it once`, name);
 }
 
 function malformed(what: string, causedBy: string): ProxyError {
