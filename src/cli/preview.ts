@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { tooLarge } from "../adapters/http-server/read-body.ts";
 import type { Config } from "../config/config.ts";
-import type { HeaderLine } from "../http/headers.ts";
+import type { HeaderLines } from "../http/headers.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Event } from "../model/events.ts";
@@ -59,7 +59,7 @@ async function preview(options: Options): Promise<void> {
     buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock),
     async send(attempt: UpstreamRequest) {
       sent = attempt;
-      return { status: 200, headers: [], body: nothing(), discard: () => {} };
+      return { status: 200, headers: [], body: new Uint8Array(), discard: () => {} };
     },
   };
   const listener = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
@@ -67,14 +67,15 @@ async function preview(options: Options): Promise<void> {
     method: "POST",
     target: `/${options.operation}`,
     headers: describeHeaders(options),
-    async readBody() {
+    readBody() {
       if (body.length > bodyBytes) throw tooLarge(bodyBytes);
       return body;
     },
     isClosed: () => false,
     repliedStatus: () => undefined,
-    async reply(reply) {
+    reply(reply) {
       refusal = reply;
+      return undefined;
     },
   });
   if (sent !== undefined) printRequest(sent, options.json === true);
@@ -88,12 +89,11 @@ function pickEnvironment({ environments }: Config, wanted: string | undefined): 
   throw usageFailure(`Name the environment with --environment: ${[...environments.keys()].join(" or ")}.`);
 }
 
-function describeHeaders({ site, auth }: Options): HeaderLine[] {
+function describeHeaders({ site, auth }: Options): HeaderLines {
   return [
-    ["host", "localhost"],
-    ["content-type", "application/json"],
-    ...(site === undefined ? [] : [["countersign-site", site] as const]),
-    ...(auth === undefined ? [] : [["countersign-auth", auth] as const]),
+    ...["host", "localhost", "content-type", "application/json"],
+    ...(site === undefined ? [] : ["countersign-site", site]),
+    ...(auth === undefined ? [] : ["countersign-auth", auth]),
   ];
 }
 
@@ -115,8 +115,6 @@ const maskedTokens: TokenSource = {
   refusedAgain: () => {},
 };
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
-
 /** What was signed, read from the body that is sent, and the K… of the key pair; undefined with OAuth. */
 function explainSignature(body: Uint8Array, { sites, siteOfKey }: Environment) {
   const parameters = new Map([...readParameters(body)].map(([name, { text }]) => [name, text]));
@@ -128,16 +126,16 @@ function explainSignature(body: Uint8Array, { sites, siteOfKey }: Environment) {
 }
 
 function printRequest({ environment, path, headers, render }: UpstreamRequest, asJson: boolean): void {
-  const bytes = render();
-  const body = Buffer.from(bytes).toString("utf8");
-  const signed = explainSignature(bytes, environment);
+  const body = render();
+  const signed = explainSignature(Buffer.from(body), environment);
   const url = `${environment.baseUrl.origin}${path}`;
+  const pairs = headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1]] as const] : []));
   if (asJson) {
-    printJson({ method: "POST", url, headers: Object.fromEntries(headers), body, ...signed });
+    printJson({ method: "POST", url, headers: Object.fromEntries(pairs), body, ...signed });
     return;
   }
   print(`POST ${url}`);
-  for (const [name, value] of headers) print(`${name}: ${value}`);
+  for (const [name, value] of pairs) print(`${name}: ${value}`);
   print(`content-length: ${Buffer.byteLength(body)}\n\n${body}`);
   if (signed !== undefined) print(`\nstring to sign (HMAC-SHA256, key ${signed.key}):\n${signed.stringToSign}`);
 }

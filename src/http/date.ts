@@ -3,12 +3,20 @@ const imfFixdate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d
 const shortestMs = 1_000;
 const longestMs = 86_400_000;
 
+/** The date read last: all responses of a second have the same. */
+let latest: { readonly text: string; readonly ms: number | undefined } = { text: "", ms: undefined };
+
 /**
  * An HTTP date in milliseconds since the Unix epoch; undefined for anything but an IMF-fixdate. Date.parse alone would
  * take "5" for a date.
  */
-export function parseHttpDate(text: string | undefined): number | undefined {
-  const trimmed = text?.trim() ?? "";
+export function parseHttpDate(text = ""): number | undefined {
+  if (text !== latest.text) latest = { text, ms: readHttpDate(text) };
+  return latest.ms;
+}
+
+function readHttpDate(text: string): number | undefined {
+  const trimmed = text.trim();
   if (!imfFixdate.test(trimmed)) return undefined;
   const ms = Date.parse(trimmed);
   return Number.isNaN(ms) ? undefined : ms;

@@ -1,5 +1,8 @@
-/** One header line as received: the name in the sender's casing. */
-export type HeaderLine = readonly [name: string, value: string];
+/**
+ * Header lines as one flat list: name, value, name, value, … as received. Names have the sender's casing; bytes are read
+ * as Latin-1.
+ */
+export type HeaderLines = readonly string[];
 
 /** Headers meant for one connection only (RFC 9110 section 7.6.1 and the older ones that practice knows). */
 export const hopByHop: ReadonlySet<string> = new Set([
@@ -14,48 +17,57 @@ export const hopByHop: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** A parser's flat list of names and values as lines; bytes are read as Latin-1. */
-export function headerLines(raw: readonly (string | Uint8Array)[]): HeaderLine[] {
-  const lines: HeaderLine[] = [];
-  for (let index = 0; index + 1 < raw.length; index += 2) lines.push([toText(raw[index]), toText(raw[index + 1])]);
-  return lines;
-}
-
-function toText(value: string | Uint8Array = ""): string {
-  return typeof value === "string" ? value : Buffer.from(value).toString("latin1");
-}
+const none: readonly string[] = [];
 
 /**
  * Every value of a header; names are compared without case.
  * @param name in lower case
  */
-export function valuesOf(headers: readonly HeaderLine[], name: string): string[] {
-  const values: string[] = [];
-  for (const [given, value] of headers) {
-    if (given.length === name.length && given.toLowerCase() === name) values.push(value);
+export function valuesOf(headers: HeaderLines, name: string): readonly string[] {
+  let values: string[] | undefined;
+  for (let index = 0; index < headers.length; index += 2) {
+    if (!isName(headers[index], name)) continue;
+    const value = headers[index + 1] ?? "";
+    if (values === undefined) values = [value];
+    else values.push(value);
   }
-  return values;
+  return values ?? none;
+}
+
+/**
+ * The first value of a header.
+ * @param name in lower case
+ */
+export function firstOf(headers: HeaderLines, name: string): string | undefined {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (isName(headers[index], name)) return headers[index + 1];
+  }
+  return undefined;
 }
 
 /**
  * The value of a header that stands once; undefined where it is absent or repeated.
  * @param name in lower case
  */
-export function one(headers: readonly HeaderLine[], name: string): string | undefined {
-  const [value, ...more] = valuesOf(headers, name);
-  return more.length === 0 ? value : undefined;
+export function one(headers: HeaderLines, name: string): string | undefined {
+  const values = valuesOf(headers, name);
+  return values.length === 1 ? values[0] : undefined;
+}
+
+function isName(given: string | undefined, name: string): boolean {
+  return given !== undefined && given.length === name.length && (given === name || given.toLowerCase() === name);
 }
 
 /** The names, in lower case, of headers that Connection declares to be meant for this connection only. */
-export function connectionOptions(headers: readonly HeaderLine[]): ReadonlySet<string> {
-  const names = valuesOf(headers, "connection").flatMap((value) => value.split(","));
-  return new Set(names.map((name) => name.trim().toLowerCase()));
+export function connectionOptions(headers: HeaderLines): readonly string[] {
+  const values = valuesOf(headers, "connection");
+  if (values.length === 0) return none;
+  return values.flatMap((value) => value.split(",")).map((option) => option.trim().toLowerCase());
 }
 
 /** Whether a response tells where its body ends, or has none (RFC 9112 section 6.3). */
-export function isFramed({ status, headers }: { readonly status: number; readonly headers: readonly HeaderLine[] }) {
-  if (status === 204 || status === 304) return true;
+export function isFramed({ status, headers }: { readonly status: number; readonly headers: HeaderLines }): boolean {
+  if (status === 204 || status === 304 || firstOf(headers, "content-length") !== undefined) return true;
   // Any other last coding is ended by the close.
-  const isChunked = /(?:^|,)[ \t]*chunked[ \t]*$/i.test(valuesOf(headers, "transfer-encoding").join(","));
-  return isChunked || valuesOf(headers, "content-length").length > 0;
+  return /(?:^|,)[ \t]*chunked[ \t]*$/i.test(valuesOf(headers, "transfer-encoding").join(","));
 }

@@ -101,3 +101,55 @@ export class LogThrottle {
     return isFirst;
   }
 }
+
+/**
+ * A deadline that is set anew again and again, and seldom comes. Its timer is not set anew with it: when it fires, it looks
+ * whether the deadline is still to come.
+ */
+export class DeadlineTimer {
+  readonly #clock: Clock;
+  readonly #onDeadline: () => void;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+  /** When the timer fires; infinite while none is set. */
+  #firesAtMs = Number.POSITIVE_INFINITY;
+  #cancel: Cancel = () => {};
+
+  constructor(clock: Clock, onDeadline: () => void) {
+    this.#clock = clock;
+    this.#onDeadline = onDeadline;
+  }
+
+  /** @param deadlineMs on the monotonic clock */
+  set(deadlineMs: number): void {
+    this.#deadlineMs = deadlineMs;
+    if (deadlineMs < this.#firesAtMs) this.#arm();
+  }
+
+  /** There is no deadline now. */
+  clear(): void {
+    this.#deadlineMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** There will be no deadline any more. */
+  close(): void {
+    this.clear();
+    this.#cancel();
+    this.#firesAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  #arm(): void {
+    this.#cancel();
+    this.#firesAtMs = this.#deadlineMs;
+    this.#cancel = this.#clock.after(this.#deadlineMs - this.#clock.nowMs(), () => this.#fire());
+  }
+
+  #fire(): void {
+    this.#firesAtMs = Number.POSITIVE_INFINITY;
+    if (this.#clock.nowMs() >= this.#deadlineMs) {
+      this.clear();
+      this.#onDeadline();
+    } else if (this.#deadlineMs !== Number.POSITIVE_INFINITY) {
+      this.#arm();
+    }
+  }
+}

@@ -58,8 +58,9 @@ export class CredentialFailover implements TokenSource {
     return this.#candidates.map(({ set, source }) => ({ ...source.snapshot(), isActive: set.label === this.#active }));
   }
 
-  async get(deadlineMs: number): Promise<Token> {
-    return this.#activateSetOf(this.#pickUsable() ?? (await this.#wait(deadlineMs)));
+  get(deadlineMs: number): Token | Promise<Token> {
+    const usable = this.#pickUsable();
+    return usable === undefined ? this.#wait(deadlineMs) : this.#activateSetOf(usable);
   }
 
   /** Fetches a token in the background if there is none: the first set's, or the second's once the first is refused. */
@@ -121,7 +122,7 @@ export class CredentialFailover implements TokenSource {
     for (const { source, set } of this.#candidates) {
       const result = await source.get(untilMs);
       if (result === undefined) throw this.#unavailable(set, "did not answer in time", source.pause, "no answer");
-      if ("secret" in result) return result;
+      if ("secret" in result) return this.#activateSetOf(result);
       if (result.kind !== "refused") {
         const nextTry = `Next try in ${seconds(this.#remainingMs(result))} s`;
         throw this.#unavailable(set, `${describeFailure(result)}. ${nextTry}`, result);

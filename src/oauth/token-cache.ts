@@ -228,10 +228,10 @@ export class TokenCache {
     return decide(this.#state, { nowMs: clock.nowMs(), thresholds, ...situation });
   }
 
-  /** A use keeps the token alive. */
+  /** A use keeps the token alive. It changes neither token nor timer, so it is no transition. */
   #use(token: Token): Token {
     const { clock, environment, set, report } = this.#parts;
-    this.#transition({ ...this.#state, lastUsedMs: clock.nowMs() });
+    this.#state = { ...this.#state, lastUsedMs: clock.nowMs() };
     report({ kind: "token_used", environment, credential: set.label });
     return token;
   }
@@ -246,7 +246,7 @@ export class TokenCache {
   }
 
   /**
-   * The one place that changes the state, reports what the change means and sets the timer.
+   * The one place that changes more of the state than its last use, reports what the change means and sets the timer.
    * @param isKnownByLabel the new token's adoption was reported before, under the same label
    */
   #transition(next: TokenState, { isKnownByLabel = false } = {}): void {

@@ -20,7 +20,7 @@ export interface TokenSource {
    * A token that may be used now. Waits only when there is none, for `timeouts.token` at most.
    * @throws ProxyError token_unavailable, credentials_refused
    */
-  get(deadlineMs: number): Promise<Token>;
+  get(deadlineMs: number): Token | Promise<Token>;
 
   /** The service took this token with a first attempt: it answered anything but 401 or a 5xx. */
   accepted(token: Token, site: string): void;

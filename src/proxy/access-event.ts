@@ -1,4 +1,4 @@
-import { type HeaderLine, valuesOf } from "../http/headers.ts";
+import { type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { RequestFinished } from "../model/events.ts";
 import type { ClientConnection, ListenerContext } from "./messages.ts";
 import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
@@ -53,9 +53,10 @@ export function openAccessEvent(
  * @returns undefined where it has none of them
  */
 export function pickHeaders(
-  headers: readonly HeaderLine[],
+  headers: HeaderLines,
   names: readonly string[],
 ): Readonly<Record<string, string>> | undefined {
+  if (names.length === 0) return undefined;
   const found: Record<string, string> = {};
   for (const name of names) {
     const value = valuesOf(headers, name).join(", ");

@@ -53,9 +53,9 @@ export function authenticate(
   const path = `${environment.baseUrl.path}/${operation}`;
   switch (material.method) {
     case "oauth": {
-      const authorization = ["authorization", `Bearer ${material.token.secret.reveal()}`] as const;
+      const authorization = `Bearer ${material.token.secret.reveal()}`;
       const render = () => serialise(stamp(parameters, unixSeconds()));
-      return { environment, path, headers: [...headers, authorization], render };
+      return { environment, path, headers: [...headers, "authorization", authorization], render };
     }
     case "hmac": {
       const render = () => {
@@ -76,7 +76,7 @@ export function stamp(parameters: ReadonlyMap<string, string>, unixSeconds: numb
  * The body that is sent: the very strings that were signed, in their order (spec 2.1). It is written from the pairs, never
  * from an object, so neither `__proto__` nor a name that looks like an integer can change it.
  */
-export function serialise(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array {
+export function serialise(parameters: Iterable<readonly [name: string, value: string]>): string {
   const members = Array.from(parameters, ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  return Buffer.from(`{${members.join(",")}}`, "utf8");
+  return `{${members.join(",")}}`;
 }

@@ -23,7 +23,9 @@ export interface BufferedResponse {
 }
 
 export function bufferResponse(response: UpstreamResponse, clock: Clock): BufferedResponse {
-  const source = response.body[Symbol.asyncIterator]();
+  const { body } = response;
+  if (body instanceof Uint8Array) return { response, finishReading: async () => {}, discard: () => response.discard() };
+  const source = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let state: "reading" | "complete" | "too_long" | "broken" = "reading";
   let failure: unknown;

@@ -1,4 +1,4 @@
-import { type HeaderLine, valuesOf } from "../http/headers.ts";
+import { type HeaderLines, valuesOf } from "../http/headers.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { ListenerContext } from "./messages.ts";
 
@@ -19,7 +19,7 @@ const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i;
  * @throws ProxyError caller_not_authenticated
  */
 export function authenticateClient(
-  headers: readonly HeaderLine[],
+  headers: HeaderLines,
   { callerTokens }: Pick<ListenerContext, "callerTokens">,
 ): string | undefined {
   if (callerTokens === undefined) return undefined;

@@ -1,34 +1,37 @@
-import { connectionOptions, type HeaderLine, hopByHop, isFramed } from "../http/headers.ts";
+import { connectionOptions, type HeaderLines, hopByHop, isFramed } from "../http/headers.ts";
 import type { Outcome } from "../model/errors.ts";
 import type { RequestContext } from "./context.ts";
-import type { StreamedResponse, UpstreamResponse } from "./messages.ts";
+import type { ClientResponse, UpstreamResponse } from "./messages.ts";
 
 /** The service's response as the client gets it: status and body untouched, our identification added. */
 export function toClientResponse(
-  { status, headers, body }: UpstreamResponse,
+  response: UpstreamResponse,
   outcome: Outcome,
   context: RequestContext,
-): StreamedResponse {
+): ClientResponse {
   const { requestId, attempts } = context.event;
-  const own: HeaderLine[] = [
-    ["Countersign-Request-Id", requestId],
-    ["Countersign-Outcome", outcome],
-  ];
-  if (attempts > 1) own.push(["Countersign-Attempts", String(attempts)]);
+  const headers = headersDownstream(response.headers);
+  headers.push("Countersign-Request-Id", requestId, "Countersign-Outcome", outcome);
+  if (attempts > 1) headers.push("Countersign-Attempts", String(attempts));
   return {
-    status,
-    headers: [...headersDownstream(headers), ...own],
-    body: context.timed(body),
-    isFramed: isFramed({ status, headers }),
+    status: response.status,
+    headers,
+    body: context.received(response.body),
+    isLocal: false,
+    isFramed: isFramed(response),
     onSlowReader: () => context.buffer?.chargeSlowReader(),
   };
 }
 
 /** The response's headers that reach the client: all but the hop-by-hop ones and any that could pass for ours. */
-export function headersDownstream(headers: readonly HeaderLine[]): HeaderLine[] {
+export function headersDownstream(headers: HeaderLines): string[] {
   const dropped = connectionOptions(headers);
-  return headers.filter(([given]) => {
+  const passed: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const given = headers[index] ?? "";
     const name = given.toLowerCase();
-    return !hopByHop.has(name) && !dropped.has(name) && !name.startsWith("countersign-");
-  });
+    if (hopByHop.has(name) || name.startsWith("countersign-") || dropped.includes(name)) continue;
+    passed.push(given, headers[index + 1] ?? "");
+  }
+  return passed;
 }

@@ -1,8 +1,9 @@
 import type { Clock } from "../model/clock.ts";
+import type { FailureCode, Outcome } from "../model/errors.ts";
 import type { RequestFinished } from "../model/events.ts";
 import type { AccessEvent } from "./access-event.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
-import type { Route } from "./messages.ts";
+import type { Route, UpstreamResponse } from "./messages.ts";
 
 /** The steps of a request, by the names that logs and `/status` show. */
 export type Stage =
@@ -72,22 +73,36 @@ export class RequestContext {
     this.event.auth = auth;
   }
 
-  /** Goes on to a stage that waits for something else, whose time is not the proxy's own. */
-  async wait<Value>(stage: Stage, promise: () => Promise<Value>): Promise<Value> {
+  /**
+   * Goes on to a stage that may have to wait for something else, whose time is not the proxy's own.
+   * @returns what `get` returns
+   */
+  wait<Value>(stage: Stage, get: () => Value | Promise<Value>): Value | Promise<Value> {
     this.setStage(stage);
     const startedMs = this.#clock.nowMs();
-    try {
-      return await promise();
-    } finally {
-      const tookMs = this.#clock.nowMs() - startedMs;
-      this.#waitedMs += tookMs;
-      if (stage === "send") this.#addUpstream(startedMs);
-      if (stage === "await_token") this.event.tokenWaitMs = (this.event.tokenWaitMs ?? 0) + tookMs;
-    }
+    const value = get();
+    if (value instanceof Promise) return value.finally(() => this.#addWait(stage, startedMs));
+    this.#addWait(stage, startedMs);
+    return value;
   }
 
-  /** The service's response piece by piece: the time until each has come is the service's, the time after that is not. */
-  async *timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  #addWait(stage: Stage, sinceMs: number): void {
+    const { event } = this;
+    const tookMs = this.#clock.nowMs() - sinceMs;
+    this.#waitedMs += tookMs;
+    if (stage === "send") event.upstreamMs = (event.upstreamMs ?? 0) + tookMs;
+    if (stage === "await_token") event.tokenWaitMs = (event.tokenWaitMs ?? 0) + tookMs;
+  }
+
+  /** The body of the service's response, counted and, as long as it comes, timed. */
+  received(body: UpstreamResponse["body"]): UpstreamResponse["body"] {
+    if (!(body instanceof Uint8Array)) return this.#timed(body);
+    this.event.responseBytes = body.length;
+    return body;
+  }
+
+  /** The time until each piece has come is the service's, the time after that is not. */
+  async *#timed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     const { event } = this;
     event.responseBytes ??= 0;
     let startedMs: number | undefined = this.#clock.nowMs();
@@ -120,8 +135,12 @@ export class RequestContext {
   }
 
   /** How the request ended for its client. */
-  end(ending: Pick<RequestFinished, "status" | "by" | "outcome" | "code">): void {
-    Object.assign(this.event, ending);
+  end(status: number, by: RequestFinished["by"], outcome: Outcome, code: FailureCode | undefined): void {
+    const { event } = this;
+    event.status = status;
+    event.by = by;
+    event.outcome = outcome;
+    event.code = code;
   }
 
   /** The event as it is reported. */

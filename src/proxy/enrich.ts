@@ -1,4 +1,4 @@
-import { connectionOptions, type HeaderLine, hopByHop } from "../http/headers.ts";
+import { connectionOptions, type HeaderLines, hopByHop } from "../http/headers.ts";
 import type { Environment, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { expandNumber, isDecimal, toTwoDigits } from "../signing/parameter-rules.ts";
@@ -8,13 +8,13 @@ import { type Parameter, type Parameters, refuseParameter, showName } from "./pa
 /** Set anew for every attempt; what the client sent is dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);
 /** The client's request headers that go upstream when the client sent them. */
-const passedUpstream: readonly string[] = [
+const passedUpstream: ReadonlySet<string> = new Set([
   "user-agent",
   "accept-language",
   "traceparent",
   "tracestate",
   "x-request-id",
-];
+]);
 
 /**
  * Makes the request that is sent, but for what belongs to one attempt.
@@ -23,7 +23,7 @@ const passedUpstream: readonly string[] = [
 export function prepare(
   route: Route,
   parameters: Parameters,
-  headers: readonly HeaderLine[],
+  headers: HeaderLines,
   requestId: string,
 ): PreparedRequest {
   return {
@@ -85,21 +85,21 @@ function checkVersion(version: string | undefined, site: Pick<Site, "identifier"
  * obfuscation of `Authorization`, cookies or framing can slip by.
  */
 export function headersUpstream(
-  headers: readonly HeaderLine[],
+  headers: HeaderLines,
   environment: Pick<Environment, "forwardHeaders" | "via">,
   requestId: string,
-): HeaderLine[] {
+): HeaderLines {
   const dropped = connectionOptions(headers);
-  const passed = headers
-    .map(([name, value]): HeaderLine => [name.toLowerCase(), value])
-    .filter(([name]) => passedUpstream.includes(name) || environment.forwardHeaders.includes(name))
-    .filter(([name]) => !dropped.has(name) && !hopByHop.has(name));
-  const isIdentified = passed.some(([name]) => name === "x-request-id");
-  return [
-    ["accept", "application/json"],
-    ["content-type", "application/json"],
-    ...passed,
-    ...(isIdentified ? [] : [["x-request-id", requestId] as const]),
-    ...(environment.via ? [["via", "1.1 countersign"] as const] : []),
-  ];
+  const sent = ["accept", "application/json", "content-type", "application/json"];
+  let isIdentified = false;
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = (headers[index] ?? "").toLowerCase();
+    if (!passedUpstream.has(name) && !environment.forwardHeaders.includes(name)) continue;
+    if (dropped.includes(name) || hopByHop.has(name)) continue;
+    sent.push(name, headers[index + 1] ?? "");
+    if (name === "x-request-id") isIdentified = true;
+  }
+  if (!isIdentified) sent.push("x-request-id", requestId);
+  if (environment.via) sent.push("via", "1.1 countersign");
+  return sent;
 }

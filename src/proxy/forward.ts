@@ -1,5 +1,5 @@
 import { parseHttpDate } from "../http/date.ts";
-import { valuesOf } from "../http/headers.ts";
+import { firstOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report, RetryResult } from "../model/events.ts";
@@ -98,45 +98,42 @@ function showsAcceptance({ status }: UpstreamResponse): boolean {
   return status < 500;
 }
 
-/** One attempt, with one reconnect when not a byte of it was written. */
 async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
   const { client, context } = forwarding;
   if (client.isClosed()) throw new ClientClosedRequest();
   context.event.attempts += 1;
   if (material.method === "oauth") context.event.credential = material.token.credential;
   else context.event.key = material.key.identifier;
-  const response = await context.wait("send", async () => {
-    try {
-      return await send(forwarding, material);
-    } catch (error) {
-      if (!(error instanceof ProxyError) || error.code !== "upstream_unreachable") throw error;
-      if (client.isClosed()) throw new ClientClosedRequest();
-      return await send(forwarding, material);
-    }
-  });
+  const response = await context.wait("send", () => send(forwarding, material));
   recordResponse(forwarding, material, response);
   return response;
 }
 
-async function send({ prepared, context, parts }: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
+/** With one reconnect when not a byte was written. */
+async function send(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
+  const { prepared, client, context, parts } = forwarding;
   const upstreamRequest = authenticate(prepared, material, () => Math.floor(parts.clock.wallMs() / 1_000));
-  const onConnected = context.connecting();
-  context.event.outcome = "unknown";
-  try {
-    const response = await parts.send(upstreamRequest, context.deadlineMs, onConnected);
-    context.event.outcome = "answered";
-    return response;
-  } catch (error) {
-    onConnected();
-    if (error instanceof ProxyError) context.event.outcome = error.outcome;
-    throw error;
+  for (let isReconnect = false; ; isReconnect = true) {
+    const onConnected = context.connecting();
+    context.event.outcome = "unknown";
+    try {
+      const response = await parts.send(upstreamRequest, context.deadlineMs, onConnected);
+      context.event.outcome = "answered";
+      return response;
+    } catch (error) {
+      onConnected();
+      if (!(error instanceof ProxyError)) throw error;
+      context.event.outcome = error.outcome;
+      if (isReconnect || error.code !== "upstream_unreachable") throw error;
+      if (client.isClosed()) throw new ClientClosedRequest();
+    }
   }
 }
 
 function recordResponse({ prepared, context, parts }: Forwarding, material: AuthMaterial, response: UpstreamResponse) {
   const { environment, site, auth } = prepared.route;
   const { attempts, requestId, reference } = context.event;
-  const dateMs = parseHttpDate(valuesOf(response.headers, "date")[0]);
+  const dateMs = parseHttpDate(firstOf(response.headers, "date"));
   if (dateMs !== undefined) {
     const skewSeconds = (parts.clock.wallMs() - dateMs) / 1_000;
     parts.report({ kind: "clock_skew_measured", environment: environment.name, skewSeconds });

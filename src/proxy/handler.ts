@@ -137,7 +137,7 @@ async function deliver(
   const outcome = environment.undecided.has(status) ? "unknown" : "answered";
   const clientResponse = toClientResponse(response, outcome, context);
   await context.wait("stream_answer", () => client.reply(clientResponse, context.deadlineMs));
-  context.end({ status, by: "service", outcome, code: undefined });
+  context.end(status, "service", outcome, undefined);
 }
 
 /** Answers a failure, unless the head of the service's response is already out: then the reset connection says it. */
@@ -150,7 +150,7 @@ async function fail(
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.
   if (error instanceof ClientClosedRequest) {
-    return context.end({ status: 499, by: "countersign", outcome, code: undefined });
+    return context.end(499, "countersign", outcome, undefined);
   }
   if (!(error instanceof ProxyError)) {
     parts.report({ kind: "defect", where: stage, requestId, error: describeDefect(error) });
@@ -158,12 +158,8 @@ async function fail(
   const failure = toProxyError(error, context);
   const status = client.repliedStatus();
   context.event.cause = failure.causedBy;
-  context.end({
-    status: status ?? failure.status,
-    by: status === undefined ? "countersign" : "service",
-    outcome: failure.outcome,
-    code: failure.code,
-  });
+  const by = status === undefined ? "countersign" : "service";
+  context.end(status ?? failure.status, by, failure.outcome, failure.code);
   if (status !== undefined) return;
   // The rest of the request's body may take a while to come, and none of it is kept.
   context.buffer?.close();

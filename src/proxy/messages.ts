@@ -1,4 +1,4 @@
-import type { HeaderLine } from "../http/headers.ts";
+import type { HeaderLines } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { ProxyError } from "../model/errors.ts";
 import type { CallerToken } from "../model/listener.ts";
@@ -43,7 +43,7 @@ export interface ClientConnection {
   /** Absent, like the target, where the head could not be read. */
   readonly method?: string;
   readonly target?: string;
-  readonly headers: readonly HeaderLine[];
+  readonly headers: HeaderLines;
   readonly peer?: Peer;
   /** Whether the client closed its connection before it had its response. */
   isClosed(): boolean;
@@ -51,11 +51,12 @@ export interface ClientConnection {
   repliedStatus(): number | undefined;
   /**
    * Gives the client its response. Resolves when it was delivered or the client has closed.
+   * @returns undefined where that was done in one go
    * @param deadlineMs on the monotonic clock; the connection of a client that has not read its response by then is reset
    * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the client's connection was
    * reset: it must not take a part for the whole; ProxyError upstream_bad_response when the head cannot be written
    */
-  reply(response: ClientResponse, deadlineMs: number): Promise<void>;
+  reply(response: ClientResponse, deadlineMs: number): Promise<void> | undefined;
 }
 
 /** A request as it came in: its head, and the body on demand. */
@@ -65,9 +66,10 @@ export interface ClientRequest extends ClientConnection {
   readonly target: string;
   /**
    * Reads the whole body, within the deadline on the monotonic clock.
+   * @returns the bytes themselves where they have come with the head
    * @throws ProxyError body_too_large, request_timeout, malformed_request, and what the buffer throws
    */
-  readBody(deadlineMs: number, buffer: BodyBuffer): Promise<Uint8Array>;
+  readBody(deadlineMs: number, buffer: BodyBuffer): Uint8Array | Promise<Uint8Array>;
 }
 
 /** The site that the request is for and how it will be authenticated. */
@@ -86,7 +88,7 @@ export interface Route {
 /** Complete but for the timestamp and the signature, which belong to one attempt. */
 export interface PreparedRequest {
   readonly route: Route;
-  readonly headers: readonly HeaderLine[];
+  readonly headers: HeaderLines;
   /** In the order they are sent; every value as it is sent. */
   readonly parameters: ReadonlyMap<string, string>;
 }
@@ -96,20 +98,23 @@ export interface UpstreamRequest {
   readonly environment: Environment;
   /** Base path and operation, e.g. `/json-api/create_order`. */
   readonly path: string;
-  readonly headers: readonly HeaderLine[];
+  readonly headers: HeaderLines;
   /**
-   * The body's bytes, stamped and signed for this very second; always of one length, so that it can be made anew when
+   * The body, stamped and signed for this very second; always of one length in UTF-8, so that it can be made anew when
    * the connection took its time.
    */
-  readonly render: () => Uint8Array;
+  readonly render: () => string;
 }
 
-/** A response of the service, its head complete and its body still streaming. */
+/** A response of the service, its head complete. */
 export interface UpstreamResponse {
   readonly status: number;
-  readonly headers: readonly HeaderLine[];
-  /** Throws ProxyError upstream_reset, upstream_bad_response or upstream_timeout when it is cut short. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly headers: HeaderLines;
+  /**
+   * Whole, where it came in one piece with its head. Else it still streams, and throws ProxyError upstream_reset,
+   * upstream_bad_response or upstream_timeout when it is cut short.
+   */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
   /** What is left of the body will not be read: ends its connection, unless it is complete. Harmless afterwards. */
   discard(): void;
 }
@@ -127,22 +132,15 @@ export type Send = (
   onConnected: () => void,
 ) => Promise<UpstreamResponse>;
 
-/** What the client gets: the service's response, streamed, or one of our own, whole. */
-export type ClientResponse = StreamedResponse | LocalReply;
-
-interface ResponseHead {
+/** What the client gets: the service's response, or one of our own. */
+export interface ClientResponse {
   readonly status: number;
-  readonly headers: readonly HeaderLine[];
-}
-
-export interface StreamedResponse extends ResponseHead {
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly headers: HeaderLines;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** One of our own, whose body is whole: it gets a Date. */
+  readonly isLocal: boolean;
   /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
   readonly isFramed: boolean;
   /** Called when the client does not read the body as fast as it comes. */
   readonly onSlowReader?: () => void;
-}
-
-export interface LocalReply extends ResponseHead {
-  readonly body: Uint8Array;
 }

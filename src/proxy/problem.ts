@@ -1,8 +1,7 @@
-import type { HeaderLine } from "../http/headers.ts";
 import { printable } from "../model/defect.ts";
 import { failures, ProxyError } from "../model/errors.ts";
 import type { RequestContext } from "./context.ts";
-import type { LocalReply } from "./messages.ts";
+import type { ClientResponse } from "./messages.ts";
 
 const longestClassName = 64;
 
@@ -16,7 +15,10 @@ export function toProxyError(error: unknown, { event }: RequestContext): ProxyEr
 }
 
 /** The only place where an error becomes an HTTP response: problem details (RFC 9457), and headers that say the same. */
-export function problemReply(error: ProxyError, context: RequestContext): LocalReply {
+export function problemReply(
+  error: ProxyError,
+  context: RequestContext,
+): ClientResponse & { readonly body: Uint8Array } {
   const { status, code, outcome } = error;
   const { requestId, reference, attempts } = context.event;
   const problem = {
@@ -30,21 +32,16 @@ export function problemReply(error: ProxyError, context: RequestContext): LocalR
     reference,
   };
   const body = Buffer.from(JSON.stringify(problem));
-  const headers: HeaderLine[] = [
-    ["Content-Type", "application/problem+json"],
-    ["Content-Length", String(body.length)],
-    ["Cache-Control", "no-store"],
-    ["Countersign-Request-Id", requestId],
-    ["Countersign-Error", code],
-    ["Countersign-Outcome", outcome],
-  ];
+  const headers = ["Content-Type", "application/problem+json", "Content-Length", String(body.length)];
+  headers.push("Cache-Control", "no-store", "Countersign-Request-Id", requestId);
+  headers.push("Countersign-Error", code, "Countersign-Outcome", outcome);
   if (error.retryAfterMs !== undefined) {
-    headers.push(["Retry-After", String(Math.max(1, Math.ceil(error.retryAfterMs / 1_000)))]);
+    headers.push("Retry-After", String(Math.max(1, Math.ceil(error.retryAfterMs / 1_000))));
   }
-  if (error.allow !== undefined) headers.push(["Allow", error.allow]);
-  for (const challenge of error.challenges) headers.push(["Proxy-Authenticate", challenge]);
-  if (attempts > 1) headers.push(["Countersign-Attempts", String(attempts)]);
-  return { status, headers, body };
+  if (error.allow !== undefined) headers.push("Allow", error.allow);
+  for (const challenge of error.challenges) headers.push("Proxy-Authenticate", challenge);
+  if (attempts > 1) headers.push("Countersign-Attempts", String(attempts));
+  return { status, headers, body, isLocal: true, isFramed: true };
 }
 
 /** What became of the request, and so whether it may be repeated. */

@@ -1,4 +1,4 @@
-import { type HeaderLine, valuesOf } from "../http/headers.ts";
+import { type HeaderLines, valuesOf } from "../http/headers.ts";
 import { type FailureCode, ProxyError } from "../model/errors.ts";
 import type { ClientRequest, ListenerContext } from "./messages.ts";
 
@@ -15,7 +15,7 @@ export function checkHead(
   { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
   listener: Pick<ListenerContext, "url">,
 ): string {
-  const { length } = headers;
+  const length = headers.length / 2;
   if (length > mostHeaderLines) {
     const what = `The request has ${length} header lines; at most ${mostHeaderLines} are read.`;
     throw refuse("headers_too_large", what, `${length} lines`);
@@ -47,26 +47,26 @@ function explainTunnel(target: string): string {
 }
 
 /** Exactly one Host (RFC 9112 section 3.2). */
-function checkHost(headers: readonly HeaderLine[]): string {
+function checkHost(headers: HeaderLines): string {
   const [host, ...more] = valuesOf(headers, "host");
   if (host === undefined) throw refuse("malformed_request", "The Host header is missing.", "Host");
   if (more.length > 0) throw refuse("malformed_request", "There are several Host headers.", "Host");
   return host;
 }
 
-function checkExpectation(headers: readonly HeaderLine[]): void {
+function checkExpectation(headers: HeaderLines): void {
   if (valuesOf(headers, "expect").every((value) => value.toLowerCase() === "100-continue")) return;
   throw refuse("expectation_not_supported", "The only expectation that can be met is 100-continue.", "Expect");
 }
 
-function checkContentEncoding(headers: readonly HeaderLine[]): void {
+function checkContentEncoding(headers: HeaderLines): void {
   if (valuesOf(headers, "content-encoding").every((value) => value.toLowerCase() === "identity")) return;
   const what = "The body is compressed; send it as it is, without Content-Encoding.";
   throw refuse("media_type_not_supported", what, "Content-Encoding");
 }
 
 /** The parser reads chunks below any other coding, such as gzip, as if it were not there. */
-function checkTransferEncoding(headers: readonly HeaderLine[]): void {
+function checkTransferEncoding(headers: HeaderLines): void {
   const values = valuesOf(headers, "transfer-encoding").flatMap((value) => value.toLowerCase().split(","));
   const codings = values.map((coding) => coding.trim());
   if (codings.length === 0) return;
@@ -77,7 +77,7 @@ function checkTransferEncoding(headers: readonly HeaderLine[]): void {
     throw refuse("media_type_not_supported", `The only ${field} that is taken is chunked.`, field);
 }
 
-function checkContentType(headers: readonly HeaderLine[]): void {
+function checkContentType(headers: HeaderLines): void {
   const [type, ...more] = valuesOf(headers, "content-type");
   if (type !== undefined && more.length === 0 && isJson(type)) return;
   throw refuse("media_type_not_supported", `${explainContentType(type, more.length > 0)}.`, "Content-Type");

@@ -1,4 +1,4 @@
-import { type HeaderLine, one, valuesOf } from "../http/headers.ts";
+import { firstOf, type HeaderLines, one, valuesOf } from "../http/headers.ts";
 import type { AuthMethod } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { nearestName, nearestWithin } from "../model/nearest-name.ts";
@@ -39,8 +39,8 @@ const longestShown = 64;
  * @param requestMs `timeouts.request`, which Countersign-Timeout-Ms can only shorten
  * @throws ProxyError malformed_request
  */
-export function readRequestOptions(headers: readonly HeaderLine[], requestMs: number): RequestOptions {
-  for (const [name] of headers) checkName(name);
+export function readRequestOptions(headers: HeaderLines, requestMs: number): RequestOptions {
+  for (let index = 0; index < headers.length; index += 2) checkName(headers[index] ?? "");
   return {
     site: readOnce(headers, "countersign-site"),
     auth: readAuth(readOnce(headers, "countersign-auth")),
@@ -50,20 +50,20 @@ export function readRequestOptions(headers: readonly HeaderLine[], requestMs: nu
 }
 
 /** The reference alone, when it is well-formed: a failure before the options are read still echoes it. */
-export function peekReference(headers: readonly HeaderLine[]): string | undefined {
+export function peekReference(headers: HeaderLines): string | undefined {
   const value = one(headers, "countersign-reference");
   return referencePattern.test(value ?? "") ? value : undefined;
 }
 
 /** The client's own `x-request-id`, when it is one well-formed id; anything else is no text for a log. */
-export function peekRequestId(headers: readonly HeaderLine[]): string | undefined {
+export function peekRequestId(headers: HeaderLines): string | undefined {
   const value = one(headers, "x-request-id");
   return requestIdPattern.test(value ?? "") ? value : undefined;
 }
 
 /** The trace-id of `traceparent` (W3C Trace Context), for the log. */
-export function peekTraceId(headers: readonly HeaderLine[]): string | undefined {
-  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(valuesOf(headers, "traceparent")[0] ?? "")?.[1];
+export function peekTraceId(headers: HeaderLines): string | undefined {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(firstOf(headers, "traceparent") ?? "")?.[1];
 }
 
 function readReference(value: string | undefined): string | undefined {
@@ -116,7 +116,7 @@ function explainUnknown(name: string, meant: string | undefined): string {
 }
 
 /** A header that is given twice asks for two things; which one is meant cannot be known. */
-function readOnce(headers: readonly HeaderLine[], name: string): string | undefined {
+function readOnce(headers: HeaderLines, name: string): string | undefined {
   const [value, ...more] = valuesOf(headers, name);
   if (more.length === 0) return value;
   throw malformed(`The header ${name} was given ${more.length + 1} times; send it once`, name);

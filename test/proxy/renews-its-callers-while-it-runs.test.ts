@@ -24,15 +24,18 @@ const buffer = { reserve: () => {}, onEvicted: () => {} };
 /** A journey that tells which one it is. */
 function journeyOf(name: string): RequestHandler {
   const body = Buffer.from(JSON.stringify({ name }));
-  const headers = [["Content-Length", String(body.length)]] as const;
+  const headers = ["Content-Length", String(body.length)];
+  const how = { isLocal: true, isFramed: true };
   const refused = Buffer.from("{}");
   return {
     async handle(inbound) {
       await inbound.readBody(settings.clock.nowMs() + 5_000, buffer);
-      await inbound.reply({ status: 200, headers, body }, Number.POSITIVE_INFINITY);
+      await inbound.reply({ status: 200, headers, body, ...how }, Number.POSITIVE_INFINITY);
     },
-    refuse: (caller, { status }) =>
-      caller.reply({ status, headers: [["Content-Length", "2"]], body: refused }, Number.POSITIVE_INFINITY),
+    async refuse(caller, { status }) {
+      const headers = ["Content-Length", "2"];
+      await caller.reply({ status, headers, body: refused, ...how }, Number.POSITIVE_INFINITY);
+    },
   };
 }
 

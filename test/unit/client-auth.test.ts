@@ -1,10 +1,12 @@
 /** Row 60: which Proxy-Authorization lets a caller in, line by line. */
 import { describe, expect, it } from "vitest";
-import type { HeaderLine } from "../../src/http/headers.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import type { CallerToken } from "../../src/model/listener.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { authenticateClient } from "../../src/proxy/client-auth.ts";
+
+/** One header line. */
+type HeaderLine = readonly [name: string, value: string];
 
 const token = "canary-caller.token_1~+/==";
 const older = "canary-caller-token-0";
@@ -17,7 +19,7 @@ const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 /** What is said against these header lines; undefined where nothing is. */
 function refusalOf(lines: readonly HeaderLine[], tokens: readonly CallerToken[] | undefined = callerTokens) {
   try {
-    authenticateClient(lines, { callerTokens: tokens });
+    authenticateClient(lines.flat(), { callerTokens: tokens });
     return undefined;
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
@@ -50,7 +52,7 @@ describe("a caller comes in", () => {
 
   it("without anything where no token is asked for", () => {
     expect(() => authenticateClient([], {})).not.toThrow();
-    expect(() => authenticateClient([["Proxy-Authorization", "Bearer x"]], {})).not.toThrow();
+    expect(() => authenticateClient(["Proxy-Authorization", "Bearer x"], {})).not.toThrow();
   });
 });
 

@@ -1,12 +1,20 @@
 /** Proves row 6 on the pure functions: which header lines leave in either direction. */
 import { describe, expect, it } from "vitest";
-import { type HeaderLine, valuesOf } from "../../src/http/headers.ts";
+import { firstOf, one, valuesOf } from "../../src/http/headers.ts";
 import { headersDownstream } from "../../src/proxy/client-response.ts";
 import { headersUpstream } from "../../src/proxy/enrich.ts";
 
+/** One header line. */
+type HeaderLine = readonly [name: string, value: string];
+
 const plain = { forwardHeaders: [], via: true };
 const upstream = (headers: readonly HeaderLine[], environment: Parameters<typeof headersUpstream>[1] = plain) =>
-  headersUpstream(headers, environment, "id-1");
+  toLines(headersUpstream(headers.flat(), environment, "id-1"));
+const downstream = (headers: readonly HeaderLine[]) => toLines(headersDownstream(headers.flat()));
+
+function toLines(flat: readonly string[]): HeaderLine[] {
+  return flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] ?? ""] as const] : []));
+}
 
 const always: HeaderLine[] = [
   ["accept", "application/json"],
@@ -134,7 +142,7 @@ describe("downstream", () => {
       ["Content-Length", "5"],
       ["Content-Encoding", "gzip"],
     ];
-    expect(headersDownstream(headers)).toEqual(headers);
+    expect(downstream(headers)).toEqual(headers);
   });
 
   it.each([
@@ -154,7 +162,7 @@ describe("downstream", () => {
     "Countersign-Whatever",
   ])("never has %s", (name) => {
     expect(
-      headersDownstream([
+      downstream([
         [name, "x"],
         ["Date", "whenever"],
       ]),
@@ -167,19 +175,22 @@ describe("downstream", () => {
       ["Connection", "close, x-HOP"],
       ["X-Hops", "2"],
     ];
-    expect(headersDownstream(headers)).toEqual([["X-Hops", "2"]]);
+    expect(downstream(headers)).toEqual([["X-Hops", "2"]]);
   });
 });
 
 describe("the values of a header", () => {
+  const headers = ["A", "1", "b", "2", "a", "", "AA", "4", "1", "A"];
+
   it("are all of them, in order, whatever the casing", () => {
-    const headers: HeaderLine[] = [
-      ["A", "1"],
-      ["b", "2"],
-      ["a", ""],
-      ["AA", "4"],
-    ];
     expect(valuesOf(headers, "a")).toEqual(["1", ""]);
     expect(valuesOf(headers, "c")).toEqual([]);
+    expect(valuesOf(headers, "2")).toEqual([]);
+  });
+
+  it("have a first one, and only one where the header is not repeated", () => {
+    expect([firstOf(headers, "a"), one(headers, "a")]).toEqual(["1", undefined]);
+    expect([firstOf(headers, "b"), one(headers, "b")]).toEqual(["2", "2"]);
+    expect([firstOf(headers, "4"), one(headers, "4")]).toEqual([undefined, undefined]);
   });
 });

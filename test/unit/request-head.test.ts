@@ -1,14 +1,16 @@
 /** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first that fails is told. */
 import { describe, expect, it } from "vitest";
-import type { HeaderLine } from "../../src/http/headers.ts";
 import { checkHead } from "../../src/proxy/request-head.ts";
 import { refusalOf } from "./refusal-of.ts";
+
+/** One header line. */
+type HeaderLine = readonly [name: string, value: string];
 
 const url = "http://127.0.0.1:7411";
 const host: HeaderLine = ["Host", "localhost:7411"];
 const json: HeaderLine = ["Content-Type", "application/json"];
 const check = (headers: readonly HeaderLine[], method = "POST", target = "/create_order") =>
-  checkHead({ method, target, headers }, { url });
+  checkHead({ method, target, headers: headers.flat() }, { url });
 const lines = (count: number): HeaderLine[] => Array.from({ length: count }, (_, n) => [`X-${n}`, "1"]);
 
 it("returns the only Host as it was given", () => {

@@ -1,9 +1,15 @@
 /** Product section 5: the service's duration is the service's. A caller that reads slowly must not look like a slow service. */
 import { expect, it } from "vitest";
+import type { UpstreamResponse } from "../../src/proxy/messages.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { openContext } from "./open-context.ts";
 
 const piece = new Uint8Array(1);
+
+function pieces(body: UpstreamResponse["body"]): AsyncIterable<Uint8Array> {
+  if (body instanceof Uint8Array) throw new Error("it is whole");
+  return body;
+}
 
 function stage() {
   const clock = new FakeClock();
@@ -22,7 +28,7 @@ it("counts the wait for each piece, and not what the caller takes to read it", a
   const { clock, context, response } = stage();
   await context.wait("send", () => clock.advance(1_000));
   await context.wait("stream_answer", async () => {
-    for await (const _ of context.timed(response())) await clock.advance(5_000);
+    for await (const _ of pieces(context.received(response()))) await clock.advance(5_000);
   });
   await clock.advance(7);
   expect(context.event.upstreamMs).toBe(1_300);
@@ -37,7 +43,7 @@ it("counts the wait for a piece that never came", async () => {
     throw new Error("reset");
   }
   const read = async () => {
-    for await (const _ of context.timed(broken())) await clock.advance(5_000);
+    for await (const _ of pieces(context.received(broken()))) await clock.advance(5_000);
   };
   await expect(read()).rejects.toThrow("reset");
   expect(context.event.upstreamMs).toBe(200);
@@ -53,6 +59,13 @@ it("ends the response when its rest is not wanted", async () => {
       isLetGo = true;
     }
   }
-  for await (const _ of context.timed(endless())) break;
+  for await (const _ of pieces(context.received(endless()))) break;
   expect(isLetGo).toBe(true);
+});
+
+it("counts the bytes of a response that is whole", () => {
+  const { context } = stage();
+  const body = new Uint8Array(5);
+  expect(context.received(body)).toBe(body);
+  expect(context.event).toMatchObject({ responseBytes: 5, upstreamMs: undefined });
 });

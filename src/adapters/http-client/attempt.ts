@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { Dispatcher, Pool } from "undici";
-import { headerLines } from "../../http/headers.ts";
+import type { HeaderLines } from "../../http/headers.ts";
 import type { Cancel, Clock } from "../../model/clock.ts";
 import type { Environment } from "../../model/environment.ts";
 import { ProxyError } from "../../model/errors.ts";
@@ -22,7 +22,7 @@ export function createSend(poolOf: (environment: Environment) => Pool, clock: Cl
     new Promise((resolve, reject) => {
       const attempt = new Attempt(request, deadlineMs, clock, { onConnected, resolve, reject });
       const { environment, path, headers } = request;
-      const options = { method: "POST", path, headers: headers.flat(), body: attempt.bytes } as const;
+      const options: Dispatcher.DispatchOptions = { method: "POST", path, headers: [...headers], body: attempt.bytes };
       try {
         poolOf(environment).dispatch(options, attempt);
       } catch (error) {
@@ -86,7 +86,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     // A response that breaks before it is read fails its reader later. It must not end the process.
     body.on("error", () => {});
     // Raw lines, so that the client gets the service's own casing, order and repetitions.
-    const headers = showHidden(status, Array.isArray(controller.rawHeaders) ? headerLines(controller.rawHeaders) : []);
+    const headers = showHidden(status, toText(controller.rawHeaders));
     this.#callbacks.resolve({ status, headers, body, discard: () => void body.destroy() });
   }
 
@@ -134,8 +134,16 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #restamp(): void {
-    const fresh = this.#request.render();
+    const fresh = Buffer.from(this.#request.render());
     if (fresh.length !== this.bytes.length) throw new Error("a new stamp must not change the length");
     this.bytes.set(fresh);
   }
+}
+
+/** Undici's flat list of names and values; bytes are read as Latin-1. */
+function toText(lines: unknown): HeaderLines {
+  if (!Array.isArray(lines)) return [];
+  return lines.map((text: string | Uint8Array) =>
+    typeof text === "string" ? text : Buffer.from(text).toString("latin1"),
+  );
 }

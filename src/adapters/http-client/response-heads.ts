@@ -1,4 +1,4 @@
-import type { HeaderLine } from "../../http/headers.ts";
+import type { HeaderLines } from "../../http/headers.ts";
 
 /** As long as undici lets a final head be. */
 const longestHeadBytes = 16_384;
@@ -109,9 +109,11 @@ function hide(head: string): string {
 }
 
 /** The header lines of a response as the service sent them. */
-export function showHidden(status: number, lines: readonly HeaderLine[]): readonly HeaderLine[] {
+export function showHidden(status: number, lines: HeaderLines): HeaderLines {
   if (!hasNoBody(status)) return lines;
-  return lines.map(([name, value]) => [name.startsWith(hiddenPrefix) ? name.slice(hiddenPrefix.length) : name, value]);
+  return lines.map((text, index) =>
+    index % 2 === 0 && text.startsWith(hiddenPrefix) ? text.slice(hiddenPrefix.length) : text,
+  );
 }
 
 function hasNoBody(status: number): boolean {

@@ -1,15 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type HeaderLine, headerLines } from "../../http/headers.ts";
+import type { HeaderLines } from "../../http/headers.ts";
 import { type Clock, sleep } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type {
-  BodyBuffer,
-  ClientRequest,
-  ClientResponse,
-  LocalReply,
-  Peer,
-  StreamedResponse,
-} from "../../proxy/messages.ts";
+import type { BodyBuffer, ClientRequest, ClientResponse, Peer } from "../../proxy/messages.ts";
 import { type Connection, type QueuedRequest, wholeTurn } from "./connection.ts";
 import { closedEarly, readBody, tooLarge } from "./read-body.ts";
 import { canBeReset, peerOf, resetConnection, wasReset } from "./socket.ts";
@@ -44,7 +37,7 @@ const quietMs = 1_000;
 export class NodeClientRequest implements ClientRequest, QueuedRequest {
   readonly method: string;
   readonly target: string;
-  readonly headers: readonly HeaderLine[];
+  readonly headers: HeaderLines;
   readonly peer: Peer;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -67,7 +60,7 @@ export class NodeClientRequest implements ClientRequest, QueuedRequest {
   ) {
     this.method = request.method ?? "";
     this.target = request.url ?? "";
-    this.headers = headerLines(request.rawHeaders);
+    this.headers = request.rawHeaders;
     this.peer = peerOf(request.socket);
     this.#request = request;
     this.#response = response;
@@ -108,7 +101,7 @@ export class NodeClientRequest implements ClientRequest, QueuedRequest {
   }
 
   reply(response: ClientResponse, deadlineMs: number): Promise<void> {
-    return isLocal(response) ? this.#replyLocally(response) : this.#stream(response, deadlineMs);
+    return response.isLocal ? this.#replyLocally(response) : this.#stream(response, deadlineMs);
   }
 
   get awaitsContinue(): boolean {
@@ -144,9 +137,10 @@ export class NodeClientRequest implements ClientRequest, QueuedRequest {
    * after its head would become a bare close, and libraries repeat a POST after that (row 12a); so it still becomes a
    * problem.
    */
-  async #stream(reply: StreamedResponse, deadlineMs: number): Promise<void> {
+  async #stream(reply: ClientResponse, deadlineMs: number): Promise<void> {
     const response = this.#response;
-    const pieces = reply.body[Symbol.asyncIterator]();
+    const { body } = reply;
+    const pieces = (body instanceof Uint8Array ? onePiece(body) : body)[Symbol.asyncIterator]();
     try {
       let step = await pieces.next();
       if (!this.#isGone) this.#writeHead(reply, reply.isFramed);
@@ -195,7 +189,7 @@ export class NodeClientRequest implements ClientRequest, QueuedRequest {
   }
 
   /** Writes a response of our own. Resolves when it was handed over or the client has closed. */
-  async #replyLocally(reply: LocalReply): Promise<void> {
+  async #replyLocally(reply: ClientResponse): Promise<void> {
     if (this.#isGone) return;
     this.#writeHead(reply, true);
     // It is out now; what it still waits for is the rest of the request.
@@ -243,16 +237,16 @@ export class NodeClientRequest implements ClientRequest, QueuedRequest {
   }
 
   /** @throws ProxyError upstream_bad_response when Node will not write such a head */
-  #writeHead({ status, headers, body }: ClientResponse, isFramed: boolean): void {
+  #writeHead({ status, headers, isLocal }: ClientResponse, isFramed: boolean): void {
     const response = this.#response;
     const closes = this.#decideToClose(!isFramed);
-    const lines = closes ? [...headers, ["Connection", "close"] as const] : headers;
+    const lines = closes ? [...headers, "Connection", "close"] : [...headers];
     // What only a close ended may be a part, so only a close ends it here. Where a reset would look the same, chunks must tell.
     if (closes && !isFramed && canBeReset(this.#request.socket)) response.useChunkedEncodingByDefault = false;
     // The service's response keeps its own Date or none; ours gets one.
-    response.sendDate = body instanceof Uint8Array;
+    response.sendDate = isLocal;
     try {
-      response.writeHead(status, lines.flat());
+      response.writeHead(status, lines);
     } catch {
       throw new ProxyError("upstream_bad_response", "The head of the service's answer cannot be passed on.", {
         causedBy: "head",
@@ -275,6 +269,6 @@ export class NodeClientRequest implements ClientRequest, QueuedRequest {
   }
 }
 
-function isLocal(response: ClientResponse): response is LocalReply {
-  return response.body instanceof Uint8Array;
+async function* onePiece(body: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  if (body.length > 0) yield body;
 }

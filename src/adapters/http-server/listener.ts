@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { headerLines } from "../../http/headers.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Report } from "../../model/events.ts";
@@ -104,8 +103,8 @@ export function createListener(current: () => Serving, { name, report }: Binding
   };
   const receiveTunnel = (request: IncomingMessage, socket: Duplex) => {
     const connection = connections.get(socket);
-    const client = clientOnSocket(socket, headerLines(request.rawHeaders), current().settings.clock);
-    const readBody = () => Promise.resolve(new Uint8Array());
+    const client = clientOnSocket(socket, request.rawHeaders, current().settings.clock);
+    const readBody = () => new Uint8Array();
     const tunnel = { ...client, method: "CONNECT", target: request.url ?? "", readBody };
     // Node has let go of the socket.
     socket.on("error", () => socket.destroy()).on("drain", () => connection?.drained());

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
-import type { HeaderLine } from "../../http/headers.ts";
+import type { HeaderLines } from "../../http/headers.ts";
 import { type Clock, sleep } from "../../model/clock.ts";
 import { printable } from "../../model/defect.ts";
 import type { ClientConnection, ClientResponse, Peer } from "../../proxy/messages.ts";
@@ -81,24 +81,26 @@ function subjectOf(socket: TLSSocket): string | undefined {
  * answered on the bare socket, which then closes, after a while even if the other side keeps it open. What still comes is
  * read and dropped until then: closing a socket with unread data resets it, and the reset can overtake the response.
  */
-export function clientOnSocket(socket: Duplex, headers: readonly HeaderLine[], clock: Clock): ClientConnection {
+export function clientOnSocket(socket: Duplex, headers: HeaderLines, clock: Clock): ClientConnection {
   let repliedStatus: number | undefined;
   return {
     headers,
     peer: peerOf(socket),
     isClosed: () => socket.destroyed && repliedStatus === undefined,
     repliedStatus: () => repliedStatus,
-    async reply(response) {
-      if (!socket.writable) return;
+    reply(response) {
+      if (!socket.writable) return undefined;
       repliedStatus = response.status;
       socket.write(format(response));
       endConnection(socket, clock);
+      return undefined;
     },
   };
 }
 
 function format({ status, headers, body }: ClientResponse): Buffer {
-  const lines = [...headers, ["Connection", "close"] as const].map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`;
-  return Buffer.concat([Buffer.from(head, "latin1"), ...(body instanceof Uint8Array ? [body] : [])]);
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
+  for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  const text = Buffer.from(`${head}Connection: close\r\n\r\n`, "latin1");
+  return body instanceof Uint8Array ? Buffer.concat([text, body]) : text;
 }
