@@ -94,7 +94,7 @@ it("writes what prom-client itself would write", async () => {
     by: "service",
   };
   requests.inc(labels, 3);
-  requestDuration.observe({ environment: "e", operation: "x" }, 0.7);
+  requestDuration.series({ environment: "e", operation: "x" }).observe(0.7);
   clockSkew.set({ environment: "e" }, Number.NEGATIVE_INFINITY);
   const ours = (text: string) => text.split("\n").filter((line) => line.includes("countersign_"));
   expect(ours(await writeExposition(registry, "text"))).toEqual(ours(await registry.metrics()));

@@ -1,4 +1,5 @@
 import type { Event, RequestFinished, TokenEvent } from "../../model/events.ts";
+import { describeRequest, levelOf, roundToMicroseconds } from "./access-line.ts";
 
 /** How severe a line is. */
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
@@ -77,40 +78,6 @@ export function headline(event: Event): readonly [Level, message: string] {
   }
 }
 
-/**
- * An operator has to act on an unknown outcome. A 5xx, 429 or 401 of the service passes like any answer, but no
- * caller can correct it: the service fails, throttles, or refuses what we authenticate with.
- */
-function levelOf({ outcome, code, by, status }: RequestFinished): "error" | "warn" | "info" {
-  // An undecided answer of the service reaches its caller as an answer.
-  if (outcome === "unknown") return by === "service" && code === undefined ? "warn" : "error";
-  const isServiceTrouble = by === "service" && (status >= 500 || status === 429 || status === 401);
-  return code !== undefined || isServiceTrouble ? "warn" : "info";
-}
-
-/** `create_order for S1000000001: 502 upstream_unreachable (ECONNREFUSED), not_sent` */
-function describeRequest(event: RequestFinished): string {
-  const { site, status, code, cause, outcome, attempts, callerLeft } = event;
-  const whom = site === undefined ? "" : ` for ${site}`;
-  const why = cause === undefined ? "" : ` (${cause})`;
-  const retried = attempts > 1 ? `, ${attempts} attempts` : "";
-  const left = callerLeft ? ", caller left" : "";
-  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${retried}${left}`;
-}
-
-/** The operation, or as much as was understood of the request. */
-function whatOf({ operation, method, target }: RequestFinished): string {
-  if (operation !== undefined) return operation;
-  if (method === undefined) return "request without a head";
-  return target === undefined ? method : `${method} ${target}`;
-}
-
-/** The failure's code, or who gave an answer that is easily taken for one of ours. */
-function nameOf(code: string | undefined, { by, status }: RequestFinished): string {
-  if (code !== undefined) return ` ${code}`;
-  return by === "service" && status >= 400 ? " from the service" : "";
-}
-
 /** `token for S1000000001/blue: refused (HTTP 401, invalid_client), next try in 10 s` */
 function describeTokenRequest({ credential, result, status, cause, pauseMs }: TokenRequested): string {
   if (result === "issued") return `token for ${credential}: issued`;
@@ -120,22 +87,14 @@ function describeTokenRequest({ credential, result, status, cause, pauseMs }: To
   return `token for ${credential}: ${result}${why}${next}`;
 }
 
-/** The event's own fields; those that are undefined are left out of the line. */
-export function fieldsOf(event: Event): Fields {
+/** The event's own fields; those that are undefined are left out of the line. The access line has its own (access-line.ts). */
+export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
   return roundTimes({ event: event.kind, ...pickFields(event) });
 }
 
-function pickFields(event: Event): Fields {
+function pickFields(event: Exclude<Event, RequestFinished>): Fields {
   const { kind: _, ...fields } = event;
   switch (event.kind) {
-    case "request_finished":
-      return {
-        ...fields,
-        operationLabel: undefined,
-        callerName: undefined,
-        admitted: undefined,
-        callerLeft: event.callerLeft || undefined,
-      };
     // A line's `status` is a number, and one field of two types breaks the index of a log store.
     case "started":
       return { ...fields, admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };
@@ -148,6 +107,6 @@ function pickFields(event: Event): Fields {
 
 /** Microseconds are enough. */
 function roundTimes(fields: Fields): Fields {
-  const round = (value: unknown) => (typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value);
+  const round = (value: unknown) => (typeof value === "number" ? roundToMicroseconds(value) : value);
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, round(value)]));
 }

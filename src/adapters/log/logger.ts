@@ -1,6 +1,7 @@
 import pino, { type DestinationStream, type Logger } from "pino";
-import type { Clock } from "../../model/clock.ts";
+import { type Clock, systemClock } from "../../model/clock.ts";
 import type { Report } from "../../model/events.ts";
+import { levelOf, writeAccessLine } from "./access-line.ts";
 import { fieldsOf, headline } from "./lines.ts";
 import { openStandardOutput } from "./standard-output.ts";
 
@@ -21,20 +22,28 @@ export interface StandardLogging extends Logging {
 export function createStandardLogging(level: string, clock: Clock): StandardLogging {
   const output = openStandardOutput(clock, (dropped) => logging.report({ kind: "log_lines_dropped", dropped }));
   const logging = createLogging(level, output);
-  return { ...logging, droppedLines: () => output.dropped, flush: output.flush };
+  return { ...logging, droppedLines: () => output.dropped, flush: output.writeRest };
+}
+
+/** Where lines go; they may wait there for others. */
+export interface LogDestination extends DestinationStream {
+  /** Lets no line wait any longer than this turn of the event loop. */
+  writePending?(): void;
 }
 
 /**
- * Turns events into log lines: one JSON object each.
+ * Turns events into log lines: one JSON object each. Lines that come with every request may wait for others; any other line, and a
+ * request that is a warning or an error, is written together with those before it.
  * @param level the least severe level that is written
  */
-export function createLogging(level: string, destination: DestinationStream): Logging {
+export function createLogging(level: string, destination: LogDestination): Logging {
+  const now = createTimestamp(systemClock);
   const logger: Logger = pino(
     {
       level,
       base: null,
       messageKey: "message",
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${now()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     destination,
@@ -43,12 +52,35 @@ export function createLogging(level: string, destination: DestinationStream): Lo
   const always = logger.child({}, { level: "info" });
   return {
     report(event) {
+      if (event.kind === "request_finished") {
+        const level = levelOf(event);
+        if (!logger.isLevelEnabled(level)) return;
+        destination.write(writeAccessLine(event, level, now()));
+        if (level !== "info") destination.writePending?.();
+        return;
+      }
       const [level, message] = headline(event);
       const writer = event.kind === "started" || event.kind === "config_applied" ? always : logger;
-      if (writer.isLevelEnabled(level)) writer[level](fieldsOf(event), message);
+      if (!writer.isLevelEnabled(level)) return;
+      writer[level](fieldsOf(event), message);
+      if (level !== "trace" && level !== "debug") destination.writePending?.();
     },
     setLevel(level) {
       logger.level = level;
     },
+  };
+}
+
+/** The time in ISO 8601, written out once for each millisecond. */
+function createTimestamp(clock: Clock): () => string {
+  let writtenMs = Number.NaN;
+  let written = "";
+  return () => {
+    const nowMs = clock.wallMs();
+    if (nowMs !== writtenMs) {
+      writtenMs = nowMs;
+      written = new Date(nowMs).toISOString();
+    }
+    return written;
   };
 }

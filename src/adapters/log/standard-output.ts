@@ -3,11 +3,14 @@ import type { DestinationStream } from "pino";
 import type { Clock } from "../../model/clock.ts";
 
 /** Unwritten text beyond this is dropped: a reader of standard output that stalls must not fill our memory. */
-const longestBacklogBytes = 2_097_152;
+const longestBacklog = 2_097_152;
 /** What is written in one go. */
-const chunkBytes = 65_536;
+const chunkLength = 65_536;
+/** How long a line may wait for others, and how many characters may wait: a quarter of what a pipe holds. */
+const batchMs = 50;
+const batchLength = 16_384;
 /** How often a full pipe is tried again. */
-const retryMs = 20;
+const retryMs = 5;
 /** At exit: how long a reader may take nothing before the rest is given up, and how long it may take in all. */
 const exitStallMs = 500;
 const exitMs = 2_000;
@@ -19,8 +22,12 @@ export type WriteNow = (bytes: Uint8Array) => number;
 export interface LineOutput extends DestinationStream {
   /** Lines that were not written because the reader stalled or had closed its end. */
   readonly dropped: number;
+  /** Takes a line, which is written within 50 ms together with others. */
+  write(line: string): void;
+  /** Lets nothing wait any longer than this turn of the event loop. */
+  writePending(): void;
   /** For the end of the process: writes what is left as long as the reader takes it. */
-  flush(): void;
+  writeRest(): void;
 }
 
 /**
@@ -29,14 +36,21 @@ export interface LineOutput extends DestinationStream {
  */
 export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dropped: number) => void): LineOutput {
   const lines: string[] = [];
-  /** Of `lines` and `chunk`. */
-  let backlogBytes = 0;
+  /** Of `lines`, in characters. */
+  let linesLength = 0;
   let chunk: Uint8Array = new Uint8Array();
   let linesInChunk = 0;
+  let writtenBytes = 0;
   let dropped = 0;
   let unreported = 0;
   let isClosed = false;
-  let isScheduled = false;
+  /** The reader took no more the last time. */
+  let isStalled = false;
+  /** The last chunk was written, not dropped. */
+  let hasRoom = true;
+  /** What the timer was set to. */
+  let timerMs = Number.POSITIVE_INFINITY;
+  let cancelTimer = () => {};
 
   const drop = (count: number) => {
     dropped += count;
@@ -46,8 +60,9 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   const fill = () => {
     let text = "";
     linesInChunk = 0;
-    while (linesInChunk < lines.length && text.length < chunkBytes) text += lines[linesInChunk++];
+    while (linesInChunk < lines.length && text.length < chunkLength) text += lines[linesInChunk++];
     lines.splice(0, linesInChunk);
+    linesLength -= text.length;
     chunk = Buffer.from(text, "utf8");
   };
 
@@ -58,7 +73,8 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
       try {
         const written = writeNow(chunk);
         chunk = chunk.subarray(written);
-        backlogBytes -= written;
+        writtenBytes += written;
+        hasRoom = true;
       } catch (error) {
         if (!giveUp(error)) return false;
       }
@@ -73,25 +89,33 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
     // A disk that is full may have room later; a reader that has closed its end does not come back.
     isClosed = code === "EPIPE" || code === "EBADF";
     drop(linesInChunk + (isClosed ? lines.splice(0).length : 0));
-    backlogBytes = isClosed ? 0 : backlogBytes - chunk.length;
+    if (isClosed) linesLength = 0;
     chunk = new Uint8Array();
+    hasRoom = false;
     return true;
   };
 
   const run = () => {
-    isScheduled = false;
+    timerMs = Number.POSITIVE_INFINITY;
+    isStalled = false;
     const isDone = pump();
-    if (!isDone) return schedule(retryMs);
-    if (unreported === 0 || isClosed) return;
+    if (!isDone) {
+      schedule(retryMs);
+      isStalled = true;
+      return;
+    }
+    if (unreported === 0 || !hasRoom) return;
     const count = unreported;
     unreported = 0;
     onResume(count);
   };
 
+  /** A reader that takes no more is tried again in its own time. */
   const schedule = (delayMs: number) => {
-    if (isScheduled) return;
-    isScheduled = true;
-    clock.after(delayMs, run);
+    if (isStalled || delayMs >= timerMs) return;
+    cancelTimer();
+    timerMs = delayMs;
+    cancelTimer = clock.after(delayMs, run);
   };
 
   return {
@@ -99,21 +123,21 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
       return dropped;
     },
     write(line) {
-      const bytes = Buffer.byteLength(line);
-      if (isClosed || backlogBytes + bytes > longestBacklogBytes) return drop(1);
+      if (isClosed || linesLength + chunk.length + line.length > longestBacklog) return drop(1);
       lines.push(line);
-      backlogBytes += bytes;
-      schedule(0);
+      linesLength += line.length;
+      schedule(linesLength < batchLength ? batchMs : 0);
     },
-    flush() {
+    writePending: () => schedule(0),
+    writeRest() {
       const startedMs = clock.nowMs();
       let progressMs = startedMs;
-      let before = backlogBytes;
+      let before = writtenBytes;
       while (!pump()) {
         const nowMs = clock.nowMs();
-        if (backlogBytes < before) progressMs = nowMs;
+        if (writtenBytes > before) progressMs = nowMs;
         if (nowMs - progressMs >= exitStallMs || nowMs - startedMs >= exitMs) return;
-        before = backlogBytes;
+        before = writtenBytes;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs);
       }
     },
@@ -124,7 +148,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
 export function openStandardOutput(clock: Clock, onResume: (dropped: number) => void): LineOutput {
   const descriptor = openWithoutBlocking();
   const output = createLineOutput((bytes) => writeSync(descriptor, bytes), clock, onResume);
-  process.on("exit", () => output.flush());
+  process.on("exit", () => output.writeRest());
   return output;
 }
 

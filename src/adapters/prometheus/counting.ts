@@ -6,19 +6,24 @@ import {
   type Event,
   lockResults,
   type Report,
-  type RequestFinished,
   redisFailures,
-  statusClass,
   statusClasses,
 } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
+import { createRequestCounting } from "./request-counting.ts";
+import { onceForEach } from "./series.ts";
 
-/** Turns events into counters and durations. What is so at the moment, gauges ask (gauges.ts). */
+/**
+ * Turns events into counters and durations. What is so at the moment, gauges ask (gauges.ts). The series of events that come with
+ * every request are held (series.ts).
+ */
 export function createCounting(metrics: Metrics): Report {
+  const countRequest = createRequestCounting(metrics);
+  const cacheReads = onceForEach((tier: string, result: string) => metrics.tokenCache.series({ tier, result }));
   return (event: Event) => {
     switch (event.kind) {
       case "request_finished":
-        countRequest(metrics, event);
+        countRequest(event);
         return;
       case "upstream_unauthorized": {
         const { environment, site, auth, attempt } = event;
@@ -29,12 +34,12 @@ export function createCounting(metrics: Metrics): Report {
         metrics.retries.inc({ environment: event.environment, site: event.site, result: event.result });
         return;
       case "clock_skew_measured":
-        metrics.clockSkew.set({ environment: event.environment }, event.skewSeconds);
+        metrics.clockSkewSeconds.set(event.environment, event.skewSeconds);
         return;
       case "token_requested": {
         const { environment, credential, result } = event;
         metrics.tokenRequests.inc({ environment, credential, result });
-        metrics.tokenRequestDuration.observe({ environment }, event.durationMs / 1_000);
+        metrics.tokenRequestDuration.series({ environment }).observe(event.durationMs / 1_000);
         return;
       }
       case "refresh_suppressed": {
@@ -43,7 +48,7 @@ export function createCounting(metrics: Metrics): Report {
         return;
       }
       case "token_cache_read":
-        metrics.tokenCache.inc({ tier: event.tier, result: event.result });
+        cacheReads(event.tier, event.result).inc();
         return;
       case "refresh_lock_tried":
         metrics.refreshLock.inc({ result: event.result });
@@ -63,24 +68,6 @@ export function createCounting(metrics: Metrics): Report {
   };
 }
 
-function countRequest(metrics: Metrics, event: RequestFinished): void {
-  const { environment, operationLabel: operation, by, code, outcome } = event;
-  const site = event.site ?? "none";
-  const auth = event.auth ?? "none";
-  metrics.requests.inc({ environment, site, auth, operation, status: String(event.status), by, outcome });
-  metrics.answers.inc({ environment, auth, by, status_class: statusClass(event.status) });
-  if (outcome === "unknown") metrics.unknownOutcomes.inc({ environment, site });
-  const { listener, callerName: caller, tokenWaitMs } = event;
-  if (listener !== undefined && caller !== undefined) metrics.callerRequests.inc({ listener, caller, outcome });
-  if (tokenWaitMs !== undefined) metrics.tokenWait.observe({ environment }, tokenWaitMs / 1_000);
-  metrics.requestDuration.observe({ environment, operation }, event.durationMs / 1_000);
-  metrics.overhead.observe({ environment, operation }, event.overheadMs / 1_000);
-  if (event.upstreamMs !== undefined) {
-    metrics.upstreamDuration.observe({ environment, operation }, event.upstreamMs / 1_000);
-  }
-  if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
-}
-
 /**
  * Makes the series on which alerts count, so that a first failure is an increase and not a new series, which `rate()` and
  * `increase()` do not see. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
@@ -90,19 +77,12 @@ function countRequest(metrics: Metrics, event: RequestFinished): void {
 export type StartAtZero = (environments: readonly Environment[], redisNodes: readonly string[]) => void;
 
 export function createStartAtZero(metrics: Metrics): StartAtZero {
-  /** Setting a histogram to zero would empty one that is there. */
-  const started = new Set<string>();
-  const startOnce = (key: string, start: () => void) => {
-    if (started.has(key)) return;
-    started.add(key);
-    start();
-  };
   return (environments, redisNodes) => {
     startProcess(metrics, redisNodes);
     for (const environment of environments) {
       startAnswers(metrics, environment);
       startFailures(metrics, environment);
-      startDurations(metrics, environment, startOnce);
+      startDurations(metrics, environment);
     }
   };
 }
@@ -147,18 +127,11 @@ function startFailures(metrics: Metrics, environment: Environment): void {
 function startDurations(
   { requestDuration, overhead, upstreamDuration, tokenWait, tokenRequestDuration }: Metrics,
   { name: environment, operations }: Environment,
-  startOnce: (key: string, start: () => void) => void,
 ): void {
   const sent = operations === "any" ? ["other"] : [...operations];
   for (const operation of new Set([...sent, "other", "none"])) {
-    startOnce(`request ${environment} ${operation}`, () => {
-      for (const histogram of [requestDuration, overhead]) histogram.zero({ environment, operation });
-    });
+    for (const histogram of [requestDuration, overhead]) histogram.series({ environment, operation });
   }
-  for (const operation of sent) {
-    startOnce(`upstream ${environment} ${operation}`, () => upstreamDuration.zero({ environment, operation }));
-  }
-  startOnce(`token ${environment}`, () => {
-    for (const histogram of [tokenWait, tokenRequestDuration]) histogram.zero({ environment });
-  });
+  for (const operation of sent) upstreamDuration.series({ environment, operation });
+  for (const histogram of [tokenWait, tokenRequestDuration]) histogram.series({ environment });
 }

@@ -8,11 +8,7 @@ export const contentTypes: Readonly<Record<ExpositionFormat, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/** A value of prom-client; those of histograms share the labels of their group. */
-type Value = (MetricValue<string> | MetricValueWithName<string>) & {
-  readonly metricName?: string;
-  readonly sharedLabels?: Labels;
-};
+type Value = MetricValue<string> | MetricValueWithName<string>;
 type Labels = Readonly<Record<string, string | number | undefined>>;
 
 /** Series that are written before other work gets its turn: a few milliseconds' worth. */
@@ -30,7 +26,8 @@ export async function writeExposition(registry: Registry, format: ExpositionForm
     const family = format === "openmetrics" && isCounter(type) ? name.replace(/_total$/, "") : name;
     lines.push(`# HELP ${family} ${escapeHelp(help, format)}`, `# TYPE ${family} ${String(type)}`);
     for (const value of values) {
-      lines.push(`${value.metricName ?? name}${describeLabels(value)} ${describeValue(value.value)}`);
+      const series = "metricName" in value ? value.metricName : name;
+      lines.push(`${series}${describeLabels(value.labels)} ${describeValue(value.value)}`);
       untilPause -= 1;
       if (untilPause > 0) continue;
       untilPause = seriesPerSlice;
@@ -55,21 +52,14 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A counter keeps the object of its labels, so that each is written once. */
+/** A series keeps the object of its labels, so that each is written once. */
 const written = new WeakMap<Labels, string>();
 
-function describeLabels({ labels = {}, sharedLabels }: Value): string {
-  const own = describePairs(labels);
-  const shared = sharedLabels === undefined ? "" : describePairs(sharedLabels);
-  const pairs = own !== "" && shared !== "" ? `${own},${shared}` : own + shared;
-  return pairs === "" ? "" : `{${pairs}}`;
-}
-
-function describePairs(labels: Labels): string {
+function describeLabels(labels: Labels): string {
   const known = written.get(labels);
   if (known !== undefined) return known;
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeText(String(value))}"`);
-  const text = pairs.join(",");
+  const text = pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
   written.set(labels, text);
   return text;
 }

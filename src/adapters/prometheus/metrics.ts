@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import { version } from "../../version.ts";
 import {
   createCertificateExpiry,
@@ -10,6 +10,7 @@ import {
   type Sample,
   toSeconds,
 } from "./gauges.ts";
+import { SeriesCounter, SeriesHistogram } from "./series.ts";
 
 /**
  * Every metric, with its help and labels. Label values come from the configuration alone: `none` stands for a site or
@@ -21,13 +22,18 @@ export function createMetrics(source?: GaugeSource) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Counter({ name, help, labelNames: [...labelNames], registers });
+    new SeriesCounter({ name, help, labelNames: [...labelNames], registers });
   const histogram = <Label extends string>(
     name: string,
     help: string,
     labelNames: readonly Label[],
-    buckets: number[],
-  ) => new Histogram({ name, help, labelNames: [...labelNames], buckets, registers });
+    buckets: readonly number[],
+  ) => {
+    const metric = new SeriesHistogram({ name, help, labelNames, buckets });
+    // prom-client's types allow its own classes only; it asks for a name and for `get`.
+    registry.registerMetric(metric as unknown as Metric<Label>);
+    return metric;
+  };
   /** @param ask its series at the moment of the scrape */
   const gauge = <Label extends string>(
     name: string,
@@ -46,10 +52,14 @@ export function createMetrics(source?: GaugeSource) {
   const figure = (name: string, help: string, ask: (source: GaugeSource) => number) =>
     gauge(name, help, [], (source) => [[{}, ask(source)]]);
 
+  const clockSkewSeconds = new Map<string, number>();
+
   collectDefaultMetrics({ register: registry });
   for (const name of misnamed) registry.removeSingleMetric(name);
   return {
     registry,
+    /** The last of each environment: at a scrape it is asked. */
+    clockSkewSeconds,
     requests: counter(
       "countersign_requests_total",
       "Requests by who answered them, with what status, and what is known of their effect.",
@@ -217,6 +227,9 @@ export function createMetrics(source?: GaugeSource) {
       help: "Our clock minus the service's, by its last Date.",
       labelNames: ["environment"],
       registers,
+      collect() {
+        for (const [environment, seconds] of clockSkewSeconds) this.set({ environment }, seconds);
+      },
     }),
     configReloads: counter("countersign_config_reloads_total", "Configurations read after the start, by result.", [
       "result",

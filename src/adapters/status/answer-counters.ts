@@ -24,9 +24,11 @@ export class AnswerCounters {
   /** @param nowMs monotonic */
   add({ by, status, durationMs }: Pick<RequestFinished, "by" | "status" | "durationMs">, nowMs: number): void {
     const { counts, durations } = this.#stepAt(nowMs);
-    for (const each of [this.#total, counts]) addTo(each[by], statusClass(status), 1);
-    const index = boundsMs.findIndex((bound) => durationMs <= bound);
-    const bucket = index === -1 ? boundsMs.length : index;
+    const name = statusClass(status);
+    addTo(this.#total[by], name, 1);
+    addTo(counts[by], name, 1);
+    let bucket = 0;
+    while (bucket < boundsMs.length && durationMs > (boundsMs[bucket] ?? 0)) bucket += 1;
     durations[bucket] = (durations[bucket] ?? 0) + 1;
   }
 

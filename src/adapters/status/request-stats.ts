@@ -2,12 +2,12 @@ import type { Clock } from "../../model/clock.ts";
 import type { Address, Environment } from "../../model/environment.ts";
 import type { RequestFinished } from "../../model/events.ts";
 import { AnswerCounters } from "./answer-counters.ts";
+import { SiteCounters } from "./site-counters.ts";
 import {
   type CredentialStatus,
   type EnvironmentStatus,
   formatTime,
   type ModelView,
-  type Occurrence,
   type Tally,
   type UnknownOutcome,
 } from "./snapshot.ts";
@@ -15,15 +15,10 @@ import { findTokenOutage } from "./token-stats.ts";
 
 const keptUnknown = 100;
 
-const noRequest: Tally = { answeredBy: { service: 0, countersign: 0 }, lastAt: undefined, failures: {}, refusals: {} };
-
 /** How requests ended: in all, by environment and site, and the last whose outcome is unknown. */
 export class RequestStats {
   readonly #clock: Clock;
-  /** By environment. */
-  #answers = new Map<string, AnswerCounters>();
-  /** By environment and site; an environment's own are of requests whose site was never known. */
-  #tallies = new Map<string, Tally>();
+  readonly #environments = new Map<string, EnvironmentStats>();
   readonly #answeredBy = { service: 0, countersign: 0 };
   readonly #failures: Record<string, number> = {};
   /** Kept whatever is configured later: an order may exist in an environment that is no longer configured. */
@@ -36,25 +31,26 @@ export class RequestStats {
 
   /** Forgets the counts of environments and sites that are not configured. */
   keepOnly(environments: readonly Environment[]): void {
-    const keys = environments.flatMap(({ name, sites }) => [
-      name,
-      ...[...sites.keys()].map((site) => keyOf(name, site)),
-    ]);
-    const wanted = new Set(keys);
-    this.#answers = new Map([...this.#answers].filter(([name]) => wanted.has(name)));
-    this.#tallies = new Map([...this.#tallies].filter(([key]) => wanted.has(key)));
+    const wanted = new Map(environments.map(({ name, sites }) => [name, sites]));
+    for (const [name, stats] of this.#environments) {
+      const sites = wanted.get(name);
+      if (sites === undefined) this.#environments.delete(name);
+      else stats.keepOnly(sites);
+    }
   }
 
   report(event: RequestFinished): void {
-    const { environment, site, code, by, outcome } = event;
-    const at = formatTime(this.#clock.wallMs());
+    const { environment, code, by, outcome } = event;
+    const wallMs = this.#clock.wallMs();
     this.#answeredBy[by] += 1;
     if (code !== undefined) this.#failures[code] = (this.#failures[code] ?? 0) + 1;
-    this.#tallies.set(keyOf(environment, site), add(event, this.#tallyOf(environment, site), at));
-    const answers = this.#answers.get(environment) ?? new AnswerCounters();
-    this.#answers.set(environment, answers);
-    answers.add(event, this.#clock.nowMs());
-    if (outcome === "unknown") this.#keepUnknown(event, at);
+    let stats = this.#environments.get(environment);
+    if (stats === undefined) {
+      stats = new EnvironmentStats();
+      this.#environments.set(environment, stats);
+    }
+    stats.add(event, wallMs, this.#clock.nowMs());
+    if (outcome === "unknown") this.#keepUnknown(event, formatTime(wallMs));
   }
 
   #keepUnknown(event: RequestFinished, at: string): void {
@@ -94,10 +90,10 @@ export class RequestStats {
     { name, baseUrl, authUrl, operations, defaultSite, sites: configured }: Environment,
     sets: readonly CredentialStatus[],
   ): EnvironmentStatus {
-    const answers = this.#answers.get(name) ?? new AnswerCounters();
+    const stats = this.#environments.get(name) ?? new EnvironmentStats();
     const sites = [...configured.values()].map(({ identifier, parent, auth, credentials }) => {
       const labels = credentials?.sets.map(({ label }) => label) ?? [];
-      return { identifier, parent, auth, credentials: labels, tally: this.#tallyOf(name, identifier) };
+      return { identifier, parent, auth, credentials: labels, tally: stats.tally(identifier) };
     });
     return {
       name,
@@ -106,36 +102,39 @@ export class RequestStats {
       operations: operations === "any" ? ["*"] : [...operations],
       defaultSite,
       sites,
-      answers: answers.total(),
-      recent: answers.recent(this.#clock.nowMs()),
+      answers: stats.answers.total(),
+      recent: stats.answers.recent(this.#clock.nowMs()),
       tokenOutage: findTokenOutage(sites, sets),
-      withoutSite: this.#tallyOf(name),
+      withoutSite: stats.tally(undefined),
     };
   }
-
-  #tallyOf(environment: string, site?: string): Tally {
-    return this.#tallies.get(keyOf(environment, site)) ?? noRequest;
-  }
-}
-
-function add({ by, code, status }: RequestFinished, { answeredBy, failures, refusals }: Tally, at: string): Tally {
-  const isRefusal = by === "service" && (status === 401 || status === 403);
-  return {
-    answeredBy: { ...answeredBy, [by]: answeredBy[by] + 1 },
-    lastAt: at,
-    failures: code === undefined ? failures : addOne(failures, code, at),
-    refusals: isRefusal ? addOne(refusals, String(status), at) : refusals,
-  };
-}
-
-function addOne(occurrences: Tally["failures"], what: string, lastAt: string): Record<string, Occurrence> {
-  return { ...occurrences, [what]: { count: (occurrences[what]?.count ?? 0) + 1, lastAt } };
-}
-
-function keyOf(environment: string, site?: string): string {
-  return site === undefined ? environment : `${environment} ${site}`;
 }
 
 function urlOf({ origin, path }: Address): string {
   return `${origin}${path}`;
+}
+
+/** The requests of one environment. */
+class EnvironmentStats {
+  readonly answers = new AnswerCounters();
+  /** Undefined stands for requests whose site was never known. */
+  readonly #sites = new Map<string | undefined, SiteCounters>();
+
+  add(event: RequestFinished, wallMs: number, nowMs: number): void {
+    let site = this.#sites.get(event.site);
+    if (site === undefined) {
+      site = new SiteCounters();
+      this.#sites.set(event.site, site);
+    }
+    site.add(event, wallMs);
+    this.answers.add(event, nowMs);
+  }
+
+  keepOnly(sites: Environment["sites"]): void {
+    for (const site of this.#sites.keys()) if (site !== undefined && !sites.has(site)) this.#sites.delete(site);
+  }
+
+  tally(site: string | undefined): Tally {
+    return (this.#sites.get(site) ?? new SiteCounters()).view();
+  }
 }

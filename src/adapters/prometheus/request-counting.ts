@@ -1,0 +1,56 @@
+import { type RequestFinished, statusClass } from "../../model/events.ts";
+import type { Metrics } from "./metrics.ts";
+import { onceForEach } from "./series.ts";
+
+type Counted = Pick<RequestFinished, "environment" | "operationLabel" | "by" | "outcome" | "status"> & {
+  /** Or `none`. */
+  readonly site: string;
+  readonly auth: string;
+};
+
+/** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
+export function createRequestCounting(metrics: Metrics): (event: RequestFinished) => void {
+  const seriesOf = onceForEach(
+    (
+      environment: string,
+      site: string,
+      auth: string,
+      operationLabel: string,
+      status: number,
+      by: RequestFinished["by"],
+      outcome: RequestFinished["outcome"],
+    ) => openSeries(metrics, { environment, site, auth, operationLabel, status, by, outcome }),
+  );
+  const callerSeriesOf = onceForEach((listener: string, caller: string, outcome: string) =>
+    metrics.callerRequests.series({ listener, caller, outcome }),
+  );
+  return (event) => {
+    const { environment, operationLabel, status, by, outcome, code } = event;
+    const site = event.site ?? "none";
+    const series = seriesOf(environment, site, event.auth ?? "none", operationLabel, status, by, outcome);
+    series.requests.inc();
+    series.answers.inc();
+    if (outcome === "unknown") metrics.unknownOutcomes.inc({ environment, site });
+    if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
+    const { listener, callerName, tokenWaitMs, upstreamMs } = event;
+    if (listener !== undefined && callerName !== undefined) callerSeriesOf(listener, callerName, outcome).inc();
+    series.requestDuration.observe(event.durationMs / 1_000);
+    series.overhead.observe(event.overheadMs / 1_000);
+    if (upstreamMs !== undefined) series.upstreamDuration().observe(upstreamMs / 1_000);
+    if (tokenWaitMs !== undefined) series.tokenWait().observe(tokenWaitMs / 1_000);
+  };
+}
+
+/** The series of requests that end alike. */
+function openSeries(metrics: Metrics, { environment, site, auth, operationLabel, status, by, outcome }: Counted) {
+  const operation = operationLabel;
+  return {
+    requests: metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome }),
+    answers: metrics.answers.series({ environment, auth, by, status_class: statusClass(status) }),
+    requestDuration: metrics.requestDuration.series({ environment, operation }),
+    overhead: metrics.overhead.series({ environment, operation }),
+    // A series appears with its first value.
+    upstreamDuration: onceForEach(() => metrics.upstreamDuration.series({ environment, operation })),
+    tokenWait: onceForEach(() => metrics.tokenWait.series({ environment })),
+  };
+}

@@ -1,0 +1,113 @@
+/** The access line is put together by hand; it is what pino writes of the same fields, to the byte. */
+import pino from "pino";
+import { expect, it } from "vitest";
+import { levelOf, writeAccessLine } from "../../src/adapters/log/access-line.ts";
+import { headline } from "../../src/adapters/log/lines.ts";
+import { failureCodes } from "../../src/model/errors.ts";
+import type { RequestFinished } from "../../src/model/events.ts";
+import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
+
+const time = "2026-11-21T12:00:00.007Z";
+
+let written = "";
+const logger = pino(
+  {
+    level: "trace",
+    base: null,
+    messageKey: "message",
+    timestamp: () => `,"time":"${time}"`,
+    formatters: { level: (label) => ({ level: label }) },
+  },
+  {
+    write(line) {
+      written = line;
+    },
+  },
+);
+
+/** As every other line: an object of fields, and pino. */
+function writeByPino(event: RequestFinished): string {
+  const { kind, ...own } = event;
+  const left = { operationLabel: undefined, callerName: undefined, admitted: undefined };
+  const fields = { event: kind, ...own, ...left, callerLeft: event.callerLeft || undefined };
+  const round = (value: unknown) => (typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value);
+  const [level, message] = headline(event);
+  logger[level](Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, round(value)])), message);
+  return written;
+}
+
+const random = seededRandom(drawSeed("access lines"));
+const below = (bound: number) => Math.floor(random() * bound);
+const pick = <Value>(...values: readonly [Value, ...Value[]]): Value => values[below(values.length)] ?? values[0];
+
+const units = ["a", "Z", "7", "/", " ", "é", "ÿ", "😀", "\u007f", "\u0085", "\u2028"] as const;
+const escaped = ['"', "\\", "\n", "\r", "\t", "\b", "\f", "\0", "\u001b", "\u001f"] as const;
+
+/** Mostly short, sometimes hostile. */
+function drawText(): string {
+  const length = pick(0, 1, 8, 20, 99, 101, 150);
+  const isHostile = random() < 0.3;
+  return Array.from({ length }, () => (isHostile && random() < 0.1 ? pick(...escaped) : pick(...units))).join("");
+}
+
+function drawMs(): number {
+  return pick(0, 0.0004, 0.0005, 0.001, 0.9995, 1, 1.005, 999.9999, 1e-9, 86_400_000, random(), random() * 40_000);
+}
+
+/** Every field, in the order in which a request comes to have it. */
+function drawRequest(): RequestFinished {
+  const text = () => pick("S1000000001", "create_order", drawText());
+  const maybe = <Value>(draw: () => Value) => (random() < 0.3 ? undefined : draw());
+  const drawn: Required<RequestFinished> = {
+    kind: "request_finished",
+    environment: text(),
+    requestId: text(),
+    traceId: maybe(text),
+    reference: maybe(text),
+    site: maybe(text),
+    auth: pick(undefined, "hmac", "oauth"),
+    operation: maybe(text),
+    operationLabel: text(),
+    status: below(1_000),
+    by: pick("service", "countersign"),
+    outcome: pick("not_sent", "answered", "unknown"),
+    code: maybe(() => pick(failureCodes[0] ?? "internal", ...failureCodes)),
+    stage: pick("read_head", "send", "stream_answer"),
+    attempts: below(3),
+    admitted: pick(true, false),
+    durationMs: drawMs(),
+    upstreamMs: maybe(drawMs),
+    overheadMs: drawMs(),
+    callerLeft: pick(true, false),
+    method: maybe(text),
+    target: maybe(text),
+    listener: maybe(text),
+    caller: maybe(text),
+    callerAddress: maybe(text),
+    callerRequestId: maybe(text),
+    callerName: maybe(text),
+    requestBytes: maybe(() => below(10_000_000)),
+    tokenWaitMs: maybe(drawMs),
+    credential: maybe(text),
+    key: maybe(text),
+    connectMs: maybe(drawMs),
+    upstreamHeaders: maybe(() => ({ "x-request-id": text(), [text()]: text() })),
+    cause: maybe(text),
+    responseBytes: maybe(() => below(10_000_000)),
+  };
+  return drawn;
+}
+
+it("is what pino writes, for 10,000 random requests", () => {
+  for (let n = 0; n < 10_000; n++) {
+    const event = drawRequest();
+    const line = writeAccessLine(event, levelOf(event), time);
+    if (line !== writeByPino(event)) expect(line).toBe(writeByPino(event));
+  }
+});
+
+it("keeps half of a surrogate pair, which UTF-8 does not have, as JSON escapes it", () => {
+  const line = writeAccessLine({ ...drawRequest(), reference: "a\ud800b" }, "info", time);
+  expect(Buffer.from(line).toString()).toBe(line);
+  expect(JSON.parse(line)).toMatchObject({ reference: "a\ud800b", time, event: "request_finished" });
+});

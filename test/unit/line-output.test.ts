@@ -1,0 +1,173 @@
+/** Lines wait for others for 50 ms at most, in order, and never for a reader that takes none. */
+import { expect, it } from "vitest";
+import { createLogging } from "../../src/adapters/log/logger.ts";
+import { createLineOutput, type LineOutput } from "../../src/adapters/log/standard-output.ts";
+import type { RequestFinished } from "../../src/model/events.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
+
+/** An output into a text; `room` is what the reader takes, in bytes. */
+function openOutput() {
+  const clock = new FakeClock();
+  const reader = { text: "", writes: 0, room: Number.POSITIVE_INFINITY, error: "" };
+  const resumed: number[] = [];
+  const writeNow = (bytes: Uint8Array) => {
+    reader.writes += 1;
+    const taken = bytes.subarray(0, reader.room);
+    if (reader.error !== "" || taken.length === 0) throw Object.assign(new Error(), { code: reader.error || "EAGAIN" });
+    reader.room -= taken.length;
+    reader.text += Buffer.from(taken).toString();
+    return taken.length;
+  };
+  const output: LineOutput = createLineOutput(writeNow, clock, (dropped) => {
+    resumed.push(dropped);
+    output.write(`dropped ${dropped}\n`);
+    output.writePending();
+  });
+  return { clock, reader, output, resumed };
+}
+
+const line = (length: number) => `${"x".repeat(length - 1)}\n`;
+
+it("writes lines together, 50 ms after the first at the latest", async () => {
+  const { clock, reader, output } = openOutput();
+  output.write("1\n");
+  await clock.advance(49);
+  output.write("2\n");
+  expect(reader.text).toBe("");
+  await clock.advance(1);
+  expect(reader).toMatchObject({ text: "1\n2\n", writes: 1 });
+  output.write("3\n");
+  await clock.advance(50);
+  expect(reader.text).toBe("1\n2\n3\n");
+  expect(clock.pending).toBe(0);
+});
+
+it("writes what has waited in the same turn when it is asked to, in order", async () => {
+  const { clock, reader, output } = openOutput();
+  output.write("1\n");
+  output.write("2\n");
+  output.writePending();
+  await clock.advance(0);
+  expect(reader).toMatchObject({ text: "1\n2\n", writes: 1 });
+});
+
+it("writes before the time when a quarter of a pipe is full", async () => {
+  const { clock, reader, output } = openOutput();
+  for (let n = 0; n < 16; n++) output.write(line(1_000));
+  await clock.advance(0);
+  expect(reader.writes).toBe(0);
+  output.write(line(1_000));
+  await clock.advance(0);
+  expect(reader).toMatchObject({ writes: 1, text: line(1_000).repeat(17) });
+});
+
+it("tries a reader that takes no more again and again, but not for each line", async () => {
+  const { clock, reader, output } = openOutput();
+  reader.room = 3;
+  output.write("1\n");
+  output.write("2\n");
+  output.writePending();
+  await clock.advance(0);
+  expect(reader.text).toBe("1\n2");
+  const { writes } = reader;
+  for (let n = 0; n < 100; n++) {
+    output.write("3\n");
+    output.writePending();
+    await clock.advance(0);
+  }
+  expect(reader.writes).toBe(writes);
+  reader.room = Number.POSITIVE_INFINITY;
+  await clock.advance(5);
+  expect(reader.text).toBe(`1\n2\n${"3\n".repeat(100)}`);
+});
+
+it("drops lines beyond 2 MiB, keeps those before them, and says how many once there is room", async () => {
+  const { clock, reader, output, resumed } = openOutput();
+  reader.room = 0;
+  for (let n = 0; n < 2_200; n++) output.write(line(1_000));
+  expect(output.dropped).toBe(2_200 - 2_097);
+  reader.room = Number.POSITIVE_INFINITY;
+  await clock.advance(50);
+  expect(reader.text).toBe(`${line(1_000).repeat(2_097)}dropped ${2_200 - 2_097}\n`);
+  expect(resumed).toEqual([2_200 - 2_097]);
+});
+
+it("drops everything once the reader has closed its end", async () => {
+  const { clock, reader, output, resumed } = openOutput();
+  reader.error = "EPIPE";
+  output.write("1\n");
+  output.write("2\n");
+  output.writePending();
+  await clock.advance(0);
+  output.write("3\n");
+  expect(output.dropped).toBe(3);
+  expect(resumed).toEqual([]);
+});
+
+it("drops what a full disk does not take, and says how much as soon as it takes a line again", async () => {
+  const { clock, reader, output, resumed } = openOutput();
+  reader.error = "ENOSPC";
+  for (const text of ["1\n", "2\n"]) {
+    output.write(text);
+    output.writePending();
+    await clock.advance(0);
+  }
+  output.write("3\n");
+  await clock.advance(1_000);
+  expect(output.dropped).toBe(3);
+  expect(resumed).toEqual([]);
+  reader.error = "";
+  output.write("4\n");
+  await clock.advance(50);
+  expect(reader.text).toBe("4\ndropped 3\n");
+});
+
+it("loses none of its lines at the end of the process", () => {
+  const { reader, output } = openOutput();
+  output.write("1\n");
+  output.write("2\n");
+  output.writeRest();
+  expect(reader.text).toBe("1\n2\n");
+});
+
+const served: RequestFinished = {
+  kind: "request_finished",
+  environment: "sandbox",
+  requestId: "r",
+  traceId: undefined,
+  reference: undefined,
+  site: "S1",
+  auth: "hmac",
+  operation: "create_order",
+  operationLabel: "create_order",
+  status: 200,
+  by: "service",
+  outcome: "answered",
+  code: undefined,
+  stage: "stream_answer",
+  attempts: 1,
+  admitted: true,
+  durationMs: 1,
+  upstreamMs: 1,
+  overheadMs: 1,
+  callerLeft: false,
+};
+
+it("lets lines wait that come with every request, and none that is rare or a warning", async () => {
+  const { clock, reader, output } = openOutput();
+  const { report } = createLogging("trace", output);
+  const eventsNow = async () => {
+    await clock.advance(0);
+    return [...reader.text.matchAll(/"event":"(\w+)"/g)].map(([, event]) => event);
+  };
+  report({ kind: "request_accepted", environment: "sandbox", requestId: "r" });
+  report({ kind: "token_cache_read", tier: "memory", result: "hit" });
+  report(served);
+  expect(await eventsNow()).toEqual([]);
+  report({ ...served, outcome: "unknown" });
+  const before = ["request_accepted", "token_cache_read", "request_finished", "request_finished"];
+  expect(await eventsNow()).toEqual(before);
+  report(served);
+  report({ kind: "stopped", drained: true });
+  expect(await eventsNow()).toEqual([...before, "request_finished", "stopped"]);
+});
