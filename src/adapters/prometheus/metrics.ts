@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { version } from "../../version.ts";
 import {
   createCertificateExpiry,
@@ -10,6 +10,7 @@ import {
   type Sample,
   toSeconds,
 } from "./gauges.ts";
+import { registerProcessMetrics } from "./process-metrics.ts";
 
 /**
  * Every metric, with its help and labels. Label values come from the configuration alone: `none` stands for a site or
@@ -46,8 +47,7 @@ export function createMetrics(source?: GaugeSource) {
   const figure = (name: string, help: string, ask: (source: GaugeSource) => number) =>
     gauge(name, help, [], (source) => [[{}, ask(source)]]);
 
-  collectDefaultMetrics({ register: registry });
-  for (const name of misnamed) registry.removeSingleMetric(name);
+  registerProcessMetrics(registry);
   return {
     registry,
     requests: counter(
@@ -242,9 +242,6 @@ export function createMetrics(source?: GaugeSource) {
     ]),
   };
 }
-
-/** Gauges of prom-client, though `_total` is for counters; each is the sum of one that stays. */
-const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
