@@ -46,7 +46,7 @@ module.exports = {
     {
       name: "only-load-reads-files",
       severity: "error",
-      from: { path: "^src/config/", pathNot: "^src/config/(load|watch)\\.ts$" },
+      from: { path: "^src/config/", pathNot: "^src/config/(load|watched-folders)\\.ts$" },
       to: { path: "^(node:)?fs(/promises)?$" },
     },
     ...adapters.map((adapter) => {

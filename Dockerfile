@@ -14,12 +14,13 @@ COPY LICENSE tsconfig.json tsconfig.build.json ./
 COPY scripts/build.mjs scripts/bundle.mjs scripts/
 COPY src src
 COPY simulator/src simulator/src
-RUN npm run build && node scripts/bundle.mjs bundled
+RUN npm run build
 
 # Each folder here becomes a layer. Modes and times are set, so that the same inputs make the same layers anywhere.
 FROM ${NODE_IMAGE} AS files
 WORKDIR /files
-COPY --from=build /app/bundled proxy/app/dist
+COPY --from=build /app/dist/main.js /app/dist/third-party-licenses.txt proxy/app/dist/
+COPY --from=build /app/dist/bundled proxy/app/dist/bundled
 COPY --from=build /app/simulator/dist simulator/app/dist
 COPY package.json LICENSE proxy/app/
 COPY simulator/package.json LICENSE simulator/app/

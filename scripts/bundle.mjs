@@ -1,22 +1,15 @@
 // Makes few files of a program: they need no node_modules, and the licences of what is in them lie beside them.
-// Most of a start goes into finding and opening files; this takes a process half as long to listen.
-// Usage: node scripts/bundle.mjs FOLDER   (the proxy as its image holds it, from dist/)
+// Most of a start goes into finding, opening and compiling files; this takes a process half as long to listen.
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve } from "node:path";
 import { build } from "esbuild";
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [folder] = process.argv.slice(2);
-  if (folder === undefined) throw new Error("usage: node scripts/bundle.mjs FOLDER");
-  await bundle(["dist/main.js"], folder);
-}
 
 /** @param entries files of the program; the one called main is its command */
 export async function bundle(entries, folder) {
   const { metafile } = await build({
     entryPoints: entries,
     outdir: folder,
+    chunkNames: "bundled/[name]-[hash]",
     bundle: true,
     // A command's code stays in files of its own, which no other command loads.
     splitting: true,
@@ -25,8 +18,6 @@ export async function bundle(entries, folder) {
     target: "node20",
     // countersign from its sources, which the simulator imports by the package's name.
     conditions: ["source"],
-    // A defect is told by the names of its class and its functions.
-    keepNames: true,
     metafile: true,
     // What only development has.
     external: ["supports-color"],
@@ -34,6 +25,7 @@ export async function bundle(entries, folder) {
     banner: {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
     },
+    plugins: [{ name: "version", setup: writeVersion }],
   });
   chmodSync(join(folder, "main.js"), 0o755);
   const bundled = Object.keys(metafile.inputs).flatMap(
@@ -41,6 +33,14 @@ export async function bundle(entries, folder) {
   );
   const licences = [...new Set(bundled)].sort().map((name) => `${name}\n\n${licenceOf(name)}`);
   writeFileSync(join(folder, "third-party-licenses.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
+}
+
+/** The module finds package.json by its own place, which is another one here. */
+function writeVersion({ onLoad }) {
+  const module = resolve("src/version.ts");
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  const contents = `export const version = ${JSON.stringify(version)};`;
+  onLoad({ filter: /[\\/]version\.ts$/ }, ({ path }) => (path === module ? { contents } : undefined));
 }
 
 function licenceOf(name) {

@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -8,7 +7,9 @@ import { onTestFinished } from "vitest";
 export function bundle(): string {
   const folder = mkdtempSync(join(tmpdir(), "countersign-bundle-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  execFileSync(process.execPath, ["scripts/bundle.mjs", join(folder, "dist")]);
-  copyFileSync("package.json", join(folder, "package.json"));
+  for (const name of ["main.js", "bundled", "third-party-licenses.txt"]) {
+    cpSync(join("dist", name), join(folder, "dist", name), { recursive: true });
+  }
+  cpSync("package.json", join(folder, "package.json"));
   return join(folder, "dist", "main.js");
 }

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { durationPattern } from "../model/clock.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
 import { type Read, readDurationMs } from "./values.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { durationPattern } from "../model/clock.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import { formatPath, type Path } from "./diagnostics.ts";

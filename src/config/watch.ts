@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
-import { type FSWatcher, watch } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import type { Cancel, Clock } from "../model/clock.ts";
+import { findFolders, systemFiles, type WatchableFiles, type WatchedFolder } from "./watched-folders.ts";
 
 /** What a configuration was read from: by absolute path a digest of the content, or why it could not be read. */
 export type FileDigests = ReadonlyMap<string, string>;
 
 /** Some file systems report no change, and a machine may have no more watches to give. */
-const pollEveryMs = 2_000;
+const pollOftenMs = 2_000;
+/** Where the kernel tells of every change: for what no watch sees, such as another file system that is mounted over a folder. */
+const pollSeldomMs = 30_000;
 /** A file is often written in steps: a change counts once the content has been the same for this long. */
 const stableMs = 100;
 const mostConcurrentReads = 8;
@@ -20,18 +20,22 @@ const mostConcurrentReads = 8;
 export class FileWatch {
   readonly #clock: Clock;
   readonly #onChange: () => void;
+  readonly #files: WatchableFiles;
   /** As they were when the configuration was read, or at the last reported change. */
   #known: FileDigests = new Map();
   /** As they were at the last check. */
   #seen: FileDigests = new Map();
-  #watchers: readonly FSWatcher[] = [];
+  #folders: readonly WatchedFolder[] = [];
   #cancelCheck: Cancel = () => {};
   #checkAtMs = 0;
+  /** Told since the last check began. */
+  #isTouched = false;
 
   /** @param onChange called once for each change of content */
-  constructor(clock: Clock, onChange: () => void) {
+  constructor(clock: Clock, onChange: () => void, files = systemFiles) {
     this.#clock = clock;
     this.#onChange = onChange;
+    this.#files = files;
   }
 
   /** Watches these files from now on, as they were when they were read. */
@@ -39,30 +43,47 @@ export class FileWatch {
     this.close();
     this.#known = known;
     this.#seen = known;
-    this.#watchers = [...new Set([...known.keys()].map(dirname))].flatMap((folder) => this.#watch(folder));
-    this.#checkAfter(pollEveryMs);
+    // Changes since they were read are found then.
+    this.#checkAfter(pollOftenMs);
+    void this.#watchFolders();
   }
 
   close(): void {
     this.#cancelCheck();
-    for (const watcher of this.#watchers) watcher.close();
-    this.#watchers = [];
     this.#known = new Map();
+    this.#replaceFolders([]);
   }
 
-  /** None where the folder is missing or the machine gives no watch: then polling has to do. */
-  #watch(folder: string): FSWatcher[] {
-    try {
-      const watcher = watch(folder, { persistent: false }, () => this.#checkSoon());
-      watcher.on("error", () => watcher.close());
-      return [watcher];
-    } catch {
-      return [];
-    }
+  /**
+   * Anew at each check, since a folder may be another one by now.
+   * @returns how long the next poll can wait
+   */
+  async #watchFolders(): Promise<number> {
+    const known = this.#known;
+    const wanted = await findFolders(known.keys(), this.#files);
+    const opened = await Promise.all([...wanted].map(([folder, names]) => this.#watch(folder, names)));
+    const folders = opened.filter((folder) => folder !== undefined);
+    if (known === this.#known) this.#replaceFolders(folders);
+    else for (const folder of folders) folder.close();
+    const isTold = folders.length === opened.length && folders.every(({ tellsAll }) => tellsAll);
+    return isTold ? pollSeldomMs : pollOftenMs;
+  }
+
+  #watch(folder: string, names: ReadonlySet<string>): Promise<WatchedFolder | undefined> {
+    const onEvent = (name: string | undefined) => {
+      if (name === undefined || names.has(name)) this.#checkSoon();
+    };
+    return this.#files.watchFolder(folder, onEvent).catch(() => undefined);
+  }
+
+  #replaceFolders(folders: readonly WatchedFolder[]): void {
+    for (const folder of this.#folders) folder.close();
+    this.#folders = folders;
   }
 
   /** Never later than planned, so that a busy folder cannot put the check off. */
   #checkSoon(): void {
+    this.#isTouched = true;
     if (this.#checkAtMs > this.#clock.nowMs() + stableMs) this.#checkAfter(stableMs);
   }
 
@@ -74,27 +95,30 @@ export class FileWatch {
 
   async #check(): Promise<void> {
     const known = this.#known;
-    const seen = await readDigests(known.keys());
+    this.#isTouched = false;
+    // First, so that no change falls between.
+    const pollMs = await this.#watchFolders();
+    const seen = await readDigests(known.keys(), this.#files);
     // Meanwhile follow or close may have been called.
     if (known !== this.#known) return;
     const isStable = areEqual(seen, this.#seen);
     this.#seen = seen;
-    if (areEqual(seen, known)) return this.#checkAfter(pollEveryMs);
+    if (areEqual(seen, known)) return this.#checkAfter(this.#isTouched ? stableMs : pollMs);
     if (!isStable) return this.#checkAfter(stableMs);
     // The reload may fail; it must learn of the next change all the same.
     this.#known = seen;
-    this.#checkAfter(pollEveryMs);
+    this.#checkAfter(this.#isTouched ? stableMs : pollMs);
     this.#onChange();
   }
 }
 
 /** A few at a time: thousands of files must not take all descriptors from the connections. */
-async function readDigests(paths: Iterable<string>): Promise<FileDigests> {
+async function readDigests(paths: Iterable<string>, files: WatchableFiles): Promise<FileDigests> {
   const digests = new Map<string, string>();
   const left = [...paths];
   const readOn = async () => {
     for (let path = left.pop(); path !== undefined; path = left.pop()) {
-      digests.set(path, await readFile(path).then(digestOf, digestOfFailure));
+      digests.set(path, await files.readFile(path).then(digestOf, digestOfFailure));
     }
   };
   await Promise.all(Array.from({ length: mostConcurrentReads }, readOn));

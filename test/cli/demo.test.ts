@@ -186,8 +186,10 @@ it("is nothing that serve loads", async () => {
   const [report = ""] = await readdir(folder);
   const { result } = JSON.parse(await readFile(join(folder, report), "utf8"));
   const loaded = result.map(({ url }: { url: string }) => url).filter((url: string) => url.includes("/dist/"));
-  expect(loaded.some((url: string) => url.endsWith("/dist/cli/serve.js"))).toBe(true);
-  expect(loaded.filter((url: string) => /\/(simulator|cli\/demo)/.test(url))).toEqual([]);
+  expect(loaded.some((url: string) => /\/dist\/bundled\/serve-\w+\.js$/.test(url))).toBe(true);
+  const texts = await Promise.all(loaded.map((url: string) => readFile(new URL(url), "utf8")));
+  expect(texts.join("\n")).toMatch(/^\/\/ src\/app\/app\.ts$/m);
+  expect(texts.join("\n")).not.toMatch(/^\/\/ (simulator\/|src\/cli\/(demo|simulate))/m);
 });
 
 function preload(code: string): string {

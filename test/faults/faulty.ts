@@ -34,7 +34,7 @@ export function buildFaulty(): Faulty {
     const file = join(folder, "dist", name);
     writeFileSync(file, instrument(readFileSync(file, "utf8"), name, take));
   }
-  return { main: join(folder, "dist/main.js"), runtime: join(folder, "runtime.mjs"), points };
+  return { main: join(folder, "dist/unbundled.js"), runtime: join(folder, "runtime.mjs"), points };
 }
 
 function isInstrumented(name: string): boolean {

@@ -29,7 +29,7 @@ describe.runIf(hasDocker)(name, () => {
     for (const forbidden of [programs, forDevelopers, lendsRights, writableForAll]) {
       expect(files.filter((line) => forbidden.test(line))).toEqual([]);
     }
-    const simulated = files.filter((line) => /app\/dist\/(simulate|demo)-\w+\.js$/.test(line));
+    const simulated = files.filter((line) => /app\/dist\/bundled\/(simulate|demo)-\w+\.js$/.test(line));
     expect(simulated.length > 0).toBe(image === simulator);
     const bytes = mustDocker("image", "inspect", image, "--format", "{{.Size}}");
     process.stdout.write(`size of ${image}: ${Math.round(Number(bytes) / 1e6)} MB\n`);

@@ -36,13 +36,14 @@ it("leaves the simulator out of the npm package as well", () => {
   const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { encoding: "utf8" });
   const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
   const paths = files.map(({ path }) => path);
-  expect(paths).toContain("dist/cli/serve.js");
+  expect(paths).toEqual(expect.arrayContaining(["dist/main.js", "dist/cli/serve.js"]));
   expect(paths.filter((path) => /simulat|demo/.test(path))).toEqual([]);
 });
 
 it("holds no simulator, and the licence of every package in it", () => {
   const folder = dirname(bundle());
-  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
+  const texts = names.map((name) => readFileSync(join(folder, name), "utf8"));
   expect(texts.filter((text) => /^\/\/ simulator\//m.test(text))).toEqual([]);
   const packages = new Set(
     texts.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(([, name]) => name)),
@@ -54,4 +55,18 @@ it("holds no simulator, and the licence of every package in it", () => {
     expect(licences).toMatch(new RegExp(`^${name}$`, "m"));
     expect(locked[`node_modules/${name}`].dev).toBeUndefined();
   }
+});
+
+it("keeps the names of classes, by which a defect is told", () => {
+  const classesIn = (folder: string, ending: string) => {
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(ending));
+    const text = names.map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
+    const written = text.matchAll(/^\s*(?:export )?(?:abstract )?(?:var (\w+) = )?class(?: (?!extends )(\w+))?/gm);
+    return [...written].map(([, variable, name]) => name ?? variable);
+  };
+  const own = new Set(classesIn("src", ".ts"));
+  const bundled = classesIn("dist/bundled", ".js");
+  expect(bundled).toContain("StatusModel");
+  // A class of the same name as another in the file would get a number.
+  expect(bundled.filter((name = "") => own.has(name.replace(/\d+$/, "")) && !own.has(name))).toEqual([]);
 });

@@ -54,7 +54,7 @@ it.skipIf(process.platform !== "linux")(
 const opensAllAtOnce = process.platform === "linux" && Number.parseInt(process.versions.node, 10) < 22;
 
 it.runIf(opensAllAtOnce)("says so in one line where not even its own files can be opened", async () => {
-  const program = startWithFew("dist/main.js", "nothing.yaml");
+  const program = startWithFew("dist/unbundled.js", "nothing.yaml");
   expect(await program.ended).toBe(2);
   expect(program.stderr()).toBe(
     "Countersign cannot start: it may open too few files. Raise ulimit -n, to 1024 at least.\n",

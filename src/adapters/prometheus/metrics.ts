@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
+import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import { version } from "../../version.ts";
 import {
   createCertificateExpiry,
@@ -10,6 +10,7 @@ import {
   type Sample,
   toSeconds,
 } from "./gauges.ts";
+import { registerProcessMetrics } from "./process-metrics.ts";
 import { SeriesCounter, SeriesHistogram } from "./series.ts";
 
 /**
@@ -54,8 +55,7 @@ export function createMetrics(source?: GaugeSource) {
 
   const clockSkewSeconds = new Map<string, number>();
 
-  collectDefaultMetrics({ register: registry });
-  for (const name of misnamed) registry.removeSingleMetric(name);
+  registerProcessMetrics(registry);
   return {
     registry,
     /** The last of each environment: at a scrape it is asked. */
@@ -255,9 +255,6 @@ export function createMetrics(source?: GaugeSource) {
     ]),
   };
 }
-
-/** Gauges of prom-client, though `_total` is for counters; each is the sum of one that stays. */
-const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

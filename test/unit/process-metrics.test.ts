@@ -1,0 +1,25 @@
+/** The event loop's lag is sampled ten times a second, so that an idle process sleeps, and reads as with samples every 10 ms. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Registry } from "prom-client";
+import { expect, it } from "vitest";
+import { registerProcessMetrics } from "../../src/adapters/prometheus/process-metrics.ts";
+
+async function read(registry: Registry, name: string): Promise<number> {
+  const text = await registry.metrics();
+  return Number(new RegExp(`^nodejs_eventloop_lag_${name}_seconds (.*)$`, "m").exec(text)?.[1]);
+}
+
+it("shows little lag of an idle loop, and the length of a stall", async () => {
+  const registry = new Registry();
+  registerProcessMetrics(registry);
+  await sleep(1_000);
+  const p50 = await read(registry, "p50");
+  expect(p50).toBeGreaterThan(0.005);
+  expect(p50).toBeLessThan(0.06);
+  // Long enough to hold up a sample, whenever it begins.
+  await sleep(250);
+  const untilMs = performance.now() + 400;
+  while (performance.now() < untilMs);
+  await sleep(150);
+  expect(await read(registry, "max")).toBeGreaterThan(0.2);
+});
