@@ -22,7 +22,7 @@ export const operations: readonly Operation[] = [
   { name: "access line", budget: 3, open: openAccessLine },
   {
     name: "no line at level warn",
-    budget: 0.15,
+    budget: 0.25,
     open: () => reportOrders(createLogging("warn", { write() {} }).report),
   },
 ];
