@@ -1,6 +1,6 @@
 /** Proves row 6 on the pure functions: which header lines leave in either direction. */
 import { describe, expect, it } from "vitest";
-import { firstOf, one, valuesOf } from "../../src/http/headers.ts";
+import { connectionOptions, firstOf, nameAmong, one, valuesOf } from "../../src/http/headers.ts";
 import { headersDownstream } from "../../src/proxy/client-response.ts";
 import { headersUpstream } from "../../src/proxy/enrich.ts";
 
@@ -176,6 +176,35 @@ describe("downstream", () => {
       ["X-Hops", "2"],
     ];
     expect(downstream(headers)).toEqual([["X-Hops", "2"]]);
+  });
+});
+
+describe("a name among others", () => {
+  const names = ["user-agent", "tracestate", "1"];
+
+  it("is found whatever its casing, and given as it is written there", () => {
+    expect(nameAmong(names, "User-AGENT")).toBe("user-agent");
+    expect(nameAmong(names, "tracestate")).toBe("tracestate");
+    expect(nameAmong(names, "1")).toBe("1");
+  });
+
+  it.each(["user-agents", "connection", "user-agen", "", undefined])("is not %j", (given) => {
+    expect(nameAmong(names, given)).toBeUndefined();
+    expect(nameAmong([], given)).toBeUndefined();
+  });
+});
+
+describe("the options of Connection", () => {
+  it.each([
+    [[], []],
+    [["Connection", "keep-alive"], ["keep-alive"]],
+    [["Connection", "Keep-Alive"], ["keep-alive"]],
+    [
+      ["connection", "keep-alive, X-A", "Connection", " x-b"],
+      ["keep-alive", "x-a", "x-b"],
+    ],
+  ])("of %j are %j", (headers, options) => {
+    expect(connectionOptions(headers)).toEqual(options);
   });
 });
 

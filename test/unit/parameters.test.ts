@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readParameters } from "../../src/proxy/parameters.ts";
+import { mostParameters, readParameters } from "../../src/proxy/parameters.ts";
 import { malformedTexts } from "./corpus/malformed-json.ts";
 import { loneSurrogates, otherTopLevels, refusedBytes } from "./corpus/refused-json.ts";
 import { refusalOf } from "./refusal-of.ts";
@@ -238,6 +238,22 @@ describe("values are plain", () => {
   });
 });
 
+describe("before a body is read, its parameters are bounded", () => {
+  it.each([
+    ["{}", 0],
+    ['{"a":1}', 1],
+    ['{"a":1,"b":2,"c":3}', 3],
+    ['{"a":"1:2"}', 2],
+    ['{"a":"::::::"}', 3],
+    ["", 0],
+    [":", 1],
+    ["::::::::::::", 2],
+  ])("%s has at most %d", (text, most) => {
+    expect(mostParameters(body(text))).toBe(most);
+    expect(mostParameters(Buffer.from(text))).toBe(most);
+  });
+});
+
 describe("hostile bodies cost nothing (row 17 and 18)", () => {
   const fill = (start: string, unit: string, end = "") =>
     body(start + unit.repeat((limitBytes - start.length - end.length) / unit.length) + end);
@@ -274,6 +290,7 @@ describe("hostile bodies cost nothing (row 17 and 18)", () => {
     ["letters for a word", fill('{"a":t', "r"), "body_not_json"],
     ["one long name", fill('{"', "x", '":1}'), "name_not_allowed"],
     ["one name over and over", fill("{", '"a":1,', '"a":1}'), "duplicate_parameter"],
+    ["colons in a string", fill('{"a":"', ":", '"}'), undefined],
     ["nulls", fill("{", '"a":null,', '"a":1}'), "null_value"],
     ["a wide array", fill('{"a":[', "1,", "1]}"), "nested_value"],
     ["many small objects", fill('{"a":[', '{"":[]},', "1]}"), "nested_value"],
@@ -281,6 +298,7 @@ describe("hostile bodies cost nothing (row 17 and 18)", () => {
     ["bad bytes", new Uint8Array(limitBytes).fill(0x80), "body_not_json"],
   ])("reads 256 KiB of %s in 50 ms", (_, hostile, code) => {
     const startedMs = performance.now();
+    mostParameters(hostile);
     const outcome = () => readParameters(hostile);
     if (code === undefined) expect(outcome()).toHaveProperty("size");
     else expect(refusalOf(outcome).code).toBe(code);
