@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { order } from "./job.mjs";
 import type { Options } from "./options.ts";
@@ -15,6 +16,9 @@ const loadCpu = 1;
 const openLoopRate = 1_000;
 /** As long as a program's compiler needs to be warm. */
 const coldSeconds = 10;
+/** What a start leaves to be done is done by then. */
+const settleSeconds = 3;
+const idleSeconds = 10;
 
 /** One program in one round. CPU is the program's own, in microseconds a request. */
 export interface Measured {
@@ -28,7 +32,12 @@ export interface Measured {
   /** At 1,000 requests a second, sent whether or not earlier ones were answered. */
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Under full load. */
   readonly rssMiB: number;
+  /** Before the first request. */
+  readonly idleRssMiB: number;
+  /** Of one processor, without a request. */
+  readonly idleCpuPercent: number;
 }
 
 /** A program answered wrongly, or an order reached the service unsigned. */
@@ -60,6 +69,7 @@ export async function measure(
   const before = await countsOf(service);
   const running = await program.start({ port, service, cpu: proxyCpu, folder });
   try {
+    const idle = await measureIdle(running);
     const cold = await load(program, running, port, connections, coldSeconds);
     const { cpuUs, rate } = await load(program, running, port, connections, seconds);
     const rssMiB = running.rssBytes() / 2 ** 20;
@@ -68,11 +78,19 @@ export async function measure(
     if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} orders failed at ${openLoopRate} a second`);
     if (after.wrong > before.wrong)
       throw new WrongAnswer(`${program.name}: ${after.wrong - before.wrong} wrong orders`);
-    return { startMs: running.startMs, coldCpuUs: cold.cpuUs, cpuUs, rate, p50Ms, p99Ms, rssMiB };
+    return { startMs: running.startMs, coldCpuUs: cold.cpuUs, cpuUs, rate, p50Ms, p99Ms, rssMiB, ...idle };
   } finally {
     await running.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+async function measureIdle(running: Running) {
+  await sleep(settleSeconds * 1_000);
+  const cpuMs = running.cpuMs();
+  await sleep(idleSeconds * 1_000);
+  const idleCpuPercent = (running.cpuMs() - cpuMs) / (idleSeconds * 10);
+  return { idleRssMiB: running.rssBytes() / 2 ** 20, idleCpuPercent };
 }
 
 /** CPU of the program for each request, in microseconds, once its compiler is warm. */

@@ -25,11 +25,26 @@ export function sumUp(name: string, job: string, rounds: readonly Measured[]): R
     p50Ms: middle("p50Ms"),
     p99Ms: middle("p99Ms"),
     rssMiB: middle("rssMiB"),
+    idleRssMiB: middle("idleRssMiB"),
+    idleCpuPercent: middle("idleCpuPercent"),
     spreadPercent: ((at("cpuUs", 0.75) - at("cpuUs", 0.25)) / middle("cpuUs")) * 100,
   };
 }
 
-const heads = ["program", "job", "CPU µs", "±%", "cold µs", "1/s", "p50 ms", "p99 ms", "RSS MiB", "start ms"];
+const heads = [
+  "program",
+  "job",
+  "CPU µs",
+  "±%",
+  "cold µs",
+  "1/s",
+  "p50 ms",
+  "p99 ms",
+  "RSS MiB",
+  "idle",
+  "idle CPU %",
+  "start ms",
+];
 
 /** The table, as Markdown. CPU is of the program alone, for each request. */
 export function formatTable(rows: readonly Row[]): string {
@@ -43,6 +58,8 @@ export function formatTable(rows: readonly Row[]): string {
     row.p50Ms.toFixed(1),
     row.p99Ms.toFixed(1),
     row.rssMiB.toFixed(0),
+    row.idleRssMiB.toFixed(0),
+    row.idleCpuPercent.toFixed(2),
     row.startMs.toFixed(0),
   ]);
   const line = (values: readonly string[]) => `| ${values.join(" | ")} |`;

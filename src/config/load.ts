@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Environment } from "../model/environment.ts";
@@ -7,7 +8,7 @@ import { loadEnvironment } from "./environments.ts";
 import { checkForm } from "./form.ts";
 import { hashConfig } from "./hash.ts";
 import { loadListeners } from "./listeners.ts";
-import { type ConfigDependencies, LoadContext } from "./load-context.ts";
+import { type ConfigDependencies, type FileContent, LoadContext } from "./load-context.ts";
 import { loadRedis } from "./redis.ts";
 import type { RawConfig } from "./schema.ts";
 import { checkUniqueness } from "./uniqueness.ts";
@@ -50,6 +51,8 @@ export async function loadConfig(file: string, given: Partial<ConfigDependencies
   });
   return { ...outcome, files };
 }
+
+const permissionBits = 0o777;
 
 async function loadFile(file: string, dependencies: ConfigDependencies): Promise<Outcome> {
   const text = await readText(file, dependencies);
@@ -150,13 +153,21 @@ function checkDependencies(file: string, context: LoadContext): void {
   }
 }
 
+/**
+ * For a start, when nothing is served yet: thousands of small files are read in a tenth of the time that it takes by way of
+ * Node's threads. A disk that hangs would hold up everything else.
+ */
+export async function readAtOnce(path: string): Promise<FileContent> {
+  return { bytes: readFileSync(path), mode: statSync(path).mode & permissionBits };
+}
+
 async function systemDependencies(): Promise<ConfigDependencies> {
   return {
     env: process.env,
     mountPoints: await readMountPoints(),
     async readFile(path) {
       const [bytes, { mode }] = await Promise.all([readFile(path), stat(path)]);
-      return { bytes, mode: mode & 0o777 };
+      return { bytes, mode: mode & permissionBits };
     },
   };
 }

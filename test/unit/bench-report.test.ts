@@ -2,7 +2,10 @@ import { expect, it } from "vitest";
 import { isSigned, order, signOrder } from "../../bench/http/job.mjs";
 import { drawSvg, formatTable, sumUp } from "../../bench/http/report.ts";
 
-const round = (cpuUs: number) => ({ startMs: 1, coldCpuUs: 2, cpuUs, rate: 3, p50Ms: 4, p99Ms: 5, rssMiB: 6 });
+const round = (cpuUs: number) => {
+  const idle = { idleRssMiB: 7, idleCpuPercent: 0.08 };
+  return { startMs: 1, coldCpuUs: 2, cpuUs, rate: 3, p50Ms: 4, p99Ms: 5, rssMiB: 6, ...idle };
+};
 
 it("sums rounds up by their median and the spread of the middle half", () => {
   const row = sumUp("Countersign HMAC", "hmac", [90, 100, 110, 95, 500].map(round));
@@ -12,6 +15,7 @@ it("sums rounds up by their median and the spread of the middle half", () => {
 it("shows each program as a line of the table and a bar of the picture", () => {
   const rows = [sumUp("A", "none", [round(10)]), sumUp("B & C", "hmac", [round(20)])];
   expect(formatTable(rows).split("\n")).toHaveLength(4);
+  expect(formatTable(rows)).toContain("| 6 | 7 | 0.08 | 1 |");
   expect(drawSvg(rows).match(/<rect x=/g)).toHaveLength(2);
   expect(drawSvg(rows)).toContain("B &amp; C");
 });
