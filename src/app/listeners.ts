@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
+import type { SocketServer } from "../adapters/http-server/tls.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
@@ -41,7 +42,7 @@ export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "sen
 };
 
 interface BoundServer {
-  readonly server: Server;
+  readonly server: Server | SocketServer;
   /** The listener for applications that it is, if it is one. */
   readonly listener?: HotListener;
   /** With the port that was given, once it listens. */
@@ -166,7 +167,7 @@ async function drainAndEnd(listener: HotListener): Promise<boolean> {
 }
 
 /** Ends it with every connection, and with the timer that looks after them, which holds all that it has served. */
-function endServer(server: Server): void {
+function endServer(server: Server | SocketServer): void {
   server.close();
   server.closeAllConnections();
 }

@@ -10,20 +10,10 @@ interface Contained {
  * defect can make them fail.
  */
 const contained: readonly Contained[] = [
-  { file: "adapters/http-server/listener.js", awaited: /handler\.handle/, why: "answers whatever happens" },
-  { file: "adapters/http-server/connection.js", awaited: /^request\.serve/, why: "as above" },
-  { file: "adapters/http-server/connection.js", awaited: /^(wholeTurn|nextTurn)/, why: "turns of the event loop" },
-  { file: "adapters/http-server/client-request.js", awaited: /^this\.#serve/, why: "as above" },
-  {
-    file: "adapters/http-server/client-request.js",
-    awaited: /^new Promise\(\(resolve\) => response\.once\("close"/,
-    why: "a close is no failure",
-  },
-  {
-    file: "adapters/http-server/client-request.js",
-    awaited: /^(this\.#linger|sleep|wholeTurn)/,
-    why: "has no way to fail",
-  },
+  { file: "adapters/http-server/listener.js", awaited: /handler\.(handle|refuse)/, why: "answers whatever happens" },
+  { file: "adapters/http-server/listener.js", awaited: /^held/, why: "as above" },
+  { file: "adapters/http-server/connection.js", awaited: /^wholeTurn/, why: "turns of the event loop" },
+  { file: "adapters/http-server/closing.js", awaited: /^(wholeTurn|nextTurn|sleep)/, why: "as above" },
   { file: "adapters/http-server/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
   {
     file: "adapters/http-server/drain.js",

@@ -25,8 +25,8 @@ function serverSideOf(port: number): Promise<Socket> {
       const { socket } = message as { socket: Socket };
       if (socket.localPort === port) resolve(socket);
     };
-    diagnostics.subscribe("http.server.request.start", look);
-    onTestFinished(() => void diagnostics.unsubscribe("http.server.request.start", look));
+    diagnostics.subscribe("net.server.socket", look);
+    onTestFinished(() => void diagnostics.unsubscribe("net.server.socket", look));
   });
 }
 
@@ -46,8 +46,8 @@ it("serves a chunked body of exactly the limit, and refuses one byte more", asyn
 
 it("refuses an announced length over the limit without reading a byte of the body", async () => {
   const { port, simulator } = await stageProxy();
-  const connection = await RawConnection.open(port);
   const server = serverSideOf(port);
+  const connection = await RawConnection.open(port);
   const head = rawPost({ framing: [`Content-Length: ${bodyBytes + 1}`], body: "" });
   const [answer] = readAnswers(await connection.write(head).until(/\r\n\r\n\{.*\}$/s));
   expectFailure(answer ?? expect.unreachable(), tooLarge);
@@ -57,8 +57,8 @@ it("refuses an announced length over the limit without reading a byte of the bod
 
 it("stops reading chunks that never end", async () => {
   const { port, url, simulator } = await stageProxy();
-  const connection = await RawConnection.open(port);
   const server = serverSideOf(port);
+  const connection = await RawConnection.open(port);
   connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: "" }));
   const chunk = `8000\r\n${" ".repeat(0x8000)}\r\n`;
   let isOpen = true;
@@ -115,10 +115,9 @@ it.each([
 ])("gives a slow body %s", async (_, more, timeoutMs, said) => {
   const clock = new ShiftedClock();
   const { port, simulator, recorder } = await stageProxy({ surroundings: { clock } });
-  const server = serverSideOf(port);
   const connection = await RawConnection.open(port);
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], more, body: "{" }));
-  await server;
+  await recorder.nth("request_accepted", 1);
   clock.push(timeoutMs);
   const [answer] = readAnswers(await connection.until(/\r\n\r\n\{.*\}$/s));
   expectFailure(answer ?? expect.unreachable(), {
@@ -137,11 +136,10 @@ it.each([
 it("gives a slow body 15 s at most, however much time the request has", async () => {
   const clock = new ShiftedClock();
   const config = { timeouts: { requestMs: 60_000, connectMs: 1_000, tokenMs: 2_000 } };
-  const { port } = await stageProxy({ surroundings: { clock }, config });
-  const server = serverSideOf(port);
+  const { port, recorder } = await stageProxy({ surroundings: { clock }, config });
   const connection = await RawConnection.open(port);
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], body: "{" }));
-  await server;
+  await recorder.nth("request_accepted", 1);
   clock.push(15_000);
   const [answer] = readAnswers(await connection.until(/\r\n\r\n\{.*\}$/s));
   expectFailure(answer ?? expect.unreachable(), { status: 408, code: "request_timeout", detail: / after 15 s\./ });

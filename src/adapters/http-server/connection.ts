@@ -1,147 +1,313 @@
 import type { Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "../../model/clock.ts";
-import type { ProxyError } from "../../model/errors.ts";
-import { endConnection } from "./socket.ts";
+import { type Clock, DeadlineTimer } from "../../model/clock.ts";
+import { ProxyError } from "../../model/errors.ts";
+import type { Peer } from "../../proxy/messages.ts";
+import { endConnection, linger, resetConnection, wholeTurn } from "./closing.ts";
+import { malformed } from "./field-lines.ts";
+import { closedEarly, type RequestBody } from "./read-body.ts";
+import { HeadReader, type RequestHead } from "./request-reader.ts";
+import { keepAliveTimeoutMs } from "./response-head.ts";
+import { peerOf } from "./tls.ts";
 
 /** A request that is served when all before it on its connection have their responses. */
 export interface QueuedRequest {
-  /** It expects 100 Continue and has not had it: what follows may be its body (RFC 9110 section 10.1.1). */
-  readonly awaitsContinue: boolean;
-  /** Resolves when its response is out, or the client has closed. */
+  readonly body: RequestBody;
+  /** Nothing behind it is to be served. */
+  readonly isLast: boolean;
+  /** Its client has said that nothing comes behind it. */
+  readonly clientCloses: boolean;
+  /** Resolves when its response is written, or the client has closed. It never rejects. */
   serve(): Promise<void>;
-  /** Nothing more of it will be read: it fails with this, unless it is complete. */
-  breakOff(failure: ProxyError): void;
-  /** The connection takes more of its response. */
-  drained(): void;
 }
 
-/** With more requests than this, the one being served among them, the connection is not read. */
-const mostQueued = 16;
+/** A request's head must be complete within this time (row 7). */
+const headTimeoutMs = 10_000;
+/** With so much behind the request being served, the connection is not read. */
+const mostWaitingBytes = 16_384;
+/** A longer piece of a body is not copied into one text with what is before and behind it. */
+const mostJoinedBytes = 16_384;
+const nothing = Buffer.alloc(0);
+const ignore = () => {};
 
 /**
- * The requests of one connection. They are served one at a time and in their order (RFC 9112 section 9.3.2), up to the last:
- * one whose response closes the connection, or that was refused. Nothing behind the last is ever served (section 9.6).
+ * One client's connection. Bytes become heads and bodies (request-reader.ts, read-body.ts), each request is served in its turn
+ * (client-request.ts), and its response is written here. Requests are served one at a time and in their order (RFC 9112
+ * section 9.3.2), up to the last: one whose response closes the connection, or that was refused. Nothing behind the last is
+ * ever served (section 9.6). The next head is read ahead: where it is malformed, the request before it is the last.
  */
 export class Connection {
-  /** It is beyond `limits.connections`. */
-  readonly isExcess: boolean;
+  readonly socket: Socket;
   /** Monotonic; with TLS, when its handshake was done. */
   readonly arrivedAtMs: number;
-  readonly #socket: Socket;
+  readonly peer: Peer;
+  /** Unix sockets know no reset. */
+  readonly canBeReset: boolean;
+  /** The client has closed it, or its half of it. */
+  isGone = false;
+  /** The present request came before the one before it was answered. */
+  isQueue = false;
   readonly #clock: Clock;
-  readonly #refusal: (failure: ProxyError) => QueuedRequest;
-  /** In their order; the first is being served. */
-  readonly #requests: QueuedRequest[] = [];
-  #isClosing = false;
-  #received = 0;
-  /** Since when no request is queued, and all that had come by then: more means that a request is on its way. */
+  readonly #receive: (head: RequestHead | ProxyError) => QueuedRequest;
+  readonly #heads = new HeadReader();
+  /** What has come and is neither in the present request nor in the next head. */
+  #bytes: Buffer = nothing;
+  #request: QueuedRequest | undefined;
+  #next: RequestHead | undefined;
+  /** The present request is the last, or the one before was. */
+  #isLast = false;
+  /** No byte that still comes means anything. */
+  #isBroken = false;
+  #hasDropped = false;
+  #isReset = false;
+  /** For whatever is waited for: a head, a body, the next request, a slow reader. */
+  readonly #timer: DeadlineTimer;
+  #onDeadline = ignore;
+  /** Counts what was waited for, so that a deadline knows whether it is still meant. */
+  #waits = 0;
+  #onFlushed = ignore;
   #idleSinceMs: number;
-  #idleAtBytes = 0;
 
-  /** @param refusal answers on the bare socket what the parser could not read */
-  constructor(socket: Socket, isExcess: boolean, refusal: (failure: ProxyError) => QueuedRequest, clock: Clock) {
-    this.isExcess = isExcess;
+  /** @param receive makes a request of its head, or of what is wrong with it */
+  constructor(socket: Socket, clock: Clock, receive: (head: RequestHead | ProxyError) => QueuedRequest) {
+    this.socket = socket;
+    this.#clock = clock;
+    this.#receive = receive;
+    this.peer = peerOf(socket);
+    this.canBeReset = socket.remoteAddress !== undefined;
     this.arrivedAtMs = clock.nowMs();
     this.#idleSinceMs = this.arrivedAtMs;
-    this.#socket = socket;
-    this.#refusal = refusal;
-    this.#clock = clock;
+    this.#timer = new DeadlineTimer(clock, () => void this.#expire());
+    this.expect(this.arrivedAtMs + headTimeoutMs, this.#onSlowHead);
+    socket.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
+    // What matters follows it: the close.
+    socket.on("error", () => {});
   }
 
-  /** The last request is known. */
-  get isClosing(): boolean {
-    return this.#isClosing;
-  }
-
-  isNewest(request: QueuedRequest): boolean {
-    return this.#requests.at(-1) === request;
+  /** All that was written is with the kernel. */
+  get isFlushed(): boolean {
+    return this.socket.writableLength === 0;
   }
 
   /**
-   * Serves a request in its turn; never, behind the last.
-   * @param isLast whether nothing behind it is to be served
+   * Whether the present response ends the connection.
+   * @param isDraining in a drain it is the newest request's, so that none goes unanswered
    */
-  receive(request: QueuedRequest, isLast = false): void {
-    this.#received += 1;
-    if (this.#requests.some(({ awaitsContinue }) => awaitsContinue)) this.#isClosing = true;
-    if (this.#isClosing) {
-      this.#dropRest();
-      return;
-    }
-    this.#isClosing = isLast;
-    this.#requests.push(request);
-    if (this.#requests.length === 1) void this.#serve();
-    // Node reads on after each whole message, within the present tick; so this comes after it.
-    else queueMicrotask(() => this.#requests.length > mostQueued && this.#socket.pause());
+  closes(isDraining: boolean): boolean {
+    return this.#isLast || (isDraining && this.#next === undefined);
   }
 
   /** The request being served is the last: what waits behind it is dropped. */
   closeAfterThis(): void {
-    this.#isClosing = true;
-    this.#requests.length = 1;
-    this.#socket.resume();
+    this.#isLast = true;
+    this.#next = undefined;
+    this.#bytes = nothing;
+    this.resume();
   }
 
   /**
-   * Closes it unless something has happened on it since the moment given (monotonic). Node's own `closeIdleConnections`
-   * spares those that never sent anything, and cuts a response that is written but not yet out.
+   * Writes text (latin1) with bytes in its middle.
+   * @returns false when the client should read before more is written
    */
+  write(before: string, bytes: Uint8Array, after: string): boolean {
+    const { socket } = this;
+    if (bytes.length <= mostJoinedBytes) return socket.write(before + latin1(bytes) + after, "latin1");
+    socket.cork();
+    if (before !== "") socket.write(before, "latin1");
+    let isTaken = socket.write(bytes);
+    if (after !== "") isTaken = socket.write(after, "latin1");
+    socket.uncork();
+    return isTaken;
+  }
+
+  /**
+   * Resolves when the client has taken what was written, or has closed.
+   * @throws ProxyError upstream_timeout at the deadline
+   */
+  flushed(deadlineMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#onFlushed = () => {
+        this.#onFlushed = ignore;
+        this.#relax();
+        resolve();
+      };
+      this.expect(deadlineMs, () => {
+        const what = "The caller did not take the whole answer in time.";
+        reject(new ProxyError("upstream_timeout", what, { causedBy: "slow caller" }));
+      });
+      this.#notifyFlushed();
+    });
+  }
+
+  /** Ends it in the middle of a response, so that the client cannot take the part for the whole. */
+  reset(): Promise<void> {
+    this.#isReset = true;
+    this.closeAfterThis();
+    return resetConnection(this.socket, this.#clock);
+  }
+
+  /** Reads on, unless what has come of a body is not wanted yet. */
+  resume(): void {
+    if (this.socket.isPaused() && this.#request?.body.isFull !== true) this.socket.resume();
+  }
+
+  /** Calls this at a moment (monotonic), unless something else is expected by then. */
+  expect(deadlineMs: number, onDeadline: () => void): void {
+    this.#waits += 1;
+    this.#onDeadline = onDeadline;
+    this.#timer.set(deadlineMs);
+  }
+
+  /** Closes it unless something has happened on it since the moment given (monotonic). */
   closeIfIdle(sinceMs: number): void {
-    const isIdle = this.#requests.length === 0 && this.#socket.bytesRead === this.#idleAtBytes;
-    if (isIdle && this.#idleSinceMs <= sinceMs) this.#socket.destroySoon();
+    const isIdle = this.#request === undefined && !this.#heads.hasBegun && this.isFlushed;
+    if (isIdle && this.#idleSinceMs <= sinceMs) this.socket.destroySoon();
   }
 
-  /** What was read is no HTTP: refused, if all before it is answered. Else the newest request is the last. */
-  fail(failure: ProxyError): void {
-    const newest = this.#requests.at(-1);
-    if (newest === undefined) this.receive(this.#refusal(failure), true);
-    newest?.breakOff(failure);
-    this.#isClosing = true;
-    this.#dropRest();
-  }
+  /** The path that every byte takes. */
+  readonly #onData = (bytes: Buffer): void => {
+    this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes]);
+    this.#read();
+    if (this.#request !== undefined) return;
+    this.isQueue = false;
+    if (this.#next !== undefined) this.#begin(this.#next);
+    else if (this.#heads.hasBegun && this.#onDeadline !== this.#onSlowHead) this.#expectHead();
+  };
 
-  /** A head took too long, unless its rest has come: a busy loop comes to its timers before it has read that. */
-  async failUnlessReceived(failure: ProxyError): Promise<void> {
-    const received = this.#received;
-    await wholeTurn();
-    if (this.#received === received && !this.#socket.destroyed) this.fail(failure);
-  }
-
-  /** Stands in for Node's own, which is gone once a CONNECT has come. */
-  drained(): void {
-    this.#requests[0]?.drained();
-  }
-
-  async #serve(): Promise<void> {
-    for (let [request] = this.#requests; request !== undefined; [request] = this.#requests) {
-      await request.serve();
-      this.#requests.shift();
-      // Node, or the client, has ended the connection with that response: no other could follow it.
-      if (this.#socket.writableEnded && !this.#socket.destroyed) {
-        this.#isClosing = true;
-        this.#requests.length = 0;
+  /** Reads the rest of the present request's body, and then the head of the next. */
+  #read(): void {
+    const bytes = this.#bytes;
+    const body = this.#request?.body;
+    let position = 0;
+    try {
+      if (body !== undefined && !body.isComplete) {
+        position = body.read(bytes, 0);
+        if (body.isComplete) this.#relax();
       }
-      if (this.#requests.length === mostQueued) this.#socket.resume();
+      if (this.#isBroken || (this.#isLast && body?.isComplete !== false)) {
+        if (position < bytes.length) this.#hasDropped = true;
+        position = bytes.length;
+      } else if (body?.isComplete !== false && this.#next === undefined && position < bytes.length) {
+        this.#next = this.#heads.read(bytes, position);
+        position = this.#heads.position;
+      }
+      this.#bytes = position === bytes.length ? nothing : bytes.subarray(position);
+    } catch (error) {
+      this.#fail(error);
+    }
+    if (this.#bytes.length >= mostWaitingBytes || body?.isFull === true) this.socket.pause();
+  }
+
+  #begin(head: RequestHead | ProxyError): void {
+    this.#relax();
+    const request = this.#receive(head);
+    this.#next = undefined;
+    this.#request = request;
+    this.#isLast = request.isLast;
+    if (this.#bytes.length > 0) this.#read();
+    void request.serve().then(this.#onServed);
+  }
+
+  readonly #onServed = (): void => {
+    const { socket } = this;
+    if (this.isFlushed || socket.destroyed) {
+      this.#goOn();
+      return;
+    }
+    this.#onFlushed = () => {
+      this.#onFlushed = ignore;
+      this.#goOn();
+    };
+    this.expect(this.#clock.nowMs() + keepAliveTimeoutMs, () => socket.destroy());
+    this.#notifyFlushed();
+  };
+
+  /** The request has its response: the next one begins, or is waited for. */
+  #goOn(): void {
+    const request = this.#request;
+    this.#request = undefined;
+    if (this.#isLast) {
+      this.#close(request);
+      return;
     }
     this.#idleSinceMs = this.#clock.nowMs();
-    this.#idleAtBytes = this.#socket.bytesRead;
-    // The head of the last response may have gone out before it was known to be the last.
-    if (this.#isClosing && this.#socket.writable) endConnection(this.#socket, this.#clock);
+    this.resume();
+    this.isQueue = true;
+    if (this.#next !== undefined) this.#begin(this.#next);
+    else if (this.#heads.hasBegun) this.#expectHead();
+    else this.expect(this.#idleSinceMs + keepAliveTimeoutMs, this.#onIdle);
   }
 
-  /**
-   * Takes the socket from Node's parser: what still comes is read, so that no reset overtakes the last response, but
-   * nothing is made of it.
-   */
-  #dropRest(): void {
-    this.#socket.removeAllListeners("data").on("data", () => {});
-    setImmediate(() => this.#socket.resume());
+  #close(request: QueuedRequest | undefined): void {
+    const { socket } = this;
+    this.#timer.close();
+    socket.off("data", this.#onData).off("end", this.#onEnd);
+    if (socket.destroyed || request === undefined) return;
+    if (!this.#isBroken && !request.body.isComplete) void linger(socket, request.body, this.#clock);
+    else if (request.clientCloses && !this.#hasDropped) socket.destroySoon();
+    else endConnection(socket, this.#clock);
+  }
+
+  /** What was read is no HTTP: it is refused where it would be the next request. */
+  #fail(error: unknown): void {
+    this.#isBroken = true;
+    this.#isLast = true;
+    this.#bytes = nothing;
+    if (this.#request !== undefined) this.#request.body.fail(error);
+    else this.#begin(error instanceof ProxyError ? error : malformed("HPE_INVALID_EOF_STATE"));
+  }
+
+  /** A client that closes its half counts as gone, but where it breaks off a request: that is told. */
+  readonly #onEnd = (): void => {
+    const isCutShort = this.#request === undefined ? this.#heads.hasBegun : !this.#request.body.isComplete;
+    if (this.#isBroken) return;
+    if (isCutShort) {
+      this.#fail(malformed("HPE_INVALID_EOF_STATE"));
+    } else {
+      this.isGone = true;
+      endConnection(this.socket, this.#clock);
+    }
+  };
+
+  readonly #onClose = (): void => {
+    this.isGone = !this.#isReset;
+    this.#timer.close();
+    this.#request?.body.fail(closedEarly());
+    this.#onFlushed();
+  };
+
+  readonly #onSlowHead = (): void => {
+    const what = "The request's head was not complete after 10 s.";
+    this.#fail(new ProxyError("request_timeout", what, { causedBy: "head" }));
+  };
+
+  readonly #onIdle = (): void => {
+    this.socket.destroy();
+  };
+
+  #expectHead(): void {
+    this.expect(this.#clock.nowMs() + headTimeoutMs, this.#onSlowHead);
+  }
+
+  #relax(): void {
+    this.#waits += 1;
+    this.#onDeadline = ignore;
+    this.#timer.clear();
+  }
+
+  /** A busy loop comes to its timers before it has read what has long been there: that counts as in time. */
+  async #expire(): Promise<void> {
+    const waits = this.#waits;
+    await wholeTurn();
+    if (this.#waits === waits && !this.socket.destroyed) this.#onDeadline();
+  }
+
+  /** Written behind all else, so it is taken last. */
+  #notifyFlushed(): void {
+    this.socket.write(nothing, () => this.#onFlushed());
   }
 }
 
-/** It takes two steps to be sure of a whole turn of the event loop. */
-export async function wholeTurn(): Promise<void> {
-  await nextTurn();
-  await nextTurn();
+function latin1(bytes: Uint8Array): string {
+  const { buffer, byteOffset, length } = bytes;
+  return (bytes instanceof Buffer ? bytes : Buffer.from(buffer, byteOffset, length)).toString("latin1");
 }

@@ -1,7 +1,6 @@
-import type { Server } from "node:http";
-import { Server as NetServer } from "node:net";
+import type { Server } from "node:net";
 import { type Clock, sleep } from "../../model/clock.ts";
-import { wholeTurn } from "./connection.ts";
+import { wholeTurn } from "./closing.ts";
 import type { Listener } from "./listener.ts";
 
 export interface DrainPlan {
@@ -69,7 +68,6 @@ async function acceptPending(listeners: readonly Listener[], untilMs: number, cl
   }
 }
 
-/** `close` of an HTTP server would also close its idle connections; the one it inherits only stops listening. */
 function stopListening(server: Server): Promise<void> {
-  return new Promise((done) => NetServer.prototype.close.call(server, () => done()));
+  return new Promise((done) => server.close(() => done()));
 }

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { chmod, lstat, unlink } from "node:fs/promises";
-import type { Server } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Server } from "node:net";
 import { type Clock, LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";

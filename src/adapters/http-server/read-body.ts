@@ -1,62 +1,149 @@
-import type { IncomingMessage } from "node:http";
-import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { BodyBuffer } from "../../proxy/messages.ts";
+import { ChunkReader } from "./chunks.ts";
+import type { RequestHead } from "./request-reader.ts";
 
-export interface BodyLimits {
-  /** `limits.bodyBytes`. */
-  readonly bodyBytes: number;
-  /** The longest a body may take to arrive. */
-  readonly timeoutMs: number;
+/** What nobody has asked for yet is kept up to this length; then the connection is not read. */
+const mostUnaskedBytes = 65_536;
+/** So many pieces are put together: each costs more than a few bytes. */
+const mostPieces = 1_024;
+const nothing = Buffer.alloc(0);
+
+/** Somebody waits for the whole body. */
+interface Reading {
+  readonly buffer: BodyBuffer;
+  readonly resolve: (body: Uint8Array) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
- * Reads a request's whole body into memory, which `limits.bodyBytes` bounds: reading stops there whatever was declared.
- * @param buffer asked for room as the bytes come
- * @param onReading gets what ends the reading with a failure, for as long as it lasts
- * @throws ProxyError body_too_large, request_timeout, malformed_request, and what the buffer throws
+ * The body of one request. It takes its bytes as they come, and gives them away whole: `limits.bodyBytes` bounds what it
+ * keeps, whatever was declared.
  */
-export function readBody(
-  request: IncomingMessage,
-  limits: BodyLimits,
-  buffer: BodyBuffer,
-  onReading: (fail: (error: unknown) => void) => void,
-  clock: Clock,
-): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const stop = () => {
-      cancelTimeout();
-      request.off("data", take).off("end", complete).off("close", cutShort);
-      request.pause();
-      buffer.onEvicted = () => {};
-      onReading(() => {});
-    };
-    const fail = (error: unknown) => {
-      stop();
-      reject(error);
-    };
-    const take = (chunk: Buffer) => {
-      length += chunk.length;
-      try {
-        if (length > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
-        buffer.reserve(length);
-        chunks.push(chunk);
-      } catch (error) {
-        fail(error);
-      }
-    };
-    const complete = () => {
-      stop();
-      resolve(Buffer.concat(chunks, length));
-    };
-    const cutShort = () => fail(closedEarly());
-    const cancelTimeout = clock.after(limits.timeoutMs, () => fail(tooSlow(limits)));
-    request.on("data", take).on("end", complete).on("close", cutShort);
-    buffer.onEvicted = fail;
-    onReading(fail);
-  });
+export class RequestBody {
+  /** `limits.bodyBytes`. */
+  readonly limitBytes: number;
+  readonly declaredBytes: number;
+  /** All of it has come. */
+  isComplete: boolean;
+  /** It was given away, or there is none. */
+  isRead: boolean;
+  #isAsked = false;
+  readonly #chunks: ChunkReader | undefined;
+  #leftBytes: number;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  /** Nothing more of it is kept: it has failed, or is not wanted. */
+  #isDropped = false;
+  #failure: unknown;
+  #reading: Reading | undefined;
+
+  constructor({ bodyBytes, isChunked }: Pick<RequestHead, "bodyBytes" | "isChunked">, limitBytes: number) {
+    this.limitBytes = limitBytes;
+    this.declaredBytes = bodyBytes;
+    this.#leftBytes = bodyBytes;
+    this.isComplete = bodyBytes === 0 && !isChunked;
+    this.isRead = this.isComplete;
+    this.#chunks = isChunked ? new ChunkReader() : undefined;
+  }
+
+  /** No more should come before it is asked for. */
+  get isFull(): boolean {
+    return !this.#isAsked && !this.isComplete && this.#bytes >= mostUnaskedBytes;
+  }
+
+  /**
+   * Takes what belongs to it.
+   * @returns where it stopped: at the end of these bytes or of the body
+   * @throws ProxyError malformed_request, headers_too_large, when its chunks are none
+   */
+  read(bytes: Buffer, from: number): number {
+    let position: number;
+    if (this.#chunks === undefined) {
+      position = Math.min(bytes.length, from + this.#leftBytes);
+      this.#leftBytes -= position - from;
+      if (position > from) this.#take(bytes.subarray(from, position));
+      this.isComplete = this.#leftBytes === 0;
+    } else {
+      position = this.#chunks.read(bytes, from, (piece) => this.#take(piece));
+      this.isComplete = this.#chunks.isComplete;
+    }
+    if (this.isComplete && this.#reading !== undefined) this.#endReading()?.resolve(this.#join());
+    return position;
+  }
+
+  /**
+   * The whole of it, at once where it has all come.
+   * @param buffer asked for room as the bytes come, and before that for what was declared
+   * @throws ProxyError body_too_large, what the buffer throws, and what `fail` was given
+   */
+  whole(buffer: BodyBuffer): Uint8Array | Promise<Uint8Array> {
+    this.#isAsked = true;
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#bytes > this.limitBytes) throw tooLarge(this.limitBytes);
+    buffer.reserve(this.#bytes);
+    if (this.isComplete) return this.#join();
+    return new Promise((resolve, reject) => {
+      this.#reading = { buffer, resolve, reject };
+      buffer.onEvicted = (error) => this.fail(error);
+    });
+  }
+
+  /** It will not be complete, or is too much: what still comes of it is dropped. */
+  fail(error: unknown): void {
+    if (this.isComplete || this.#isDropped) return;
+    this.#drop();
+    this.#failure = error;
+    this.#endReading()?.reject(error);
+  }
+
+  /**
+   * Lets bytes pass that nobody wants.
+   * @returns whether no more of it will come
+   */
+  skip(bytes: Buffer): boolean {
+    this.#drop();
+    try {
+      this.read(bytes, 0);
+    } catch {
+      return true;
+    }
+    return this.isComplete;
+  }
+
+  #drop(): void {
+    this.#isDropped = true;
+    this.#pieces = [];
+  }
+
+  #take(piece: Buffer): void {
+    if (this.#isDropped) return;
+    this.#bytes += piece.length;
+    this.#pieces.push(piece);
+    if (this.#pieces.length === mostPieces) this.#pieces = [Buffer.concat(this.#pieces)];
+    if (this.#reading === undefined) return;
+    try {
+      if (this.#bytes > this.limitBytes) throw tooLarge(this.limitBytes);
+      this.#reading.buffer.reserve(this.#bytes);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #endReading(): Reading | undefined {
+    const reading = this.#reading;
+    if (reading !== undefined) reading.buffer.onEvicted = () => {};
+    this.#reading = undefined;
+    return reading;
+  }
+
+  #join(): Uint8Array {
+    const [only = nothing] = this.#pieces;
+    const whole = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : only;
+    this.#pieces = [];
+    this.isRead = true;
+    return whole;
+  }
 }
 
 export function closedEarly(): ProxyError {
@@ -71,7 +158,8 @@ export function tooLarge(bodyBytes: number): ProxyError {
   });
 }
 
-function tooSlow({ timeoutMs }: BodyLimits): ProxyError {
+/** @param timeoutMs what it was given */
+export function tooSlow(timeoutMs: number): ProxyError {
   return new ProxyError("request_timeout", `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`, {
     causedBy: "body",
   });

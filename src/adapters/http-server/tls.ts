@@ -1,15 +1,27 @@
 import { constants } from "node:crypto";
-import type { Server, ServerOptions } from "node:http";
-import { Server as TlsServer } from "node:https";
-import type { Socket } from "node:net";
-import { type SecureContextOptions, TLSSocket, type TlsOptions } from "node:tls";
+import { Server as NetServer, type Socket } from "node:net";
+import { type SecureContextOptions, TLSSocket, type TlsOptions, Server as TlsServer } from "node:tls";
 import { type Clock, LogThrottle } from "../../model/clock.ts";
-import { errorCodeOf } from "../../model/defect.ts";
+import { errorCodeOf, printable } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
 import type { CallersTls } from "../../model/listener.ts";
+import type { Peer } from "../../proxy/messages.ts";
 
 /** A handshake takes no longer. */
 export const handshakeTimeoutMs = 10_000;
+/** A distinguished name has an organisation, its units and a common name; a longer one is cut. */
+const longestSubject = 256;
+/** IPv4 seen through a socket of IPv6 (RFC 4291 section 2.5.5.2). */
+const mappedIPv4 = /^::ffff:(?=\d+\.)/i;
+
+/** TLS for clients that have a certificate of the right authorities, and for no others. */
+const rules: TlsOptions = {
+  noDelay: true,
+  requestCert: true,
+  rejectUnauthorized: true,
+  handshakeTimeout: handshakeTimeoutMs,
+  ALPNProtocols: ["http/1.1"],
+};
 
 /** What a running listener can be given anew. */
 export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOptions {
@@ -23,60 +35,72 @@ export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOpt
   };
 }
 
-/** TLS for clients that have a certificate of the right authorities, and for no others. */
-const rules: TlsOptions = {
-  requestCert: true,
-  rejectUnauthorized: true,
-  handshakeTimeout: handshakeTimeoutMs,
-  ALPNProtocols: ["http/1.1"],
-};
-
-/** A server that knows its connections from the first byte on: Node's own only hears of them after their handshake. */
-export class HandshakingServer extends TlsServer {
-  readonly #sockets = new Set<Socket>();
-
-  constructor(bounds: ServerOptions) {
-    super({ ...bounds, ...rules });
-    this.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
-    });
-    this.on("secureConnection", (secure: TLSSocket) => serverOf.set(secure, this));
-  }
-
-  /** The TCP connection below TLS. Node has no public way from one to the other, so their addresses identify them. */
-  transportOf(secure: TLSSocket): Socket | undefined {
-    const names = ["remoteAddress", "remotePort", "localAddress"] as const;
-    return [...this.#sockets].find((socket) => names.every((name) => socket[name] === secure[name]));
-  }
-
+export interface SocketServer extends NetServer {
   /** Those in the middle of their handshake as well. */
-  override closeAllConnections(): void {
-    super.closeAllConnections();
-    for (const socket of this.#sockets) socket.destroy();
-  }
+  closeAllConnections(): void;
 }
 
-const serverOf = new WeakMap<Socket, HandshakingServer>();
+/** Of each connection with TLS: all TCP connections of its server. */
+const transportsOf = new WeakMap<Socket, ReadonlySet<Socket>>();
 
-/** The TCP connection, or Unix socket, that carries a client's connection: itself without TLS. */
-export function transportOf(socket: Socket): Socket | undefined {
-  return socket instanceof TLSSocket ? serverOf.get(socket)?.transportOf(socket) : socket;
+/**
+ * A server of connections with or without TLS.
+ * @param onConnection with TLS, called when the handshake is done
+ */
+export function createSocketServer(hasTls: boolean, onConnection: (socket: Socket) => void): SocketServer {
+  const transports = new Set<Socket>();
+  const server = hasTls ? new TlsServer(rules) : new NetServer({ noDelay: true });
+  server.on("connection", (socket: Socket) => {
+    transports.add(socket);
+    socket.once("close", () => transports.delete(socket));
+  });
+  server.on("secureConnection", (secure: TLSSocket) => transportsOf.set(secure, transports));
+  server.on(hasTls ? "secureConnection" : "connection", (socket: Socket) => {
+    // A client that closes its half may still read what is wrong with its request.
+    socket.allowHalfOpen = true;
+    onConnection(socket);
+  });
+  const closeAllConnections = () => {
+    for (const socket of transports) socket.destroy();
+  };
+  return Object.assign(server, { closeAllConnections });
 }
 
-export function isTls(server: Server): server is TlsServer {
+export function isTls(server: NetServer): server is TlsServer {
   return server instanceof TlsServer;
 }
 
-/** The event that brings the sockets which a server's requests come on: with TLS, when the handshake is done. */
-export function arrivalOf(server: Server): "connection" | "secureConnection" {
-  return isTls(server) ? "secureConnection" : "connection";
+/**
+ * The TCP connection, or Unix socket, that carries a client's connection: itself without TLS. Node has no public way from one
+ * to the other, so their addresses identify them.
+ */
+export function transportOf(socket: Socket): Socket | undefined {
+  const transports = transportsOf.get(socket);
+  if (transports === undefined) return socket;
+  const names = ["remoteAddress", "remotePort", "localAddress"] as const;
+  return [...transports].find((transport) => names.every((name) => transport[name] === socket[name]));
+}
+
+export function peerOf(socket: Socket): Peer {
+  return {
+    address: socket.remoteAddress?.replace(mappedIPv4, ""),
+    subject: socket instanceof TLSSocket ? subjectOf(socket) : undefined,
+  };
+}
+
+/** OpenSSL escapes control characters, but writes one line for each part. */
+function subjectOf(socket: TLSSocket): string | undefined {
+  const subject = socket.getPeerX509Certificate()?.subject;
+  return subject === undefined ? undefined : printable(subject.trim().split("\n").join(", "), longestSubject);
 }
 
 /** Reports each handshake that fails, and marks those of a kind that was not seen for a while. */
 export function reportHandshakes(server: TlsServer, listener: string, report: Report, clock: Clock): void {
   const throttle = new LogThrottle(clock);
-  server.on("tlsClientError", (error: unknown, { authorizationError }: TLSSocket) => {
+  server.on("tlsClientError", (error: unknown, socket: TLSSocket) => {
+    // One that takes too long is still open.
+    socket.destroy();
+    const { authorizationError } = socket;
     // Where a certificate is refused Node cuts the connection, and gives that as the error.
     const reason = errorCodeOf({ code: authorizationError ?? undefined }) ?? errorCodeOf(error) ?? "OTHER";
     report({ kind: "handshake_failed", listener, reason, isFirst: throttle.isFirst(reason) });

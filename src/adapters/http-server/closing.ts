@@ -1,0 +1,81 @@
+import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Clock, sleep } from "../../model/clock.ts";
+import type { RequestBody } from "./read-body.ts";
+import { transportOf } from "./tls.ts";
+
+/**
+ * What was written before a reset gets this long to arrive and be read. A reset discards what is still on its way, the
+ * status line too; and a Node program takes a reset that comes together with bytes for an orderly end (libuv).
+ */
+const flushMs = 50;
+/** How long the other side may take to read our response and close, before we do. */
+const closingMs = 1_000;
+/**
+ * How long, and how much of, an unread request body is still read so that its sender gets to read our response. Bodies
+ * within `limits.bodyBytes` are read in whole. Such a connection counts towards `limits.connections`.
+ */
+const lingerMs = 5_000;
+const lingerBytes = 1_048_576;
+/** After the first such time our direction is closed; after another one in which nothing came, the connection. */
+const quietMs = 1_000;
+
+/**
+ * Ends our direction; the connection goes when the other side ends its own, or after a while. What still comes is read and
+ * dropped until then: closing a socket with unread data resets it, and the reset can overtake the response.
+ */
+export function endConnection(socket: Socket, clock: Clock): void {
+  socket.end();
+  socket.resume();
+  socket.once(
+    "close",
+    clock.after(closingMs, () => socket.destroy()),
+  );
+}
+
+/**
+ * Reads what the client is still sending of a body that nobody wants, within bounds, and ends the connection. Its sender may
+ * write all of it before it reads the response (RFC 9112 section 9.6).
+ */
+export async function linger(socket: Socket, body: RequestBody, clock: Clock): Promise<void> {
+  const untilMs = clock.nowMs() + lingerMs;
+  const mostBytes = Math.max(lingerBytes, body.limitBytes);
+  const over = new AbortController();
+  const stop = () => over.abort();
+  let length = 0;
+  const take = (bytes: Buffer) => {
+    length += bytes.length;
+    if (length > mostBytes) socket.destroySoon();
+    if (length > mostBytes || body.skip(bytes)) stop();
+  };
+  socket.on("data", take).on("end", stop).on("close", stop).resume();
+  for (let before = -1; length > before && !over.signal.aborted && clock.nowMs() < untilMs; ) {
+    if (socket.writableEnded) before = length;
+    await sleep(clock, quietMs, over.signal);
+    // A busy loop comes to its timers before it has read what has long been there.
+    await wholeTurn();
+    if (!over.signal.aborted) socket.end();
+  }
+  socket.off("data", take).off("end", stop).off("close", stop);
+  if (!socket.writableEnded) endConnection(socket, clock);
+  else socket.destroy();
+}
+
+/**
+ * Ends a connection in the middle of a response by a reset, so that its client cannot take the part for the whole. A plain
+ * close would be the proper end of a body without a length. Resolves when the connection is gone.
+ */
+export async function resetConnection(socket: Socket, clock: Clock): Promise<void> {
+  if (socket.destroyed) return;
+  await sleep(clock, flushMs);
+  if (socket.destroyed) return;
+  const transport = transportOf(socket);
+  if (transport?.remoteAddress !== undefined) transport.resetAndDestroy();
+  socket.destroy();
+}
+
+/** It takes two steps to be sure of a whole turn of the event loop. */
+export async function wholeTurn(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
+}

@@ -1,0 +1,196 @@
+import { METHODS } from "node:http";
+import { connectionOptions, firstOf, type HeaderLines, valuesOf } from "../../http/headers.ts";
+import { headTooLarge, malformed, readFieldLine } from "./field-lines.ts";
+
+/** Request line and header section together. */
+const longestHeadBytes = 16_384;
+const emptyLine = Buffer.from("\r\n\r\n");
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/** Those that Node's own parser takes in HTTP. */
+const methods: ReadonlySet<string> = new Set(METHODS.filter((method) => method !== "SOURCE"));
+/** RFC 9112 section 3; its words may be parted by several blanks. */
+const requestLine = /^([A-Z-]+) +([^ ]+) +HTTP\/(0\.9|1\.[01]|2\.0)$/;
+/** Origin-form, asterisk-form and absolute-form (RFC 9112 section 3.2), and what is near enough for the handler to judge. */
+const targetForm = /^(?:[/*][!-~]*|[A-Za-z]+:\/\/[!$-.0-;=@-[\]_a-z~]*(?:[/?][!-~]*)?)$/;
+/** Of CONNECT. */
+const authorityForm = /^[!$-.0-;=@-[\]_a-z~]+$/;
+/** Beyond any zeros, no more digits than 63 bits have: whatever so long a body is, it is too large. */
+const contentLength = /^0*(\d{1,19})$/;
+
+/** A request's head (RFC 9112 sections 3, 5 and 6). */
+export class RequestHead {
+  readonly method: string;
+  readonly target: string;
+  /** `1.1`; what is spoken is for others to say. */
+  readonly version: string;
+  readonly headers: HeaderLines;
+  readonly isChunked: boolean;
+  /** Its Content-Length; 0 where it has none. */
+  readonly bodyBytes: number;
+
+  /** @throws ProxyError malformed_request where its framing could be read in two ways */
+  constructor(method: string, target: string, version: string, headers: HeaderLines) {
+    this.method = method;
+    this.target = target;
+    this.version = version;
+    this.headers = headers;
+    const isChunked = readTransferEncoding(headers);
+    const bodyBytes = readContentLength(headers, isChunked);
+    // What follows a CONNECT is no body (RFC 9110 section 9.3.6).
+    const hasBody = method !== "CONNECT";
+    this.isChunked = hasBody && isChunked;
+    this.bodyBytes = hasBody ? bodyBytes : 0;
+  }
+
+  /** The client sends nothing behind it (RFC 9112 section 9.3). */
+  get closes(): boolean {
+    const options = connectionOptions(this.headers);
+    if (this.version === "1.1") return options.includes("close");
+    // A coding is faulty framing in HTTP/1.0 (RFC 9112 section 6.1).
+    return !options.includes("keep-alive") || this.isChunked;
+  }
+
+  /** What follows would be another protocol (RFC 9110 sections 7.8 and 9.3.6). */
+  get leavesHttp(): boolean {
+    if (this.method === "CONNECT") return true;
+    return firstOf(this.headers, "upgrade") !== undefined && connectionOptions(this.headers).includes("upgrade");
+  }
+
+  /** Whether it may wait for 100 Continue before it sends its body. HTTP/1.0 does not know that (RFC 9110 section 10.1.1). */
+  get expects(): boolean {
+    return this.version === "1.1" && firstOf(this.headers, "expect") !== undefined;
+  }
+}
+
+/**
+ * Reads the heads of a connection's requests, one after the other, from bytes in pieces of any size: what RFC 9112 allows and
+ * nothing else. A line that it does not allow is refused as soon as it is complete.
+ */
+export class HeadReader {
+  /** Where the last `read` stopped. */
+  position = 0;
+  /** What has come of a line that is not complete. */
+  #rest = "";
+  /** In the complete lines. */
+  #bytes = 0;
+  #requestLine: RegExpExecArray | undefined;
+  #headers: string[] = [];
+
+  /** Whether a head has begun that is not complete. */
+  get hasBegun(): boolean {
+    return this.#requestLine !== undefined || (this.#rest !== "" && this.#rest !== "\r");
+  }
+
+  /**
+   * @returns the head, once it is complete; `position` is then behind it
+   * @throws ProxyError malformed_request, headers_too_large
+   */
+  read(bytes: Buffer, from: number): RequestHead | undefined {
+    const first = this.#requestLine === undefined && this.#rest === "" ? skipEmptyLines(bytes, from) : from;
+    const earlier = this.#rest.length;
+    const end = bytes.indexOf(emptyLine, first);
+    const most = first + longestHeadBytes - this.#bytes - earlier;
+    const until = Math.min(end === -1 ? bytes.length : end + emptyLine.length, most);
+    const text = this.#rest + bytes.toString("latin1", first, until);
+    let start = 0;
+    for (let feed = text.indexOf("\n"); feed !== -1; feed = text.indexOf("\n", start)) {
+      if (feed === start || text.charCodeAt(feed - 1) !== carriageReturn) {
+        this.#checkBeginning(text.slice(start, feed));
+        throw malformed("HPE_CR_EXPECTED");
+      }
+      const isEnd = this.#readLine(text, start, feed - 1);
+      start = feed + 1;
+      if (!isEnd) continue;
+      this.position = first + start - earlier;
+      return this.#complete();
+    }
+    this.#bytes += start;
+    this.#rest = text.slice(start);
+    this.#checkBeginning(this.#rest);
+    if (this.#bytes + this.#rest.length >= longestHeadBytes) throw headTooLarge();
+    this.position = until;
+    return until < bytes.length ? this.read(bytes, until) : undefined;
+  }
+
+  /** @returns whether it is the empty line behind a header section */
+  #readLine(text: string, start: number, end: number): boolean {
+    if (start === end) return this.#requestLine !== undefined;
+    if (this.#requestLine === undefined) this.#requestLine = readRequestLine(text.slice(start, end));
+    else readFieldLine(text, start, end, this.#headers);
+    return false;
+  }
+
+  /** Of a line that is not complete: other protocols may have no lines. */
+  #checkBeginning(line: string): void {
+    const carriage = line.indexOf("\r");
+    const isCut = carriage !== -1 && carriage < line.length - 1;
+    if (this.#requestLine !== undefined) {
+      if (isCut) throw malformed("HPE_INVALID_HEADER_TOKEN");
+      return;
+    }
+    if (line === "\r") return;
+    if (line.includes(" ")) {
+      checkMethod(line);
+      if (isCut) throw malformed("HPE_CR_EXPECTED");
+    } else if (!METHODS.some((method) => method.startsWith(line))) throw malformed("HPE_INVALID_METHOD");
+  }
+
+  #complete(): RequestHead {
+    const [, method = "", target = "", version = ""] = this.#requestLine ?? [];
+    const headers = this.#headers;
+    this.#rest = "";
+    this.#bytes = 0;
+    this.#requestLine = undefined;
+    this.#headers = [];
+    return new RequestHead(method, target, version, headers);
+  }
+}
+
+/** Those before a request are nothing (RFC 9112 section 2.2). */
+function skipEmptyLines(bytes: Buffer, from: number): number {
+  let position = from;
+  while (bytes[position] === carriageReturn && bytes[position + 1] === lineFeed) position += 2;
+  return position;
+}
+
+function readRequestLine(line: string): RegExpExecArray {
+  checkMethod(line);
+  if (line.includes("\r")) throw malformed("HPE_CR_EXPECTED");
+  const words = requestLine.exec(line);
+  if (words === null)
+    throw malformed(/^[^ ]+ +[^ ]+ +HTTP\/[^ ]*$/.test(line) ? "HPE_INVALID_VERSION" : "HPE_INVALID_URL");
+  const [, method = "", target = ""] = words;
+  if (!(method === "CONNECT" ? authorityForm : targetForm).test(target)) throw malformed("HPE_INVALID_URL");
+  return words;
+}
+
+function checkMethod(line: string): void {
+  if (line.startsWith("POST ")) return;
+  const end = line.indexOf(" ");
+  if (end === -1 || !methods.has(line.slice(0, end))) throw malformed("HPE_INVALID_METHOD");
+}
+
+/** Whether the body comes in chunks. What is below them is for the handler to judge (RFC 9112 sections 6.1 and 6.3). */
+function readTransferEncoding(headers: HeaderLines): boolean {
+  const values = valuesOf(headers, "transfer-encoding");
+  if (values.length === 0) return false;
+  const codings = values.join(",").toLowerCase().split(",");
+  const isChunked = codings.findIndex((coding) => trimBlanks(coding) === "chunked") === codings.length - 1;
+  if (!isChunked) throw malformed("HPE_INVALID_TRANSFER_ENCODING");
+  return true;
+}
+
+/** `trim` takes other characters for blanks too, and a coding next to one of these is another coding. */
+function trimBlanks(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, "");
+}
+
+function readContentLength(headers: HeaderLines, isChunked: boolean): number {
+  const [value, ...more] = valuesOf(headers, "content-length");
+  if (value === undefined) return 0;
+  const [, digits] = contentLength.exec(value) ?? [];
+  if (digits === undefined || more.length > 0 || isChunked) throw malformed("HPE_INVALID_CONTENT_LENGTH");
+  return Number(digits);
+}

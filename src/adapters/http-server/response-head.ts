@@ -1,0 +1,61 @@
+import { STATUS_CODES } from "node:http";
+import { firstOf } from "../../http/headers.ts";
+import type { Clock } from "../../model/clock.ts";
+import { ProxyError } from "../../model/errors.ts";
+import type { ClientResponse } from "../../proxy/messages.ts";
+
+/** Longer than the pools of most clients, so that clients close idle connections first. */
+export const keepAliveTimeoutMs = 75_000;
+
+/** Whole lines; RFC 9110 sections 5.6.2 and 5.5. */
+const headerSection = /^(?:[!#$%&'*+\-.^_`|~\dA-Za-z]+: [\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+const kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}\r\n`;
+const closed = "Connection: close\r\n";
+
+/** How a response's body ends on the connection (RFC 9112 section 6.3). */
+export type Framing = "length" | "chunks" | "close" | "no body";
+
+/**
+ * The head of a response as its bytes (latin1).
+ * @param date of an HTTP header; undefined where the response has its own or none
+ * @throws ProxyError upstream_bad_response where a line would break the head
+ */
+export function formatHead(
+  { status, headers }: ClientResponse,
+  framing: Framing,
+  closes: boolean,
+  date: string | undefined,
+): string {
+  let lines = "";
+  for (let index = 0; index < headers.length; index += 2) lines += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  if (status < 200 || status > 999 || !headerSection.test(lines)) throw badHead();
+  if (date !== undefined) lines += `Date: ${date}\r\n`;
+  lines += closes ? closed : kept;
+  if (framing === "chunks") lines += "Transfer-Encoding: chunked\r\n";
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n${lines}\r\n`;
+}
+
+/** @param isCurrent whether the client speaks HTTP/1.1, which has chunks */
+export function framingOf(response: ClientResponse, method: string | undefined, isCurrent: boolean): Framing {
+  const { status, headers } = response;
+  if (method === "HEAD" || status === 204 || status === 304) return "no body";
+  if (firstOf(headers, "content-length") !== undefined) return "length";
+  return isCurrent ? "chunks" : "close";
+}
+
+/** What Date shows, made once a second (RFC 9110 section 6.6.1). */
+export function createHttpDate(clock: Clock): () => string {
+  let second = Number.NaN;
+  let text = "";
+  return () => {
+    const now = Math.floor(clock.wallMs() / 1_000);
+    if (now !== second) text = new Date(now * 1_000).toUTCString();
+    second = now;
+    return text;
+  };
+}
+
+function badHead(): ProxyError {
+  const what = "The head of the service's answer cannot be passed on.";
+  return new ProxyError("upstream_bad_response", what, { causedBy: "head" });
+}
