@@ -23,8 +23,7 @@ export interface Page {
 
 /** A few probes and scrapers, and no crowd. */
 const mostConnections = 64;
-/** Each look at the connections wakes an idle process. */
-const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 5_000 };
+const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
 
 /** Shorter answers fit into one packet anyway. */
 const longestUncompressed = 1_400;
