@@ -1,7 +1,7 @@
 import { ConnectionPool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
 import { createPostForm } from "../adapters/http-client/post-form.ts";
 import { createSend } from "../adapters/http-client/send.ts";
-import { openPool, type Pool } from "../adapters/http-client/undici-pool.ts";
+import type { Pool } from "../adapters/http-client/undici-pool.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { Clock } from "../model/clock.ts";
@@ -28,18 +28,22 @@ const lingerMarginMs = 1_000;
 
 /** Opens a pool for each environment and destination: they lead to the configured hosts and to no others. */
 export function openUpstreams(clock: Clock): Upstreams {
-  const services = new PoolsByEnvironment(clock, "service", (settings) => new ConnectionPool(settings, clock));
-  const authorizationServers = new PoolsByEnvironment(clock, "authorization server", openPool);
+  const services = new PoolsByEnvironment<ConnectionPool>(clock, "service");
+  const authorizationServers = new PoolsByEnvironment<Pool>(clock, "authorization server");
 
   return {
     send: createSend((environment) => services.of(environment)),
     postFormOf: (environment) =>
       createPostForm(authorizationServers.of(environment), `${authUrlOf(environment).path}/oauth/token`, clock),
 
-    prepare(config) {
+    async prepare(config) {
       for (const environment of config.environments.values()) {
-        services.prepare(environment.baseUrl, environment, config);
-        if (environment.authUrl !== undefined) authorizationServers.prepare(environment.authUrl, environment, config);
+        const { baseUrl, authUrl } = environment;
+        services.prepare(baseUrl, environment, config, (settings) => new ConnectionPool(settings, clock));
+        if (authUrl === undefined) continue;
+        // A process without OAuth saves its memory, and a fifth of its start.
+        const { openPool } = await import("../adapters/http-client/undici-pool.ts");
+        authorizationServers.prepare(authUrl, environment, config, openPool);
       }
     },
 
@@ -57,13 +61,11 @@ export function openUpstreams(clock: Clock): Upstreams {
 /** The pools that lead to one kind of destination. */
 class PoolsByEnvironment<AnyPool extends ConnectionPool | Pool> {
   readonly #to: Destination;
-  readonly #open: (settings: PoolSettings) => AnyPool;
   readonly #pools: KeyedResources<AnyPool>;
   readonly #byEnvironment = new WeakMap<Environment, AnyPool>();
 
-  constructor(clock: Clock, to: Destination, open: (settings: PoolSettings) => AnyPool) {
+  constructor(clock: Clock, to: Destination) {
     this.#to = to;
-    this.#open = open;
     this.#pools = new KeyedResources(clock, { retire: (pool) => pool.close(), close: (pool) => pool.destroy() });
   }
 
@@ -73,7 +75,7 @@ class PoolsByEnvironment<AnyPool extends ConnectionPool | Pool> {
     return pool;
   }
 
-  prepare(address: Address, environment: Environment, config: Config): void {
+  prepare(address: Address, environment: Environment, config: Config, open: (settings: PoolSettings) => AnyPool): void {
     const { timeouts, limits } = config;
     const connections = this.#to === "service" ? limits.inFlightPerEnvironment : authConnections;
     const settings = { address, tls: environment.tls, connectTimeoutMs: timeouts.connectMs, connections };
@@ -81,7 +83,7 @@ class PoolsByEnvironment<AnyPool extends ConnectionPool | Pool> {
     const key = poolKey(this.#to, environment, config);
     this.#byEnvironment.set(
       environment,
-      this.#pools.prepare(key, () => this.#open(settings), lingerMs),
+      this.#pools.prepare(key, () => open(settings), lingerMs),
     );
   }
 
