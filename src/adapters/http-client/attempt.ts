@@ -4,6 +4,9 @@ import type { UpstreamRequest, UpstreamResponse } from "../../proxy/messages.ts"
 import { formatRequest } from "./format-request.ts";
 import { explainTransportError } from "./transport-error.ts";
 
+/** A streaming body is read ahead by this much: two full reads. */
+const streamBufferBytes = 131_072;
+
 /** What the reader of a response's body asks of its connection. */
 export interface BodySource {
   /** The reader wants more. */
@@ -65,6 +68,7 @@ export class Attempt {
   /** Its response has begun; the body follows by `push` and `end`. */
   respondStreaming(status: number, headers: readonly string[], source: BodySource): void {
     const body = new Readable({
+      highWaterMark: streamBufferBytes,
       read: () => source.resume(this),
       destroy: (error, done) => {
         source.abandon(this);

@@ -3,7 +3,7 @@ import { type ConnectionOptions, createSecureContext, type SecureContext, connec
 import type { Address, Tls } from "../../model/environment.ts";
 
 /** Each connection reads into one buffer of its own: most responses fit, and come in one read. */
-const readBufferBytes = 32_768;
+const readBufferBytes = 65_536;
 /** TCP keep-alive, which finds a peer that vanished. */
 const keepAliveInitialDelayMs = 60_000;
 
