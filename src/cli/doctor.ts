@@ -84,7 +84,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
   const redis = tokens.cache === "redis" ? await checkRedis(tokens.redis, tags, run) : [];
   const cache = await openSharedCache(run);
   const upstreams = openUpstreams(clock);
-  upstreams.prepare(config);
+  await upstreams.prepare(config);
   try {
     const shared: SharedSet[] = [];
     for (const set of sets) shared.push({ ...set, shared: await cache.read(set.tokenKey) });

@@ -42,7 +42,7 @@ async function fetchTokens(options: Options): Promise<void> {
     .flatMap((owner) => owner.sets);
   if (sets.length === 0) throw usageFailure("No credential set matches --environment and --site.");
   const upstreams = openUpstreams(systemClock);
-  upstreams.prepare(config);
+  await upstreams.prepare(config);
   const fetched: Fetched[] = [];
   for (const each of sets) {
     const post = upstreams.postFormOf(each.environment);
