@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import { firstOf } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
@@ -6,6 +7,9 @@ import type { ClientResponse } from "../../proxy/messages.ts";
 
 /** Longer than the pools of most clients, so that clients close idle connections first. */
 export const keepAliveTimeoutMs = 75_000;
+
+/** A longer piece of a body is not copied into one text with what is before and behind it. */
+const mostJoinedBytes = 16_384;
 
 /** Whole lines; RFC 9110 sections 5.6.2 and 5.5. */
 const headerSection = /^(?:[!#$%&'*+\-.^_`|~\dA-Za-z]+: [\t\x20-\x7e\x80-\xff]*\r\n)*$/;
@@ -41,6 +45,25 @@ export function framingOf(response: ClientResponse, method: string | undefined, 
   if (method === "HEAD" || status === 204 || status === 304) return "no body";
   if (firstOf(headers, "content-length") !== undefined) return "length";
   return isCurrent ? "chunks" : "close";
+}
+
+/**
+ * Writes text (latin1) with bytes in its middle.
+ * @returns false when the client should read before more is written
+ */
+export function writeJoined(socket: Socket, before: string, bytes: Uint8Array, after: string): boolean {
+  if (bytes.length <= mostJoinedBytes) return socket.write(before + latin1(bytes) + after, "latin1");
+  socket.cork();
+  if (before !== "") socket.write(before, "latin1");
+  let isTaken = socket.write(bytes);
+  if (after !== "") isTaken = socket.write(after, "latin1");
+  socket.uncork();
+  return isTaken;
+}
+
+function latin1(bytes: Uint8Array): string {
+  const { buffer, byteOffset, length } = bytes;
+  return (bytes instanceof Buffer ? bytes : Buffer.from(buffer, byteOffset, length)).toString("latin1");
 }
 
 /** What Date shows, made once a second (RFC 9110 section 6.6.1). */
