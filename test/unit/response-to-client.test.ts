@@ -27,6 +27,7 @@ it.each([
   ["a character beyond Latin-1", ["X", "\u0100"]],
   ["an empty name", ["", "a"]],
   ["a blank in a name", ["X Y", "a"]],
+  ["a line end in a name", ["X: a\r\nY", "b"]],
   ["a colon in a name", ["X:", "a"]],
 ])("is refused with %s", (_, headers) => {
   const refusal = refusalOf(() => formatHead(responseOf(200, ["A", "b", ...headers]), "length", false, undefined));
