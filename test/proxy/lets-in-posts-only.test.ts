@@ -54,7 +54,7 @@ it("ignores and strips an upgrade to h2c, which Java's HttpClient asks for, and 
     connection: ["Connection: Upgrade, HTTP2-Settings"],
     more: ["Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA"],
   };
-  // Nothing behind it on this connection is served: the parser has lost the thread.
+  // Nothing behind it on this connection is served: it could be another protocol.
   const answers = readAnswers(await connection.write(`${rawPost(upgrade)}${rawPost()}`).ended());
   expect(answers.map(({ status, headers }) => [status, headers["connection"]])).toEqual([[200, "close"]]);
   expect(answers[0]?.headers).not.toHaveProperty("upgrade");

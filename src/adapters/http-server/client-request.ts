@@ -4,7 +4,7 @@ import type { BodyBuffer, ClientConnection, ClientRequest, ClientResponse, Peer 
 import type { Connection, QueuedRequest } from "./connection.ts";
 import { closedEarly, RequestBody, tooLarge, tooSlow } from "./read-body.ts";
 import type { RequestHead } from "./request-reader.ts";
-import { type Framing, formatHead, framingOf } from "./response-head.ts";
+import { type Framing, formatHead, framingOf, writeJoined } from "./response.ts";
 
 export interface ClientRequestSettings {
   readonly bodyBytes: number;
@@ -92,15 +92,15 @@ export class SocketRequest implements ClientRequest, QueuedRequest {
     if (connection.isGone) return undefined;
     const head = this.#begin(response);
     if (this.#framing === "no body" || body.length === 0) connection.socket.write(head + this.#end, "latin1");
-    else connection.write(head + this.#beforePiece(body), body, this.#afterPiece + this.#end);
+    else writeJoined(connection.socket, head + this.#beforePiece(body), body, this.#afterPiece + this.#end);
     // One of our own is not waited for.
     this.#isDelivered = response.isLocal || connection.isFlushed;
     return this.#isDelivered ? undefined : this.#finish(deadlineMs);
   }
 
-  /** Who has sent its body to a request that had to wait for its turn did not wait for this. */
+  /** A client whose body has come while the request waited for its turn did not wait for this. */
   #invite(): void {
-    if (this.#connection.isQueue && this.body.isComplete) return;
+    if (this.#connection.hasQueued && this.body.isComplete) return;
     this.#connection.socket.write(continueHead, "latin1");
     this.#awaitsContinue = false;
   }
@@ -128,7 +128,7 @@ export class SocketRequest implements ClientRequest, QueuedRequest {
       for (; step.done !== true; step = await pieces.next()) {
         const piece = step.value;
         if (connection.isGone || piece.length === 0 || this.#framing === "no body") continue;
-        const isTaken = connection.write(head + this.#beforePiece(piece), piece, this.#afterPiece);
+        const isTaken = writeJoined(connection.socket, head + this.#beforePiece(piece), piece, this.#afterPiece);
         head = "";
         if (isTaken || connection.isFlushed) continue;
         response.onSlowReader?.();

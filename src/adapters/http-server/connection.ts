@@ -6,7 +6,7 @@ import { endConnection, linger, resetConnection, wholeTurn } from "./closing.ts"
 import { malformed } from "./field-lines.ts";
 import { closedEarly, type RequestBody } from "./read-body.ts";
 import { HeadReader, type RequestHead } from "./request-reader.ts";
-import { keepAliveTimeoutMs } from "./response-head.ts";
+import { keepAliveTimeoutMs } from "./response.ts";
 import { peerOf } from "./tls.ts";
 
 /** A request that is served when all before it on its connection have their responses. */
@@ -24,8 +24,6 @@ export interface QueuedRequest {
 const headTimeoutMs = 10_000;
 /** With so much behind the request being served, the connection is not read. */
 const mostWaitingBytes = 16_384;
-/** A longer piece of a body is not copied into one text with what is before and behind it. */
-const mostJoinedBytes = 16_384;
 const nothing = Buffer.alloc(0);
 const ignore = () => {};
 
@@ -45,7 +43,7 @@ export class Connection {
   /** The client has closed it, or its half of it. */
   isGone = false;
   /** The present request came before the one before it was answered. */
-  isQueue = false;
+  hasQueued = false;
   readonly #clock: Clock;
   readonly #receive: (head: RequestHead | ProxyError) => QueuedRequest;
   readonly #heads = new HeadReader();
@@ -105,21 +103,6 @@ export class Connection {
   }
 
   /**
-   * Writes text (latin1) with bytes in its middle.
-   * @returns false when the client should read before more is written
-   */
-  write(before: string, bytes: Uint8Array, after: string): boolean {
-    const { socket } = this;
-    if (bytes.length <= mostJoinedBytes) return socket.write(before + latin1(bytes) + after, "latin1");
-    socket.cork();
-    if (before !== "") socket.write(before, "latin1");
-    let isTaken = socket.write(bytes);
-    if (after !== "") isTaken = socket.write(after, "latin1");
-    socket.uncork();
-    return isTaken;
-  }
-
-  /**
    * Resolves when the client has taken what was written, or has closed.
    * @throws ProxyError upstream_timeout at the deadline
    */
@@ -168,7 +151,7 @@ export class Connection {
     this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes]);
     this.#read();
     if (this.#request !== undefined) return;
-    this.isQueue = false;
+    this.hasQueued = false;
     if (this.#next !== undefined) this.#begin(this.#next);
     else if (this.#heads.hasBegun && this.#onDeadline !== this.#onSlowHead) this.#expectHead();
   };
@@ -231,8 +214,9 @@ export class Connection {
     }
     this.#idleSinceMs = this.#clock.nowMs();
     this.resume();
-    this.isQueue = true;
+    this.hasQueued = true;
     if (this.#next !== undefined) this.#begin(this.#next);
+    else if (this.socket.destroyed) this.#timer.close();
     else if (this.#heads.hasBegun) this.#expectHead();
     else this.expect(this.#idleSinceMs + keepAliveTimeoutMs, this.#onIdle);
   }
@@ -253,13 +237,13 @@ export class Connection {
     this.#isLast = true;
     this.#bytes = nothing;
     if (this.#request !== undefined) this.#request.body.fail(error);
-    else this.#begin(error instanceof ProxyError ? error : malformed("HPE_INVALID_EOF_STATE"));
+    else this.#begin(error instanceof ProxyError ? error : defect());
   }
 
   /** A client that closes its half counts as gone, but where it breaks off a request: that is told. */
   readonly #onEnd = (): void => {
-    const isCutShort = this.#request === undefined ? this.#heads.hasBegun : !this.#request.body.isComplete;
     if (this.#isBroken) return;
+    const isCutShort = this.#request === undefined ? this.#heads.hasBegun : !this.#request.body.isComplete;
     if (isCutShort) {
       this.#fail(malformed("HPE_INVALID_EOF_STATE"));
     } else {
@@ -307,7 +291,6 @@ export class Connection {
   }
 }
 
-function latin1(bytes: Uint8Array): string {
-  const { buffer, byteOffset, length } = bytes;
-  return (bytes instanceof Buffer ? bytes : Buffer.from(buffer, byteOffset, length)).toString("latin1");
+function defect(): ProxyError {
+  return new ProxyError("internal", "Countersign failed to read the request.", { causedBy: "head" });
 }

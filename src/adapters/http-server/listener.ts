@@ -6,7 +6,7 @@ import type { RequestHandler } from "../../proxy/handler.ts";
 import { type ClientRequestSettings, clientOf, SocketRequest } from "./client-request.ts";
 import { Connection } from "./connection.ts";
 import { RequestHead } from "./request-reader.ts";
-import { createHttpDate } from "./response-head.ts";
+import { createHttpDate } from "./response.ts";
 import {
   createSocketServer,
   handshakeTimeoutMs,

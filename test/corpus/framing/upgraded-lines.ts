@@ -7,8 +7,8 @@ const carrier = framed([`Content-Length: ${hidden.length}`], "");
 const broken = rawPost({ connection: [], body: '{"order_amount":"1.005"}' });
 
 /**
- * What follows a request that asks for an upgrade, in the same write. Node's parser loses bytes there, so the connection ends
- * with that request's answer, and nothing behind it is served: neither an order nor what a body looks like.
+ * What follows a request that asks for an upgrade, in the same write: it could be another protocol. So the connection ends with that
+ * request's answer, and nothing behind it is served: neither an order nor what a body looks like.
  */
 export const upgradedLines: readonly Case[] = [
   ["a body behind Upgrade that looks like a request", [`${upgrading}${carrier}`, readsAnswer, hidden], [200]],

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import { firstOf } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
@@ -7,8 +8,12 @@ import type { ClientResponse } from "../../proxy/messages.ts";
 /** Longer than the pools of most clients, so that clients close idle connections first. */
 export const keepAliveTimeoutMs = 75_000;
 
-/** Whole lines; RFC 9110 sections 5.6.2 and 5.5. */
-const headerSection = /^(?:[!#$%&'*+\-.^_`|~\dA-Za-z]+: [\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+/** A longer piece of a body is not copied into one text with what is before and behind it. */
+const mostJoinedBytes = 16_384;
+
+/** RFC 9110 sections 5.6.2 and 5.5. */
+const fieldName = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
+const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}\r\n`;
 const closed = "Connection: close\r\n";
 
@@ -27,8 +32,13 @@ export function formatHead(
   date: string | undefined,
 ): string {
   let lines = "";
-  for (let index = 0; index < headers.length; index += 2) lines += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  if (status < 200 || status > 999 || !headerSection.test(lines)) throw badHead();
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? "";
+    const value = headers[index + 1] ?? "";
+    if (!fieldName.test(name) || !fieldValue.test(value)) throw badHead();
+    lines += `${name}: ${value}\r\n`;
+  }
+  if (status < 200 || status > 999) throw badHead();
   if (date !== undefined) lines += `Date: ${date}\r\n`;
   lines += closes ? closed : kept;
   if (framing === "chunks") lines += "Transfer-Encoding: chunked\r\n";
@@ -41,6 +51,25 @@ export function framingOf(response: ClientResponse, method: string | undefined, 
   if (method === "HEAD" || status === 204 || status === 304) return "no body";
   if (firstOf(headers, "content-length") !== undefined) return "length";
   return isCurrent ? "chunks" : "close";
+}
+
+/**
+ * Writes text (latin1) with bytes in its middle.
+ * @returns false when the client should read before more is written
+ */
+export function writeJoined(socket: Socket, before: string, bytes: Uint8Array, after: string): boolean {
+  if (bytes.length <= mostJoinedBytes) return socket.write(before + latin1(bytes) + after, "latin1");
+  socket.cork();
+  if (before !== "") socket.write(before, "latin1");
+  let isTaken = socket.write(bytes);
+  if (after !== "") isTaken = socket.write(after, "latin1");
+  socket.uncork();
+  return isTaken;
+}
+
+function latin1(bytes: Uint8Array): string {
+  const { buffer, byteOffset, length } = bytes;
+  return (bytes instanceof Buffer ? bytes : Buffer.from(buffer, byteOffset, length)).toString("latin1");
 }
 
 /** What Date shows, made once a second (RFC 9110 section 6.6.1). */

@@ -1,0 +1,60 @@
+/** How a response is written to a client: its framing, and a head that nothing in it can break. */
+import { describe, expect, it } from "vitest";
+import { createHttpDate, formatHead, framingOf } from "../../src/adapters/http-server/response.ts";
+import { ShiftedClock } from "../../testkit/shifted-clock.ts";
+import { refusalOf } from "./refusal-of.ts";
+
+const responseOf = (status: number, headers: readonly string[]) =>
+  ({ status, headers, body: new Uint8Array(), isLocal: false, isFramed: true }) as const;
+
+it("has the service's lines as they came, and ours behind", () => {
+  const response = responseOf(200, ["x-A", "b", "X-a", "", "Content-Length", "2"]);
+  expect(formatHead(response, "length", false, undefined)).toBe(
+    "HTTP/1.1 200 OK\r\nx-A: b\r\nX-a: \r\nContent-Length: 2\r\nConnection: keep-alive\r\nKeep-Alive: timeout=75\r\n\r\n",
+  );
+  expect(formatHead(responseOf(599, ["X", "\xe9\t"]), "chunks", true, "now")).toBe(
+    "HTTP/1.1 599 unknown\r\nX: \xe9\t\r\nDate: now\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n",
+  );
+});
+
+it.each([
+  ["a line end in a value", ["X", "a\r\nY: b"]],
+  ["a line end behind a value", ["X", "a\r\n"]],
+  ["a line feed", ["X", "a\nb"]],
+  ["a carriage return", ["X", "a\rb"]],
+  ["a NUL", ["X", "a\0b"]],
+  ["a DEL", ["X", "a\x7f"]],
+  ["a character beyond Latin-1", ["X", "\u0100"]],
+  ["an empty name", ["", "a"]],
+  ["a blank in a name", ["X Y", "a"]],
+  ["a line end in a name", ["X: a\r\nY", "b"]],
+  ["a colon in a name", ["X:", "a"]],
+])("is refused with %s", (_, headers) => {
+  const refusal = refusalOf(() => formatHead(responseOf(200, ["A", "b", ...headers]), "length", false, undefined));
+  expect(refusal).toMatchObject({ code: "upstream_bad_response", causedBy: "head" });
+});
+
+describe("framing", () => {
+  const plain = responseOf(200, []);
+  const sized = responseOf(200, ["content-LENGTH", "2"]);
+  it.each([
+    ["a length that it has", sized, "POST", true, "length"],
+    ["a length towards HTTP/1.0", sized, "POST", false, "length"],
+    ["chunks where it has no length", plain, "POST", true, "chunks"],
+    ["the close where the client knows no chunks", plain, "POST", false, "close"],
+    ["no body of a 204", responseOf(204, []), "POST", true, "no body"],
+    ["no body of a 304", responseOf(304, ["Content-Length", "2"]), "POST", true, "no body"],
+    ["no body towards HEAD", sized, "HEAD", true, "no body"],
+  ] as const)("%s", (_, response, method, isCurrent, framing) => {
+    expect(framingOf(response, method, isCurrent)).toBe(framing);
+  });
+});
+
+it("dates its responses by the wall clock, to the second", () => {
+  const clock = new ShiftedClock();
+  const date = createHttpDate(clock);
+  const before = date();
+  expect(Math.abs(Date.parse(before) - clock.wallMs())).toBeLessThanOrEqual(2_000);
+  clock.jumpWall(-86_400_000);
+  expect(Math.abs(Date.parse(date()) - clock.wallMs())).toBeLessThanOrEqual(2_000);
+});
