@@ -65,7 +65,7 @@ describe("a client at two sites", () => {
     const login = new TokenEndpointScript();
     const surroundings = { clock, random: () => 0.5, report: () => {} };
     const tokens = openTokens(
-      () => login.post,
+      () => login.endpoint,
       () => {},
       surroundings,
     );
