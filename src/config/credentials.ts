@@ -103,7 +103,7 @@ export function shareLabel(set: CredentialSet, labels: Map<string, string>): Cre
   const { clientId, audience, clientSecret, token } = set;
   const clientAuth = token?.clientAuth;
   const key = clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : undefined;
-  const client = fingerprint([clientId, audience, clientSecret ?? key, token && identityOf(token)]);
+  const client = fingerprint([clientId, audience, clientSecret ?? key, token?.url, identityOf(token)]);
   const label = labels.get(client) ?? set.label;
   labels.set(client, label);
   return { ...set, label };

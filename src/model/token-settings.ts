@@ -7,7 +7,9 @@ export const tokenPath = "/oauth/token";
  * The settings that make a token another token, as names and values; none where they are the service's own. The audience
  * is not among them, nor is what only the way to a token depends on.
  */
-export function identityOf({ url, clientAuth, scope, resource, extra }: TokenSettings): string[] {
+export function identityOf(token: TokenSettings | undefined): string[] {
+  if (token === undefined) return [];
+  const { url, clientAuth, scope, resource, extra } = token;
   const { method } = clientAuth;
   const settings: [name: string, value: string | undefined][] = [
     ["url", url?.path.endsWith(tokenPath) ? undefined : url && `${url.origin}${url.path}`],

@@ -61,8 +61,7 @@ const formatVersion = "1";
 export function cacheKey(issuer: string, set: CredentialSet): string {
   const { clientId, audience = "", token } = set;
   const hash = createHash("sha256");
-  const identity = token === undefined ? [] : identityOf(token);
-  for (const part of [formatVersion, issuer, clientId, audience, fingerprintOf(set), ...identity]) {
+  for (const part of [formatVersion, issuer, clientId, audience, fingerprintOf(set), ...identityOf(token)]) {
     const bytes = Buffer.from(part, "utf8");
     const length = Buffer.alloc(4);
     length.writeUInt32BE(bytes.length);
