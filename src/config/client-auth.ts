@@ -7,7 +7,7 @@ import type { SecretSource } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadCertificates } from "./tls.ts";
 import type { RawTokenSettings } from "./token-schema.ts";
-import type { Issuer } from "./token-settings.ts";
+import type { EnvironmentSettings } from "./token-settings.ts";
 
 /** What proves a client. */
 interface Proof {
@@ -29,14 +29,14 @@ const curves: Readonly<Record<string, string>> = { prime256v1: "ES256", secp384r
 export async function loadClientAuth(
   raw: RawCredentialSet,
   settings: RawTokenSettings,
-  issuer: Issuer,
+  environment: EnvironmentSettings,
   context: LoadContext,
 ): Promise<Proof | undefined> {
   const method = settings.clientAuth ?? "post";
   const needed = needs[method];
   checkForOthers(raw, method, needed, context);
   if (method === "tls") {
-    const { cert } = issuer.tls;
+    const { cert } = environment.tls;
     if (cert === undefined) return undefined;
     return { clientAuth: { method, certificate: new X509Certificate(cert).fingerprint256 }, clientSecret: undefined };
   }
@@ -48,7 +48,7 @@ export async function loadClientAuth(
     return at.report(`${key} is missing`, fix);
   }
   if (method === "private_key_jwt") {
-    const clientAuth = await loadAssertionAuth(source, settings, issuer, at);
+    const clientAuth = await loadAssertionAuth(source, settings, environment, at);
     return clientAuth && { clientAuth, clientSecret: undefined };
   }
   const clientSecret = await at.loadSecret(source);
@@ -75,7 +75,7 @@ function checkForOthers(
 async function loadAssertionAuth(
   source: SecretSource,
   { assertion = {}, url }: RawTokenSettings,
-  { authUrl }: Issuer,
+  { authUrl }: EnvironmentSettings,
   context: LoadContext,
 ): Promise<AssertionAuth | undefined> {
   const content = await context.readSecret(source);

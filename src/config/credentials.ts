@@ -5,7 +5,7 @@ import type { RawCredentialSet } from "./environment-schema.ts";
 import { fingerprint } from "./hash.ts";
 import type { LoadContext } from "./load-context.ts";
 import type { RawTokenSettings } from "./token-schema.ts";
-import { checkTokenSettings, type Issuer } from "./token-settings.ts";
+import { checkTokenSettings, type EnvironmentSettings } from "./token-settings.ts";
 import { repeats } from "./uniqueness.ts";
 
 /** Spec 2.3. */
@@ -15,7 +15,7 @@ const mostSets = 2;
 export async function loadCredentials(
   owner: string,
   raw: readonly RawCredentialSet[],
-  issuer: Issuer,
+  environment: EnvironmentSettings,
   context: LoadContext,
 ): Promise<Credentials | undefined> {
   if (raw.length > mostSets) {
@@ -27,7 +27,7 @@ export async function loadCredentials(
   }
   const sets: CredentialSet[] = [];
   for (const [given, at] of context.each(raw)) {
-    const set = await loadSet(given, owner, issuer, at);
+    const set = await loadSet(given, owner, environment, at);
     if (set === undefined) continue;
     if (sets.some(({ clientId }) => clientId === set.clientId)) {
       const message = `both sets are of client ${set.clientId}: when the authorization server refuses it, the second cannot take over`;
@@ -42,22 +42,22 @@ export async function loadCredentials(
 async function loadSet(
   raw: RawCredentialSet,
   owner: string,
-  issuer: Issuer,
+  environment: EnvironmentSettings,
   context: LoadContext,
 ): Promise<CredentialSet | undefined> {
   const isFolder = "dir" in raw;
   const at = (key: string) => context.in(isFolder ? "dir" : key);
-  if (raw.token !== undefined) checkTokenSettings(raw.token, issuer, context.in("token"));
-  const settings = { ...issuer.token, ...raw.token };
+  if (raw.token !== undefined) checkTokenSettings(raw.token, environment, context.in("token"));
+  const settings = { ...environment.token, ...raw.token };
   const clientId = isFolder ? await at("dir").readText(`${raw.dir}/client-id`, "client id") : raw.clientId;
-  const proof = await loadClientAuth(raw, settings, issuer, context);
+  const proof = await loadClientAuth(raw, settings, environment, context);
   const audience = await loadAudience(raw, settings, context);
   if (clientId === undefined || proof === undefined || audience === false) return undefined;
   const { clientSecret, clientAuth } = proof;
   at("clientId").addUniqueValue("client id", clientId);
-  const secret = clientAuth.method === "private_key_jwt" ? clientAuth.privateKey : clientSecret;
-  if (secret !== undefined) at("clientSecret").addUniqueValue("secret", secret);
-  const isOwnWay = issuer.token === undefined && raw.token === undefined;
+  if (clientSecret !== undefined) at("clientSecret").addUniqueValue("secret", clientSecret);
+  if (clientAuth.method === "private_key_jwt") at("privateKey").addUniqueValue("secret", clientAuth.privateKey);
+  const isOwnWay = environment.token === undefined && raw.token === undefined;
   const token: TokenSettings | undefined = isOwnWay
     ? undefined
     : {

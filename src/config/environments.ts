@@ -5,7 +5,7 @@ import type { RawEnvironment } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadSites } from "./sites.ts";
 import { loadTls } from "./tls.ts";
-import { checkTokenSettings, type Issuer } from "./token-settings.ts";
+import { checkTokenSettings, type EnvironmentSettings } from "./token-settings.ts";
 
 /** Request headers that the proxy or its authentication sets, or that belong to one connection. */
 const neverForwarded: ReadonlySet<string> = new Set([
@@ -21,9 +21,9 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
   checkPaths(raw, context);
   checkLists(raw, context);
   const tls = await loadTls(raw.tls, context.in("tls"));
-  const issuer: Issuer = { baseUrl, authUrl, allowPlaintext: allowsPlaintext, token, tls };
-  if (token !== undefined) checkTokenSettings(token, issuer, context.in("token"));
-  const sites = await loadSites(raw.sites, issuer, context.in("sites"));
+  const environment: EnvironmentSettings = { baseUrl, authUrl, allowPlaintext: allowsPlaintext, token, tls };
+  if (token !== undefined) checkTokenSettings(token, environment, context.in("token"));
+  const sites = await loadSites(raw.sites, environment, context.in("sites"));
   if (sites.size === 0) {
     context.in("sites").report("there is no site", "add one");
   } else if (defaultSite !== undefined && !sites.has(defaultSite)) {

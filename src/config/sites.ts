@@ -3,7 +3,7 @@ import { defaultExempt, exemptNames, requiredNames } from "../signing/parameter-
 import { loadCredentials } from "./credentials.ts";
 import type { RawChild, RawEnvironment, RawKey } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
-import type { Issuer } from "./token-settings.ts";
+import type { EnvironmentSettings } from "./token-settings.ts";
 import { compareVersions } from "./values.ts";
 
 /** Where neither the site nor its parent names one. */
@@ -22,7 +22,7 @@ interface LoadedSite {
 /** Loads an environment's sites and their children, all by their S… identifiers. */
 export async function loadSites(
   raw: RawEnvironment["sites"],
-  issuer: Issuer,
+  environment: EnvironmentSettings,
   context: LoadContext,
 ): Promise<ReadonlyMap<string, Site>> {
   const sites = new Map<string, Site>();
@@ -33,11 +33,11 @@ export async function loadSites(
   };
   for (const [identifier, { children, ...own }] of Object.entries(raw)) {
     const at = context.in(identifier);
-    const site = await loadSite(identifier, own, issuer, at);
+    const site = await loadSite(identifier, own, environment, at);
     add(site, at);
     for (const [identifier, child] of Object.entries(children)) {
       const atChild = at.in("children", identifier);
-      add(await loadSite(identifier, child, issuer, atChild, { raw: own, context: at, site }), atChild);
+      add(await loadSite(identifier, child, environment, atChild, { raw: own, context: at, site }), atChild);
     }
   }
   return sites;
@@ -47,7 +47,7 @@ export async function loadSites(
 async function loadSite(
   identifier: string,
   raw: RawChild,
-  issuer: Issuer,
+  environment: EnvironmentSettings,
   context: LoadContext,
   parent?: LoadedSite,
 ): Promise<Site> {
@@ -57,7 +57,7 @@ async function loadSite(
   const credentials =
     raw.credentials === undefined
       ? inherited?.credentials
-      : await loadCredentials(identifier, raw.credentials, issuer, context.in("credentials"));
+      : await loadCredentials(identifier, raw.credentials, environment, context.in("credentials"));
   const auth = chooseAuth(raw, context, parent);
   if (auth.includes("oauth") && compareVersions(version, firstVersionWithOAuth) < 0) {
     const holder = raw.version === undefined ? (parent?.context ?? context) : context;

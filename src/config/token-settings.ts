@@ -2,8 +2,8 @@ import type { Address, Tls } from "../model/environment.ts";
 import type { LoadContext } from "./load-context.ts";
 import type { RawTokenSettings } from "./token-schema.ts";
 
-/** What an environment says about the place that its tokens come from. */
-export interface Issuer {
+/** What an environment says for all of its credential sets. */
+export interface EnvironmentSettings {
   readonly baseUrl: Address;
   readonly authUrl: Address | undefined;
   readonly allowPlaintext: boolean;
@@ -21,14 +21,18 @@ const ownFields: ReadonlySet<string> = new Set([
  * Reports what no token endpoint could do with these settings.
  * @param context of the environment's or of a credential set's `token`
  */
-export function checkTokenSettings(raw: RawTokenSettings, issuer: Issuer, context: LoadContext): void {
-  checkUrl(raw, issuer, context.in("url"));
-  const { clientAuth, url } = { ...issuer.token, ...raw };
+export function checkTokenSettings(
+  raw: RawTokenSettings,
+  environment: EnvironmentSettings,
+  context: LoadContext,
+): void {
+  checkUrl(raw, environment, context.in("url"));
+  const { clientAuth, url } = { ...environment.token, ...raw };
   const atClientAuth = context.in("clientAuth");
-  if (raw.clientAuth === "tls" && issuer.tls.cert === undefined) {
+  if (raw.clientAuth === "tls" && environment.tls.cert === undefined) {
     const fix = "add certFile and keyFile to the environment's tls, or choose another clientAuth";
     atClientAuth.report("clientAuth tls needs the environment's client certificate", fix);
-  } else if (clientAuth === "tls" && (url ?? issuer.authUrl)?.scheme === "http") {
+  } else if (clientAuth === "tls" && (url ?? environment.authUrl)?.scheme === "http") {
     atClientAuth.report("http:// shows no client certificate", "use https://, or another clientAuth");
   }
   if (raw.assertion !== undefined && clientAuth !== "private_key_jwt") {
@@ -42,7 +46,11 @@ export function checkTokenSettings(raw: RawTokenSettings, issuer: Issuer, contex
 }
 
 /** As for authUrl, but that several environments may have their clients at one authorization server. */
-function checkUrl({ url }: RawTokenSettings, { baseUrl, allowPlaintext }: Issuer, context: LoadContext): void {
+function checkUrl(
+  { url }: RawTokenSettings,
+  { baseUrl, allowPlaintext }: EnvironmentSettings,
+  context: LoadContext,
+): void {
   if (url === undefined) return;
   if (url.origin === baseUrl.origin) {
     const fix = "give the authorization server; it is another host than the JSON API (spec 4.2)";

@@ -190,7 +190,8 @@ function readErrorCode(body: string, sent: readonly string[]): string | undefine
 /** All that a token request shows the authorization server and nobody else, in each form that it was sent in. */
 function secretsIn(set: CredentialSet, assertion: string | undefined): string[] {
   const secret = set.clientSecret?.reveal();
-  if (secret === undefined) return assertion === undefined ? [] : [assertion];
+  if (assertion !== undefined) return [assertion, ...assertion.split(".")];
+  if (secret === undefined) return [];
   if (set.token?.clientAuth.method !== "basic") return [secret];
   return [secret, formEncode(secret), basicCredentials(set).slice("Basic ".length)];
 }

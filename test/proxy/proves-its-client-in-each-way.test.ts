@@ -301,3 +301,12 @@ describe("an answer without expires_in", () => {
     expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: 3_600_000 });
   });
 });
+
+it("/status names the token endpoints of sets that have their own", async () => {
+  const [service, login] = [await startService(), await startLogin()];
+  const token = { url: `${login.url}/as/token` };
+  const { statusUrl } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
+  const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+  expect(json.environments[0]).toMatchObject({ name: "sandbox", tokenUrls: [`${login.url}/as/token`] });
+  expect(json.environments[0]).not.toHaveProperty("authUrl");
+});

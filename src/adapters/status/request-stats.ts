@@ -1,5 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
-import type { Address, Environment } from "../../model/environment.ts";
+import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { RequestFinished } from "../../model/events.ts";
 import { AnswerCounters } from "./answer-counters.ts";
 import {
@@ -90,10 +90,8 @@ export class RequestStats {
     };
   }
 
-  #viewEnvironment(
-    { name, baseUrl, authUrl, operations, defaultSite, sites: configured }: Environment,
-    sets: readonly CredentialStatus[],
-  ): EnvironmentStatus {
+  #viewEnvironment(environment: Environment, sets: readonly CredentialStatus[]): EnvironmentStatus {
+    const { name, baseUrl, authUrl, operations, defaultSite, sites: configured } = environment;
     const answers = this.#answers.get(name) ?? new AnswerCounters();
     const sites = [...configured.values()].map(({ identifier, parent, auth, credentials }) => {
       const labels = credentials?.sets.map(({ label }) => label) ?? [];
@@ -103,6 +101,7 @@ export class RequestStats {
       name,
       baseUrl: urlOf(baseUrl),
       authUrl: authUrl && urlOf(authUrl),
+      tokenUrls: ownTokenUrls(environment),
       operations: operations === "any" ? ["*"] : [...operations],
       defaultSite,
       sites,
@@ -134,6 +133,11 @@ function addOne(occurrences: Tally["failures"], what: string, lastAt: string): R
 
 function keyOf(environment: string, site?: string): string {
   return site === undefined ? environment : `${environment} ${site}`;
+}
+
+function ownTokenUrls(environment: Environment): string[] | undefined {
+  const urls = credentialSetsOf(environment).flatMap(({ set }) => (set.token?.url ? [urlOf(set.token.url)] : []));
+  return urls.length === 0 ? undefined : [...new Set(urls)];
 }
 
 function urlOf({ origin, path }: Address): string {
