@@ -6,22 +6,28 @@ import { isThere, type Program, type Running, startProgram } from "./program.ts"
 
 const main = join(import.meta.dirname, "../../dist/main.js");
 
-/** The built command with one site, by HMAC and by OAuth. */
+/** The built command, by HMAC and by OAuth. */
 export const countersign: readonly Program[] = [
   { name: "Countersign HMAC", job: "hmac", isInstalled: () => true, start: (at) => start(at, "hmac") },
+  {
+    name: "Countersign HMAC one of 1000 sites",
+    job: "hmac",
+    isInstalled: () => true,
+    start: (at) => start(at, "hmac", { sites: 1_000 }),
+  },
   { name: "Countersign OAuth", job: "oauth", isInstalled: () => true, start: (at) => start(at, "oauth") },
   {
     name: "Countersign OAuth Redis",
     job: "oauth",
     isInstalled: () => isThere("redis-server"),
-    start: (at) => start(at, "oauth", true),
+    start: (at) => start(at, "oauth", { isShared: true }),
   },
 ];
 
 async function start(
   { port, service, cpu, folder }: Parameters<Program["start"]>[0],
   method: "hmac" | "oauth",
-  isShared = false,
+  { isShared = false, sites = 1 } = {},
 ): Promise<Running> {
   const redis = isShared ? await startRedis(port + 2, folder) : undefined;
   const secret = (name: string, value: string) => {
@@ -29,9 +35,9 @@ async function start(
     writeFileSync(file, value, { mode: 0o600 });
     return { file };
   };
-  const auth =
+  const authOf = (index: number) =>
     method === "hmac"
-      ? { keys: [{ identifier: "K1000000001", secret: secret("key", key) }] }
+      ? { keys: [{ identifier: `K${1_000_000_001 + index}`, secret: secret(`key-${index}`, key) }] }
       : {
           credentials: [{ name: "blue", clientId: "c", clientSecret: secret("secret", "s".repeat(32)), audience: "a" }],
         };
@@ -41,7 +47,10 @@ async function start(
     allowPlaintext: true,
     operations: ["create_order"],
     forwardHeaders: ["bench-job"],
-    sites: { [site]: auth },
+    defaultSite: site,
+    sites: Object.fromEntries(
+      Array.from({ length: sites }, (_, index) => [`S${1_000_000_001 + index}`, authOf(index)]),
+    ),
   };
   const config = {
     listeners: [{ bind: `127.0.0.1:${port}`, environment: "bench" }],

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { order } from "./job.mjs";
 import type { Options } from "./options.ts";
-import type { Program, Service } from "./program.ts";
+import type { Program, Running, Service } from "./program.ts";
 
 const run = promisify(execFile);
 const proxyCpu = 0;
@@ -60,14 +60,8 @@ export async function measure(
   const before = await countsOf(service);
   const running = await program.start({ port, service, cpu: proxyCpu, folder });
   try {
-    const load = async (forSeconds: number) => {
-      const cpuMs = running.cpuMs();
-      const { requests, durationMs, failed } = await wrk(port, program.job, connections, forSeconds);
-      if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} of ${requests} orders failed`);
-      return { cpuUs: ((running.cpuMs() - cpuMs) * 1_000) / requests, rate: (requests * 1_000) / durationMs };
-    };
-    const cold = await load(coldSeconds);
-    const { cpuUs, rate } = await load(seconds);
+    const cold = await load(program, running, port, connections, coldSeconds);
+    const { cpuUs, rate } = await load(program, running, port, connections, seconds);
     const rssMiB = running.rssBytes() / 2 ** 20;
     const { p50Ms, p99Ms, failed } = await openLoop(port, program.job, seconds);
     const after = await countsOf(service);
@@ -79,6 +73,32 @@ export async function measure(
     await running.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** CPU of the program for each request, in microseconds, once its compiler is warm. */
+export async function measureCpu(
+  program: Program,
+  service: Service,
+  port: number,
+  warmSeconds: number,
+  seconds: number,
+) {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const running = await program.start({ port, service, cpu: proxyCpu, folder });
+  try {
+    await load(program, running, port, 32, warmSeconds);
+    return (await load(program, running, port, 32, seconds)).cpuUs;
+  } finally {
+    await running.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function load(program: Program, running: Running, port: number, connections: number, seconds: number) {
+  const cpuMs = running.cpuMs();
+  const { requests, durationMs, failed } = await wrk(port, program.job, connections, seconds);
+  if (failed > 0) throw new WrongAnswer(`${program.name}: ${failed} of ${requests} orders failed`);
+  return { cpuUs: ((running.cpuMs() - cpuMs) * 1_000) / requests, rate: (requests * 1_000) / durationMs };
 }
 
 async function wrk(port: number, job: string, connections: number, seconds: number) {
