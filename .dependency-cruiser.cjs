@@ -18,8 +18,14 @@ const only = (packageName, where) => ({
   to: { path: `^node_modules/${packageName}/` },
 });
 
-const adapters = ["memory", "redis", "http-server", "http-client", "prometheus", "log", "status"];
-const packageOf = { redis: "(ioredis|redlock)", "http-client": "undici", prometheus: "prom-client", log: "pino" };
+const adapters = ["memory", "redis", "http-server", "http-client", "jose", "prometheus", "log", "status"];
+const packageOf = {
+  redis: "(ioredis|redlock)",
+  "http-client": "undici",
+  jose: "jose",
+  prometheus: "prom-client",
+  log: "pino",
+};
 const ports = [
   "^src/proxy/(messages|handler)\\.ts$",
   "^src/oauth/(token-store|refresh-lock|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
@@ -107,6 +113,7 @@ module.exports = {
     only("undici", "adapters/http-client"),
     only("prom-client", "adapters/prometheus"),
     only("pino", "adapters/log"),
+    only("jose", "adapters/jose"),
     only("(ioredis|redlock)", "adapters/redis"),
     only("commander", "cli"),
     only("zod", "config"),

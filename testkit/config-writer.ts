@@ -67,7 +67,6 @@ export function sandboxConfig(
   binds: readonly string[],
   sandbox: {
     readonly baseUrl: string;
-    readonly authUrl: string;
     readonly sites: object;
     readonly [key: string]: unknown;
   },

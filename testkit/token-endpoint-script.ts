@@ -1,6 +1,6 @@
-import type { PostForm } from "../src/oauth/token-endpoint.ts";
+import type { TokenEndpoint } from "../src/oauth/token-endpoint.ts";
 
-type PostResult = Awaited<ReturnType<PostForm>>;
+type PostResult = Awaited<ReturnType<TokenEndpoint["post"]>>;
 
 /** An authorization server's next answers. Without any left it issues `token_N`, N counting its answers, for an hour. */
 export class TokenEndpointScript {
@@ -9,10 +9,13 @@ export class TokenEndpointScript {
   readonly #answers: (() => PostResult | Promise<PostResult>)[] = [];
   lifetimeSeconds = 3_600;
 
-  readonly post: PostForm = async (body) => {
-    this.asked.push(new URLSearchParams(body).get("client_id") ?? "");
-    const next = this.#answers.shift();
-    return next === undefined ? this.issued(this.asked.length) : next();
+  readonly endpoint: TokenEndpoint = {
+    post: async ({ body }) => {
+      this.asked.push(new URLSearchParams(body).get("client_id") ?? "");
+      const next = this.#answers.shift();
+      return next === undefined ? this.issued(this.asked.length) : next();
+    },
+    sign: async () => "signed",
   };
 
   get requests(): number {

@@ -56,7 +56,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       set,
       key,
       ...shared,
-      post: login.post,
+      endpoint: login.endpoint,
       ...towards,
       thresholds,
       clock,

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../src/model/clock.ts";
-import type { PostForm } from "../../src/oauth/token-endpoint.ts";
+import type { TokenEndpoint } from "../../src/oauth/token-endpoint.ts";
 import { Lives } from "./lives.ts";
 
 export const lifetimeMs = 3_600_000;
@@ -11,8 +11,8 @@ export class AuthorizationServer {
   readonly #issuedAtMs = new Map<string, number>();
 
   /** @param clock the process's own: a killed one gets no answer */
-  openPost(process: string, clock: Clock): PostForm {
-    return async () => {
+  openEndpoint(process: string, clock: Clock): TokenEndpoint {
+    const post: TokenEndpoint["post"] = async () => {
       const token = `token_${this.#issuedAtMs.size + 1}`;
       this.#issuedAtMs.set(token, clock.nowMs());
       this.lives.note(clock.nowMs(), process);
@@ -20,6 +20,7 @@ export class AuthorizationServer {
       const body = { access_token: token, token_type: "Bearer", expires_in: lifetimeMs / 1_000 };
       return { kind: "answered", status: 200, body: JSON.stringify(body), retryAfter: undefined, date: undefined };
     };
+    return { post, sign: async () => "signed" };
   }
 
   /** Whether the service would take it now. */

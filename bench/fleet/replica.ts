@@ -50,7 +50,7 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
     key,
     store: createRedisTokenStore({ connection, keys: ground.redis.access.encryptionKeys, clock, report }),
     lock: createRedisRefreshLock([connection], clock),
-    post: ground.login.openPost(name, clock),
+    endpoint: ground.login.openEndpoint(name, clock),
     backoff: new EndpointBackoff(clock, random),
     forcedRefreshes: new ForcedRefreshLimiter(clock),
     thresholds: drawThresholds(random),

@@ -47,7 +47,7 @@ export function simulationOf(environment: Environment, own: OwnPorts): Simulatio
       ...(api === undefined ? (["baseUrl"] as const) : []),
       ...(login === undefined && authUrl !== undefined ? (["authUrl"] as const) : []),
     ],
-    notes: [...noteDuplicates(sites), ...noteExempt(signing)],
+    notes: [...noteDuplicates(sites), ...noteOtherServers(sites), ...noteExempt(signing)],
   };
 }
 
@@ -69,8 +69,9 @@ function simulate({ identifier, parent, version, keys, defaultKey, credentials }
       version: key.version,
       isDefault: key === defaultKey,
     })),
-    credentials: sets.map(({ clientId, clientSecret, audience }) => {
-      return { clientId, clientSecret: clientSecret.reveal(), audience };
+    credentials: sets.flatMap(({ clientId, clientSecret, audience, token }) => {
+      if (clientSecret === undefined || audience === undefined || token !== undefined) return [];
+      return [{ clientId, clientSecret: clientSecret.reveal(), audience }];
     }),
   };
 }
@@ -95,6 +96,18 @@ function noteDuplicates(sites: readonly Site[]): string[] {
         ? []
         : [`client ${clientId} belongs to ${owner}; its tokens do not serve ${identifier}`];
     });
+  });
+}
+
+/** It stands in for the service's own authorization server only (spec 4.2). */
+function noteOtherServers(sites: readonly Site[]): string[] {
+  return sites.flatMap(({ identifier, credentials }) => {
+    const sets = credentials?.owner === identifier ? credentials.sets : [];
+    return sets.flatMap(({ clientId, token }) =>
+      token === undefined
+        ? []
+        : [`client ${clientId} is not known here: its tokens are asked for by other settings (token)`],
+    );
   });
 }
 

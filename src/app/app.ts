@@ -60,8 +60,8 @@ export class App {
     const { report, views } = observers;
     this.report = report;
     this.#upstreams = openUpstreams(clock);
-    const { send, postFormOf } = this.#upstreams;
-    this.#tokens = openTokens(postFormOf, report, dependencies);
+    const { send, tokenEndpointOf } = this.#upstreams;
+    this.#tokens = openTokens(tokenEndpointOf, report, dependencies);
     const { tokensOf } = this.#tokens;
     // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
     const readiness = () => {

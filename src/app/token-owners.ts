@@ -1,8 +1,9 @@
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { CredentialSet, Environment } from "../model/environment.ts";
-import { cacheKey } from "../oauth/token.ts";
-import { authUrlOf, poolKey } from "./upstreams.ts";
+import { tokenUrlOf } from "../model/token-settings.ts";
+import { cacheKey, issuerOf } from "../oauth/token.ts";
+import { authPoolKey as keyOfAuthPool } from "./upstreams.ts";
 
 /** A credential set as one configuration has it. */
 export interface ConfiguredSet {
@@ -10,7 +11,7 @@ export interface ConfiguredSet {
   readonly set: CredentialSet;
   /** The environment, the site and the set's own name. It stays when the secret changes, unlike a label that sites share. */
   readonly slot: string;
-  /** One for each client id, secret and audience: sites that share them share its token, its back-off and its limits. */
+  /** One for each client and what it asks a token for: sites that share them share its token, its back-off and its limits. */
   readonly tokenKey: string;
   /** The pool of connections to its authorization server. */
   readonly authPoolKey: string;
@@ -47,12 +48,14 @@ export function ownerKey(environment: string, site: string): string {
 }
 
 function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config): ConfiguredSet {
-  const { authUrl, baseUrl } = environment;
-  const { origin, path } = authUrlOf(environment);
-  const tokenKey = cacheKey(`${origin}${path}`, set);
-  const authPoolKey = poolKey("authorization server", environment, config);
-  const hosts = fingerprint([authUrl, baseUrl]);
-  // A cache uses one pool, so it must not outlive it. Nor may the token of a former secret come to another host.
-  const tokenCacheKey = fingerprint([tokenKey, set.label, authPoolKey, baseUrl, fingerprintOf(config.tokens)]);
+  const { baseUrl } = environment;
+  const tokenUrl = tokenUrlOf(environment, set);
+  const tokenKey = cacheKey(issuerOf(tokenUrl), set);
+  const authPoolKey = keyOfAuthPool(environment, tokenUrl, config);
+  const hosts = fingerprint([tokenUrl, baseUrl]);
+  // A cache uses one pool and one way of asking, so it must not outlive them. Nor may the token of a former secret come to
+  // another host.
+  const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
+  const tokenCacheKey = fingerprint(parts);
   return { environment, set, slot: `${owner} ${set.name}`, tokenKey, authPoolKey, hosts, tokenCacheKey };
 }

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
-import type { Environment } from "../model/environment.ts";
+import type { CredentialSet, Environment } from "../model/environment.ts";
 import type { Event, Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
 import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
@@ -10,7 +10,7 @@ import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
 import { drawThresholds, type TokenSource } from "../oauth/token.ts";
 import { TokenCache } from "../oauth/token-cache.ts";
-import type { PostForm } from "../oauth/token-endpoint.ts";
+import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
@@ -59,7 +59,7 @@ interface RequestLimits {
 }
 
 export function openTokens(
-  postFormOf: (environment: Environment) => PostForm,
+  tokenEndpointOf: (environment: Environment, set: CredentialSet) => TokenEndpoint,
   report: Report,
   dependencies: Dependencies,
 ): Tokens {
@@ -100,7 +100,8 @@ export function openTokens(
     const { backoff, forcedRefreshes } = limitsOf(configured);
     const named = { environment: environment.name, set, key: tokenKey };
     const state = new StateReport(report, tokenSubjectOf);
-    const ports = { store, lock, post: postFormOf(environment), clock, random, report: state.report };
+    const endpoint = tokenEndpointOf(environment, set);
+    const ports = { store, lock, endpoint, clock, random, report: state.report };
     const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds });
     const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
     if (same !== undefined) source.adoptFrom(same.source);

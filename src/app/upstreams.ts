@@ -1,55 +1,75 @@
-import { ConnectionPool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
+import { ConnectionPool } from "../adapters/http-client/connection-pool.ts";
 import { createPostForm } from "../adapters/http-client/post-form.ts";
 import { createSend } from "../adapters/http-client/send.ts";
 import type { Pool } from "../adapters/http-client/undici-pool.ts";
+import { signAssertion } from "../adapters/jose/sign-assertion.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { Clock } from "../model/clock.ts";
-import type { Address, Environment } from "../model/environment.ts";
-import { fetchDeadlineMs, type PostForm } from "../oauth/token-endpoint.ts";
+import { type Address, type CredentialSet, credentialSetsOf, type Environment } from "../model/environment.ts";
+import { tokenUrlOf } from "../model/token-settings.ts";
+import { fetchDeadlineMs, type TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { Send } from "../proxy/messages.ts";
-import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import { type Endings, KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
 /** The connections to services and authorization servers. A request uses those of the configuration that accepted it. */
 export interface Upstreams extends Reloadable {
   readonly send: Send;
-  readonly postFormOf: (environment: Environment) => PostForm;
+  readonly tokenEndpointOf: (environment: Environment, set: CredentialSet) => TokenEndpoint;
   /** Ends all connections. */
   close(): Promise<void>;
 }
-
-/** What a pool leads to. */
-type Destination = "service" | "authorization server";
 
 /** One token request a set at a time, and few sets. */
 const authConnections = 8;
 /** A pool outlives the deadline of its last user by this much. */
 const lingerMarginMs = 1_000;
 
-/** Opens a pool for each environment and destination: they lead to the configured hosts and to no others. */
+/** Opens a pool for each environment and host: they lead to the configured hosts and to no others. */
 export function openUpstreams(clock: Clock): Upstreams {
-  const services = new PoolsByEnvironment<ConnectionPool>(clock, "service");
-  const authorizationServers = new PoolsByEnvironment<Pool>(clock, "authorization server");
+  const endings: Endings<ConnectionPool | Pool> = { retire: (pool) => pool.close(), close: (pool) => pool.destroy() };
+  const services = new KeyedResources<ConnectionPool>(clock, endings);
+  const authorizationServers = new KeyedResources<Pool>(clock, endings);
+  const servicePools = new WeakMap<Environment, ConnectionPool>();
+  /** By origin. */
+  const authPools = new WeakMap<Environment, ReadonlyMap<string, Pool>>();
 
   return {
-    send: createSend((environment) => services.of(environment)),
-    postFormOf: (environment) =>
-      createPostForm(authorizationServers.of(environment), `${authUrlOf(environment).path}/oauth/token`, clock),
+    send: createSend((environment) => opened(servicePools.get(environment))),
+    tokenEndpointOf(environment, set) {
+      const { origin, path } = tokenUrlOf(environment, set);
+      const pool = authPools.get(environment)?.get(origin);
+      return { post: createPostForm(opened(pool), path, clock), sign: signAssertion };
+    },
 
     async prepare(config) {
+      const connectTimeoutMs = config.timeouts.connectMs;
+      const lingerMs = Math.max(config.timeouts.requestMs, fetchDeadlineMs) + lingerMarginMs;
       for (const environment of config.environments.values()) {
-        const { baseUrl, authUrl } = environment;
-        services.prepare(baseUrl, environment, config, (settings) => new ConnectionPool(settings, clock));
-        if (authUrl === undefined) continue;
-        // A process without OAuth saves its memory, and a fifth of its start.
-        const { openPool } = await import("../adapters/http-client/undici-pool.ts");
-        authorizationServers.prepare(authUrl, environment, config, openPool);
+        const { baseUrl, tls } = environment;
+        const settings = { tls, connectTimeoutMs, connections: config.limits.inFlightPerEnvironment };
+        const open = () => new ConnectionPool({ ...settings, address: baseUrl }, clock);
+        servicePools.set(environment, services.prepare(servicePoolKey(environment, config), open, lingerMs));
+        const own = new Map<string, Pool>();
+        for (const address of authorizationServersOf(environment)) {
+          // A process without OAuth saves its memory, and a fifth of its start.
+          const { openPool } = await import("../adapters/http-client/undici-pool.ts");
+          const openAuth = () => openPool({ ...settings, connections: authConnections, address });
+          const key = authPoolKey(environment, address, config);
+          own.set(address.origin, authorizationServers.prepare(key, openAuth, lingerMs));
+        }
+        authPools.set(environment, own);
       }
     },
 
     commit(config) {
-      services.commit(config);
-      authorizationServers.commit(config);
+      const environments = [...config.environments.values()];
+      services.commit(environments.map((environment) => servicePoolKey(environment, config)));
+      authorizationServers.commit(
+        environments.flatMap((environment) =>
+          authorizationServersOf(environment).map((address) => authPoolKey(environment, address, config)),
+        ),
+      );
     },
 
     async close() {
@@ -58,53 +78,25 @@ export function openUpstreams(clock: Clock): Upstreams {
   };
 }
 
-/** The pools that lead to one kind of destination. */
-class PoolsByEnvironment<AnyPool extends ConnectionPool | Pool> {
-  readonly #to: Destination;
-  readonly #pools: KeyedResources<AnyPool>;
-  readonly #byEnvironment = new WeakMap<Environment, AnyPool>();
-
-  constructor(clock: Clock, to: Destination) {
-    this.#to = to;
-    this.#pools = new KeyedResources(clock, { retire: (pool) => pool.close(), close: (pool) => pool.destroy() });
-  }
-
-  of(environment: Environment): AnyPool {
-    const pool = this.#byEnvironment.get(environment);
-    if (pool === undefined) throw new Error("every environment that is served has its pools");
-    return pool;
-  }
-
-  prepare(address: Address, environment: Environment, config: Config, open: (settings: PoolSettings) => AnyPool): void {
-    const { timeouts, limits } = config;
-    const connections = this.#to === "service" ? limits.inFlightPerEnvironment : authConnections;
-    const settings = { address, tls: environment.tls, connectTimeoutMs: timeouts.connectMs, connections };
-    const lingerMs = Math.max(timeouts.requestMs, fetchDeadlineMs) + lingerMarginMs;
-    const key = poolKey(this.#to, environment, config);
-    this.#byEnvironment.set(
-      environment,
-      this.#pools.prepare(key, () => open(settings), lingerMs),
-    );
-  }
-
-  commit(config: Config): void {
-    this.#pools.commit([...config.environments.values()].map((environment) => poolKey(this.#to, environment, config)));
-  }
-
-  close(): Promise<void> {
-    return this.#pools.close();
-  }
-}
-
 /** All that a pool is made from: configurations that agree in it share the pool. */
-export function poolKey(destination: Destination, environment: Environment, { timeouts, limits }: Config): string {
-  const { name, baseUrl, authUrl, tls } = environment;
-  const own = destination === "service" ? [baseUrl.origin, limits.inFlightPerEnvironment] : [authUrl?.origin];
-  return fingerprint([destination, name, ...own, fingerprintOf(tls), timeouts]);
+function servicePoolKey({ name, baseUrl, tls }: Environment, { timeouts, limits }: Config): string {
+  return fingerprint(["service", name, baseUrl.origin, limits.inFlightPerEnvironment, fingerprintOf(tls), timeouts]);
 }
 
-/** The authorization server of an environment with credentials; the configuration is refused without one. */
-export function authUrlOf({ authUrl }: Environment): Address {
-  if (authUrl === undefined) throw new Error("an environment with credentials has an authUrl");
-  return authUrl;
+/** The same for the pool to an authorization server. */
+export function authPoolKey({ name, tls }: Environment, { origin }: Address, { timeouts }: Config): string {
+  return fingerprint(["authorization server", name, origin, fingerprintOf(tls), timeouts]);
+}
+
+/** Where an environment's tokens come from; sets whose endpoints are on one host share its connections. */
+export function authorizationServersOf(environment: Environment): Address[] {
+  const { authUrl } = environment;
+  const endpoints = credentialSetsOf(environment).map(({ set }) => tokenUrlOf(environment, set));
+  const all = authUrl === undefined ? endpoints : [authUrl, ...endpoints];
+  return [...new Map(all.map((address) => [address.origin, address])).values()];
+}
+
+function opened<AnyPool>(pool: AnyPool | undefined): AnyPool {
+  if (pool === undefined) throw new Error("every environment that is served has its pools");
+  return pool;
 }

@@ -1,11 +1,12 @@
 import { Command } from "commander";
 import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
-import { openUpstreams, type Upstreams } from "../app/upstreams.ts";
+import { authorizationServersOf, openUpstreams, type Upstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Address, Environment } from "../model/environment.ts";
 import { describeBind } from "../model/listener.ts";
+import { tokenUrlOf } from "../model/token-settings.ts";
 import { exitCodes } from "./command.ts";
 import { configOption, loadOrRefuse } from "./config.ts";
 import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor/check.ts";
@@ -117,19 +118,24 @@ async function checkEnvironment(
   environment: Environment,
   sets: readonly SharedSet[],
   cache: SharedCache,
-  { postFormOf }: Upstreams,
+  { tokenEndpointOf }: Upstreams,
   run: Run,
 ): Promise<Check[]> {
   const { name, baseUrl, authUrl } = environment;
-  const login = sets.length === 0 || authUrl === undefined ? [] : [hostOf(environment, "authUrl", authUrl, run)];
+  const servers = sets.length === 0 ? [] : authorizationServersOf(environment);
+  const login = servers.map((address) => {
+    return hostOf(environment, address.origin === authUrl?.origin ? "authUrl" : "token.url", address, run);
+  });
   const hosts = [hostOf(environment, "baseUrl", baseUrl, run), ...login];
   const reports = await Promise.all(hosts.map((host) => checkHost(host, run)));
   const about = { topic: "token" as const, environment: name };
   const checkSet = (set: SharedSet) =>
     timed(run, { ...about, subject: set.set.label }, async () => {
-      const isReachable = ["ok", "warn"].includes(reports[1]?.tls.verdict ?? "skipped");
+      const { origin } = tokenUrlOf(environment, set.set);
+      const report = reports[1 + servers.findIndex((address) => address.origin === origin)];
+      const isReachable = ["ok", "warn"].includes(report?.tls.verdict ?? "skipped");
       if (!isReachable && set.shared.token === undefined) return skip("the authorization server cannot be reached");
-      return checkToken(set, cache, postFormOf(environment), run);
+      return checkToken(set, cache, tokenEndpointOf(environment, set.set), run);
     });
   const needless = skip("no site has credentials, so the authorization server is not asked");
   const tokens =
@@ -142,7 +148,12 @@ async function checkEnvironment(
 /** The configuration may allow more, but the run has an end. */
 const longestConnectMs = 5_000;
 
-function hostOf(environment: Environment, key: "baseUrl" | "authUrl", address: Address, { config }: Run): Host {
+function hostOf(
+  environment: Environment,
+  key: "baseUrl" | "authUrl" | "token.url",
+  address: Address,
+  { config }: Run,
+): Host {
   const path = `environments.${environment.name}`;
   return {
     environment,

@@ -45,8 +45,8 @@ async function fetchTokens(options: Options): Promise<void> {
   await upstreams.prepare(config);
   const fetched: Fetched[] = [];
   for (const each of sets) {
-    const post = upstreams.postFormOf(each.environment);
-    fetched.push(describe(each, await requestToken(post, each.set, () => systemClock.wallMs())));
+    const endpoint = upstreams.tokenEndpointOf(each.environment, each.set);
+    fetched.push(describe(each, await requestToken(endpoint, each.set, () => systemClock.wallMs())));
   }
   await upstreams.close();
   if (json) printJson(fetched);

@@ -15,6 +15,7 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
+import { tokenSettings } from "./token-schema.ts";
 import { readAddress, urlPattern } from "./values.ts";
 
 const url = (example: string) => parsed(readAddress, { pattern: urlPattern, example });
@@ -38,13 +39,28 @@ const credentialSet = z
   .union([
     z.strictObject({
       name: setName,
-      dir: text.describe("Folder with the files client-id, client-secret and audience."),
+      dir: text.describe(
+        "Folder with the files client-id, client-secret (with private_key_jwt: private-key) and audience.",
+      ),
+      token: tokenSettings.optional(),
     }),
     z.strictObject({
       name: setName,
       clientId: printable.describe("Client ID (spec 2.3)."),
-      clientSecret: secretSource.describe("Where the Client Secret is (spec 2.3): `{ file: … }` or `{ env: … }`."),
-      audience: printable.describe("Value to send as audience when requesting a token (spec 2.3)."),
+      clientSecret: secretSource
+        .optional()
+        .describe(
+          "Where the Client Secret is (spec 2.3): `{ file: … }` or `{ env: … }`. For clientAuth post and basic.",
+        ),
+      audience: printable
+        .optional()
+        .describe("Value to send as audience when requesting a token (spec 2.3). With `token.url` it may be left out."),
+      privateKey: secretSource
+        .optional()
+        .describe(
+          "Where the client's private key is (PEM, or a JWK): `{ file: … }` or `{ env: … }`. For private_key_jwt.",
+        ),
+      token: tokenSettings.optional(),
     }),
   ])
   .describe("One OAuth credential set (spec 2.3): `name` and `dir`, or everything written here but the secret.");
@@ -111,8 +127,9 @@ export const environmentSchema = mapping(
       .optional()
       .describe(
         "Address of the authorization server; tokens come from `{authUrl}/oauth/token` (spec 4.2). Never the baseUrl's origin. " +
-          "Needed where a site has credentials.",
+          "Needed where a site has credentials, unless `token.url` says where tokens come from.",
       ),
+    token: tokenSettings.optional(),
     operations: listOf(operation, 1).describe('Operations that may be called; `["*"]` alone allows any.'),
     defaultSite: siteIdentifier
       .optional()

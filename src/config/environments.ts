@@ -1,9 +1,11 @@
 import { hopByHop } from "../http/headers.ts";
 import type { Environment } from "../model/environment.ts";
+import { tokenPath } from "../model/token-settings.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadSites } from "./sites.ts";
 import { loadTls } from "./tls.ts";
+import { checkTokenSettings, type EnvironmentSettings } from "./token-settings.ts";
 
 /** Request headers that the proxy or its authentication sets, or that belong to one connection. */
 const neverForwarded: ReadonlySet<string> = new Set([
@@ -12,15 +14,16 @@ const neverForwarded: ReadonlySet<string> = new Set([
   ...["cookie", "expect", "host", "via"],
 ]);
 
-const tokenPath = "/oauth/token";
-
 /** @param context of `environments.<name>` */
 export async function loadEnvironment(name: string, raw: RawEnvironment, context: LoadContext): Promise<Environment> {
-  const { baseUrl, authUrl, defaultSite, undecided, via, allowPlaintext: allowsPlaintext } = raw;
+  const { baseUrl, authUrl, token, defaultSite, undecided, via, allowPlaintext: allowsPlaintext } = raw;
   checkAddresses(raw, context);
   checkPaths(raw, context);
   checkLists(raw, context);
-  const sites = await loadSites(raw.sites, context.in("sites"));
+  const tls = await loadTls(raw.tls, context.in("tls"));
+  const environment: EnvironmentSettings = { baseUrl, authUrl, allowPlaintext: allowsPlaintext, token, tls };
+  if (token !== undefined) checkTokenSettings(token, environment, context.in("token"));
+  const sites = await loadSites(raw.sites, environment, context.in("sites"));
   if (sites.size === 0) {
     context.in("sites").report("there is no site", "add one");
   } else if (defaultSite !== undefined && !sites.has(defaultSite)) {
@@ -38,11 +41,14 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
     forwardHeaders: raw.forwardHeaders.map((header) => header.toLowerCase()),
     via,
     allowsPlaintext,
-    tls: await loadTls(raw.tls, context.in("tls")),
+    tls,
   };
 }
 
-function checkAddresses({ baseUrl, authUrl, allowPlaintext, sites }: RawEnvironment, context: LoadContext): void {
+function checkAddresses(
+  { baseUrl, authUrl, token, allowPlaintext, sites }: RawEnvironment,
+  context: LoadContext,
+): void {
   const atAuthUrl = context.in("authUrl");
   if (baseUrl.origin === authUrl?.origin) {
     const fix = "give the authorization server; it is another host than the JSON API (spec 4.2)";
@@ -56,8 +62,11 @@ function checkAddresses({ baseUrl, authUrl, allowPlaintext, sites }: RawEnvironm
     context.in(name).report("http:// would send credentials in plain text", fix);
   }
   const all = Object.entries(sites).flatMap((site) => [site, ...Object.entries(site[1].children)]);
-  const [owner] = all.find(([, { credentials }]) => credentials !== undefined) ?? [];
-  if (authUrl !== undefined || owner === undefined) return;
+  if (authUrl !== undefined && token?.url !== undefined) {
+    atAuthUrl.report("authUrl and token.url both say where tokens come from", "keep one of them");
+  }
+  const [owner] = all.find(([, { credentials = [] }]) => credentials.some((set) => set.token?.url === undefined)) ?? [];
+  if (authUrl !== undefined || token?.url !== undefined || owner === undefined) return;
   const fix = 'add the address of the authorization server, like "https://login.example"; HMAC alone needs none';
   atAuthUrl.report(`authUrl is missing: site ${owner} has credentials`, fix);
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from "../model/clock.ts";
-import type { Address, Environment, Site, Tls } from "../model/environment.ts";
+import type { Address, CredentialSet, Environment, Site, Tls } from "../model/environment.ts";
 import { type Callers, describeBind } from "../model/listener.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
@@ -90,7 +90,7 @@ function showEnvironment(environment: Environment): object {
 function showSite({ identifier, credentials, keys, defaultKey, decimals, ...site }: Site): object {
   const { parent, version, auth, identifyBy, characters, exempt } = site;
   const owner = credentials?.owner;
-  const sets = credentials?.sets.map(({ label, ...set }) => set);
+  const sets = credentials?.sets.map(showSet);
   const hmac = { keys: keys.map((key) => ({ ...key, default: key === defaultKey })), identifyBy, characters, exempt };
   return {
     parent,
@@ -100,6 +100,16 @@ function showSite({ identifier, credentials, keys, defaultKey, decimals, ...site
     ...(keys.length > 0 ? hmac : {}),
     decimals: decimals.size > 0 ? decimals : undefined,
   };
+}
+
+/** Settings of the service's own way are not shown: they are the same for every such set. */
+function showSet({ label, token, ...set }: CredentialSet): object {
+  if (token === undefined) return set;
+  const { url, clientAuth, extra, ...settings } = token;
+  const { method, ...proof } = clientAuth;
+  const hasExtra = Object.keys(extra).length > 0;
+  const shown = { clientAuth: method, ...proof, extra: hasExtra ? extra : undefined, ...settings };
+  return { ...set, token: { url: url && describeAddress(url), ...shown } };
 }
 
 function showRedis({ place, username, password, tls, lockNodes, encryptionKeys }: RedisAccess): object {

@@ -133,6 +133,15 @@ export class LoadContext {
     return content;
   }
 
+  /** Whether there is such a file. One that cannot be read is there. */
+  async hasFile(file: string): Promise<boolean> {
+    const { folder, dependencies } = this.state;
+    return dependencies.readFile(resolve(folder, file)).then(
+      () => true,
+      ({ code }: NodeJS.ErrnoException) => code !== "ENOENT",
+    );
+  }
+
   /** The whole of a file. */
   async readFile(file: string): Promise<(Content & FileContent) | undefined> {
     const { folder, dependencies } = this.state;

@@ -25,6 +25,8 @@ export interface Fault extends Words {
 export const secretKeys: ReadonlySet<string> = new Set([
   "secret",
   "clientSecret",
+  "privateKey",
+  "extra",
   "password",
   "encryptionKeys",
   "tokens",

@@ -1,17 +1,15 @@
-import type { AuthMethod, CredentialSet, Credentials, SigningKey, Site } from "../model/environment.ts";
+import type { AuthMethod, SigningKey, Site } from "../model/environment.ts";
 import { defaultExempt, exemptNames, requiredNames } from "../signing/parameter-rules.ts";
-import type { RawChild, RawCredentialSet, RawEnvironment, RawKey } from "./environment-schema.ts";
-import { fingerprint } from "./hash.ts";
+import { loadCredentials } from "./credentials.ts";
+import type { RawChild, RawEnvironment, RawKey } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
-import { repeats } from "./uniqueness.ts";
+import type { EnvironmentSettings } from "./token-settings.ts";
 import { compareVersions } from "./values.ts";
 
 /** Where neither the site nor its parent names one. */
 const defaultVersion = "3.0";
 /** OAuth is not available for 1.8 and 2.0 (spec 9). */
 const firstVersionWithOAuth = "3.0";
-/** Spec 2.3. */
-const mostSets = 2;
 const alwaysSigned: ReadonlySet<string> = new Set(requiredNames);
 
 /** A site of the file, as it is written and as it was loaded. */
@@ -24,6 +22,7 @@ interface LoadedSite {
 /** Loads an environment's sites and their children, all by their S… identifiers. */
 export async function loadSites(
   raw: RawEnvironment["sites"],
+  environment: EnvironmentSettings,
   context: LoadContext,
 ): Promise<ReadonlyMap<string, Site>> {
   const sites = new Map<string, Site>();
@@ -34,25 +33,31 @@ export async function loadSites(
   };
   for (const [identifier, { children, ...own }] of Object.entries(raw)) {
     const at = context.in(identifier);
-    const site = await loadSite(identifier, own, at);
+    const site = await loadSite(identifier, own, environment, at);
     add(site, at);
     for (const [identifier, child] of Object.entries(children)) {
       const atChild = at.in("children", identifier);
-      add(await loadSite(identifier, child, atChild, { raw: own, context: at, site }), atChild);
+      add(await loadSite(identifier, child, environment, atChild, { raw: own, context: at, site }), atChild);
     }
   }
   return sites;
 }
 
 /** A child inherits from its parent what it does not say itself, but for `auth` and keys. */
-async function loadSite(identifier: string, raw: RawChild, context: LoadContext, parent?: LoadedSite): Promise<Site> {
+async function loadSite(
+  identifier: string,
+  raw: RawChild,
+  environment: EnvironmentSettings,
+  context: LoadContext,
+  parent?: LoadedSite,
+): Promise<Site> {
   const inherited = parent?.site;
   const version = raw.version ?? inherited?.version ?? defaultVersion;
   const keys = await loadKeys(raw.keys ?? [], version, context.in("keys"));
   const credentials =
     raw.credentials === undefined
       ? inherited?.credentials
-      : await loadCredentials(identifier, raw.credentials, context.in("credentials"));
+      : await loadCredentials(identifier, raw.credentials, environment, context.in("credentials"));
   const auth = chooseAuth(raw, context, parent);
   if (auth.includes("oauth") && compareVersions(version, firstVersionWithOAuth) < 0) {
     const holder = raw.version === undefined ? (parent?.context ?? context) : context;
@@ -130,56 +135,4 @@ async function loadKeys(
     if (given.default || raw.length === 1) defaultKey = key;
   }
   return { keys, defaultKey };
-}
-
-/** Loads the OAuth credential sets configured at a site; undefined where none of them is sound. */
-async function loadCredentials(
-  owner: string,
-  raw: readonly RawCredentialSet[],
-  context: LoadContext,
-): Promise<Credentials | undefined> {
-  if (raw.length > mostSets) {
-    const message = "a site holds at most two credential sets (spec 2.3)";
-    context.report(message, "remove the others", `${raw.length} sets`);
-  }
-  for (const [[, at]] of repeats([...context.each(raw)], ([{ name }]) => name)) {
-    at.in("name").report("another set of the site has this name", "give each its own name");
-  }
-  const sets: CredentialSet[] = [];
-  for (const [given, at] of context.each(raw)) {
-    const set = await loadSet(given, owner, at);
-    if (set === undefined) continue;
-    if (sets.some(({ clientId }) => clientId === set.clientId)) {
-      const message = `both sets are of client ${set.clientId}: when the authorization server refuses it, the second cannot take over`;
-      at.warn("client_twice", message, "generate a second set and put it here, or leave this one out");
-    }
-    sets.push(set);
-  }
-  const [first, ...rest] = sets;
-  return first === undefined ? undefined : { owner, sets: [first, ...rest] };
-}
-
-async function loadSet(raw: RawCredentialSet, owner: string, context: LoadContext): Promise<CredentialSet | undefined> {
-  const isFolder = "dir" in raw;
-  const at = (key: string) => context.in(isFolder ? "dir" : key);
-  const clientId = isFolder ? await at("dir").readText(`${raw.dir}/client-id`, "client id") : raw.clientId;
-  const secretSource = isFolder ? { file: `${raw.dir}/client-secret` } : raw.clientSecret;
-  const clientSecret = await at("clientSecret").loadSecret(secretSource);
-  const audience = isFolder ? await at("dir").readText(`${raw.dir}/audience`, "audience") : raw.audience;
-  if (clientId === undefined || clientSecret === undefined || audience === undefined) return undefined;
-  at("clientId").addUniqueValue("client id", clientId);
-  at("clientSecret").addUniqueValue("secret", clientSecret);
-  const set = { label: `${owner}/${raw.name}`, name: raw.name, clientId, clientSecret, audience };
-  return shareLabel(set, context.state.clientLabels);
-}
-
-/**
- * A client that is configured at several sites is one to the authorization server, and has one token: its sets all have
- * the label of the first, so that metrics, logs and `/status` show one thing under one name.
- */
-export function shareLabel(set: CredentialSet, labels: Map<string, string>): CredentialSet {
-  const client = fingerprint([set.clientId, set.audience, set.clientSecret]);
-  const label = labels.get(client) ?? set.label;
-  labels.set(client, label);
-  return { ...set, label };
 }

@@ -36,7 +36,7 @@ export async function loadTls({ caFile, certFile, keyFile }: TlsFiles, context: 
 }
 
 /** One or more certificates in PEM, every one of which parses. */
-async function loadCertificates(file: string, context: LoadContext): Promise<string | undefined> {
+export async function loadCertificates(file: string, context: LoadContext): Promise<string | undefined> {
   const content = await context.readFile(file);
   if (content === undefined) return undefined;
   const text = content.bytes.toString("latin1");

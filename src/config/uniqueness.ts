@@ -4,17 +4,26 @@ import { fingerprint } from "./hash.ts";
 
 /** Something that belongs to one environment alone; its path is below `environments.<name>`. */
 export interface UniqueValue {
-  readonly kind: "origin" | "client id" | "key identifier" | "secret";
+  readonly kind: "origin" | "token endpoint" | "client id" | "key identifier" | "secret";
   readonly value: string | Secret;
   readonly path: Path;
 }
 
 /**
  * Nothing of one environment may work in another (spec 7): a sandbox request must never become a real order. Within
- * one, a Key Identifier is unique (spec 5.3).
+ * one, a Key Identifier is unique (spec 5.3). Environments may have their clients at one token endpoint, but not on a
+ * host that another one has as its baseUrl or authUrl.
  */
-export function checkUniqueness(values: readonly UniqueValue[], diagnostics: Diagnostics): void {
-  for (const [{ kind, path }, first] of repeats(values, keyOf)) {
+export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagnostics): void {
+  const values = all.filter(({ kind }) => kind !== "token endpoint");
+  const shared = repeats(values, keyOf);
+  for (const endpoint of all.filter(({ kind }) => kind === "token endpoint")) {
+    const first = values.find(
+      (other) => other.kind === "origin" && other.value === endpoint.value && !isOfOne(other, endpoint),
+    );
+    if (first !== undefined) shared.push([{ ...endpoint, kind: "origin" }, first]);
+  }
+  for (const [{ kind, path }, first] of shared) {
     const [, own] = path;
     const [, other] = first.path;
     if (own !== other) {
@@ -25,6 +34,11 @@ export function checkUniqueness(values: readonly UniqueValue[], diagnostics: Dia
       diagnostics.report(path, "this key is configured twice", "keep one; it is unique per key pair (spec 5.3)");
     }
   }
+}
+
+/** Whether both are of one environment. */
+function isOfOne({ path: [, own] }: UniqueValue, { path: [, other] }: UniqueValue): boolean {
+  return own === other;
 }
 
 /** The same for equal values. A secret enters by its fingerprint, so that it stays outside the heap. */

@@ -67,6 +67,18 @@ export function readAddress(text: string): Read<Address> {
   };
 }
 
+/** For editors; `readTokenUrl` decides. */
+export const tokenUrlPattern = /^https?:\/\/[^/?#@\s]+\/[A-Za-z0-9_.~/-]+$/;
+
+/** The whole address of a token endpoint. It is used as it stands: a slash at the end belongs to it. */
+export function readTokenUrl(text: string): Read<Address> {
+  const read = readAddress(text);
+  if (!("value" in read)) return read;
+  const { origin, path } = read.value;
+  if (path === "") return { fix: `write the whole address of the token endpoint, like ${origin}/oauth2/token` };
+  return { value: { ...read.value, path: text.endsWith("/") ? `${path}/` : path } };
+}
+
 const redisUrlForm = /^(rediss?):\/\/([^/]+)(?:\/(\d{1,3})?)?$/i;
 const redisSocketForm = /^unix:([^?#]+)(?:\?db=(\d{1,3}))?$/;
 const authorityForm = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]*[a-z0-9_-]))(?::(\d{1,5}))?$/i;

@@ -24,14 +24,58 @@ export interface SigningKey {
   readonly secret: Secret;
 }
 
+/** How a client proves itself to the authorization server. */
+export type ClientAuth =
+  /** Client id and secret in the body, as the service wants it (spec 4.2). */
+  | { readonly method: "post" }
+  /** Client id and secret by HTTP Basic (RFC 6749 section 2.3.1). */
+  | { readonly method: "basic" }
+  | AssertionAuth
+  /** The environment's TLS client certificate (RFC 8705 section 2), by its SHA-256 fingerprint. */
+  | { readonly method: "tls"; readonly certificate: string };
+
+/** An assertion that is signed with the client's key (RFC 7523 section 2.2). */
+export interface AssertionAuth {
+  readonly method: "private_key_jwt";
+  /** PKCS #8 in PEM. */
+  readonly privateKey: Secret;
+  /** A JWS algorithm that the key can do, e.g. `ES256`. */
+  readonly algorithm: string;
+  /** What the server calls the key: `kid` in the assertion's header. */
+  readonly keyId: string | undefined;
+  /** Of the key's certificate: `x5t` and `x5t#S256` in the header (RFC 7515 sections 4.1.7 and 4.1.8). */
+  readonly thumbprints: { readonly sha1: string; readonly sha256: string } | undefined;
+  /** `aud` of the assertion. */
+  readonly audience: string;
+}
+
+/** How the tokens of a credential set are asked for, where that is not the service's own way (spec 4.2). */
+export interface TokenSettings {
+  /** The token endpoint; undefined: `{authUrl}/oauth/token`. */
+  readonly url: Address | undefined;
+  readonly clientAuth: ClientAuth;
+  readonly body: "form" | "json";
+  readonly scope: string | undefined;
+  /** RFC 8707. */
+  readonly resource: string | undefined;
+  /** Further fields of the token request. */
+  readonly extra: Readonly<Record<string, string>>;
+  /** How long a token lives whose response has no `expires_in`; undefined: 300 s. */
+  readonly lifetimeMs: number | undefined;
+}
+
 /** One OAuth credential set (spec 2.3). */
 export interface CredentialSet {
   /** `<site>/<name>`: the label in logs, metrics and `/status`. */
   readonly label: string;
   readonly name: string;
   readonly clientId: string;
-  readonly clientSecret: Secret;
-  readonly audience: string;
+  /** Undefined where a key or a certificate stands for it: `token.clientAuth`. */
+  readonly clientSecret: Secret | undefined;
+  /** Undefined only where `token.url` leads to an authorization server that wants none. */
+  readonly audience: string | undefined;
+  /** Absent where tokens are asked for in the service's own way (spec 4.2). */
+  readonly token?: TokenSettings | undefined;
 }
 
 /** The sets configured at one site, first choice first; a child without its own uses its parent's. */
@@ -75,7 +119,7 @@ export interface Environment {
   readonly name: string;
   /** Where operations go. */
   readonly baseUrl: Address;
-  /** Where token requests go: `{authUrl}/oauth/token`. Undefined only where no site has credentials. */
+  /** Token requests go to `{authUrl}/oauth/token`. Undefined where no site has credentials, or all sets have `token.url`. */
   readonly authUrl: Address | undefined;
   readonly operations: ReadonlySet<string> | "any";
   readonly defaultSite: string | undefined;

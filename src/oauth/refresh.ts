@@ -5,7 +5,7 @@ import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
 import type { Lease, RefreshLock } from "./refresh-lock.ts";
 import { freshness, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
-import { type PostForm, requestToken } from "./token-endpoint.ts";
+import { requestToken, type TokenEndpoint } from "./token-endpoint.ts";
 import type { IssuedToken, StoredToken, TokenStore } from "./token-store.ts";
 
 /** Everything that the refreshes of one credential set need. */
@@ -16,7 +16,7 @@ export interface RefreshParts {
   readonly key: string;
   readonly store: TokenStore;
   readonly lock: RefreshLock;
-  readonly post: PostForm;
+  readonly endpoint: TokenEndpoint;
   readonly backoff: EndpointBackoff;
   readonly forcedRefreshes: ForcedRefreshLimiter;
   readonly thresholds: Thresholds;
@@ -154,7 +154,7 @@ async function fetch(parts: RefreshParts, need: Need): Promise<RefreshResult> {
     const found = await waitOutBackoff(parts, need);
     if (found !== undefined) return found;
     const startedMs = clock.nowMs();
-    const answer = await requestToken(parts.post, set, () => clock.wallMs());
+    const answer = await requestToken(parts.endpoint, set, () => clock.wallMs());
     const endedMs = clock.nowMs();
     const pause = backoff.onAnswer(answer);
     parts.report({

@@ -1,5 +1,5 @@
 import { retryAfterMs } from "../http/date.ts";
-import type { CredentialSet } from "../model/environment.ts";
+import type { AssertionAuth, CredentialSet } from "../model/environment.ts";
 import { Secret } from "../model/secret.ts";
 import type { IssuedToken } from "./token-store.ts";
 
@@ -12,11 +12,33 @@ export interface TokenResponse {
   readonly body: string;
 }
 
-/**
- * Posts a form to the authorization server; follows no redirect, and always settles within the timeout. `failed`: no usable
- * connection or no complete response. `malformed`: longer than any response with a token.
- */
-export type PostForm = (body: string, timeoutMs: number) => Promise<TokenResponse | NoToken>;
+/** A token request, ready to be sent. */
+export interface TokenRequest {
+  readonly contentType: "application/x-www-form-urlencoded" | "application/json";
+  readonly body: string;
+  /** Only for a client that proves itself by HTTP Basic. */
+  readonly authorization?: string;
+}
+
+/** What a client states about itself (RFC 7523 section 3). Times in seconds. */
+export interface AssertionClaims {
+  readonly iss: string;
+  readonly sub: string;
+  readonly aud: string;
+  readonly iat: number;
+  readonly exp: number;
+}
+
+/** A set's token endpoint. */
+export interface TokenEndpoint {
+  /**
+   * Posts a token request; follows no redirect, and always settles within the timeout. `failed`: no usable connection or no
+   * complete response. `malformed`: longer than any response with a token.
+   */
+  readonly post: (request: TokenRequest, timeoutMs: number) => Promise<TokenResponse | NoToken>;
+  /** Signs an assertion (RFC 7523), with a `jti` that was never used before. `failed`: it cannot be signed. */
+  readonly sign: (claims: AssertionClaims, by: AssertionAuth) => Promise<string | NoToken>;
+}
 
 /** What one token request came to. `status` is the authorization server's, when it answered. */
 export type TokenAnswer = { readonly kind: "issued"; readonly grant: IssuedToken; readonly status: number } | NoToken;
@@ -28,9 +50,13 @@ type NoToken = { readonly cause?: string | undefined } & (
   | { readonly kind: "malformed" | "failed" | "timed_out"; readonly status?: number | undefined }
 );
 
+/** The cause of a request that was not made, since its assertion could not be signed. */
+export const notSigned = "assertion not signed";
 /** A token request ends by itself, however many requests wait for it (row 40). */
 export const fetchDeadlineMs = 15_000;
-const absentLifetimeSeconds = 300;
+const absentLifetimeMs = 300_000;
+/** Short, since an assertion is used once and at once; clocks may differ by nearly as much. */
+const assertionSeconds = 60;
 const longestLifetimeSeconds = 7 * 86_400;
 const longestTokenChars = 16_384;
 /** `error` of RFC 6749 section 5.2; its longest registered code has 25 characters. */
@@ -40,26 +66,82 @@ const telltaleChars = 8;
 /** `b64token` of RFC 6750 section 2.1: nothing in it can end a header line. */
 const b64token = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** The client credentials grant (RFC 6749 section 4.4, spec 4.2), as a form with the credentials in the body. */
-export async function requestToken(post: PostForm, set: CredentialSet, wallMs: () => number): Promise<TokenAnswer> {
-  const body = new URLSearchParams({
-    grant_type: "client_credentials",
-    client_id: set.clientId,
-    client_secret: set.clientSecret.reveal(),
-    audience: set.audience,
-  }).toString();
-  const response = await post(body, fetchDeadlineMs);
-  return response.kind === "answered" ? readResponse(response, set, wallMs) : response;
+/** The client credentials grant (RFC 6749 section 4.4, spec 4.2). */
+export async function requestToken(
+  { post, sign }: TokenEndpoint,
+  set: CredentialSet,
+  wallMs: () => number,
+): Promise<TokenAnswer> {
+  const clientAuth = set.token?.clientAuth;
+  const assertion =
+    clientAuth?.method === "private_key_jwt" ? await sign(claimsOf(set, clientAuth, wallMs()), clientAuth) : undefined;
+  if (typeof assertion === "object") return assertion;
+  const response = await post(tokenRequest(set, assertion), fetchDeadlineMs);
+  return response.kind === "answered" ? readResponse(response, set, assertion, wallMs) : response;
+}
+
+/** The client speaks for itself, to this server and for a moment only. */
+function claimsOf({ clientId }: CredentialSet, { audience }: AssertionAuth, nowMs: number): AssertionClaims {
+  const iat = Math.floor(nowMs / 1_000);
+  return { iss: clientId, sub: clientId, aud: audience, iat, exp: iat + assertionSeconds };
+}
+
+/**
+ * What is sent: a form with the credentials in the body, unless the set says otherwise.
+ * @param assertion signed; only for `private_key_jwt`
+ */
+export function tokenRequest(set: CredentialSet, assertion?: string): TokenRequest {
+  const { audience, token } = set;
+  const authorization = token?.clientAuth.method === "basic" ? basicCredentials(set) : undefined;
+  const fields: [name: string, value: string | undefined][] = [
+    ["grant_type", "client_credentials"],
+    ...(authorization === undefined ? clientFields(set, assertion) : []),
+    ["audience", audience],
+    ["scope", token?.scope],
+    ["resource", token?.resource],
+    ...Object.entries(token?.extra ?? {}),
+  ];
+  const given = fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as [string, string]]));
+  const request: TokenRequest =
+    token?.body === "json"
+      ? { contentType: "application/json", body: JSON.stringify(Object.fromEntries(given)) }
+      : { contentType: "application/x-www-form-urlencoded", body: new URLSearchParams(given).toString() };
+  return authorization === undefined ? request : { ...request, authorization };
+}
+
+/** Client id and secret (spec 4.2), client id and assertion (RFC 7523 section 2.2), or the client id alone (RFC 8705). */
+function clientFields({ clientId, clientSecret }: CredentialSet, assertion?: string): [string, string | undefined][] {
+  return [
+    ["client_id", clientId],
+    ["client_secret", clientSecret?.reveal()],
+    ["client_assertion_type", assertion && "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
+    ["client_assertion", assertion],
+  ];
+}
+
+/** Both parts are form-encoded before they are joined (RFC 6749 section 2.3.1): a colon in them stays apart from the one between. */
+function basicCredentials({ clientId, clientSecret }: CredentialSet): string {
+  const userPass = `${formEncode(clientId)}:${formEncode(clientSecret?.reveal() ?? "")}`;
+  return `Basic ${Buffer.from(userPass, "utf8").toString("base64")}`;
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
 /** Spec 7: 401 refuses, 429 throttles, 5xx fails. Other statuses, redirects included, are failures too. */
-function readResponse(response: TokenResponse, set: CredentialSet, wallMs: () => number): TokenAnswer {
+function readResponse(
+  response: TokenResponse,
+  set: CredentialSet,
+  assertion: string | undefined,
+  wallMs: () => number,
+): TokenAnswer {
   const { status, body, retryAfter, date } = response;
   if (status === 200) {
-    const grant = readToken(body);
+    const grant = readToken(body, set.token?.lifetimeMs);
     return typeof grant === "string" ? { kind: "malformed", status, cause: grant } : { kind: "issued", grant, status };
   }
-  const cause = readErrorCode(body, set.clientSecret);
+  const cause = readErrorCode(body, secretsIn(set, assertion));
   if (status === 400 || status === 401 || status === 403) return { kind: "refused", status, cause };
   if (status === 429) {
     return { kind: "throttled", status, retryAfterMs: retryAfterMs(retryAfter, date, wallMs()), cause };
@@ -69,11 +151,13 @@ function readResponse(response: TokenResponse, set: CredentialSet, wallMs: () =>
 
 /**
  * Reads a 200 of the token endpoint (spec 2.4, RFC 6749 section 5.1), strictly and once. `expires_in` may be digits in a
- * string; absent it means 300 s, and no token is trusted for longer than 7 days.
+ * string, and no token is trusted for longer than 7 days.
+ * @param absentMs the lifetime where `expires_in` is absent
  * @returns the field that is not as it should be, for the log, unless it is surely a bearer token
  */
 export function readToken(
   body: string,
+  absentMs = absentLifetimeMs,
 ): IssuedToken | "not a JSON object" | "access_token" | "token_type" | "expires_in" {
   const answer = parseObject(body);
   if (answer === undefined) return "not a JSON object";
@@ -82,12 +166,11 @@ export function readToken(
   if (typeof token !== "string" || token === "undefined" || token === "null") return "access_token";
   if (token.length > longestTokenChars || !b64token.test(token)) return "access_token";
   if (typeof type !== "string" || type.toLowerCase() !== "bearer") return "token_type";
-  const seconds = readLifetimeSeconds(expiresIn);
+  const seconds = expiresIn === undefined ? absentMs / 1_000 : readLifetimeSeconds(expiresIn);
   return seconds === undefined ? "expires_in" : { secret: new Secret(token), lifetimeMs: seconds * 1_000 };
 }
 
 function readLifetimeSeconds(value: unknown): number | undefined {
-  if (value === undefined) return absentLifetimeSeconds;
   const seconds = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds < 1) return undefined;
   return Math.min(Math.floor(seconds), longestLifetimeSeconds);
@@ -95,13 +178,22 @@ function readLifetimeSeconds(value: unknown): number | undefined {
 
 /**
  * The error code of a failed token request (RFC 6749 section 5.2), such as `invalid_client`, for the log. It is foreign
- * text: only the characters that the RFC allows, bounded, and never one that repeats the secret just sent, cut off or not.
+ * text: only the characters that the RFC allows, bounded, and never one that repeats a secret just sent, cut off or not.
  */
-function readErrorCode(body: string, sent: Secret): string | undefined {
+function readErrorCode(body: string, sent: readonly string[]): string | undefined {
   const code = parseObject(body)?.["error"];
   if (typeof code !== "string" || !errorCode.test(code)) return undefined;
-  const secret = sent.reveal();
-  return code.includes(secret.slice(0, telltaleChars)) || secret.includes(code) ? undefined : code;
+  const isSecret = sent.some((secret) => code.includes(secret.slice(0, telltaleChars)) || secret.includes(code));
+  return isSecret ? undefined : code;
+}
+
+/** All that a token request shows the authorization server and nobody else, in each form that it was sent in. */
+function secretsIn(set: CredentialSet, assertion: string | undefined): string[] {
+  const secret = set.clientSecret?.reveal();
+  if (assertion !== undefined) return [assertion, ...assertion.split(".")];
+  if (secret === undefined) return [];
+  if (set.token?.clientAuth.method !== "basic") return [secret];
+  return [secret, formEncode(secret), basicCredentials(set).slice("Basic ".length)];
 }
 
 function parseObject(body: string): Record<string, unknown> | undefined {

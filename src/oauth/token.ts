@@ -1,6 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
-import type { CredentialSet } from "../model/environment.ts";
+import type { Address, CredentialSet } from "../model/environment.ts";
 import type { Secret } from "../model/secret.ts";
+import { identityOf, tokenPath } from "../model/token-settings.ts";
 
 /** A bearer token and its life on this process's monotonic clock. */
 export interface Token {
@@ -55,17 +56,31 @@ const formatVersion = "1";
  * The name under which replicas share a set's token: a hash over everything that makes a token a different token. Each
  * part is preceded by its length, so two inputs that concatenate alike differ. The secret enters as a fingerprint, so
  * that a changed secret never reuses the old secret's token.
+ * @param issuer from `issuerOf`
  */
-export function cacheKey(authUrl: string, set: CredentialSet): string {
-  const fingerprint = createHmac("sha256", set.clientSecret.key).update("countersign cache key").digest("hex");
+export function cacheKey(issuer: string, set: CredentialSet): string {
+  const { clientId, audience = "", token } = set;
   const hash = createHash("sha256");
-  for (const part of [formatVersion, authUrl, set.clientId, set.audience, fingerprint]) {
+  for (const part of [formatVersion, issuer, clientId, audience, fingerprintOf(set), ...identityOf(token)]) {
     const bytes = Buffer.from(part, "utf8");
     const length = Buffer.alloc(4);
     length.writeUInt32BE(bytes.length);
     hash.update(length).update(bytes);
   }
   return hash.digest("hex");
+}
+
+/** The authorization server of a token endpoint: what `authUrl` says where tokens come from `{authUrl}/oauth/token`. */
+export function issuerOf({ origin, path }: Address): string {
+  const url = `${origin}${path}`;
+  return url.endsWith(tokenPath) ? url.slice(0, -tokenPath.length) : url;
+}
+
+/** Of the secret or the key that proves the client; a certificate is known by its own fingerprint. */
+function fingerprintOf({ clientSecret, token }: CredentialSet): string {
+  const clientAuth = token?.clientAuth;
+  const secret = clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : clientSecret;
+  return secret === undefined ? "" : createHmac("sha256", secret.key).update("countersign cache key").digest("hex");
 }
 
 /**

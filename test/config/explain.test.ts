@@ -31,6 +31,39 @@ test("the effective configuration says where every secret came from", async () =
   });
 });
 
+test("the effective configuration says how tokens are asked for, where that is not the service's own way", async () => {
+  const folder = new ConfigFolder();
+  const settings =
+    '{ url: "https://login.example/o/token/", clientAuth: basic, scope: a b, extra: { x: y }, lifetime: 90m }';
+  const config = await load(
+    folder,
+    edited(["    authUrl: https://login.sandbox.example\n", `    token: ${settings}\n`]),
+  );
+  expect(explain(config)).toMatchObject({
+    environments: {
+      sandbox: {
+        sites: {
+          S1000000001: {
+            credentials: [
+              {
+                audience: "https://api.sandbox.example",
+                token: {
+                  url: "https://login.example/o/token/",
+                  clientAuth: "basic",
+                  body: "form",
+                  scope: "a b",
+                  extra: { x: "y" },
+                  lifetime: "5400s",
+                },
+              },
+            ],
+          },
+        },
+      },
+    },
+  });
+});
+
 describe("the effective configuration says who may call a listener, and where the secrets for that came from", () => {
   const listener = { bind: "127.0.0.1:7411", environment: "sandbox", hosts: [] };
   test.each([

@@ -49,6 +49,31 @@ const variants: readonly string[] = [
   edited([inSandbox, `${inSandbox}    tls: { caFile: ca }\n`]),
   edited([inSandbox, `${inSandbox}    tls: { caFile: other-ca }\n`]),
   edited([inSandbox, `${inSandbox}    tls: { certFile: cert, keyFile: key }\n`]),
+  ...[
+    "{ clientAuth: basic }",
+    "{ clientAuth: tls }",
+    "{ body: json }",
+    "{ audience: c }",
+    "{ scope: a }",
+    "{ resource: a }",
+    "{ extra: { a: b } }",
+    "{ extra: { a: c } }",
+    "{ lifetime: 1h }",
+    '{ url: "https://login.example/token" }',
+  ].map((token) => {
+    const proof = token.includes("tls") ? "" : "clientSecret: { file: DIR/green }, ";
+    const audience = token.includes("audience") ? "" : "audience: b, ";
+    return edited(
+      [set, `{ name: blue, clientId: a, ${proof}${audience}token: ${token} }`],
+      [inSandbox, `${inSandbox}    tls: { certFile: cert, keyFile: key }\n`],
+    );
+  }),
+  ...["{}", "{ audience: a }", "{ keyId: a }", "{ algorithm: ES256, keyId: b }", "{ certFile: cert }"].map(
+    (assertion) => {
+      const token = `{ clientAuth: private_key_jwt, assertion: ${assertion} }`;
+      return edited([set, `{ name: blue, clientId: a, privateKey: { file: key }, audience: b, token: ${token} }`]);
+    },
+  ),
   edited([inSite3, `${inSite3}        version: "3.1"\n`]),
   edited([inSite3, `${inSite3}        identifyBy: key\n`]),
   edited([inSite3, `${inSite3}        characters: warn\n`]),

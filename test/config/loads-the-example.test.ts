@@ -88,7 +88,7 @@ describe("the documented example", () => {
       ["S1000000001/blue", "blue-id"],
       ["S1000000001/green", "abc"],
     ]);
-    expect(parent?.credentials?.sets[0].clientSecret.reveal()).toBe("canary-client-secret-blue");
+    expect(parent?.credentials?.sets[0].clientSecret?.reveal()).toBe("canary-client-secret-blue");
     expect(sites?.get("S1000000002")).toMatchObject({ parent: "S1000000001", auth: ["oauth"] });
     expect(sites?.get("S1000000002")?.credentials).toBe(parent?.credentials);
     expect(sites?.get("S1000000004")?.credentials?.owner).toBe("S1000000004");

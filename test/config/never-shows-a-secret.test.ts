@@ -51,12 +51,36 @@ redis:
   });
 });
 
+test("no key of an assertion comes out of an active configuration by printing it", async () => {
+  const folder = new ConfigFolder();
+  folder.write("key", clientKey);
+  const byKey =
+    "{ name: a, clientId: b, privateKey: { file: DIR/key }, audience: c, token: { clientAuth: private_key_jwt } }";
+  const loaded = await folder.load(edited([set, byKey]));
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const explained = toYaml(explain(loaded.config));
+  expect(explained).toContain(`privateKey: "[secret from file ${folder.path}/key]"`);
+  const everything = [inspect(loaded, { depth: null, showHidden: true }), JSON.stringify(loaded), explained];
+  for (const text of everything) expect(text).not.toContain(clientKey.split("\n")[1]);
+});
+
 describe("no secret comes out of a refusal, wherever it was written by mistake", () => {
   test.each([
     ["in place of its file", edited([key, "secret: canary"])],
     ["as a list", edited([key, "secret: [canary]"])],
     ["under a misspelt key", edited([key, `${key}, Secret: canary`])],
     ["under a misspelt key of a set", edited([set, "{ name: a, clientId: b, clientsecret: canary, audience: c }"])],
+    ["as a private key", edited([set, "{ name: a, clientId: b, privateKey: canary, audience: c }"])],
+    ["as a private key in a list", edited([set, "{ name: a, clientId: b, privateKey: [canary], audience: c }"])],
+    [
+      "as a further field that is no text",
+      edited([set, "{ name: a, dir: DIR/blue, token: { extra: { k: [canary] } } }"]),
+    ],
+    ["among the settings", edited([set, "{ name: a, dir: DIR/blue, token: { clientsecret: canary } }"])],
+    [
+      "in a token endpoint",
+      edited([set, '{ name: a, dir: DIR/blue, token: { url: "https://canary:canary@a/token" } }']),
+    ],
     ["in place of a set", edited([set, "canary"])],
     ["in place of the sets", edited([`credentials:\n          - ${set}`, "credentials: canary"])],
     ["in place of a site", edited(["    sites:\n", "    sites:\n      S9: canary\n"])],

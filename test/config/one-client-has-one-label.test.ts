@@ -54,9 +54,16 @@ describe("a client at two sites", () => {
     ["another client id", { clientId: "other-id" }],
     ["another secret", { clientSecret: "{ file: DIR/green }" }],
     ["another audience", { audience: '"https://other.example"' }],
+    ["another scope", { token: "{ scope: orders }" }],
+    ["another way to prove itself", { token: "{ clientAuth: basic }" }],
   ])("is not one with %s: that has a label of its own", async (_, change) => {
     const { labels } = await load(azure(change));
     expect(labels).toEqual([[`${first}/blue`], [`${second}/azure`], [`${second}/azure`]]);
+  });
+
+  test("is one with another body, since the token is the same", async () => {
+    const { labels } = await load(azure({ token: "{ body: json, lifetime: 1h }" }));
+    expect(labels[1]).toEqual([`${first}/blue`]);
   });
 
   test("makes the default site ready with the one token that both have", async () => {
@@ -65,7 +72,7 @@ describe("a client at two sites", () => {
     const login = new TokenEndpointScript();
     const surroundings = { clock, random: () => 0.5, report: () => {} };
     const tokens = openTokens(
-      () => login.post,
+      () => login.endpoint,
       () => {},
       surroundings,
     );

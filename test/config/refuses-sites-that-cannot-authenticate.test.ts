@@ -101,7 +101,7 @@ ${blue.trimEnd()}
     yaml: instead(blue, "          - { name: blue, dir: DIR/blue, clientId: abc } # here"),
     path: `${site1}.credentials[0].clientId`,
     message: /clientId does not go with/,
-    fix: /either name, dir or name, clientId, clientSecret, audience/,
+    fix: /either name, dir, token or name, clientId, clientSecret, audience, privateKey, token/,
   },
   {
     what: "an auth that names a method without means",

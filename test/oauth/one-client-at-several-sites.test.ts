@@ -41,7 +41,7 @@ it("asks an authorization server that answered 429 once, and shares the token af
   const login = new TokenEndpointScript().next(answered(429, "", "60"));
   const surroundings = { clock, random: () => 0.5, report: () => {} };
   const tokens = openTokens(
-    () => login.post,
+    () => login.endpoint,
     () => {},
     surroundings,
   );
@@ -64,7 +64,7 @@ it("reports no token of a set that was removed while its token was on the way", 
   const kinds: string[] = [];
   const dependencies = { clock, random: () => 0.5, report: () => {} };
   const tokens = openTokens(
-    () => login.post,
+    () => login.endpoint,
     ({ kind }) => kinds.push(kind),
     dependencies,
   );

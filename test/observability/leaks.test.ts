@@ -1,16 +1,18 @@
 /**
  * Row 56: secrets, tokens, signatures and parameter values come out nowhere but upstream: not in logs (even at trace),
- * metrics, failure answers, `/status`, the status page, or what is reported at all.
+ * metrics, failure answers, `/status`, the status page, or what is reported at all. The same holds for assertions (row 72).
  */
 import { inspect } from "node:util";
 import { afterEach, expect, it } from "vitest";
 import { describeDefect } from "../../src/model/defect.ts";
 import type { FailureCode } from "../../src/model/errors.ts";
 import { type Called, call, order } from "../../testkit/call.ts";
+import { clientKey } from "../../testkit/certificates.ts";
+import { startConfiguredProxy } from "../../testkit/configured-proxy.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { logOf } from "../../testkit/log-lines.ts";
 import { sendRaw } from "../../testkit/raw-order.ts";
-import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { type RawRequest, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import {
   bothSite,
   canaries,
@@ -207,6 +209,62 @@ it.each([
   await recorder.nth("request_finished", 1);
   expect(logOf(recorder.events, "trace").text).not.toContain(error);
 });
+
+const keyLine = clientKey.split("\n")[1] ?? "";
+const encoded = "canary+client-secret%26-basic";
+
+/** What a client shows of itself in each way, and the settings for it. */
+const proofs = [
+  {
+    what: "the credentials of HTTP Basic",
+    settings: { clientAuth: "basic", set: { clientSecret: { file: "DIR/secret" } } },
+    shown: (request: RawRequest) => /authorization: Basic (\S+)/.exec(request.head)?.[1] ?? "",
+  },
+  {
+    what: "a form-encoded secret",
+    settings: { clientAuth: "basic", set: { clientSecret: { file: "DIR/secret" } } },
+    shown: () => encoded,
+  },
+  {
+    what: "an assertion",
+    settings: { clientAuth: "private_key_jwt", set: { privateKey: { file: "DIR/key.pem" } } },
+    shown: (request: RawRequest) => new URLSearchParams(request.body).get("client_assertion") ?? "",
+  },
+];
+
+it.each(proofs)(
+  "nothing comes out of an error code that repeats $what, whole or cut off",
+  async ({ settings, shown }) => {
+    const { set, clientAuth } = settings;
+    const seen: string[] = [];
+    const login = await startRawUpstream({
+      answer(request, socket) {
+        const proof = shown(request);
+        seen.push(proof);
+        const error = request.number === 1 ? proof.slice(0, 60) : `no client with ${proof.slice(0, 20)}`;
+        socket.write(rawAnswer(request.number === 1 ? 500 : 401, JSON.stringify({ error, error_description: proof })));
+      },
+    });
+    const service = await startRawUpstream();
+    const { url, recorder } = await startConfiguredProxy(
+      {
+        baseUrl: service.url,
+        token: { url: `${login.url}/token`, clientAuth },
+        sites: { S1000000001: { credentials: [{ name: "one", clientId: "one-id", ...set }] } },
+      },
+      { secret: "canary client-secret&-basic", "key.pem": clientKey },
+    );
+    expect(await failing(url, values, { "Countersign-Timeout-Ms": "2000" })).toBe("credentials_refused");
+    await recorder.nth("request_finished", 1);
+    const everything = [JSON.stringify(recorder.events), logOf(recorder.events, "trace").text, ...answers].join("\n");
+    expect(seen).toHaveLength(2);
+    for (const proof of seen) {
+      expect(proof.length).toBeGreaterThan(20);
+      expect(everything).not.toContain(proof.slice(0, 20));
+    }
+    expect(everything).not.toContain(keyLine);
+  },
+);
 
 it("nothing comes out when the connection to the authorization server breaks", async () => {
   const login = await startRawUpstream({ answer: (_request, socket) => void socket.resetAndDestroy() });

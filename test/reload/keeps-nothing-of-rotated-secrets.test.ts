@@ -38,7 +38,7 @@ it("5,000 rotations keep as much as one", async () => {
   // Requests are over soon, or what they may still want would be what is counted.
   const timeouts = { ...config.timeouts, requestMs: 1 };
   const tokens = openTokens(
-    () => login.post,
+    () => login.endpoint,
     () => {},
     { clock: systemClock, random: Math.random, report: () => {} },
   );

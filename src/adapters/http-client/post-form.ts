@@ -1,14 +1,14 @@
 import type { Pool } from "undici";
 import type { Clock } from "../../model/clock.ts";
-import type { PostForm } from "../../oauth/token-endpoint.ts";
+import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 import { codeOf } from "./transport-error.ts";
 
 /** A token response is a few hundred bytes. */
 const longestResponseBytes = 65_536;
 
-/** Posts to `{authUrl}/oauth/token`. Redirects come back as what they are; nothing is repeated. */
-export function createPostForm(pool: Pool, path: string, clock: Clock): PostForm {
-  return async (body, timeoutMs) => {
+/** Posts to the token endpoint at a path. Redirects come back as what they are; nothing is repeated. */
+export function createPostForm(pool: Pool, path: string, clock: Clock): TokenEndpoint["post"] {
+  return async ({ contentType, body, authorization }, timeoutMs) => {
     const deadline = new AbortController();
     const cancel = clock.after(timeoutMs, () => deadline.abort());
     try {
@@ -17,7 +17,11 @@ export function createPostForm(pool: Pool, path: string, clock: Clock): PostForm
         path,
         signal: deadline.signal,
         body,
-        headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
+        headers: {
+          accept: "application/json",
+          "content-type": contentType,
+          ...(authorization === undefined ? {} : { authorization }),
+        },
       });
       const text = await readBounded(response.body);
       if (text === undefined) return { kind: "malformed", cause: "answer too long" };

@@ -1,5 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
-import type { Address, Environment } from "../../model/environment.ts";
+import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { RequestFinished } from "../../model/events.ts";
 import { AnswerCounters } from "./answer-counters.ts";
 import { SiteCounters } from "./site-counters.ts";
@@ -86,10 +86,8 @@ export class RequestStats {
     };
   }
 
-  #viewEnvironment(
-    { name, baseUrl, authUrl, operations, defaultSite, sites: configured }: Environment,
-    sets: readonly CredentialStatus[],
-  ): EnvironmentStatus {
+  #viewEnvironment(environment: Environment, sets: readonly CredentialStatus[]): EnvironmentStatus {
+    const { name, baseUrl, authUrl, operations, defaultSite, sites: configured } = environment;
     const stats = this.#environments.get(name) ?? new EnvironmentStats();
     const sites = [...configured.values()].map(({ identifier, parent, auth, credentials }) => {
       const labels = credentials?.sets.map(({ label }) => label) ?? [];
@@ -99,6 +97,7 @@ export class RequestStats {
       name,
       baseUrl: urlOf(baseUrl),
       authUrl: authUrl && urlOf(authUrl),
+      tokenUrls: ownTokenUrls(environment),
       operations: operations === "any" ? ["*"] : [...operations],
       defaultSite,
       sites,
@@ -108,6 +107,11 @@ export class RequestStats {
       withoutSite: stats.tally(undefined),
     };
   }
+}
+
+function ownTokenUrls(environment: Environment): string[] | undefined {
+  const urls = credentialSetsOf(environment).flatMap(({ set }) => (set.token?.url ? [urlOf(set.token.url)] : []));
+  return urls.length === 0 ? undefined : [...new Set(urls)];
 }
 
 function urlOf({ origin, path }: Address): string {

@@ -62,6 +62,8 @@ export interface EnvironmentStatus {
   readonly baseUrl: string;
   /** Undefined where every site signs. */
   readonly authUrl: string | undefined;
+  /** Token endpoints that sets have of their own (`token.url`). */
+  readonly tokenUrls?: readonly string[] | undefined;
   readonly operations: readonly string[];
   readonly defaultSite: string | undefined;
   readonly sites: readonly SiteStatus[];

@@ -1,12 +1,18 @@
 import { openTokenBackend } from "../../app/token-backend.ts";
 import type { ConfiguredSet } from "../../app/token-owners.ts";
-import { authUrlOf } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
 import type { CredentialSet } from "../../model/environment.ts";
 import type { cacheResults, Report } from "../../model/events.ts";
+import { tokenUrlOf } from "../../model/token-settings.ts";
 import type { EndpointPause } from "../../oauth/shared-limits.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
-import { fetchDeadlineMs, type PostForm, requestToken, type TokenAnswer } from "../../oauth/token-endpoint.ts";
+import {
+  fetchDeadlineMs,
+  notSigned,
+  requestToken,
+  type TokenAnswer,
+  type TokenEndpoint,
+} from "../../oauth/token-endpoint.ts";
 import type { IssuedToken, StoredToken } from "../../oauth/token-store.ts";
 import { printable } from "../terminal.ts";
 import { type CheckResult, fail, formatSpan, ok, type Run, skip, warn, withinRun } from "./check.ts";
@@ -53,13 +59,18 @@ export async function openSharedCache({ config, clock }: Run) {
 const overdueShare = 0.1;
 
 /** Whether a set gets tokens. One is requested only where no shared token proves that: quotas count token requests. */
-export async function checkToken(set: SharedSet, cache: SharedCache, post: PostForm, run: Run): Promise<CheckResult> {
+export async function checkToken(
+  set: SharedSet,
+  cache: SharedCache,
+  endpoint: TokenEndpoint,
+  run: Run,
+): Promise<CheckResult> {
   const { token } = set.shared;
   if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs))
-    return requestIfAllowed(set, cache, post, run);
+    return requestIfAllowed(set, cache, endpoint, run);
   const inCache = `in the shared cache, live for another ${formatSpan(token.remainingMs)}`;
   const isDue = token.remainingMs <= token.lifetimeMs * overdueShare;
-  const result = isDue ? await requestIfAllowed(set, cache, post, run) : undefined;
+  const result = isDue ? await requestIfAllowed(set, cache, endpoint, run) : undefined;
   if (result === undefined || result.verdict === "skipped") return ok(`${inCache}; none was asked for`);
   // `serve` uses a token up to its leeway.
   return result.verdict === "fail"
@@ -68,12 +79,17 @@ export async function checkToken(set: SharedSet, cache: SharedCache, post: PostF
 }
 
 /** Requests a token, unless replicas are to wait. */
-async function requestIfAllowed(set: SharedSet, cache: SharedCache, post: PostForm, run: Run): Promise<CheckResult> {
+async function requestIfAllowed(
+  set: SharedSet,
+  cache: SharedCache,
+  endpoint: TokenEndpoint,
+  run: Run,
+): Promise<CheckResult> {
   const { clock, config } = run;
   if (set.shared.backoff !== undefined) return explainBackoff(set.shared.backoff, set, config);
   if (!run.withToken) return skip("not asked for (--no-token)");
   const sinceMs = clock.nowMs();
-  const request = requestToken(post, set.set, () => clock.wallMs());
+  const request = requestToken(endpoint, set.set, () => clock.wallMs());
   const answer = (await withinRun(run, request, fetchDeadlineMs)) ?? ({ kind: "timed_out" } as const);
   const tookMs = clock.nowMs() - sinceMs;
   if (answer.kind !== "issued") return explainNoToken(answer, set, config);
@@ -110,38 +126,64 @@ function explainBackoff(backoff: EndpointPause, { set }: ConfiguredSet, config: 
 }
 
 function explainNoToken(answer: NotIssued, { environment, set }: ConfiguredSet, config: Config): CheckResult {
-  const { origin, path } = authUrlOf(environment);
-  const url = `${origin}${path}/oauth/token`;
+  const { origin, path } = tokenUrlOf(environment, set);
+  const url = `${origin}${path}`;
+  const setting = set.token?.url === undefined ? "authUrl" : "token.url";
   switch (answer.kind) {
     case "refused":
-      return fail(`refused (${answer.status}) for client ${printable(set.clientId)}`, fixRefusal(set, config));
+      return fail(
+        `refused (${describeRefusal(answer, set)}) for client ${printable(set.clientId)}`,
+        fixRefusal(set, config),
+      );
     case "throttled": {
       const { status, retryAfterMs } = answer;
       const retry = retryAfterMs === undefined ? "" : `, to be tried again in ${formatSpan(retryAfterMs)}`;
       return fail(`too many token requests (${status})${retry}`, fixThrottling(config));
     }
     case "malformed":
-      return fail("answered, but not with a token", `see what is at ${url}: authUrl may lead to something else`);
+      return fail("answered, but not with a token", `see what is at ${url}: ${setting} may lead to something else`);
     case "timed_out":
       return fail(
         "no answer in time",
         "see why the authorization server does not answer, or what holds its answers back",
       );
     case "failed": {
-      const { status } = answer;
+      const { status, cause } = answer;
+      if (cause === notSigned) return fail("the client assertion could not be signed", "see that privateKey is whole");
       if (status === undefined) return fail("the connection broke before the answer was complete", "run this again");
       if (status >= 500)
         return fail(`the authorization server is in trouble (${status})`, "that is its owner's to fix");
-      const fix = "correct authUrl: token requests go to {authUrl}/oauth/token, no redirect is followed";
+      const fix =
+        setting === "authUrl"
+          ? "correct authUrl: token requests go to {authUrl}/oauth/token, no redirect is followed"
+          : "correct token.url: it is the whole address of the token endpoint, no redirect is followed";
       return fail(`answered ${status} at ${url}`, fix);
     }
   }
 }
 
-function fixRefusal({ audience, clientSecret }: CredentialSet, { secretOrigins }: Config): string {
-  const origin = secretOrigins?.get(clientSecret) ?? "the configuration";
-  const compare = `compare client id, secret (${origin}) and audience (${printable(audience)}) with what the service has`;
-  return `${compare}; the set may be deleted, or another environment's`;
+/** The service's own server says nothing that its status does not; others tell a wrong scope from a wrong secret. */
+function describeRefusal({ status, cause }: Extract<NotIssued, { kind: "refused" }>, { token }: CredentialSet): string {
+  return token === undefined || cause === undefined ? `${status}` : `${status} ${printable(cause)}`;
+}
+
+function fixRefusal(set: CredentialSet, { secretOrigins }: Config): string {
+  const { audience, clientSecret, token } = set;
+  const clientAuth = token?.clientAuth;
+  const secret = clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : clientSecret;
+  const origin = (secret && secretOrigins?.get(secret)) ?? "the configuration";
+  const proof = {
+    post: `secret (${origin})`,
+    basic: `secret (${origin})`,
+    private_key_jwt: `key (${origin}), its token.assertion`,
+    tls: "certificate (tls.certFile)",
+  }[clientAuth?.method ?? "post"];
+  const asked = Object.entries({ audience, scope: token?.scope, resource: token?.resource });
+  const wanted = asked.flatMap(([name, value]) => (value === undefined ? [] : [`${name} (${printable(value)})`]));
+  const all = ["client id", proof, ...wanted];
+  const list = `${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
+  const owner = token?.url === undefined ? "service" : "authorization server";
+  return `compare ${list} with what the ${owner} has; the set may be deleted, or another environment's`;
 }
 
 function fixThrottling({ tokens }: Config): string {

@@ -1,0 +1,246 @@
+/**
+ * docs/authorization-servers.md: each recipe is read by the real schema, its token request has the shape that the vendor
+ * documents, and the vendor's documented answer is read.
+ */
+import { readFileSync } from "node:fs";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { signAssertion } from "../../src/adapters/jose/sign-assertion.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { readDocument, toYaml } from "../../src/config/yaml.ts";
+import { credentialSetsOf } from "../../src/model/environment.ts";
+import { tokenUrlOf } from "../../src/model/token-settings.ts";
+import { requestToken, type TokenRequest } from "../../src/oauth/token-endpoint.ts";
+import { clientCertificate, clientKey, rsaCertificate, rsaKey } from "../../testkit/certificates.ts";
+import { ConfigWriter } from "../../testkit/config-writer.ts";
+
+const page = readFileSync("docs/authorization-servers.md", "utf8");
+const secret = "canary client-secret:of+a/vendor";
+const jwtBearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+interface Recipe {
+  readonly title: string;
+  /** Keys of an environment. */
+  readonly yaml: string;
+}
+
+const recipes: readonly Recipe[] = page
+  .slice(page.indexOf("## Recipes"))
+  .split(/^### /m)
+  .slice(1)
+  .flatMap((section) => {
+    const title = section.slice(0, section.indexOf("\n"));
+    return [...section.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml = ""], index) => ({
+      title: index === 0 ? title : `${title}, by key`,
+      yaml,
+    }));
+  });
+
+const set = { name: "blue", clientId: "abc:def", clientSecret: { file: "secret" } };
+
+/** The recipe within a whole configuration, loaded; the files that it names are the test's. */
+async function load({ yaml, title }: Recipe) {
+  const folder = new ConfigWriter("recipes");
+  onTestFinished(() => folder.remove());
+  const [cert, key] = title.startsWith("Microsoft") ? [rsaCertificate, rsaKey] : [clientCertificate, clientKey];
+  const contents = { "cert.pem": cert, "key.pem": key, secret };
+  const recipe = readDocument(yaml).value as object;
+  const environment = {
+    baseUrl: "https://api.sandbox.example",
+    operations: ["create_order"],
+    sites: { S1000000001: { credentials: [set] } },
+    ...recipe,
+  };
+  const file = folder.config("countersign.yaml", {
+    listeners: [{ bind: "127.0.0.1:7411", environment: "sandbox" }],
+    admin: { bind: ":7412" },
+    status: { bind: "127.0.0.1:7413" },
+    environments: { sandbox: environment },
+  });
+  const yamlText = readFileSync(file);
+  const loaded = await loadConfig(file, {
+    async readFile(path) {
+      const content = Object.entries(contents).find(([name]) => path.endsWith(`/${name}`))?.[1];
+      return { bytes: content === undefined ? yamlText : Buffer.from(content), mode: 0o600 };
+    },
+  });
+  if (loaded.kind === "refused") throw new Error(`${toYaml(environment)}\n${JSON.stringify(loaded.problems)}`);
+  const sandbox = loaded.config.environments.get("sandbox");
+  const [configured] = sandbox === undefined ? [] : credentialSetsOf(sandbox);
+  if (sandbox === undefined || configured === undefined) throw new Error("the recipe has a credential set");
+  return { sandbox, set: configured.set };
+}
+
+/** What is sent for a recipe, and what becomes of the answer. */
+async function ask(recipe: Recipe, answer: object) {
+  const { sandbox, set } = await load(recipe);
+  const sent: TokenRequest[] = [];
+  const post = async (request: TokenRequest) => {
+    sent.push(request);
+    const body = JSON.stringify(answer);
+    return { kind: "answered", status: 200, body, retryAfter: undefined, date: undefined } as const;
+  };
+  const result = await requestToken({ post, sign: signAssertion }, set, () => 1_800_000_000_500);
+  const { origin, path } = tokenUrlOf(sandbox, set);
+  const [request = { body: "", contentType: undefined }] = sent;
+  return { url: `${origin}${path}`, request, fields: Object.fromEntries(new URLSearchParams(request.body)), result };
+}
+
+const jwt = "eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJhcGkifQ.c2lnbmF0dXJl";
+/** By RFC 6749 section 2.3.1: each part form-encoded, then both joined and encoded. */
+const basic = `Basic ${Buffer.from("abc%3Adef:canary+client-secret%3Aof%2Ba%2Fvendor").toString("base64")}`;
+const inBody = { client_id: "abc:def", client_secret: secret };
+const byKey = (clientId: string) => ({
+  client_id: clientId,
+  client_assertion_type: jwtBearer,
+  client_assertion: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+});
+const keycloak = {
+  access_token: jwt,
+  expires_in: 300,
+  refresh_expires_in: 0,
+  token_type: "Bearer",
+  "not-before-policy": 0,
+  scope: "orders",
+};
+const entra = { token_type: "Bearer", expires_in: 3599, ext_expires_in: 3599, access_token: jwt };
+
+/** Shapes of requests and answers, as each vendor documents them. */
+const shapes: Readonly<
+  Record<string, { url: RegExp; fields: object; authorization?: string; answer: object; seconds: number }>
+> = {
+  Keycloak: {
+    url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
+    fields: { ...inBody, scope: "orders" },
+    answer: keycloak,
+    seconds: 300,
+  },
+  "Keycloak, by key": {
+    url: /\/realms\/payments\/protocol\/openid-connect\/token$/,
+    fields: byKey("countersign"),
+    answer: keycloak,
+    seconds: 300,
+  },
+  "Microsoft Entra ID": {
+    url: /^https:\/\/login\.microsoftonline\.com\/[\d-]+\/oauth2\/v2\.0\/token$/,
+    fields: { ...inBody, scope: "api://orders/.default" },
+    answer: entra,
+    seconds: 3_599,
+  },
+  "Microsoft Entra ID, by key": {
+    url: /\/oauth2\/v2\.0\/token$/,
+    fields: { ...byKey("66666666-7777-8888-9999-000000000000"), scope: "api://orders/.default" },
+    answer: entra,
+    seconds: 3_599,
+  },
+  Okta: {
+    url: /\/oauth2\/default\/v1\/token$/,
+    fields: { scope: "orders" },
+    authorization: basic,
+    answer: { access_token: jwt, token_type: "Bearer", expires_in: 3600, scope: "orders" },
+    seconds: 3_600,
+  },
+  Auth0: {
+    url: /\.auth0\.example\/oauth\/token$/,
+    fields: { ...inBody, audience: "https://api.sandbox.example" },
+    answer: { access_token: jwt, token_type: "Bearer", expires_in: 86400, scope: "read:orders" },
+    seconds: 86_400,
+  },
+  "Auth0, by key": {
+    url: /\.auth0\.example\/oauth\/token$/,
+    fields: { ...byKey("abc"), audience: "https://api.sandbox.example" },
+    answer: { access_token: jwt, token_type: "Bearer", expires_in: 86400 },
+    seconds: 86_400,
+  },
+  "Amazon Cognito": {
+    url: /\.amazoncognito\.example\/oauth2\/token$/,
+    fields: { scope: "orders/write" },
+    authorization: basic,
+    answer: { access_token: jwt, expires_in: 3600, token_type: "Bearer" },
+    seconds: 3_600,
+  },
+  "PingOne and PingFederate": {
+    url: /\/as\/token$/,
+    fields: { scope: "orders" },
+    authorization: basic,
+    answer: { access_token: jwt, token_type: "Bearer", expires_in: 3600, scope: "orders" },
+    seconds: 3_600,
+  },
+  "ORY Hydra": {
+    url: /\/oauth2\/token$/,
+    fields: { scope: "orders", audience: "https://api.sandbox.example" },
+    authorization: basic,
+    answer: { access_token: "ory_at_GVG1Ah-yk_94.Szlm-xyz", expires_in: 3599, scope: "orders", token_type: "bearer" },
+    seconds: 3_599,
+  },
+  "Client certificate (RFC 8705)": {
+    url: /^https:\/\/mtls\./,
+    fields: { client_id: "countersign" },
+    // RFC 8705 section 3.1 shows no expires_in.
+    answer: { access_token: jwt, token_type: "Bearer" },
+    seconds: 300,
+  },
+};
+
+describe("a recipe", () => {
+  it("stands on the page for each vendor, and nothing else does", () => {
+    expect(recipes.map(({ title }) => title)).toEqual(Object.keys(shapes));
+  });
+
+  it.each(recipes.map((recipe) => [recipe.title, recipe] as const))(
+    "asks and reads as documented: %s",
+    async (title, recipe) => {
+      const shape = shapes[title];
+      if (shape === undefined) throw new Error("no documented shape");
+      const { url, request, fields, result } = await ask(recipe, shape.answer);
+      expect(url).toMatch(shape.url);
+      expect(fields).toEqual({ grant_type: "client_credentials", ...shape.fields });
+      expect(request).toEqual({
+        contentType: "application/x-www-form-urlencoded",
+        body: request.body,
+        ...(shape.authorization === undefined ? {} : { authorization: shape.authorization }),
+      });
+      expect(result).toMatchObject({ kind: "issued", grant: { lifetimeMs: shape.seconds * 1_000 } });
+    },
+  );
+});
+
+/** Header and claims of the assertion that a recipe sends. */
+async function assertionOf(title: string) {
+  const recipe = recipes.find((each) => each.title === title);
+  if (recipe === undefined) throw new Error("no such recipe");
+  const { fields } = await ask(recipe, keycloak);
+  const parts = (fields["client_assertion"] ?? "").split(".").slice(0, 2);
+  const [header, claims] = parts.map((part) => JSON.parse(Buffer.from(part, "base64url").toString("utf8")));
+  return { header, claims };
+}
+
+describe("the assertion", () => {
+  it("for Keycloak is for the realm", async () => {
+    const { header, claims } = await assertionOf("Keycloak, by key");
+    expect(header).toEqual({ alg: "ES256", typ: "JWT" });
+    expect(claims).toEqual({
+      iss: "countersign",
+      sub: "countersign",
+      aud: "https://keycloak.example/realms/payments",
+      iat: 1_800_000_000,
+      exp: 1_800_000_060,
+      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+  });
+
+  it("for Entra ID names the certificate by its thumbprints, and is for the token endpoint", async () => {
+    const { header, claims } = await assertionOf("Microsoft Entra ID, by key");
+    expect(header).toEqual({
+      alg: "PS256",
+      typ: "JWT",
+      x5t: expect.stringMatching(/^[\w-]{27}$/),
+      "x5t#S256": expect.stringMatching(/^[\w-]{43}$/),
+    });
+    expect(claims.aud).toBe("https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/oauth2/v2.0/token");
+  });
+
+  it("for Auth0 is for the tenant, with its slash", async () => {
+    const { claims } = await assertionOf("Auth0, by key");
+    expect(claims.aud).toBe("https://company.eu.auth0.example/");
+  });
+});

@@ -1,0 +1,10 @@
+/** oidc-provider brings no types; these are the parts in use. */
+declare module "oidc-provider" {
+  import type { IncomingMessage, ServerResponse } from "node:http";
+
+  export default class Provider {
+    constructor(issuer: string, configuration: object);
+    callback(): (request: IncomingMessage, response: ServerResponse) => void;
+    on(event: string, listener: (context: unknown, error: Error) => void): this;
+  }
+}
