@@ -22,6 +22,7 @@ const adapters = ["memory", "redis", "http-server", "http-client", "prometheus",
 const packageOf = { redis: "(ioredis|redlock)", "http-client": "undici", prometheus: "prom-client", log: "pino" };
 const ports = [
   "^src/proxy/(messages|handler)\\.ts$",
+  "^src/callbacks/(application|replay-store)\\.ts$",
   "^src/oauth/(token-store|refresh-lock|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
 ];
 
@@ -38,6 +39,7 @@ module.exports = {
     folder("signing", "^src/signing/", ["^(node:)?crypto$"]),
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
     folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/token\\.ts$"]),
+    folder("callbacks", "^src/callbacks/", ["^src/signing/", "^src/proxy/", "^(node:)?crypto$"]),
     folder("config", "^src/config/", [
       "^node_modules/(zod|yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",

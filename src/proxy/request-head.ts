@@ -15,17 +15,31 @@ export function checkHead(
   { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
   listener: Pick<ListenerContext, "url">,
 ): string {
-  const length = headers.length / 2;
-  if (length > mostHeaderLines) {
-    const what = `The request has ${length} header lines; at most ${mostHeaderLines} are read.`;
-    throw refuse("headers_too_large", what, `${length} lines`);
-  }
+  checkCount(headers);
   checkMethod(method, target, listener.url);
+  const host = checkFraming(headers);
+  checkContentType(headers);
+  return host;
+}
+
+/** @throws ProxyError headers_too_large */
+export function checkCount(headers: HeaderLines): void {
+  const length = headers.length / 2;
+  if (length <= mostHeaderLines) return;
+  const what = `The request has ${length} header lines; at most ${mostHeaderLines} are read.`;
+  throw refuse("headers_too_large", what, `${length} lines`);
+}
+
+/**
+ * Checks what decides where a request goes and how its body is read.
+ * @returns the only Host value
+ * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported
+ */
+export function checkFraming(headers: HeaderLines): string {
   const host = checkHost(headers);
   checkExpectation(headers);
   checkContentEncoding(headers);
   checkTransferEncoding(headers);
-  checkContentType(headers);
   return host;
 }
 
@@ -79,15 +93,18 @@ function checkTransferEncoding(headers: HeaderLines): void {
 
 function checkContentType(headers: HeaderLines): void {
   const [type, ...more] = valuesOf(headers, "content-type");
-  if (type !== undefined && more.length === 0 && isJson(type)) return;
+  if (type !== undefined && more.length === 0 && isUtf8Type(type, "application/json")) return;
   throw refuse("media_type_not_supported", `${explainContentType(type, more.length > 0)}.`, "Content-Type");
 }
 
-/** application/json with charset utf-8, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
-function isJson(mediaType: string): boolean {
+/**
+ * Whether it is this media type, with charset utf-8 or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1).
+ * @param expected in lower case
+ */
+export function isUtf8Type(mediaType: string, expected: string): boolean {
   const [type = "", ...parameters] = mediaType.toLowerCase().split(";");
   const given = parameters.map((parameter) => parameter.trim()).filter((parameter) => parameter !== "");
-  return type.trimEnd() === "application/json" && given.length <= 1 && given.every((parameter) => utf8.has(parameter));
+  return type.trimEnd() === expected && given.length <= 1 && given.every((parameter) => utf8.has(parameter));
 }
 
 function explainContentType(type: string | undefined, isRepeated: boolean): string {

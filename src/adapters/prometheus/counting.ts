@@ -1,5 +1,5 @@
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
-import { type FailureCode, failureCodes, failures } from "../../model/errors.ts";
+import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
 import {
   cacheResults,
   cacheTiers,
@@ -135,7 +135,7 @@ function startFailures(metrics: Metrics, environment: Environment): void {
         metrics.failures.inc({ environment: name, site, code, outcome }, 0);
     }
   };
-  start("none", failureCodes);
+  start("none", requestFailureCodes);
   for (const { identifier, auth } of environment.sites.values()) {
     start(identifier, auth.includes("oauth") ? ["credentials_refused", "token_unavailable"] : []);
   }
