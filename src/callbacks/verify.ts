@@ -1,3 +1,4 @@
+import type { ForgeryReason } from "../model/callback-events.ts";
 import type { Environment, SigningKey, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { stringToSign, verify } from "../signing/hmac.ts";
@@ -20,19 +21,6 @@ export interface GenuineCallback {
   /** When its timestamp leaves the window: it is refused from then on. By the wall clock. */
   readonly expiresAtMs: number;
 }
-
-export const forgeryReasons = [
-  "parameter_missing",
-  "site_unknown",
-  "key_missing",
-  "signature_wrong",
-  "timestamp_outside_window",
-] as const;
-/**
- * Why a callback is not genuine. `parameter_missing`: version, site_identifier, timestamp or signature. `key_missing`: the
- * site has no key of the callback's version.
- */
-export type ForgeryReason = (typeof forgeryReasons)[number];
 
 /** A callback that is not the service's. Its message tells a forger nothing; the log has the reason. */
 export class NotGenuine extends ProxyError {

@@ -1,6 +1,7 @@
 /** What makes a callback genuine (spec 5.2, 5.3, 6). */
 import { describe, expect, it } from "vitest";
-import { type ForgeryReason, NotGenuine, verifyCallback } from "../../src/callbacks/verify.ts";
+import { NotGenuine, verifyCallback } from "../../src/callbacks/verify.ts";
+import type { ForgeryReason } from "../../src/model/callback-events.ts";
 import type { Environment, SigningKey, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { callbackOf, type Given, key, secret, site } from "./sender.ts";

@@ -1,3 +1,4 @@
+import type { CallbackFinished } from "../../model/callback-events.ts";
 import type { Event, RequestFinished, TokenEvent } from "../../model/events.ts";
 
 /** How severe a line is. */
@@ -16,6 +17,8 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["trace", "request accepted"];
     case "request_finished":
       return [levelOf(event), describeRequest(event)];
+    case "callback_finished":
+      return [callbackLevelOf(event), describeCallback(event)];
     case "upstream_unauthorized":
       return event.attempt === 1
         ? ["warn", `the service answered 401 for ${event.site}`]
@@ -88,6 +91,21 @@ function levelOf({ outcome, code, by, status }: RequestFinished): "error" | "war
   return code !== undefined || isServiceTrouble ? "warn" : "info";
 }
 
+/** An operator has to act where the application fails, and wants to know what is refused. */
+function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): "error" | "warn" | "info" {
+  if (outcome === "unknown") return "error";
+  const isFine = result === "delivered" || result === "repeated";
+  return isFine && isGuarded !== false ? "info" : "warn";
+}
+
+/** `callback for S1000000001: 502 application_unreachable (ECONNREFUSED)` */
+function describeCallback({ site, status, result, cause, isGuarded, callerLeft }: CallbackFinished): string {
+  const whom = site === undefined ? "" : ` for ${site}`;
+  const why = cause === undefined || cause === result ? "" : ` (${cause})`;
+  const unguarded = isGuarded === false ? ", not guarded against a replay" : "";
+  return `callback${whom}: ${status} ${result}${why}${unguarded}${callerLeft ? ", caller left" : ""}`;
+}
+
 /** `create_order for S1000000001: 502 upstream_unreachable (ECONNREFUSED), not_sent` */
 function describeRequest(event: RequestFinished): string {
   const { site, status, code, cause, outcome, attempts, callerLeft } = event;
@@ -136,6 +154,8 @@ function pickFields(event: Event): Fields {
         admitted: undefined,
         callerLeft: event.callerLeft || undefined,
       };
+    case "callback_finished":
+      return { ...fields, callerLeft: event.callerLeft || undefined };
     // A line's `status` is a number, and one field of two types breaks the index of a log store.
     case "started":
       return { ...fields, admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };

@@ -1,3 +1,4 @@
+import { forgeryReasons } from "../../model/callback-events.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
 import {
@@ -20,6 +21,13 @@ export function createCounting(metrics: Metrics): Report {
       case "request_finished":
         countRequest(metrics, event);
         return;
+      case "callback_finished": {
+        const { environment, site = "none", result } = event;
+        metrics.callbacks.inc({ environment, site, result });
+        if (event.isGuarded === false) metrics.callbacksUnguarded.inc({ environment });
+        metrics.callbackDuration.observe({ environment }, event.durationMs / 1_000);
+        return;
+      }
       case "upstream_unauthorized": {
         const { environment, site, auth, attempt } = event;
         metrics.unauthorized.inc({ environment, site, auth, attempt: String(attempt) });
@@ -86,8 +94,13 @@ function countRequest(metrics: Metrics, event: RequestFinished): void {
  * `increase()` do not see. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
  * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
  * @param redisNodes the Redis servers of the configuration, as in RedisEvent; none with the memory cache
+ * @param calledBack environments that have a listener for callbacks
  */
-export type StartAtZero = (environments: readonly Environment[], redisNodes: readonly string[]) => void;
+export type StartAtZero = (
+  environments: readonly Environment[],
+  redisNodes: readonly string[],
+  calledBack: ReadonlySet<string>,
+) => void;
 
 export function createStartAtZero(metrics: Metrics): StartAtZero {
   /** Setting a histogram to zero would empty one that is there. */
@@ -97,12 +110,13 @@ export function createStartAtZero(metrics: Metrics): StartAtZero {
     started.add(key);
     start();
   };
-  return (environments, redisNodes) => {
+  return (environments, redisNodes, calledBack) => {
     startProcess(metrics, redisNodes);
     for (const environment of environments) {
       startAnswers(metrics, environment);
       startFailures(metrics, environment);
       startDurations(metrics, environment, startOnce);
+      if (calledBack.has(environment.name)) startCallbacks(metrics, environment, startOnce);
     }
   };
 }
@@ -142,6 +156,20 @@ function startFailures(metrics: Metrics, environment: Environment): void {
   for (const { set } of credentialSetsOf(environment)) {
     metrics.tokenRequests.inc({ environment: name, credential: set.label, result: "issued" }, 0);
   }
+}
+
+/** What a forger, the application or the store of replays does before anything is known of a callback's site. */
+function startCallbacks(
+  { callbacks, callbacksUnguarded, callbackDuration }: Metrics,
+  { name: environment, sites }: Environment,
+  startOnce: (key: string, start: () => void) => void,
+): void {
+  for (const result of forgeryReasons) callbacks.inc({ environment, site: "none", result }, 0);
+  for (const { identifier: site, keys } of sites.values()) {
+    if (keys.length > 0) callbacks.inc({ environment, site, result: "delivered" }, 0);
+  }
+  callbacksUnguarded.inc({ environment }, 0);
+  startOnce(`callback ${environment}`, () => callbackDuration.zero({ environment }));
 }
 
 function startDurations(
