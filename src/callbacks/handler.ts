@@ -13,7 +13,7 @@ import type { ApplicationResponse, Deliver } from "./application.ts";
 import { CallbackContext, replyMs } from "./context.ts";
 import { deliveryHeaders } from "./delivery-headers.ts";
 import { formOf, mostNames, queryOf, readCallback } from "./parameters.ts";
-import { claimCallback, type Delivery, type ReplayRules } from "./replay-guard.ts";
+import { type Delivery, ReplayGuard, type ReplayRules } from "./replay-guard.ts";
 import type { ReplayStore } from "./replay-store.ts";
 import { type GenuineCallback, NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
 
@@ -40,7 +40,7 @@ async function receive(
   request: ClientRequest,
   listener: CallbackListener,
   context: CallbackContext,
-  parts: CallbackHandlerParts,
+  parts: CallbackHandlerParts & { readonly guard: ReplayGuard },
 ): Promise<ClientResponse> {
   const { clock } = parts;
   const { event } = context;
@@ -60,16 +60,7 @@ async function receive(
   event.site = callback.site.identifier;
   event.key = callback.key.identifier;
   const bytes = { method: request.method, query, body };
-  const { environment } = listener;
-  const claimed = await claimCallback(
-    callback,
-    bytes,
-    environment.name,
-    listener,
-    parts.replays,
-    event.requestId,
-    clock.wallMs(),
-  );
+  const claimed = await parts.guard.claim(callback, bytes, event.requestId, clock.wallMs());
   if (typeof claimed === "number") return repeat(claimed, context);
   context.delivery = claimed;
   return pass(request, callback, bytes, claimed, listener, context, parts);
@@ -132,8 +123,10 @@ function repeat(status: number, { event }: CallbackContext): ClientResponse {
 
 /** Serves one listener for callbacks. */
 export function createCallbackHandler(parts: CallbackHandlerParts, listener: CallbackListener): RequestHandler {
+  const guard = new ReplayGuard(listener.environment.name, listener, parts.replays);
+  const own = { ...parts, guard };
   return {
-    handle: (request) => serve(request, listener, parts, (context) => receive(request, listener, context, parts)),
+    handle: (request) => serve(request, listener, parts, (context) => receive(request, listener, context, own)),
     refuse: (client, error) => serve(client, listener, parts, () => Promise.reject(error)),
   };
 }
@@ -180,7 +173,7 @@ async function fail(
   if (!(error instanceof ProxyError)) {
     report({ kind: "defect", where: "callback", requestId: event.requestId, error: describeDefect(error) });
   }
-  const failure = toProxyError(error, context);
+  const failure = isUnwritable(error) ? unwritable() : toProxyError(error, context);
   // The answer has begun; its reader did not take the rest.
   if (client.repliedStatus() !== undefined) return;
   event.cause = failure.causedBy;
@@ -193,6 +186,16 @@ async function fail(
   // RFC 9110 section 15.5.2: a 401 names a scheme.
   const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
   await answer(buildProblem(failure, adviseOn(failure), event, challenge), client, context, clock);
+}
+
+/** The listener could not write the head of the application's answer. */
+function isUnwritable(error: unknown): boolean {
+  return error instanceof ProxyError && error.code === "upstream_bad_response";
+}
+
+function unwritable(): ProxyError {
+  const what = "The head of the application's answer cannot be passed on.";
+  return new ProxyError("application_failed", what, { causedBy: "head" });
 }
 
 /** What became of the callback, and so whether it may be repeated. */

@@ -61,38 +61,51 @@ export class Delivery {
   }
 }
 
-/**
- * Claims a genuine callback. What is remembered is the signature that was verified: whatever else is changed about a
- * callback, a replay has the signature of the original.
- * @param holder unique to this delivery
- * @param nowMs by the wall clock
- * @returns the status of the application where it has taken this very callback before
- * @throws ProxyError callback_in_delivery, callback_replayed, replay_store_unavailable
- */
-export async function claimCallback(
-  callback: GenuineCallback,
-  bytes: CallbackBytes,
-  environment: string,
-  { mode, timeoutMs }: ReplayRules,
-  store: ReplayStore,
-  holder: string,
-  nowMs: number,
-): Promise<Delivery | number> {
-  const key = keyOf(environment, callback);
-  const digest = digestOf(bytes);
-  const delivery = new Delivery(store, key, holder, digest, callback.expiresAtMs - nowMs + clockMarginMs);
-  try {
-    const claim = await store.claim(key, holder, timeoutMs + leaseMarginMs);
-    return claim.kind === "claimed" ? delivery : readClaim(claim, digest);
-  } catch (error) {
-    if (error instanceof ProxyError) throw error;
-    if (mode === "strict") {
-      const what = "Whether this callback was delivered before cannot be looked up.";
-      throw new ProxyError("replay_store_unavailable", what, { retryAfterMs, causedBy: "replay" });
-    }
-    delivery.isGuarded = false;
-    return delivery;
+/** Tells which of the callbacks of one listener may be handed to the application. */
+export class ReplayGuard {
+  readonly #environment: string;
+  readonly #rules: ReplayRules;
+  readonly #store: ReplayStore;
+
+  constructor(environment: string, rules: ReplayRules, store: ReplayStore) {
+    this.#environment = environment;
+    this.#rules = rules;
+    this.#store = store;
   }
+
+  /**
+   * Claims a genuine callback. What is remembered is the signature that was verified: whatever else is changed about a
+   * callback, a replay has the signature of the original.
+   * @param holder unique to this delivery
+   * @param nowMs by the wall clock
+   * @returns the status of the application where it has taken this very callback before
+   * @throws ProxyError callback_in_delivery, callback_replayed, replay_store_unavailable
+   */
+  async claim(
+    callback: GenuineCallback,
+    bytes: CallbackBytes,
+    holder: string,
+    nowMs: number,
+  ): Promise<Delivery | number> {
+    const store = this.#store;
+    const key = keyOf(this.#environment, callback);
+    const digest = digestOf(bytes);
+    const delivery = new Delivery(store, key, holder, digest, callback.expiresAtMs - nowMs + clockMarginMs);
+    let claim: Claim;
+    try {
+      claim = await store.claim(key, holder, this.#rules.timeoutMs + leaseMarginMs);
+    } catch {
+      if (this.#rules.mode === "strict") throw unavailable();
+      delivery.isGuarded = false;
+      return delivery;
+    }
+    return claim.kind === "claimed" ? delivery : readClaim(claim, digest);
+  }
+}
+
+function unavailable(): ProxyError {
+  const what = "Whether this callback was delivered before cannot be looked up.";
+  return new ProxyError("replay_store_unavailable", what, { retryAfterMs, causedBy: "replay" });
 }
 
 /** A sender repeats what it got no answer to; others repeat a signature with what it does not cover changed. */

@@ -76,6 +76,14 @@ it.each([
   expect(problemOf(answer)).toMatchObject({ code: "application_failed", outcome: "unknown" });
 });
 
+it("an answer whose head cannot be written again is 502, and the callback is taken", async () => {
+  const { callbackPort } = await stageRaw((socket) =>
+    socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nx-own: a\x01b\r\ncontent-length: 2\r\n\r\nOK")),
+  );
+  const callback = freshCallback();
+  expect(problemOf(await sendJson(callbackPort, callback))).toMatchObject({ code: "application_failed" });
+});
+
 it("an answer that is too long is not passed on", async () => {
   const { application, callbackPort } = await stageCallbacks();
   application.answerWith((response) => response.writeHead(500).end("x".repeat(65_537)));

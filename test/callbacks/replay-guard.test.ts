@@ -1,7 +1,7 @@
 /** Row 73: which deliveries of one callback reach the application, and what a store that fails does to them. */
 import { describe, expect, it } from "vitest";
 import { createMemoryReplayStore } from "../../src/adapters/memory/replay-store.ts";
-import { type CallbackBytes, claimCallback, Delivery, type ReplayRules } from "../../src/callbacks/replay-guard.ts";
+import { type CallbackBytes, Delivery, ReplayGuard, type ReplayRules } from "../../src/callbacks/replay-guard.ts";
 import type { ReplayStore } from "../../src/callbacks/replay-store.ts";
 import type { GenuineCallback } from "../../src/callbacks/verify.ts";
 import type { SigningKey } from "../../src/model/environment.ts";
@@ -28,7 +28,8 @@ function stage(most?: number) {
     from: ReplayStore = store,
   ) => {
     holders += 1;
-    return claimCallback(given, { ...bytes, ...more }, "sandbox", rules, from, `holder-${holders}`, clock.wallMs());
+    const guard = new ReplayGuard("sandbox", rules, from);
+    return guard.claim(given, { ...bytes, ...more }, `holder-${holders}`, clock.wallMs());
   };
   const deliver = async (given: GenuineCallback, rules = strict): Promise<Delivery> => {
     const claimed = await claim(given, {}, rules);
