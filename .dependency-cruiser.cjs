@@ -28,6 +28,7 @@ const packageOf = {
 };
 const ports = [
   "^src/proxy/(messages|handler)\\.ts$",
+  "^src/callbacks/(application|replay-store)\\.ts$",
   "^src/oauth/(token-store|refresh-lock|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
 ];
 
@@ -44,6 +45,7 @@ module.exports = {
     folder("signing", "^src/signing/", ["^(node:)?crypto$"]),
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
     folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/token\\.ts$"]),
+    folder("callbacks", "^src/callbacks/", ["^src/signing/", "^src/proxy/", "^(node:)?crypto$"]),
     folder("config", "^src/config/", [
       "^node_modules/(zod|yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",

@@ -5,6 +5,7 @@ import { redisIsMissing, redisTests } from "./testkit/left-out.ts";
 const unit = [
   "test/unit/**/*.test.ts",
   "test/oauth/**/*.test.ts",
+  "test/callbacks/{parameters,verify,replay-guard}.test.ts",
   "test/config/**/*.test.ts",
   "test/contract/memory.test.ts",
   "test/fuzz/judge.test.ts",

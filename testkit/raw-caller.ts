@@ -60,7 +60,7 @@ export function readAnswers(bytes: string): RawAnswered[] {
     const headers = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
     );
-    const length = Number(headers["content-length"] ?? (status < 200 ? 0 : Number.NaN));
+    const length = Number(headers["content-length"] ?? (status < 200 || status === 204 ? 0 : Number.NaN));
     const text = rest.slice(end + 4, end + 4 + length);
     if (text.length !== length) throw new Error(`not a whole answer: ${rest.slice(0, 100)}`);
     answers.push({ status, headers, text: Buffer.from(text, "latin1").toString("utf8") });

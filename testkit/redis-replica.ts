@@ -3,6 +3,7 @@ import { inject, onTestFinished } from "vitest";
 import { createCacheClient, createNodeClient } from "../src/adapters/redis/client.ts";
 import { RedisConnection } from "../src/adapters/redis/connection.ts";
 import { createRedisRefreshLock } from "../src/adapters/redis/refresh-lock.ts";
+import { createRedisReplayStore } from "../src/adapters/redis/replay-store.ts";
 import { createRedisTokenStore } from "../src/adapters/redis/token-store.ts";
 import { type Clock, systemClock } from "../src/model/clock.ts";
 import type { RedisAccess, RedisNode } from "../src/model/redis-access.ts";
@@ -66,6 +67,7 @@ export function openReplica(at: { readonly port: number } | RedisAccess, clock: 
     recorder,
     connection: cache,
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
+    replays: createRedisReplayStore(cache),
     lock: createRedisRefreshLock([cache, ...others], clock),
   };
 }

@@ -1,3 +1,4 @@
+import { callbackLines } from "./callbacks.ts";
 import type { Reference } from "./line.ts";
 import { processLines } from "./process.ts";
 import { requestLines } from "./requests.ts";
@@ -12,4 +13,4 @@ export const everyLine = {
 } as const;
 
 /** Every kind of log line with all its fields: docs/reference/log.md is made from it. */
-export const logReference: Reference = { ...requestLines, ...tokenLines, ...processLines };
+export const logReference: Reference = { ...requestLines, ...callbackLines, ...tokenLines, ...processLines };

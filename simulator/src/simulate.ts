@@ -86,7 +86,9 @@ function describe({ simulation, simulator }: Running, file: string | undefined):
   if (file !== undefined) print(`environment ${environment} of ${file}`);
   print(`JSON API    ${simulator.apiUrl}`);
   print(`authorization server  ${simulator.loginUrl}`);
-  print(`control     ${simulator.controlUrl}   (GET: counts; POST …/faults, …/revoke-tokens, …/login/stop)`);
+  print(
+    `control     ${simulator.controlUrl}   (GET: counts; POST …/faults, …/callback, …/revoke-tokens, …/login/stop)`,
+  );
   for (const site of options.sites) for (const line of describeSite(site, file === undefined)) print(line);
   print("made up     tokens, order ids and the bodies of answers: the specification shows none");
   for (const note of notes) print(`note        ${note}`);

@@ -7,6 +7,7 @@ import { describeBind } from "../model/listener.ts";
 import type { ReloadTrigger } from "../model/process-events.ts";
 import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { version } from "../version.ts";
+import { type CallbackListeners, openCallbackListeners } from "./callback-listeners.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
 import type { Reloadable } from "./keyed-resources.ts";
 import { type Binds, type Listeners, openListeners } from "./listeners.ts";
@@ -32,6 +33,7 @@ export class App {
   readonly #clock: Clock;
   readonly #upstreams: Upstreams;
   readonly #tokens: Tokens;
+  readonly #callbacks: CallbackListeners;
   readonly #listeners: Listeners;
   /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
   readonly #parts: readonly Reloadable[];
@@ -62,7 +64,7 @@ export class App {
     this.#upstreams = openUpstreams(clock);
     const { send, tokenEndpointOf } = this.#upstreams;
     this.#tokens = openTokens(tokenEndpointOf, report, dependencies);
-    const { tokensOf } = this.#tokens;
+    const { tokensOf, replaysOf } = this.#tokens;
     // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
     const readiness = () => {
       const view = views.readiness();
@@ -70,12 +72,14 @@ export class App {
       return view;
     };
     const handling = { clock, report, send, tokensOf, buffers: budget };
+    this.#callbacks = openCallbackListeners({ clock, report, buffers: budget, replaysOf });
     this.#listeners = openListeners({
       ...handling,
+      callbacks: this.#callbacks,
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
       createStatus: () => createStatus(views),
     });
-    this.#parts = [memory, observers, this.#upstreams, this.#listeners, this.#tokens];
+    this.#parts = [memory, observers, this.#upstreams, this.#callbacks, this.#listeners, this.#tokens];
   }
 
   /** The active configuration. */
@@ -157,5 +161,6 @@ export class App {
     await this.#listeners.close();
     await this.#tokens.close();
     await this.#upstreams.close();
+    await this.#callbacks.close();
   }
 }

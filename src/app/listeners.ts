@@ -8,10 +8,11 @@ import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import { loopbackHosts } from "../proxy/target.ts";
+import type { CallbackListeners } from "./callback-listeners.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
-/** The servers of this process: the listeners for applications, the admin and the status server. */
+/** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
 export interface Listeners extends Reloadable {
   bindsOf(config: Config): Binds;
   /** Requests that are being served, by environment. */
@@ -32,18 +33,21 @@ export interface Listeners extends Reloadable {
 export interface Binds {
   /** In the configuration's order; real ports where 0 was asked for. */
   readonly listeners: readonly Bind[];
+  /** The same of those for callbacks. */
+  readonly callbacks: readonly Bind[];
   readonly admin: Bind;
   readonly status: Bind;
 }
 
 export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers"> & {
+  readonly callbacks: CallbackListeners;
   readonly createAdmin: () => Server;
   readonly createStatus: () => Server;
 };
 
 interface BoundServer {
   readonly server: Server | SocketServer;
-  /** The listener for applications that it is, if it is one. */
+  /** The listener that it is, if it is one. */
   readonly listener?: HotListener;
   /** With the port that was given, once it listens. */
   bind: Bind;
@@ -56,7 +60,14 @@ interface Binding {
   create(): Omit<BoundServer, "bind">;
 }
 
-export function openListeners({ createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
+/** A listener that a configuration wants. */
+interface WantedListener {
+  readonly key: string;
+  readonly bind: Bind;
+  serving(): ServingOn;
+}
+
+export function openListeners({ callbacks, createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
   const { clock, report } = parts;
   const limits = new KeyedResources<ConcurrencyLimit>(clock);
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
@@ -90,19 +101,29 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
     };
   }
 
-  function createListener(config: Config, listener: ListenerConfig) {
-    const binding = { name: describeBind(listener.bind), report };
-    const hot = new HotListener(binding, servingOn(listener, config), clock);
+  /** Those for applications first, then those for callbacks, each in the configuration's order. */
+  function listenersOf(config: Config): WantedListener[] {
+    const outbound = config.listeners.map((listener) => ({
+      bind: listener.bind,
+      isTls: listener.callers?.kind === "mtls",
+      serving: () => servingOn(listener, config),
+    }));
+    const inbound = (config.callbacks ?? []).map((listener) => ({
+      bind: listener.bind,
+      isTls: listener.tls !== undefined,
+      serving: () => callbacks.servingOn(listener, config),
+    }));
+    return keyed([...outbound, ...inbound]);
+  }
+
+  function createListener({ bind, serving }: WantedListener) {
+    const hot = new HotListener({ name: describeBind(bind), report }, serving(), clock);
     return { server: hot.listener.server, listener: hot };
   }
 
   function bindingsOf(config: Config): Binding[] {
     const { admin, status } = config;
-    const listeners = keyed(config).map(([key, listener]) => ({
-      key,
-      bind: listener.bind,
-      create: () => createListener(config, listener),
-    }));
+    const listeners = listenersOf(config).map((listener) => ({ ...listener, create: () => createListener(listener) }));
     return [
       ...listeners,
       { key: `admin ${describeBind(admin)}`, bind: admin, create: () => ({ server: createAdmin() }) },
@@ -131,7 +152,7 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
     },
 
     commit(config) {
-      for (const [key, listener] of keyed(config)) servers.get(key)?.listener?.serve(servingOn(listener, config));
+      for (const { key, serving } of listenersOf(config)) servers.get(key)?.listener?.serve(serving());
       servers.commit(bindingsOf(config).map(({ key }) => key));
       limits.commit(config.listeners.map(({ environment }) => environment));
       for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
@@ -140,7 +161,13 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
     bindsOf(config) {
       const binds = bindingsOf(config).map(({ key, bind }) => servers.get(key)?.bind ?? bind);
       const { admin, status } = config;
-      return { listeners: binds.slice(0, -2), admin: binds.at(-2) ?? admin, status: binds.at(-1) ?? status };
+      const { length } = config.listeners;
+      return {
+        listeners: binds.slice(0, length),
+        callbacks: binds.slice(length, -2),
+        admin: binds.at(-2) ?? admin,
+        status: binds.at(-1) ?? status,
+      };
     },
 
     inFlight: () => new Map(limits.entries().map(([environment, { inFlight }]) => [environment, inFlight])),
@@ -151,6 +178,7 @@ export function openListeners({ createAdmin, createStatus, ...parts }: Listeners
       const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs));
       const refuseAll = () => {
         for (const limit of limits.values()) limit.close();
+        callbacks.refuseAll();
       };
       const drained = hotListeners().map((listener) => listener.drain(openMs, refuseAll));
       return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
@@ -173,11 +201,11 @@ function endServer(server: Server | SocketServer): void {
 }
 
 /** By what makes a listener the same one: where it listens and whether with TLS. Several may ask for a free port. */
-function keyed({ listeners }: Config): (readonly [key: string, listener: ListenerConfig])[] {
-  const addresses = listeners.map(({ bind, callers }) => `${describeBind(bind)} ${callers?.kind === "mtls"}`);
+function keyed<Listener extends { readonly bind: Bind; readonly isTls: boolean }>(listeners: readonly Listener[]) {
+  const addresses = listeners.map(({ bind, isTls }) => `${describeBind(bind)} ${isTls}`);
   return listeners.map((listener, index) => {
     const earlier = addresses.slice(0, index).filter((address) => address === addresses[index]).length;
-    return [`${addresses[index]} ${earlier}`, listener];
+    return { ...listener, key: `${addresses[index]} ${earlier}` };
   });
 }
 

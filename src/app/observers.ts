@@ -85,7 +85,8 @@ export function openObservers(
 
   return {
     prepare(config) {
-      startAtZero([...config.environments.values()], redisNodes(config));
+      const calledBack = new Set(config.callbacks?.map(({ environment }) => environment));
+      startAtZero([...config.environments.values()], redisNodes(config), calledBack);
     },
     commit(config) {
       const environments = [...config.environments.values()];

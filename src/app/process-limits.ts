@@ -31,9 +31,11 @@ export function defaultBudget(memoryBytes: number | undefined): number {
 }
 
 /** The descriptors that a configuration can use: one for each connection of a listener and of a request in flight. */
-export function neededDescriptors({ listeners, environments, limits }: Config): number {
+export function neededDescriptors({ listeners, callbacks = [], environments, limits }: Config): number {
   const { connections, inFlightPerEnvironment } = limits;
-  return listeners.length * connections + environments.size * inFlightPerEnvironment + otherDescriptors;
+  // A callback under way has a connection to the application.
+  const inbound = callbacks.length * (connections + inFlightPerEnvironment);
+  return listeners.length * connections + environments.size * inFlightPerEnvironment + inbound + otherDescriptors;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createCacheClient, createNodeClient } from "../adapters/redis/client.ts";
 import { RedisConnection } from "../adapters/redis/connection.ts";
 import { createRedisRefreshLock } from "../adapters/redis/refresh-lock.ts";
+import { createRedisReplayStore } from "../adapters/redis/replay-store.ts";
 import { createRedisTokenStore } from "../adapters/redis/token-store.ts";
 import type { Report } from "../model/events.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
@@ -16,6 +17,7 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
   return {
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     lock,
+    replays: createRedisReplayStore(cache),
     onReturn: (listener: () => void) => cache.onReturn(listener),
     snapshot: () => [cache, ...others].map((connection) => connection.snapshot()),
     async close() {

@@ -1,4 +1,6 @@
+import { createMemoryReplayStore } from "../adapters/memory/replay-store.ts";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../adapters/memory/token-store.ts";
+import type { ReplayStore } from "../callbacks/replay-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
@@ -6,10 +8,11 @@ import type { RefreshLock } from "../oauth/refresh-lock.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 
-/** Where tokens are kept: in Redis, which replicas share, or in this process. */
+/** Where tokens are kept, and which callbacks were delivered: in Redis, which replicas share, or in this process. */
 export interface TokenBackend {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
+  readonly replays: ReplayStore;
   /** Calls the listener whenever the store is back after it was away. */
   onReturn(listener: () => void): void;
   /** Its servers at this moment; none where one process keeps all for itself. */
@@ -28,7 +31,8 @@ export async function openTokenBackend(
     return openRedisBackend(tokens.redis, report, dependencies);
   }
   const store = createMemoryTokenStore(dependencies.clock);
-  return { store, lock: createMemoryRefreshLock(), onReturn() {}, snapshot: () => [], async close() {} };
+  const replays = createMemoryReplayStore(dependencies.clock);
+  return { store, lock: createMemoryRefreshLock(), replays, onReturn() {}, snapshot: () => [], async close() {} };
 }
 
 /** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */

@@ -1,3 +1,4 @@
+import type { ReplayStore } from "../callbacks/replay-store.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
@@ -26,6 +27,8 @@ export interface Tokens extends Reloadable {
   warm(): void;
   /** The configured sets at this moment, by their sites; one that several sites use is there several times. */
   credentials(): readonly CredentialSnapshot[];
+  /** Which callbacks were delivered, as this configuration's backend has it at each call. */
+  readonly replaysOf: (config: Config) => ReplayStore;
   /** The Redis servers of a configuration at this moment. */
   redis(config: Config): readonly RedisSnapshot[];
   close(): Promise<void>;
@@ -197,6 +200,19 @@ export function openTokens(
     },
 
     credentials: () => owners.flatMap(({ key }) => failovers.get(key)?.snapshot() ?? []),
+
+    replaysOf(config) {
+      const current = () => {
+        const backend = backends.get(backendKey(config));
+        if (backend === undefined) throw new Error("the backend of this configuration has ended");
+        return backend.replays;
+      };
+      return {
+        claim: async (...given) => current().claim(...given),
+        confirm: async (...given) => current().confirm(...given),
+        release: async (...given) => current().release(...given),
+      };
+    },
 
     redis: (config) => backends.get(backendKey(config))?.snapshot() ?? [],
 

@@ -9,6 +9,7 @@ import { describeBind } from "../model/listener.ts";
 import { tokenUrlOf } from "../model/token-settings.ts";
 import { exitCodes } from "./command.ts";
 import { configOption, loadOrRefuse } from "./config.ts";
+import { checkCallbacks } from "./doctor/callbacks.ts";
 import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor/check.ts";
 import { evaluateClock } from "./doctor/clock.ts";
 import { checkConfig } from "./doctor/config.ts";
@@ -28,7 +29,7 @@ interface Options {
 export function createCommand(): Command {
   return new Command("doctor")
     .description(
-      "Examine what requests rest on: files, DNS, TLS, clock, token, Redis. Each is ok, or comes with its fix.",
+      "Examine what requests and callbacks rest on: files, DNS, TLS, clock, token, Redis, applications. Each is ok, or comes with its fix.",
     )
     .addOption(configOption())
     .option("--no-token", "ask for no token; one in the shared cache is looked at all the same")
@@ -40,7 +41,7 @@ export function createCommand(): Command {
 const harmless = `
 It sends no order. Each host gets one HEAD / without credentials, for its Date. The authorization server is asked for a token only for
 credential sets that have none in the shared cache, and what it issues goes there. In Redis, probe keys under countersign: are
-written, and removed at once. It needs neither a shell nor other programs, and ends within 30 s:
+written, and removed at once. An application that callbacks go to is connected to, and gets nothing. It needs neither a shell nor other programs, and ends within 30 s:
 
   kubectl exec POD -c countersign -- node /app/dist/main.js doctor
 
@@ -99,6 +100,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
       const keys = evaluateEncryptionKeys(shared.map((set) => set.shared));
       yield { topic: "redis", subject: "encryptionKeys", ...keys, tookMs: 0 };
     }
+    yield* await checkCallbacks(run);
     const serve = { topic: "serve" as const, subject: `admin ${describeBind(config.admin)}` };
     yield timed(run, serve, () => checkServe(run));
   } finally {
@@ -197,7 +199,7 @@ export function formatCheck(check: Check, environmentWidth: number): string {
   const { topic, environment = "", subject, verdict, detail, fix, tookMs } = check;
   const word = paint(styles[verdict], verdict.slice(0, "skip".length).padEnd(indent));
   const took = tookMs > 0 ? ` (${tookMs} ms)` : "";
-  const line = `${word}${topic.padEnd(8)}${environment.padEnd(environmentWidth + 2)}${subject}: ${detail}${took}`;
+  const line = `${word}${topic.padEnd(7)} ${environment.padEnd(environmentWidth + 2)}${subject}: ${detail}${took}`;
   return fix === undefined ? line : `${line}\n${" ".repeat(indent)}fix: ${fix}`;
 }
 

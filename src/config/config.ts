@@ -1,5 +1,5 @@
-import type { Environment } from "../model/environment.ts";
-import type { Bind, Callers } from "../model/listener.ts";
+import type { Address, Environment, Tls } from "../model/environment.ts";
+import type { Bind, Callers, CallersTls } from "../model/listener.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
 import type { Secret } from "../model/secret.ts";
 import type { WarningCode } from "./diagnostics.ts";
@@ -15,9 +15,30 @@ export interface ListenerConfig {
   readonly callers?: Callers | undefined;
 }
 
+/** A listener for the service's callbacks of one environment. */
+export interface CallbackListenerConfig {
+  readonly bind: Bind;
+  /** A key of `environments`. */
+  readonly environment: string;
+  /** What genuine callbacks are handed to. */
+  readonly application: { readonly url: Address; readonly timeoutMs: number; readonly tls: Tls };
+  /** Names that are not signed; always holds `signature`. */
+  readonly exempt: ReadonlySet<string>;
+  readonly windowMs: number;
+  /** What happens while the store of replays fails or is full. */
+  readonly replay: ReplayMode;
+  /** Whatever calls proves itself with a certificate. */
+  readonly tls?: CallersTls | undefined;
+}
+
+/** `strict`: no callback passes. `best_effort`: it passes, and is counted. */
+export type ReplayMode = "strict" | "best_effort";
+
 /** What the configuration file becomes: checked in full, defaults filled in, secrets loaded. Durations in ms. */
 export interface Config {
   readonly listeners: readonly ListenerConfig[];
+  /** Absent where there are none. */
+  readonly callbacks?: readonly CallbackListenerConfig[];
   /** /livez, /readyz, /metrics. */
   readonly admin: Bind;
   /** Host names under which /metrics is shown, beside addresses, localhost and the machine's own; lower case. */

@@ -3,7 +3,7 @@ import type { Address, CredentialSet, Environment, Site, Tls } from "../model/en
 import { type Callers, describeBind } from "../model/listener.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
-import type { Config } from "./config.ts";
+import type { CallbackListenerConfig, Config } from "./config.ts";
 
 const callersInRoutes: Readonly<Record<Callers["kind"], string>> = {
   anyone: "; anyone may call",
@@ -12,14 +12,18 @@ const callersInRoutes: Readonly<Record<Callers["kind"], string>> = {
 };
 
 /** Where each listener leads and who may call it, one line each. */
-export function routes({ listeners, environments }: Config): string[] {
-  return listeners.map(({ bind, environment: name, callers }) => {
+export function routes({ listeners, callbacks = [], environments }: Config): string[] {
+  const inbound = callbacks.map(({ bind, environment, application }) => {
+    return `${describeBind(bind)} hands callbacks of ${environment} to ${describeAddress(application.url)}`;
+  });
+  const outbound = listeners.map(({ bind, environment: name, callers }) => {
     const environment = environments.get(name);
     if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
     const operations = listOperations(environment).join(", ");
     const who = callers === undefined ? "" : callersInRoutes[callers.kind];
     return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${who}`;
   });
+  return [...outbound, ...inbound];
 }
 
 /** The effective configuration for people: every default filled in, every secret masked. */
@@ -29,6 +33,7 @@ export function explain(config: Config): object {
     listeners: config.listeners.map(({ bind, callers, ...listener }) => {
       return { bind: describeBind(bind), ...listener, callers: callers && showCallers(callers) };
     }),
+    callbacks: config.callbacks?.map(showCallbacks),
     admin: { bind: describeBind(config.admin), hosts: config.adminHosts ?? [] },
     status: { bind: describeBind(config.status) },
     environments: new Map([...config.environments].map(([name, each]) => [name, showEnvironment(each)])),
@@ -68,6 +73,16 @@ function toPlain(value: unknown, origins: ReadonlyMap<Secret, string>): unknown 
 function showCallers(callers: Callers): object | string {
   if (callers.kind === "anyone") return "anyone";
   return callers.kind === "tokens" ? { tokens: callers.tokens } : { mtls: { key: callers.tls.key } };
+}
+
+function showCallbacks({ bind, application, tls, ...listener }: CallbackListenerConfig): object {
+  const { url, timeoutMs, tls: towards } = application;
+  return {
+    bind: describeBind(bind),
+    ...listener,
+    application: { url: describeAddress(url), timeoutMs, tls: showTls(towards) },
+    mtls: tls && { key: tls.key },
+  };
 }
 
 function showEnvironment(environment: Environment): object {

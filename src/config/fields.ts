@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { durationPattern } from "../model/clock.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
-import { type Read, readDurationMs } from "./values.ts";
+import { bindPattern, type Read, readBind, readDurationMs } from "./values.ts";
 
 /** Not empty; a string and nothing that YAML took for something else. */
 export const text = z.string().min(1);
@@ -41,6 +41,13 @@ export function parsed<Value>(read: (text: string) => Read<Value>, { pattern, ex
     });
     return z.NEVER;
   });
+}
+
+/** An address where this process listens. */
+export function bind(example: string) {
+  return parsed(readBind, { pattern: bindPattern, example }).describe(
+    "`address:port`, `:port` for every address, or `unix:/path`. Port 0 takes a free one.",
+  );
 }
 
 /** A duration with unit and a default; in milliseconds once read. */

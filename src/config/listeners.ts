@@ -19,7 +19,7 @@ const longestName = 64;
 interface Binding {
   readonly at: LoadContext;
   readonly bind: Bind;
-  /** Where a listener leads; the admin and status ports lead nowhere. */
+  /** Where a listener of applications leads; nothing else that listens leads to the service. */
   readonly environment?: string;
 }
 
@@ -70,9 +70,10 @@ function checkListener(
     );
 }
 
-function checkBindings({ listeners, admin, status }: RawConfig, root: LoadContext): void {
+function checkBindings({ listeners, callbacks, admin, status }: RawConfig, root: LoadContext): void {
   const all: Binding[] = [
     ...[...root.in("listeners").each(listeners)].map(([listener, at]) => ({ ...listener, at: at.in("bind") })),
+    ...[...root.in("callbacks").each(callbacks)].map(([{ bind }, at]) => ({ bind, at: at.in("bind") })),
     { bind: admin.bind, at: root.in("admin", "bind") },
     { bind: status.bind, at: root.in("status", "bind") },
   ];

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Environment } from "../model/environment.ts";
+import { loadCallbacks } from "./callbacks.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
 import { loadEnvironment } from "./environments.ts";
@@ -106,11 +107,13 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     context.in("timeouts", "connect").warn("connect_longer_than_request", message, fix);
   }
   const listeners = await loadListeners(raw, context);
+  const callbacks = await loadCallbacks(raw.callbacks, environments, context.in("callbacks"));
   const redis = await loadRedis(raw, context);
   const tokens: TokensConfig =
     raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
   const config = {
     listeners,
+    ...(callbacks.length === 0 ? {} : { callbacks }),
     admin: raw.admin.bind,
     adminHosts: raw.admin.hosts.map((host) => host.toLowerCase()),
     status: raw.status.bind,

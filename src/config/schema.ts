@@ -1,7 +1,9 @@
 import * as z from "zod";
+import { callbackListener } from "./callback-schema.ts";
 import { warningCodes } from "./diagnostics.ts";
 import { environmentSchema } from "./environment-schema.ts";
 import {
+  bind,
   callerTokenSource,
   count,
   duration,
@@ -17,12 +19,8 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
-import { bindPattern, hostPortPattern, readBind, readHostPort, readRedisNode, redisNodePattern } from "./values.ts";
+import { hostPortPattern, readHostPort, readRedisNode, redisNodePattern } from "./values.ts";
 
-const bind = (example: string) =>
-  parsed(readBind, { pattern: bindPattern, example }).describe(
-    "`address:port`, `:port` for every address, or `unix:/path`. Port 0 takes a free one.",
-  );
 const redisNode = (example: string) => parsed(readRedisNode, { pattern: redisNodePattern, example });
 const hostPort = (example: string) => parsed(readHostPort, { pattern: hostPortPattern, example });
 const hosts = listOf(matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port")).default(
@@ -151,6 +149,11 @@ const drain = section("How the process ends.", {
 /** The configuration file. Every key that it may have is here or in the schemas named here, and nowhere else. */
 export const configSchema = mapping("Configuration of Countersign.", {
   listeners: listOf(listener, 1).describe("Where applications call."),
+  callbacks: listOf(callbackListener)
+    .default([])
+    .describe(
+      "Where the service calls: callbacks are verified there, and handed to the application (docs/callbacks.md).",
+    ),
   admin: mapping("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else.", {
     bind: bind(":7412"),
     hosts: hosts.describe(

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { durationWithin, mapping, matching, parsed, printable, text } from "./fields.ts";
 import { readTokenUrl, tokenUrlPattern } from "./values.ts";
 

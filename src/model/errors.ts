@@ -1,3 +1,5 @@
+import { callbackFailures } from "./callback-failures.ts";
+
 /**
  * Every way Countersign can fail to serve a request. `failures` is the whole table: the error reference of the
  * documents (docs/reference/errors.md) is made from it.
@@ -221,6 +223,7 @@ export const failures = {
     outcomes: ["unknown", "not_sent"],
     meaning: "The deadline passed: `unknown` if a byte was written, `not_sent` if not.",
   },
+  ...callbackFailures,
   internal: {
     status: 500,
     title: "Internal error",
@@ -234,6 +237,9 @@ export type FailureCode = keyof typeof failures;
 
 /** Every code, in the order of the reference. */
 export const failureCodes = Object.keys(failures) as readonly FailureCode[];
+
+/** Those that a request of an application can fail with. */
+export const requestFailureCodes = failureCodes.filter((code) => !(code in callbackFailures));
 
 /** How a failure deviates from its row of the table, and what its answer carries along. */
 export interface FailureDetails {

@@ -1,3 +1,4 @@
+import type { CallbackFinished } from "./callback-events.ts";
 import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
 import type { ProcessEvent } from "./process-events.ts";
@@ -16,6 +17,7 @@ export type Event =
   | RetryFinished
   | ClockSkewMeasured
   | CharacterWarned
+  | CallbackFinished
   | TokenEvent
   | RedisEvent
   | ProcessEvent;

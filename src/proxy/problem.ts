@@ -1,3 +1,4 @@
+import type { HeaderLines } from "../http/headers.ts";
 import { printable } from "../model/defect.ts";
 import { failures, ProxyError } from "../model/errors.ts";
 import type { RequestContext } from "./context.ts";
@@ -6,7 +7,10 @@ import type { ClientResponse } from "./messages.ts";
 const longestClassName = 64;
 
 /** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the context knows it. */
-export function toProxyError(error: unknown, { event }: RequestContext): ProxyError {
+export function toProxyError(
+  error: unknown,
+  { event }: { readonly event: Pick<RequestContext["event"], "outcome"> },
+): ProxyError {
   if (error instanceof ProxyError) return error;
   return new ProxyError("internal", "Countersign failed in a way that it should not; its log has the place.", {
     outcome: event.outcome === "not_sent" ? "not_sent" : "unknown",
@@ -14,18 +18,33 @@ export function toProxyError(error: unknown, { event }: RequestContext): ProxyEr
   });
 }
 
-/** The only place where an error becomes an HTTP response: problem details (RFC 9457), and headers that say the same. */
+/** A request's failure as its client gets it. */
 export function problemReply(
   error: ProxyError,
   context: RequestContext,
 ): ClientResponse & { readonly body: Uint8Array } {
-  const { status, code, outcome } = error;
   const { requestId, reference, attempts } = context.event;
+  const more = attempts > 1 ? ["Countersign-Attempts", String(attempts)] : [];
+  return buildProblem(error, adviseOn(error, context), { requestId, reference }, more);
+}
+
+/**
+ * The only place where an error becomes an HTTP response: problem details (RFC 9457), and headers that say the same.
+ * @param advice what became of the request, in whole sentences
+ * @param more further header lines
+ */
+export function buildProblem(
+  error: ProxyError,
+  advice: string,
+  { requestId, reference }: { readonly requestId: string; readonly reference?: string | undefined },
+  more: HeaderLines = [],
+): ClientResponse & { readonly body: Uint8Array } {
+  const { status, code, outcome } = error;
   const problem = {
     type: `urn:countersign:failure:${code}`,
     title: failures[code].title,
     status,
-    detail: `${error.message} ${adviseOn(error, context)}`,
+    detail: `${error.message} ${advice}`,
     code,
     outcome,
     request_id: requestId,
@@ -40,7 +59,7 @@ export function problemReply(
   }
   if (error.allow !== undefined) headers.push("Allow", error.allow);
   for (const challenge of error.challenges) headers.push("Proxy-Authenticate", challenge);
-  if (attempts > 1) headers.push("Countersign-Attempts", String(attempts));
+  headers.push(...more);
   return { status, headers, body, isLocal: true, isFramed: true };
 }
 

@@ -16,17 +16,31 @@ export function checkHead(
   { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
   listener: Pick<ListenerContext, "url">,
 ): string {
-  const length = headers.length / 2;
-  if (length > mostHeaderLines) {
-    const what = `The request has ${length} header lines; at most ${mostHeaderLines} are read.`;
-    throw refuse("headers_too_large", what, `${length} lines`);
-  }
+  checkCount(headers);
   checkMethod(method, target, listener.url);
+  const host = checkFraming(headers);
+  checkContentType(headers);
+  return host;
+}
+
+/** @throws ProxyError headers_too_large */
+export function checkCount(headers: HeaderLines): void {
+  const length = headers.length / 2;
+  if (length <= mostHeaderLines) return;
+  const what = `The request has ${length} header lines; at most ${mostHeaderLines} are read.`;
+  throw refuse("headers_too_large", what, `${length} lines`);
+}
+
+/**
+ * Checks what decides where a request goes and how its body is read.
+ * @returns the only Host value
+ * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported
+ */
+export function checkFraming(headers: HeaderLines): string {
   const host = checkHost(headers);
   checkExpectation(headers);
   checkContentEncoding(headers);
   checkTransferEncoding(headers);
-  checkContentType(headers);
   return host;
 }
 
@@ -82,16 +96,19 @@ function checkTransferEncoding(headers: HeaderLines): void {
 function checkContentType(headers: HeaderLines): void {
   const values = valuesOf(headers, "content-type");
   const type = values[0];
-  if (values.length === 1 && type !== undefined && isJson(type)) return;
+  if (values.length === 1 && type !== undefined && isUtf8Type(type, json)) return;
   throw refuse("media_type_not_supported", `${explainContentType(type, values.length > 1)}.`, "Content-Type");
 }
 
-/** application/json with charset utf-8, or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1). */
-function isJson(mediaType: string): boolean {
-  if (mediaType === json) return true;
+/**
+ * Whether it is this media type, with charset utf-8 or without parameters (RFC 8259 section 8.1, RFC 9110 section 8.3.1).
+ * @param expected in lower case
+ */
+export function isUtf8Type(mediaType: string, expected: string): boolean {
+  if (mediaType === expected) return true;
   const [type = "", ...parameters] = mediaType.toLowerCase().split(";");
   const given = parameters.map((parameter) => parameter.trim()).filter((parameter) => parameter !== "");
-  return type.trimEnd() === json && given.length <= 1 && given.every((parameter) => utf8.has(parameter));
+  return type.trimEnd() === expected && given.length <= 1 && given.every((parameter) => utf8.has(parameter));
 }
 
 function explainContentType(type: string | undefined, isRepeated: boolean): string {

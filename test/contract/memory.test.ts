@@ -1,6 +1,8 @@
+import { createMemoryReplayStore } from "../../src/adapters/memory/replay-store.ts";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../../src/adapters/memory/token-store.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
+import { describeReplayStore } from "./replay-store.ts";
 import { describeTokenStore } from "./token-store.ts";
 
 describeTokenStore("memory", async () => {
@@ -12,4 +14,10 @@ describeTokenStore("memory", async () => {
 describeRefreshLock("memory", async () => {
   const lock = createMemoryRefreshLock();
   return { one: lock, other: lock, key: "key" };
+});
+
+describeReplayStore("memory", async () => {
+  const clock = new FakeClock();
+  const store = createMemoryReplayStore(clock);
+  return { one: store, other: store, pass: (ms) => clock.advance(ms) };
 });

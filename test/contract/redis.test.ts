@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import { commonRedis, openReplica, patientClock } from "../../testkit/redis-replica.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
+import { describeReplayStore } from "./replay-store.ts";
 import { describeTokenStore } from "./token-store.ts";
 
 /** Others may use this Redis too. */
@@ -19,4 +20,10 @@ describeRefreshLock("Redis", async () => ({
   one: openReplica(commonRedis(), patientClock).lock,
   other: openReplica(commonRedis(), patientClock).lock,
   key: ownKey(),
+}));
+
+describeReplayStore("Redis", async () => ({
+  one: openReplica(commonRedis(), patientClock).replays,
+  other: openReplica(commonRedis(), patientClock).replays,
+  pass: (ms) => sleep(systemClock, ms),
 }));

@@ -8,11 +8,12 @@ export function configuration(
   simulator: Simulator,
   socketPath: string,
   redisUrl: string,
-  more: { readonly listeners?: readonly string[]; readonly requestSeconds?: number } = {},
+  more: { readonly listeners?: readonly string[]; readonly callbacks?: string; readonly requestSeconds?: number } = {},
 ): string {
-  const { listeners = [], requestSeconds = 2 } = more;
+  const { listeners = [], callbacks = "[]", requestSeconds = 2 } = more;
   const all = [`{ bind: "unix:${socketPath}", environment: sandbox }`, ...listeners];
   return `listeners: [ ${all.join(", ")} ]
+callbacks: ${callbacks}
 admin: { bind: "127.0.0.1:0" }
 status: { bind: "127.0.0.1:0" }
 environments:

@@ -45,6 +45,11 @@ const contained: readonly Contained[] = [
     awaited: /^(fail\(|client\.reply\(reply)/,
     why: "the answer is handed over, or the client has gone",
   },
+  {
+    file: "callbacks/handler.js",
+    awaited: /^(fail\(|answer\(buildProblem)/,
+    why: "as in proxy/handler.js",
+  },
   { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },
   { file: "oauth/token-cache.js", awaited: /^republish\(/, why: "as in refresh.js" },
   {

@@ -8,6 +8,7 @@ import { authority, serverCertificate, serverKey } from "../../testkit/certifica
 import { freePort } from "../../testkit/free-port.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { type Application, startApplication } from "../callbacks/stage.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
 import { audience, configuration, sites } from "./configuration.ts";
 import { type Armed, Control } from "./control.ts";
@@ -30,11 +31,21 @@ export class Lane {
   readonly #configFile: string;
   readonly socketPath: string;
   readonly tlsPort: number;
+  /** Where the simulated service calls. */
+  readonly callbackPort: number;
+  /** The application that callbacks go to. */
+  readonly application: Application;
   #program: Program | undefined;
   #hasEnded = true;
   #adminUrl = "";
 
-  private constructor(faulty: Faulty, server: RealRedis, simulator: Simulator, tlsPort: number) {
+  private constructor(
+    faulty: Faulty,
+    server: RealRedis,
+    simulator: Simulator,
+    application: Application,
+    ports: { readonly tls: number; readonly callbacks: number },
+  ) {
     this.#faulty = faulty;
     this.simulator = simulator;
     this.server = server;
@@ -47,7 +58,9 @@ export class Lane {
       this.#folder.write(name, text);
     }
     this.socketPath = join(this.#folder.path, "app.sock");
-    this.tlsPort = tlsPort;
+    this.tlsPort = ports.tls;
+    this.callbackPort = ports.callbacks;
+    this.application = application;
     this.control = new Control(join(this.#folder.path, "faults.sock"));
     this.#configFile = this.configure({ isOther: false });
   }
@@ -63,7 +76,8 @@ export class Lane {
       ],
     });
     onTestFinished(() => simulator.stop());
-    return new Lane(faulty, await startRedis(), simulator, await freePort());
+    const ports = { tls: await freePort(), callbacks: await freePort() };
+    return new Lane(faulty, await startRedis(), simulator, await startApplication(), ports);
   }
 
   /** Writes the configuration; the other one has another secret, other times and a listener more. */
@@ -74,8 +88,12 @@ export class Lane {
     const mtls = "{ caFile: DIR/authority, certFile: DIR/serverCertificate, keyFile: DIR/serverKey }";
     const tls = `{ bind: "127.0.0.1:${this.tlsPort}", environment: sandbox, callers: { mtls: ${mtls} } }`;
     const more = `{ bind: "unix:${this.socketPath}.more", environment: sandbox }`;
+    const callbacks =
+      `[ { bind: "127.0.0.1:${this.callbackPort}", environment: sandbox, replay: best_effort, ` +
+      `application: { url: "${this.application.url}", timeout: ${isOther ? 2 : 1}s } } ]`;
     const yaml = configuration(this.simulator, this.socketPath, this.server.url, {
       listeners: isOther ? [tls, more] : [tls],
+      callbacks,
       requestSeconds: isOther ? 3 : 2,
     });
     return this.#folder.write("countersign.yaml", yaml.replaceAll("DIR", this.#folder.path));

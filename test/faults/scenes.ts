@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { authorised } from "./ask.ts";
 import type { Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
+import { scenesOfCallbacks } from "./scenes-of-callbacks.ts";
 import { scenesOfOrders } from "./scenes-of-orders.ts";
 import { scenesOfTokens } from "./scenes-of-tokens.ts";
 
@@ -25,4 +26,4 @@ const reloading: Scene = {
 };
 
 /** In the order in which points are looked for; each is tried in the first scene that reaches it. */
-export const scenes: readonly Scene[] = [...scenesOfOrders, ...scenesOfTokens, reloading];
+export const scenes: readonly Scene[] = [...scenesOfOrders, ...scenesOfCallbacks, ...scenesOfTokens, reloading];

@@ -52,6 +52,32 @@ const finished = {
   responseBytes: 1,
   upstreamHeaders: { "x-request-id": "u" },
 } as const;
+const callback = {
+  kind: "callback_finished",
+  environment,
+  requestId,
+  callerRequestId: "c",
+  traceId: "t",
+  method: "POST",
+  target: "/callbacks",
+  listener: ":7414",
+  caller: "ingress",
+  callerAddress: "127.0.0.1",
+  site,
+  key: "K1",
+  form: "json",
+  result: "delivered",
+  code: "application_failed",
+  cause: "ECONNRESET",
+  status: 200,
+  outcome: "answered",
+  isGuarded: true,
+  durationMs: 1,
+  applicationMs: 1,
+  requestBytes: 1,
+  responseBytes: 1,
+  callerLeft: true,
+} as const;
 const retried = { kind: "retry_finished", environment, site, requestId } as const;
 const requested = {
   kind: "token_requested",
@@ -69,6 +95,12 @@ const accept = { kind: "accept_failed", listener: ":7411", reason: "EMFILE" } as
 const samples: Samples = {
   request_accepted: [{ kind: "request_accepted", environment, requestId }],
   request_finished: [{ ...finished, code: undefined }, finished, { ...finished, outcome: "unknown" }],
+  callback_finished: [
+    callback,
+    { ...callback, isGuarded: false },
+    { ...callback, result: "signature_wrong", outcome: "not_sent" },
+    { ...callback, result: "application_failed", outcome: "unknown" },
+  ],
   upstream_unauthorized: [
     {
       kind: "upstream_unauthorized",

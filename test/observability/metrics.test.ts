@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/prometheus/metrics.ts";
 import type { Config } from "../../src/config/config.ts";
-import { failureCodes, failures } from "../../src/model/errors.ts";
+import { failures, requestFailureCodes } from "../../src/model/errors.ts";
 import { cacheResults, lockResults, redisFailures } from "../../src/model/events.ts";
 import { readExposition, type Sample, scrape } from "../../testkit/exposition.ts";
 import { startRedis } from "../../testkit/redis.ts";
@@ -27,6 +27,9 @@ const labelsOf = {
   countersign_failures_total: ["environment", "site", "code", "outcome"],
   countersign_upstream_unauthorized_total: ["environment", "site", "auth", "attempt"],
   countersign_retries_total: ["environment", "site", "result"],
+  countersign_callbacks_total: ["environment", "site", "result"],
+  countersign_callbacks_unguarded_total: ["environment"],
+  countersign_callback_duration_seconds: ["environment"],
   countersign_token_requests_total: ["environment", "credential", "result"],
   countersign_token_request_duration_seconds: ["environment"],
   countersign_token_wait_duration_seconds: ["environment"],
@@ -130,7 +133,7 @@ it("starts at 0 whatever alerts count", async () => {
       zero("countersign_failures_total", { environment, site, code, outcome: "not_sent" });
     }
   }
-  for (const code of failureCodes) {
+  for (const code of requestFailureCodes) {
     for (const outcome of failures[code].outcomes) {
       zero("countersign_failures_total", { environment, site: "none", code, outcome });
     }

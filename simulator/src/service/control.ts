@@ -1,4 +1,5 @@
 import { type Answer, answerJson, sendAnswer } from "./answer.ts";
+import { type CallbackOrder, readCallbackOrder, type SentCallback } from "./callback.ts";
 import type { Counts } from "./counts.ts";
 import { readFault } from "./fault.ts";
 import type { Faults, PlannedFault } from "./faults.ts";
@@ -24,6 +25,8 @@ export interface Controlled {
   deleteCredentials(clientId: string): void;
   restoreCredentials(clientId: string): void;
   changeClientSecret(clientId: string, clientSecret: string): void;
+  /** Sends a callback, genuine or forged. @throws Error when the site has no key */
+  sendCallback(order: CallbackOrder): Promise<SentCallback>;
   /** Refuses new connections and ends the open ones. */
   stopLogin(): Promise<void>;
   /** Takes the same port again. */
@@ -45,6 +48,7 @@ const actions: Readonly<Record<string, Action>> = {
   "POST /simulator/revoke-tokens": (simulator) => simulator.revokeAllTokens(),
   "POST /simulator/token-lifetime": (simulator, input) =>
     simulator.setTokenLifetimeSeconds(read(input, "seconds", "number") as number),
+  "POST /simulator/callback": (simulator, input) => simulator.sendCallback(readCallbackOrder(input)),
   "POST /simulator/login/stop": (simulator) => simulator.stopLogin(),
   "POST /simulator/login/start": (simulator) => simulator.startLogin(),
   "POST /simulator/credentials/delete": (simulator, input) =>

@@ -1,5 +1,6 @@
 import { serveApi } from "./api-host.ts";
 import { serveTokenRequest } from "./authorization-server.ts";
+import { sendCallback } from "./callback.ts";
 import { type Controlled, controlPath, isControl, serveControl } from "./control.ts";
 import { type ListeningHost, startHost } from "./listening-host.ts";
 import { createRequestLog, type RequestLog } from "./request-log.ts";
@@ -80,6 +81,7 @@ function assemble(
     deleteCredentials: sets.delete,
     restoreCredentials: sets.restore,
     changeClientSecret: sets.changeSecret,
+    sendCallback: (order) => sendCallback(order, api.rules.directory, login.nowMs()),
     stopLogin: authorizationServer.stop,
     startLogin: authorizationServer.start,
     stopApi: apiHost.stop,

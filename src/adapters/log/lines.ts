@@ -1,3 +1,4 @@
+import type { CallbackFinished } from "../../model/callback-events.ts";
 import type { Event, RequestFinished, TokenEvent } from "../../model/events.ts";
 import { describeRequest, levelOf, roundToMicroseconds } from "./access-line.ts";
 
@@ -17,6 +18,8 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["trace", "request accepted"];
     case "request_finished":
       return [levelOf(event), describeRequest(event)];
+    case "callback_finished":
+      return [callbackLevelOf(event), describeCallback(event)];
     case "upstream_unauthorized":
       return event.attempt === 1
         ? ["warn", `the service answered 401 for ${event.site}`]
@@ -78,6 +81,21 @@ export function headline(event: Event): readonly [Level, message: string] {
   }
 }
 
+/** An operator has to act where the application fails, and wants to know what is refused. */
+function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): "error" | "warn" | "info" {
+  if (outcome === "unknown") return "error";
+  const isFine = result === "delivered" || result === "repeated";
+  return isFine && isGuarded !== false ? "info" : "warn";
+}
+
+/** `callback for S1000000001: 502 application_unreachable (ECONNREFUSED)` */
+function describeCallback({ site, status, result, cause, isGuarded, callerLeft }: CallbackFinished): string {
+  const whom = site === undefined ? "" : ` for ${site}`;
+  const why = cause === undefined || cause === result ? "" : ` (${cause})`;
+  const unguarded = isGuarded === false ? ", not guarded against a replay" : "";
+  return `callback${whom}: ${status} ${result}${why}${unguarded}${callerLeft ? ", caller left" : ""}`;
+}
+
 /** `token for S1000000001/blue: refused (HTTP 401, invalid_client), next try in 10 s` */
 function describeTokenRequest({ credential, result, status, cause, pauseMs }: TokenRequested): string {
   if (result === "issued") return `token for ${credential}: issued`;
@@ -95,6 +113,8 @@ export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
 function pickFields(event: Exclude<Event, RequestFinished>): Fields {
   const { kind: _, ...fields } = event;
   switch (event.kind) {
+    case "callback_finished":
+      return { ...fields, callerLeft: event.callerLeft || undefined };
     // A line's `status` is a number, and one field of two types breaks the index of a log store.
     case "started":
       return { ...fields, admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };

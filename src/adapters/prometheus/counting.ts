@@ -1,5 +1,6 @@
+import { forgeryReasons } from "../../model/callback-events.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
-import { type FailureCode, failureCodes, failures } from "../../model/errors.ts";
+import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
 import {
   cacheResults,
   cacheTiers,
@@ -25,6 +26,13 @@ export function createCounting(metrics: Metrics): Report {
       case "request_finished":
         countRequest(event);
         return;
+      case "callback_finished": {
+        const { environment, site = "none", result } = event;
+        metrics.callbacks.inc({ environment, site, result });
+        if (event.isGuarded === false) metrics.callbacksUnguarded.inc({ environment });
+        metrics.callbackDuration.series({ environment }).observe(event.durationMs / 1_000);
+        return;
+      }
       case "upstream_unauthorized": {
         const { environment, site, auth, attempt } = event;
         metrics.unauthorized.inc({ environment, site, auth, attempt: String(attempt) });
@@ -73,16 +81,22 @@ export function createCounting(metrics: Metrics): Report {
  * `increase()` do not see. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
  * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
  * @param redisNodes the Redis servers of the configuration, as in RedisEvent; none with the memory cache
+ * @param calledBack environments that have a listener for callbacks
  */
-export type StartAtZero = (environments: readonly Environment[], redisNodes: readonly string[]) => void;
+export type StartAtZero = (
+  environments: readonly Environment[],
+  redisNodes: readonly string[],
+  calledBack: ReadonlySet<string>,
+) => void;
 
 export function createStartAtZero(metrics: Metrics): StartAtZero {
-  return (environments, redisNodes) => {
+  return (environments, redisNodes, calledBack) => {
     startProcess(metrics, redisNodes);
     for (const environment of environments) {
       startAnswers(metrics, environment);
       startFailures(metrics, environment);
       startDurations(metrics, environment);
+      if (calledBack.has(environment.name)) startCallbacks(metrics, environment);
     }
   };
 }
@@ -115,13 +129,26 @@ function startFailures(metrics: Metrics, environment: Environment): void {
         metrics.failures.inc({ environment: name, site, code, outcome }, 0);
     }
   };
-  start("none", failureCodes);
+  start("none", requestFailureCodes);
   for (const { identifier, auth } of environment.sites.values()) {
     start(identifier, auth.includes("oauth") ? ["credentials_refused", "token_unavailable"] : []);
   }
   for (const { set } of credentialSetsOf(environment)) {
     metrics.tokenRequests.inc({ environment: name, credential: set.label, result: "issued" }, 0);
   }
+}
+
+/** What a forger, the application or the store of replays does before anything is known of a callback's site. */
+function startCallbacks(
+  { callbacks, callbacksUnguarded, callbackDuration }: Metrics,
+  { name: environment, sites }: Environment,
+): void {
+  for (const result of forgeryReasons) callbacks.inc({ environment, site: "none", result }, 0);
+  for (const { identifier: site, keys } of sites.values()) {
+    if (keys.length > 0) callbacks.inc({ environment, site, result: "delivered" }, 0);
+  }
+  callbacksUnguarded.inc({ environment }, 0);
+  callbackDuration.series({ environment });
 }
 
 function startDurations(

@@ -137,6 +137,22 @@ export function createMetrics(source?: GaugeSource) {
       "site",
       "result",
     ]),
+    callbacks: counter(
+      "countersign_callbacks_total",
+      "Callbacks by what came of them: delivered, declined, repeated, why it is not genuine, or the failure's code.",
+      ["environment", "site", "result"],
+    ),
+    callbacksUnguarded: counter(
+      "countersign_callbacks_unguarded_total",
+      "Callbacks that the application may get twice, since the store of replays failed or was full.",
+      ["environment"],
+    ),
+    callbackDuration: histogram(
+      "countersign_callback_duration_seconds",
+      "From the complete head of a callback to the end of the answer.",
+      ["environment"],
+      answerBuckets,
+    ),
     tokenRequests: counter("countersign_token_requests_total", "Requests to the authorization server by result.", [
       "environment",
       "credential",

@@ -1,9 +1,10 @@
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { type PeerCertificate, TLSSocket } from "node:tls";
 import { createConnector } from "../../adapters/http-client/undici-pool.ts";
 import { type Clock, within } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
-import type { Address, Environment } from "../../model/environment.ts";
+import type { Address, Environment, Tls } from "../../model/environment.ts";
 import { version } from "../../version.ts";
 import { ask } from "../ask.ts";
 import { printable } from "../terminal.ts";
@@ -58,29 +59,40 @@ export interface Probe {
 
 const answerMs = 5_000;
 
-/**
- * Connects as the proxy does, and sends `HEAD /` on that one connection: no credentials, no body, outside the base path,
- * so nothing that a service could take for an order.
- */
-export async function probe({ host, address, environment, connectMs }: Host, clock: Clock): Promise<Probe> {
-  const { scheme, port, origin } = address;
-  const to = { protocol: `${scheme}:`, hostname: host, host: address.host, port: String(port) };
+/** A connection that is there, or what it failed with. The socket is the caller's to end. */
+export async function connectTo(
+  { host, address: { scheme, port, host: name }, connectMs }: Pick<Host, "host" | "address" | "connectMs">,
+  tlsFiles: Tls,
+  clock: Clock,
+): Promise<{ readonly socket: Socket; readonly certificate?: Certificate | undefined; readonly code?: string }> {
+  const to = { protocol: `${scheme}:`, hostname: host, host: name, port: String(port) };
   // Undici's own timer counts in half seconds; the limit is kept here.
-  const socket = createConnector(environment.tls, 0)(to, () => {});
+  const socket = createConnector(tlsFiles, 0)(to, () => {});
   const tls = socket instanceof TLSSocket ? socket : undefined;
   let certificate: Certificate | undefined;
   // Node drops a certificate that it refuses, so the certificate is read before Node verifies it.
   tls?.prependListener("secure", () => {
     certificate = readCertificate(tls);
   });
+  const connecting = once(socket, tls === undefined ? "connect" : "secureConnect").then(
+    () => "",
+    (error) => errorCodeOf(error) ?? "UNKNOWN",
+  );
+  const failure = (await within(clock, connecting, connectMs)) ?? (socket.connecting ? "ETIMEDOUT" : "TLS_TIMEOUT");
+  return failure === "" ? { socket, certificate } : { socket, certificate, code: failure };
+}
+
+/**
+ * Connects as the proxy does, and sends `HEAD /` on that one connection: no credentials, no body, outside the base path,
+ * so nothing that a service could take for an order.
+ */
+export async function probe(destination: Host, clock: Clock): Promise<Probe> {
+  const { origin } = destination.address;
+  const { socket, certificate, code } = await connectTo(destination, destination.environment.tls, clock);
   try {
-    const connecting = once(socket, tls === undefined ? "connect" : "secureConnect").then(
-      () => "",
-      (error) => errorCodeOf(error) ?? "UNKNOWN",
-    );
-    const failure = (await within(clock, connecting, connectMs)) ?? (socket.connecting ? "ETIMEDOUT" : "TLS_TIMEOUT");
-    if (failure !== "") return { code: failure, certificate };
-    const connected = { connectedAtMs: clock.nowMs(), protocol: tls?.getProtocol() ?? undefined, certificate };
+    if (code !== undefined) return { code, certificate };
+    const protocol = socket instanceof TLSSocket ? (socket.getProtocol() ?? undefined) : undefined;
+    const connected = { connectedAtMs: clock.nowMs(), protocol, certificate };
     const sentAtMs = clock.wallMs();
     const agent = `countersign-doctor/${version}`;
     const headers = { host: new URL(origin).host, "user-agent": agent, connection: "close" };

@@ -1,0 +1,14 @@
+// An application that takes callbacks. It listens on loopback only: Countersign-Verified is worth as much as that.
+import { createServer } from "node:http";
+
+const port = Number(process.argv[2] ?? 8080);
+
+createServer(async (request, response) => {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const key = request.headers["countersign-verified"];
+  if (key === undefined) return response.writeHead(403).end("not from Countersign\n");
+  const parameters = new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
+  console.log(`${parameters.get("event")} for ${parameters.get("site_identifier")}, verified by ${key}`);
+  response.writeHead(200, { "content-type": "text/plain" }).end("OK\n");
+}).listen(port, "127.0.0.1", () => console.log("listening"));

@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { createDeliver } from "../adapters/http-client/deliver.ts";
+import type { Pool } from "../adapters/http-client/undici-pool.ts";
+import { longestCallbackMs } from "../callbacks/context.ts";
+import { type CallbackHandlerParts, createCallbackHandler } from "../callbacks/handler.ts";
+import type { ReplayStore } from "../callbacks/replay-store.ts";
+import type { CallbackListenerConfig, Config } from "../config/config.ts";
+import { fingerprint, fingerprintOf } from "../config/hash.ts";
+import { describeBind } from "../model/listener.ts";
+import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import type { ServingOn } from "./hot-listener.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+
+/** What listeners for callbacks serve with: the connections to applications, and a limit for each environment. */
+export interface CallbackListeners extends Reloadable {
+  servingOn(listener: CallbackListenerConfig, config: Config): ServingOn;
+  /** From now on no callback is let in. */
+  refuseAll(): void;
+  /** Ends all connections to applications. */
+  close(): Promise<void>;
+}
+
+export type CallbackListenersParts = Pick<CallbackHandlerParts, "clock" | "report" | "buffers"> & {
+  readonly replaysOf: (config: Config) => ReplayStore;
+};
+
+export function openCallbackListeners({ replaysOf, ...parts }: CallbackListenersParts): CallbackListeners {
+  const { clock } = parts;
+  const pools = new KeyedResources<Pool>(clock, { retire: (pool) => pool.close(), close: (pool) => pool.destroy() });
+  const limits = new KeyedResources<ConcurrencyLimit>(clock);
+  /** Loaded with the first listener for callbacks: a process without one saves its memory. */
+  let undici: typeof import("../adapters/http-client/undici-pool.ts") | undefined;
+
+  /** One that a retired configuration's callbacks still need is reused, like all others. */
+  function preparePool({ application }: CallbackListenerConfig, config: Config): Pool {
+    const { url, tls, timeoutMs } = application;
+    const { inFlightPerEnvironment: connections } = config.limits;
+    const settings = { address: url, tls, connectTimeoutMs: config.timeouts.connectMs, connections };
+    const open = () => {
+      if (undici === undefined) throw new Error("a configuration is prepared before it serves");
+      return undici.openPool(settings);
+    };
+    return pools.prepare(poolKey(application, config), open, longestCallbackMs(timeoutMs));
+  }
+
+  return {
+    servingOn(listener, config) {
+      const { bind, environment: name, application, exempt, windowMs, replay: mode, tls } = listener;
+      const environment = config.environments.get(name);
+      if (environment === undefined) throw new Error("a listener names an environment that does not exist");
+      const { url, timeoutMs } = application;
+      const requestMs = longestCallbackMs(timeoutMs);
+      const createLimit = () => new ConcurrencyLimit(config.limits.inFlightPerEnvironment);
+      const own = {
+        newRequestId: randomUUID,
+        deliver: createDeliver(preparePool(listener, config), clock),
+        replays: replaysOf(config),
+        concurrency: limits.prepare(name, createLimit, requestMs),
+      };
+      const rules = { environment, exempt, windowMs, mode, timeoutMs };
+      const place = { listener: describeBind(bind), path: url.path };
+      return {
+        handler: createCallbackHandler({ ...parts, ...own }, { ...rules, ...place }),
+        requestMs,
+        settings: { ...config.limits, clock },
+        tls,
+      };
+    },
+
+    async prepare({ callbacks = [], ...config }) {
+      if (callbacks.length > 0) undici ??= await import("../adapters/http-client/undici-pool.ts");
+      for (const listener of callbacks) preparePool(listener, config);
+    },
+
+    commit(config) {
+      const { callbacks = [] } = config;
+      pools.commit(callbacks.map(({ application }) => poolKey(application, config)));
+      limits.commit(callbacks.map(({ environment }) => environment));
+      for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
+    },
+
+    refuseAll() {
+      for (const limit of limits.values()) limit.close();
+    },
+
+    close: () => pools.close(),
+  };
+}
+
+/** All that a pool is made from: listeners that agree in it share the pool. */
+function poolKey({ url, tls }: CallbackListenerConfig["application"], { timeouts, limits }: Config): string {
+  return fingerprint([url.origin, fingerprintOf(tls), timeouts.connectMs, limits.inFlightPerEnvironment]);
+}

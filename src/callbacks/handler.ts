@@ -1,0 +1,228 @@
+import type { Clock } from "../model/clock.ts";
+import { describeDefect } from "../model/defect.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { Report } from "../model/events.ts";
+import type { BufferBudget } from "../proxy/buffer-budget.ts";
+import { headersDownstream } from "../proxy/client-response.ts";
+import type { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import type { RequestHandler } from "../proxy/handler.ts";
+import type { ClientConnection, ClientRequest, ClientResponse } from "../proxy/messages.ts";
+import { buildProblem, toProxyError } from "../proxy/problem.ts";
+import { checkCount, checkFraming } from "../proxy/request-head.ts";
+import type { ApplicationResponse, Deliver } from "./application.ts";
+import { CallbackContext, replyMs } from "./context.ts";
+import { deliveryHeaders } from "./delivery-headers.ts";
+import { formOf, mostNames, queryOf, readCallback } from "./parameters.ts";
+import { type Delivery, ReplayGuard, type ReplayRules } from "./replay-guard.ts";
+import type { ReplayStore } from "./replay-store.ts";
+import { type GenuineCallback, NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
+
+/** One listener for callbacks. */
+export interface CallbackListener extends VerifyRules, ReplayRules {
+  /** Where it listens as configured, for the log. */
+  readonly listener: string;
+  /** The path of the application's URL. */
+  readonly path: string;
+}
+
+export interface CallbackHandlerParts {
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly newRequestId: () => string;
+  readonly deliver: Deliver;
+  readonly replays: ReplayStore;
+  readonly concurrency: ConcurrencyLimit;
+  readonly buffers: BufferBudget;
+}
+
+/** START HERE: one callback, from its head to the application's answer. Each line is a step, and any of them may throw. */
+async function receive(
+  request: ClientRequest,
+  listener: CallbackListener,
+  context: CallbackContext,
+  parts: CallbackHandlerParts & { readonly guard: ReplayGuard },
+): Promise<ClientResponse> {
+  const { clock } = parts;
+  const { event } = context;
+  const buffer = admit(request, context, parts);
+  checkCount(request.headers);
+  const form = formOf(request);
+  checkFraming(request.headers);
+  const query = queryOf(request.target);
+  event.form = form;
+  const body = await request.readBody(context.receiveDeadlineMs, buffer);
+  event.requestBytes = body.length;
+  parts.concurrency.acquire();
+  context.hasPermit = true;
+  buffer.chargeBody(body.length, Math.min(mostNames, body.length));
+  const parameters = readCallback(form, query, body);
+  const callback = verifyCallback(parameters, listener, clock.wallMs());
+  event.site = callback.site.identifier;
+  event.key = callback.key.identifier;
+  const bytes = { method: request.method, query, body };
+  const claimed = await parts.guard.claim(callback, bytes, event.requestId, clock.wallMs());
+  if (typeof claimed === "number") return repeat(claimed, context);
+  context.delivery = claimed;
+  return pass(request, callback, bytes, claimed, listener, context, parts);
+}
+
+/** Hands the callback to the application. It has taken it once it answers 2xx; else the service may send it again. */
+async function pass(
+  request: ClientRequest,
+  callback: GenuineCallback,
+  { query, body }: { readonly query: string | undefined; readonly body: Uint8Array },
+  delivery: Delivery,
+  { path, timeoutMs }: CallbackListener,
+  { event }: CallbackContext,
+  { clock, deliver }: CallbackHandlerParts,
+): Promise<ClientResponse> {
+  const startedMs = clock.nowMs();
+  const requestId = event.callerRequestId ?? event.requestId;
+  let isTaken = false;
+  try {
+    const isGet = request.method === "GET";
+    const response = await deliver(
+      {
+        method: isGet ? "GET" : "POST",
+        target: `${path === "" ? "/" : path}${query === undefined ? "" : `?${query}`}`,
+        headers: deliveryHeaders(request.headers, callback.key.identifier, requestId),
+        body: isGet ? undefined : body,
+      },
+      startedMs + timeoutMs,
+    );
+    isTaken = response.status >= 200 && response.status <= 299;
+    // Before its body is read: whatever becomes of that, the application must not get the callback again.
+    if (isTaken) await delivery.confirm(response.status);
+    return await toClientResponse(response, isTaken, event);
+  } finally {
+    event.applicationMs = clock.nowMs() - startedMs;
+    if (!isTaken) await delivery.release();
+  }
+}
+
+async function toClientResponse(
+  response: ApplicationResponse,
+  isTaken: boolean,
+  event: CallbackContext["event"],
+): Promise<ClientResponse> {
+  const body = await response.body;
+  const headers = withoutLength(headersDownstream(response.headers));
+  if (response.status !== 204 && response.status !== 304) headers.push("Content-Length", String(body.length));
+  headers.push("Countersign-Request-Id", event.requestId, "Countersign-Outcome", "answered");
+  event.result = isTaken ? "delivered" : "declined";
+  return { status: response.status, headers, body, isLocal: false, isFramed: true };
+}
+
+/** The sender had no answer to what the application has taken: it gets the status now, and no body is kept. */
+function repeat(status: number, { event }: CallbackContext): ClientResponse {
+  event.result = "repeated";
+  const length = status === 204 ? [] : ["Content-Length", "0"];
+  const own = ["Countersign-Request-Id", event.requestId, "Countersign-Outcome", "answered"];
+  return { status, headers: [...length, ...own], body: new Uint8Array(), isLocal: true, isFramed: true };
+}
+
+/** Serves one listener for callbacks. */
+export function createCallbackHandler(parts: CallbackHandlerParts, listener: CallbackListener): RequestHandler {
+  const guard = new ReplayGuard(listener.environment.name, listener, parts.replays);
+  const own = { ...parts, guard };
+  return {
+    handle: (request) => serve(request, listener, parts, (context) => receive(request, listener, context, own)),
+    refuse: (client, error) => serve(client, listener, parts, () => Promise.reject(error)),
+  };
+}
+
+/** Runs the steps, answers whatever happens, and reports how the callback ended. */
+async function serve(
+  client: ClientConnection,
+  { environment, listener }: CallbackListener,
+  parts: CallbackHandlerParts,
+  steps: (context: CallbackContext) => Promise<ClientResponse>,
+): Promise<void> {
+  const { clock, report } = parts;
+  const context = new CallbackContext(parts.newRequestId(), client, environment.name, listener, clock);
+  const { event } = context;
+  try {
+    const response = await steps(context);
+    event.status = response.status;
+    event.outcome = "answered";
+    await answer(response, client, context, clock);
+  } catch (error) {
+    await fail(error, client, context, parts);
+  }
+  release(context, parts);
+  report(context.finish(client.isClosed()));
+}
+
+async function answer(
+  response: ClientResponse,
+  client: ClientConnection,
+  { event }: CallbackContext,
+  clock: Clock,
+): Promise<void> {
+  event.responseBytes = response.body instanceof Uint8Array ? response.body.length : 0;
+  await client.reply(response, clock.nowMs() + replyMs);
+}
+
+async function fail(
+  error: unknown,
+  client: ClientConnection,
+  context: CallbackContext,
+  { clock, report }: CallbackHandlerParts,
+): Promise<void> {
+  const { event } = context;
+  if (!(error instanceof ProxyError)) {
+    report({ kind: "defect", where: "callback", requestId: event.requestId, error: describeDefect(error) });
+  }
+  const failure = isUnwritable(error) ? unwritable() : toProxyError(error, context);
+  // The answer has begun; its reader did not take the rest.
+  if (client.repliedStatus() !== undefined) return;
+  event.cause = failure.causedBy;
+  event.code = failure.code;
+  event.result = failure instanceof NotGenuine ? failure.reason : failure.code;
+  if (failure instanceof NotGenuine) event.site = failure.site?.identifier;
+  event.status = failure.status;
+  event.outcome = failure.outcome;
+  context.buffer?.close();
+  // RFC 9110 section 15.5.2: a 401 names a scheme.
+  const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
+  await answer(buildProblem(failure, adviseOn(failure), event, challenge), client, context, clock);
+}
+
+/** The listener could not write the head of the application's answer. */
+function isUnwritable(error: unknown): boolean {
+  return error instanceof ProxyError && error.code === "upstream_bad_response";
+}
+
+function unwritable(): ProxyError {
+  const what = "The head of the application's answer cannot be passed on.";
+  return new ProxyError("application_failed", what, { causedBy: "head" });
+}
+
+/** What became of the callback, and so whether it may be repeated. */
+function adviseOn({ outcome }: ProxyError): string {
+  if (outcome === "not_sent") return "Nothing reached the application.";
+  return "The application may have taken the callback; send it again.";
+}
+
+function admit({ peer }: ClientRequest, context: CallbackContext, { concurrency, buffers }: CallbackHandlerParts) {
+  concurrency.begin();
+  context.isAdmitted = true;
+  context.buffer = buffers.open(peer);
+  return context.buffer;
+}
+
+function release({ buffer, hasPermit, isAdmitted }: CallbackContext, { concurrency }: CallbackHandlerParts): void {
+  buffer?.close();
+  if (hasPermit) concurrency.release();
+  if (isAdmitted) concurrency.end();
+}
+
+/** The body is whole, so its length is known. */
+function withoutLength(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? "";
+    if (name.toLowerCase() !== "content-length") kept.push(name, headers[index + 1] ?? "");
+  }
+  return kept;
+}

@@ -1,0 +1,85 @@
+import { valuesOf } from "../http/headers.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { ClientRequest } from "../proxy/messages.ts";
+import { readParameters, refuseParameter, showName } from "../proxy/parameters.ts";
+import { isUtf8Type } from "../proxy/request-head.ts";
+import { allowedName } from "../signing/parameter-rules.ts";
+import { readForm } from "./form.ts";
+
+/** How the service sends a callback's parameters. */
+export type CallbackForm = "json" | "form" | "query";
+
+/** Far more than any callback has; each costs memory. */
+export const mostNames = 1_000;
+const methods = "GET, POST";
+
+/**
+ * Which form a callback has, by its head.
+ * @throws ProxyError method_not_allowed, media_type_not_supported
+ */
+export function formOf({ method, headers }: Pick<ClientRequest, "method" | "headers">): CallbackForm {
+  if (method === "GET") return "query";
+  if (method !== "POST") {
+    throw new ProxyError("method_not_allowed", `${method} is not a method of callbacks.`, { allow: methods });
+  }
+  const [type = "", ...more] = valuesOf(headers, "content-type");
+  if (more.length === 0 && isUtf8Type(type, "application/json")) return "json";
+  if (more.length === 0 && isUtf8Type(type, "application/x-www-form-urlencoded")) return "form";
+  const what = "A callback is application/json or application/x-www-form-urlencoded, in UTF-8.";
+  throw new ProxyError("media_type_not_supported", what, { causedBy: "Content-Type" });
+}
+
+/**
+ * The query of a request target, without its `?`.
+ * @throws ProxyError target_not_allowed, where the target is no path
+ */
+export function queryOf(target: string): string | undefined {
+  if (!target.startsWith("/")) {
+    throw new ProxyError("target_not_allowed", "The request target of a callback is a path.");
+  }
+  const at = target.indexOf("?");
+  return at === -1 ? undefined : target.slice(at + 1);
+}
+
+/**
+ * A callback's parameters, from its body and from its query, as they are signed (spec 5.2). One that stands in both is
+ * given twice: applications differ in which of the two they take.
+ * @throws ProxyError malformed_request, body_not_json, duplicate_parameter, name_not_allowed, null_value, nested_value
+ */
+export function readCallback(
+  form: CallbackForm,
+  query: string | undefined,
+  body: Uint8Array,
+): ReadonlyMap<string, string> {
+  if (form === "query" && body.length > 0) throw malformed("A GET has no body.", "body");
+  const parameters = new Map<string, string>();
+  const add = (name: string, value: string) => {
+    checkName(name);
+    if (parameters.has(name)) {
+      throw refuseParameter("duplicate_parameter", `The parameter ${showName(name)} is given twice.`, name);
+    }
+    if (parameters.size === mostNames) throw malformed(`There are more than ${mostNames} parameters.`, "count");
+    parameters.set(name, value);
+  };
+  for (const [name, value] of readForm(query ?? "", "query")) add(name, value);
+  if (form === "form") for (const [name, value] of readForm(latin1(body), "body")) add(name, value);
+  if (form === "json") for (const [name, { text }] of readParameters(body)) add(name, text);
+  return parameters;
+}
+
+/** `a[]` and `a[b]` become lists and objects in many applications: the string to sign has no form for these. */
+function checkName(name: string): void {
+  if (allowedName.test(name)) return;
+  if (name.includes("[")) throw refuseParameter("nested_value", `The parameter ${showName(name)} is nested.`, name);
+  const what = `The name ${showName(name)} is not allowed: a name is 1 to 256 of A-Z a-z 0-9 _ . and -.`;
+  throw refuseParameter("name_not_allowed", what, name);
+}
+
+/** Bytes beyond ASCII stay so, and are refused. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+function malformed(what: string, causedBy: string): ProxyError {
+  return new ProxyError("malformed_request", what, { causedBy });
+}

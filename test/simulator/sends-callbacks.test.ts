@@ -1,0 +1,67 @@
+/** The simulated service sends callbacks, genuine and forged; a listener for callbacks takes the one and refuses the other. */
+import { describe, expect, test } from "vitest";
+import { freePort } from "../../testkit/free-port.ts";
+import type { CallbackStage } from "../callbacks/stage.ts";
+import { stageCallbacks } from "../callbacks/stage.ts";
+import { sendJson } from "./client.ts";
+
+interface Outcome {
+  readonly method: string;
+  readonly answers: readonly { readonly status?: number; readonly error?: string }[];
+}
+
+async function order({ simulator, callbackPort }: CallbackStage, given: object): Promise<Outcome> {
+  const url = `http://127.0.0.1:${callbackPort}/hook`;
+  const { body, status } = await sendJson(`${simulator.controlUrl}/callback`, { url, ...given });
+  expect(status).toBe(200);
+  return JSON.parse(body);
+}
+
+describe.each(["json", "form", "query"])("in the form %s", (form) => {
+  test("a genuine one is taken", async () => {
+    const stage = await stageCallbacks();
+    const { method, answers } = await order(stage, { form, parameters: { event: "order_paid" } });
+    expect(method).toBe(form === "query" ? "GET" : "POST");
+    expect(answers).toEqual([{ status: 200, body: "OK" }]);
+    expect(stage.application.received).toHaveLength(1);
+  });
+
+  test.each([
+    ["signature", 401, "signature_wrong"],
+    ["value", 401, "signature_wrong"],
+    ["key", 401, "signature_wrong"],
+    ["timestamp", 401, "timestamp_outside_window"],
+    ["nested", 422, "nested_value"],
+    ["repeated", 400, "duplicate_parameter"],
+  ])("one with a forged %s is answered %i", async (forge, status, result) => {
+    const stage = await stageCallbacks();
+    const { answers } = await order(stage, { form, forge });
+    expect(answers.map((answer) => answer.status)).toEqual([status]);
+    expect((await stage.recorder.nth("callback_finished", 1)).result).toBe(result);
+    expect(stage.application.received).toEqual([]);
+  });
+});
+
+test("the very same one may be sent several times", async () => {
+  const stage = await stageCallbacks();
+  const { answers } = await order(stage, { site: "K2000000002", times: 3 });
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(stage.application.received).toHaveLength(1);
+});
+
+test("what cannot be sent is said", async () => {
+  const { simulator } = await stageCallbacks();
+  const url = `${simulator.controlUrl}/callback`;
+  const errorOf = async (given: object) => JSON.parse((await sendJson(url, given)).body).error;
+  expect(await errorOf({})).toBe("url must be an http URL");
+  expect(await errorOf({ url: "http://127.0.0.1:1/", forge: "all" })).toMatch(/^forge is one of: signature,/);
+  expect(await errorOf({ url: "http://127.0.0.1:1/", site: "S1000000001" })).toBe("S1000000001 has no key");
+  expect(await errorOf({ url: "http://127.0.0.1:1/", parameters: { a: 1 } })).toMatch(/strings/);
+  expect(await errorOf({ url: "http://127.0.0.1:1/", other: 1 })).toBe("a callback has no other");
+});
+
+test("an application that is not there is no defect", async () => {
+  const { simulator } = await stageCallbacks();
+  const { body } = await sendJson(`${simulator.controlUrl}/callback`, { url: `http://127.0.0.1:${await freePort()}/` });
+  expect(JSON.parse(body).answers[0].error).toMatch(/ECONNREFUSED/);
+});
