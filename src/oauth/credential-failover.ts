@@ -165,9 +165,11 @@ export class CredentialFailover implements TokenSource {
     const retryAfterMs = Math.min(...pauses.map((pause) => this.#remainingMs(pause)));
     const names = candidates.map(({ set }) => this.#describe(set)).join(" and ");
     const rest = candidates.length === 1 ? "; no other set is configured" : "";
+    const isOwnWay = candidates.every(({ set }) => set.token === undefined);
+    const wrong = isOwnWay ? "Wrong secret or audience" : "Wrong credentials, audience or scope";
     return new ProxyError(
       "credentials_refused",
-      `The authorization server refused ${names}${rest}. Wrong secret or audience, a deleted set, or another environment's. ` +
+      `The authorization server refused ${names}${rest}. ${wrong}, a deleted set, or another environment's. ` +
         `Next try in ${seconds(retryAfterMs)} s, or at once when the secret changes.`,
       { retryAfterMs, causedBy: causeOf(pauses[0]) },
     );

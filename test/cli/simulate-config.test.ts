@@ -5,7 +5,7 @@ import { freePort } from "../../testkit/free-port.ts";
 import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { ConfigFolder, canaries } from "../config/config-folder.ts";
 
-async function write({ api = "", login = "" } = {}) {
+async function write({ api = "", login = "", token = "" } = {}) {
   const folder = new ConfigFolder();
   const [listener, apiPort, loginPort] = [await freePort(), await freePort(), await freePort()];
   const yaml = `listeners: [ { bind: "127.0.0.1:${listener}", environment: sandbox } ]
@@ -18,7 +18,7 @@ environments:
     allowPlaintext: true
     operations: [create_order]
     defaultSite: S1
-    sites:
+${token}    sites:
       S1:
         credentials: [ { name: blue, dir: DIR/blue } ]
         children: { S2: {} }
@@ -99,3 +99,13 @@ it.each(["simulate", "demo"])(
     expect(program.stdout()).toMatch(command === "demo" ? /--once/ : /--token-lifetime/);
   },
 );
+
+it("says which clients it does not know, since it plays the service's own authorization server only", async () => {
+  const { file } = await write({ token: "    token: { clientAuth: basic }\n" });
+  const simulate = run("simulate", "--config", file);
+  await simulate.line((line) => line.includes("Ctrl-C"));
+  expect(simulate.stdout() + simulate.stderr()).toContain(
+    "client blue-id is not known here: its tokens are asked for by other settings (token)",
+  );
+  expect(simulate.stdout()).not.toContain("client blue-id audience");
+});

@@ -147,7 +147,10 @@ it("refuses a client with another key, and says so without showing the assertion
     },
     { "key.pem": serverKey },
   );
-  expect(await call(url)).toMatchObject({ status: 502, json: { code: "credentials_refused", outcome: "not_sent" } });
+  const { status, json } = await call(url);
+  expect(status).toBe(502);
+  expect(json).toMatchObject({ code: "credentials_refused", outcome: "not_sent" });
+  expect(json.detail).toContain("Wrong credentials, audience or scope, a deleted set, or another environment's.");
   expect(recorder.of("token_requested")[0]).toMatchObject({ result: "refused", status: 401, cause: "invalid_client" });
   expect(service.requests).toEqual([]);
 });
