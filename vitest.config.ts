@@ -28,11 +28,12 @@ const loads = [
   "test/redis/replaces-a-dead-token-beside-bad-orders.test.ts",
   "test/reload/takes-up-changes-under-load.test.ts",
 ];
-/** Long tests that wait most of the time: three files at once. */
+/** Long tests that wait most of the time: four files at once. */
 const accounts = [
   "test/demo/**/*.test.ts",
   "test/docs/operations-doc.test.ts",
   "test/faults/**/*.test.ts",
+  "test/load/outlives-idle-connections.test.ts",
   "test/process/agrees-with-its-caller-though-stopped.test.ts",
   "test/redis/is-back-at-once-after-a-kill.test.ts",
   "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
@@ -48,7 +49,7 @@ const beside = [
 ];
 /** Chart, images, alerts: with tools that are built or installed first. Two files at once: images wait for the engine. */
 const platform = ["test/kubernetes/**/*.test.ts", "test/image/**/*.test.ts", "test/prometheus/**/*.test.ts"];
-/** Many processes that wait most of the time: three files at once. */
+/** Many processes that wait most of the time: four files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
 
 /** Without a redis-server its tests are left out, and the last line says so. */
@@ -86,9 +87,9 @@ export default defineConfig({
       }),
       group("claims", 2, { include: claims, exclude: unavailable, fileParallelism: false }),
       group("beside", 3, { include: beside, exclude: unavailable, maxWorkers: 3, isolate: false }),
-      group("fleets", 4, { include: fleets, exclude: [...claims, ...loads, ...accounts], maxWorkers: 3 }),
-      group("accounts", 5, { include: accounts, maxWorkers: 3 }),
-      group("loads", 6, { include: loads, fileParallelism: false }),
+      group("fleets", 4, { include: fleets, exclude: [...claims, ...loads, ...accounts], maxWorkers: 4 }),
+      group("accounts", 5, { include: accounts, maxWorkers: 4 }),
+      group("loads", 6, { include: loads, exclude: accounts, fileParallelism: false }),
       group("platform", 7, { include: platform, maxWorkers: 2 }),
     ],
   },

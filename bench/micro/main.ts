@@ -56,10 +56,11 @@ function readOptions(args: readonly string[]): Options | undefined {
 }
 
 async function play({ rounds, chosen, isCheck, isJson }: Options): Promise<number> {
-  const measures = [calibration, ...chosen].map(prepare);
+  const measures = [];
+  for (const operation of [calibration, ...chosen]) measures.push(await prepare(operation));
   const results = measures.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {
-    for (const [index, measure] of measures.entries()) results[index]?.push(measure());
+    for (const [index, measure] of measures.entries()) results[index]?.push(await measure());
   }
   const [calibrations = [], ...others] = results;
   const rows = chosen.map(({ name, budget }, index): Row => {
@@ -78,15 +79,15 @@ const calibration: Pick<Operation, "open"> = {
   open() {
     const key = randomBytes(32);
     const text = randomBytes(150).toString("hex");
-    return () => createHmac("sha256", key).update(text).digest("hex");
+    return () => void createHmac("sha256", key).update(text).digest("hex");
   },
 };
 
 /** Warms it up until the compiler is done with it. @returns measures it once, in nanoseconds of CPU for each run */
-function prepare({ open }: Pick<Operation, "open">): () => number {
+async function prepare({ open }: Pick<Operation, "open">): Promise<() => Promise<number>> {
   const run = open();
-  let ns = time(run, 20_000);
-  for (let warmUp = 0; warmUp < 10; warmUp++) ns = time(run, runsFor(ns));
+  let ns = await time(run, 20_000);
+  for (let warmUp = 0; warmUp < 10; warmUp++) ns = await time(run, runsFor(ns));
   return () => time(run, runsFor(ns));
 }
 
@@ -94,9 +95,12 @@ function runsFor(ns: number): number {
   return Math.max(1, Math.round((measureMs * 1e6) / ns));
 }
 
-function time(run: () => void, runs: number): number {
+async function time(run: () => void | Promise<void>, runs: number): Promise<number> {
   const before = process.cpuUsage();
-  for (let n = 0; n < runs; n++) run();
+  for (let n = 0; n < runs; n++) {
+    const running = run();
+    if (running !== undefined) await running;
+  }
   const { user, system } = process.cpuUsage(before);
   return Math.max(1, ((user + system) * 1_000) / runs);
 }

@@ -6,17 +6,22 @@ import { createMetrics } from "countersign/adapters/prometheus/metrics";
 import { RequestStats } from "countersign/adapters/status/request-stats";
 import { type Clock, systemClock } from "countersign/model/clock";
 import type { Event, Report, RequestFinished } from "countersign/model/events";
+import { openHandler, openRequestReader, openResponseReader, openSigning } from "./request-path.ts";
 
 /** A piece of what every request takes. To add one, add it to the list. */
 export interface Operation {
   readonly name: string;
   /** What it may cost, in calibrations (main.ts): about twice what it took when it was set. */
   readonly budget: number;
-  /** Prepares it, and returns what runs it once. */
-  readonly open: () => () => void;
+  /** Prepares it, and returns what runs it once. What returns a promise is awaited. */
+  readonly open: () => () => void | Promise<void>;
 }
 
 export const operations: readonly Operation[] = [
+  { name: "request reader", budget: 1.2, open: openRequestReader },
+  { name: "body to signed body", budget: 6, open: openSigning },
+  { name: "request handler", budget: 10, open: openHandler },
+  { name: "response reader", budget: 1.2, open: openResponseReader },
   { name: "metrics", budget: 0.4, open: () => reportOrders(createCounting(createMetrics())) },
   { name: "status counters", budget: 0.3, open: openStatusCounters },
   { name: "access line", budget: 3, open: openAccessLine },

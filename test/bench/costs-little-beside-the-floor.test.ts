@@ -9,7 +9,7 @@ import { freePort } from "../../testkit/free-port.ts";
  * CPU for each signed order beside that of `node:http` with `undici` and not one check, in the same minute: docs/performance.md
  * has the figure. A third lost is seen; the spread between runs on shared processors is not.
  */
-const mostTimesFloor = 2.2;
+const mostTimesFloor = 1.45;
 const rounds = 3;
 const warmSeconds = 3;
 const seconds = 2;
