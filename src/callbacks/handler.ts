@@ -10,7 +10,7 @@ import type { ClientConnection, ClientRequest, ClientResponse } from "../proxy/m
 import { buildProblem, toProxyError } from "../proxy/problem.ts";
 import { checkCount, checkFraming } from "../proxy/request-head.ts";
 import type { ApplicationResponse, Deliver } from "./application.ts";
-import { CallbackContext, replyMs } from "./context.ts";
+import { CallbackContext } from "./context.ts";
 import { deliveryHeaders } from "./delivery-headers.ts";
 import { formOf, mostNames, queryOf, readCallback } from "./parameters.ts";
 import { type Delivery, ReplayGuard, type ReplayRules } from "./replay-guard.ts";
@@ -23,6 +23,8 @@ export interface CallbackListener extends VerifyRules, ReplayRules {
   readonly listener: string;
   /** The path of the application's URL. */
   readonly path: string;
+  /** `timeouts.request`. */
+  readonly requestMs: number;
 }
 
 export interface CallbackHandlerParts {
@@ -50,7 +52,7 @@ async function receive(
   checkFraming(request.headers);
   const query = queryOf(request.target);
   event.form = form;
-  const body = await request.readBody(context.receiveDeadlineMs, buffer);
+  const body = await request.readBody(context.deadlineMs, buffer);
   event.requestBytes = body.length;
   parts.concurrency.acquire();
   context.hasPermit = true;
@@ -73,7 +75,7 @@ async function pass(
   { query, body }: { readonly query: string | undefined; readonly body: Uint8Array },
   delivery: Delivery,
   { path, timeoutMs }: CallbackListener,
-  { event }: CallbackContext,
+  { event, deadlineMs }: CallbackContext,
   { clock, deliver }: CallbackHandlerParts,
 ): Promise<ClientResponse> {
   const startedMs = clock.nowMs();
@@ -88,7 +90,7 @@ async function pass(
         headers: deliveryHeaders(request.headers, callback.key.identifier, requestId),
         body: isGet ? undefined : body,
       },
-      startedMs + timeoutMs,
+      Math.min(startedMs + timeoutMs, deadlineMs),
     );
     isTaken = response.status >= 200 && response.status <= 299;
     // Before its body is read: whatever becomes of that, the application must not get the callback again.
@@ -134,18 +136,18 @@ export function createCallbackHandler(parts: CallbackHandlerParts, listener: Cal
 /** Runs the steps, answers whatever happens, and reports how the callback ended. */
 async function serve(
   client: ClientConnection,
-  { environment, listener }: CallbackListener,
+  listener: CallbackListener,
   parts: CallbackHandlerParts,
   steps: (context: CallbackContext) => Promise<ClientResponse>,
 ): Promise<void> {
   const { clock, report } = parts;
-  const context = new CallbackContext(parts.newRequestId(), client, environment.name, listener, clock);
+  const context = new CallbackContext(parts.newRequestId(), client, listener, clock);
   const { event } = context;
   try {
     const response = await steps(context);
     event.status = response.status;
     event.outcome = "answered";
-    await answer(response, client, context, clock);
+    await answer(response, client, context);
   } catch (error) {
     await fail(error, client, context, parts);
   }
@@ -156,18 +158,17 @@ async function serve(
 async function answer(
   response: ClientResponse,
   client: ClientConnection,
-  { event }: CallbackContext,
-  clock: Clock,
+  { event, deadlineMs }: CallbackContext,
 ): Promise<void> {
   event.responseBytes = response.body instanceof Uint8Array ? response.body.length : 0;
-  await client.reply(response, clock.nowMs() + replyMs);
+  await client.reply(response, deadlineMs);
 }
 
 async function fail(
   error: unknown,
   client: ClientConnection,
   context: CallbackContext,
-  { clock, report }: CallbackHandlerParts,
+  { report }: CallbackHandlerParts,
 ): Promise<void> {
   const { event } = context;
   if (!(error instanceof ProxyError)) {
@@ -185,7 +186,7 @@ async function fail(
   context.buffer?.close();
   // RFC 9110 section 15.5.2: a 401 names a scheme.
   const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
-  await answer(buildProblem(failure, adviseOn(failure), event, challenge), client, context, clock);
+  await answer(buildProblem(failure, adviseOn(failure), event, challenge), client, context);
 }
 
 /** The listener could not write the head of the application's answer. */

@@ -52,6 +52,15 @@ it("one that is slow is 504, unknown, at its deadline; the same callback may com
   expect(application.received).toHaveLength(2);
 });
 
+it("timeouts.request bounds a callback as it bounds a request", async () => {
+  const timeouts = { requestMs: 300, connectMs: 200, tokenMs: 200 };
+  const { application, callbackPort } = await stageCallbacks({ config: { timeouts } });
+  application.answerWith(() => {});
+  const startedMs = performance.now();
+  expect(problemOf(await sendJson(callbackPort, freshCallback()))).toMatchObject({ code: "application_timeout" });
+  expect(performance.now() - startedMs).toBeLessThan(1_500);
+});
+
 it("one that resets the connection is 502, unknown, and is asked once", async () => {
   let count = 0;
   const { callbackPort } = await stageRaw((socket) => {
