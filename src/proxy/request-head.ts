@@ -102,6 +102,7 @@ function checkContentType(headers: HeaderLines): void {
  * @param expected in lower case
  */
 export function isUtf8Type(mediaType: string, expected: string): boolean {
+  if (mediaType === expected) return true;
   const [type = "", ...parameters] = mediaType.toLowerCase().split(";");
   const given = parameters.map((parameter) => parameter.trim()).filter((parameter) => parameter !== "");
   return type.trimEnd() === expected && given.length <= 1 && given.every((parameter) => utf8.has(parameter));

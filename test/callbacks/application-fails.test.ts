@@ -1,4 +1,4 @@
-/** Row 74: an application that fails gets a callback again, and its sender a true answer. */
+/** Row 75: an application that fails gets a callback again, and its sender a true answer. */
 
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";

@@ -1,4 +1,4 @@
-/** Row 72: TLS on both sides of a listener for callbacks; what does not verify gets nothing. */
+/** Row 73: TLS on both sides of a listener for callbacks; what does not verify gets nothing. */
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { type ConnectionOptions, connect, type PeerCertificate } from "node:tls";

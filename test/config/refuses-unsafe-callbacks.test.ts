@@ -1,4 +1,4 @@
-/** Row 72, among others: what a listener for callbacks may and may not be. */
+/** Row 73, among others: what a listener for callbacks may and may not be. */
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { explain, routes } from "../../src/config/explain.ts";
