@@ -56,7 +56,7 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
         concurrency: limits.prepare(name, createLimit, requestMs),
       };
       const rules = { environment, exempt, windowMs, mode, timeoutMs };
-      const place = { listener: describeBind(bind), path: url.path, requestMs };
+      const place = { listener: describeBind(bind), path: url.path === "" ? "/" : url.path, requestMs };
       return {
         handler: createCallbackHandler({ ...parts, ...own }, { ...rules, ...place }),
         requestMs,
