@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createDeliver } from "../adapters/http-client/deliver.ts";
 import type { Pool } from "../adapters/http-client/undici-pool.ts";
-import { longestCallbackMs } from "../callbacks/context.ts";
 import { type CallbackHandlerParts, createCallbackHandler } from "../callbacks/handler.ts";
 import type { ReplayStore } from "../callbacks/replay-store.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
@@ -24,6 +23,9 @@ export type CallbackListenersParts = Pick<CallbackHandlerParts, "clock" | "repor
   readonly replaysOf: (config: Config) => ReplayStore;
 };
 
+/** A pool outlives the deadline of its last user by this much. */
+const lingerMarginMs = 1_000;
+
 export function openCallbackListeners({ replaysOf, ...parts }: CallbackListenersParts): CallbackListeners {
   const { clock } = parts;
   const pools = new KeyedResources<Pool>(clock, { retire: (pool) => pool.close(), close: (pool) => pool.destroy() });
@@ -33,14 +35,15 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
 
   /** One that a retired configuration's callbacks still need is reused, like all others. */
   function preparePool({ application }: CallbackListenerConfig, config: Config): Pool {
-    const { url, tls, timeoutMs } = application;
+    const { url, tls } = application;
+    const { requestMs, connectMs: connectTimeoutMs } = config.timeouts;
     const { inFlightPerEnvironment: connections } = config.limits;
-    const settings = { address: url, tls, connectTimeoutMs: config.timeouts.connectMs, connections };
+    const settings = { address: url, tls, connectTimeoutMs, connections };
     const open = () => {
       if (undici === undefined) throw new Error("a configuration is prepared before it serves");
       return undici.openPool(settings);
     };
-    return pools.prepare(poolKey(application, config), open, longestCallbackMs(timeoutMs));
+    return pools.prepare(poolKey(application, config), open, requestMs + lingerMarginMs);
   }
 
   return {
@@ -49,7 +52,7 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
       const environment = config.environments.get(name);
       if (environment === undefined) throw new Error("a listener names an environment that does not exist");
       const { url, timeoutMs } = application;
-      const requestMs = longestCallbackMs(timeoutMs);
+      const { requestMs } = config.timeouts;
       const createLimit = () => new ConcurrencyLimit(config.limits.inFlightPerEnvironment);
       const own = {
         newRequestId: randomUUID,
@@ -58,7 +61,7 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
         concurrency: limits.prepare(name, createLimit, requestMs),
       };
       const rules = { environment, exempt, windowMs, mode, timeoutMs };
-      const place = { listener: describeBind(bind), path: url.path };
+      const place = { listener: describeBind(bind), path: url.path === "" ? "/" : url.path, requestMs };
       return {
         handler: createCallbackHandler({ ...parts, ...own }, { ...rules, ...place }),
         requestMs,

@@ -59,7 +59,7 @@ export function openObservers(
   const gaugeSource: GaugeSource = {
     ...common,
     limits: () => active().limits,
-    listeners: () => active().listeners.map(describeListener),
+    listeners: () => listenersOf(active()),
     reload: () => {
       const { activeSinceMs, isRefused } = model.reload;
       return { hash: active().hash, activeSinceMs, isRefused };
@@ -109,6 +109,11 @@ export function openObservers(
       page: (refreshSeconds) => renderPage(snapshot(), refreshSeconds),
     },
   };
+}
+
+function listenersOf({ listeners, callbacks = [] }: Config): ListenerSnapshot[] {
+  const inbound = callbacks.map(({ bind, environment, tls }) => ({ name: describeBind(bind), environment, tls }));
+  return [...listeners.map(describeListener), ...inbound];
 }
 
 function describeListener({ bind, environment, callers }: ListenerConfig): ListenerSnapshot {

@@ -1,13 +1,16 @@
 import type { HeaderLines } from "../http/headers.ts";
 
+/** Those that the service calls with. */
+export type CallbackMethod = "GET" | "POST";
+
 /** A genuine callback on its way to the application. */
 export interface ApplicationRequest {
-  readonly method: "GET" | "POST";
+  readonly method: CallbackMethod;
   /** The path of the application's URL, with the callback's query. */
   readonly target: string;
   readonly headers: HeaderLines;
-  /** As it came in; undefined for a GET. */
-  readonly body: Uint8Array | undefined;
+  /** As it came in; empty for a GET. */
+  readonly body: Uint8Array;
 }
 
 /** The application's answer, its head complete. */

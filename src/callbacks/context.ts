@@ -1,28 +1,26 @@
 import type { CallbackFinished } from "../model/callback-events.ts";
 import type { Clock } from "../model/clock.ts";
+import type { Environment } from "../model/environment.ts";
 import type { RequestBuffer } from "../proxy/buffer-budget.ts";
 import type { ClientConnection } from "../proxy/messages.ts";
 import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
 import { parseTarget, targetInLog } from "../proxy/target.ts";
 import type { Delivery } from "./replay-guard.ts";
 
-/** A body has this long to arrive. */
-const receiveMs = 15_000;
-/** An answer has this long to be read. */
-export const replyMs = 5_000;
-/** The store of replays answers within this, when asked twice. */
-const storeMs = 2_000;
-
-/** The longest that a callback may take in all. */
-export function longestCallbackMs(timeoutMs: number): number {
-  return receiveMs + storeMs + timeoutMs + replyMs;
+/** Where a callback came in. */
+interface Place {
+  readonly environment: Environment;
+  /** As configured. */
+  readonly listener: string;
+  /** `timeouts.request`. */
+  readonly requestMs: number;
 }
 
 /** One callback on its way. The steps fill in its event, which is reported when it ends. */
 export class CallbackContext {
   readonly event: { -readonly [Name in keyof CallbackFinished]: CallbackFinished[Name] };
-  /** Until when its body must be there; on the monotonic clock. */
-  readonly receiveDeadlineMs: number;
+  /** For all of it, as for a request; on the monotonic clock. */
+  readonly deadlineMs: number;
   buffer: RequestBuffer | undefined;
   delivery: Delivery | undefined;
   /** It counts as being served. */
@@ -31,14 +29,14 @@ export class CallbackContext {
   readonly #clock: Clock;
   readonly #startedMs: number;
 
-  constructor(requestId: string, client: ClientConnection, environment: string, listener: string, clock: Clock) {
+  constructor(requestId: string, client: ClientConnection, { environment, listener, requestMs }: Place, clock: Clock) {
     const { method, target, headers, peer } = client;
     this.#clock = clock;
     this.#startedMs = clock.nowMs();
-    this.receiveDeadlineMs = this.#startedMs + receiveMs;
+    this.deadlineMs = this.#startedMs + requestMs;
     this.event = {
       kind: "callback_finished",
-      environment,
+      environment: environment.name,
       requestId,
       callerRequestId: peekRequestId(headers),
       traceId: peekTraceId(headers),

@@ -3,26 +3,28 @@ import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report } from "../model/events.ts";
 import type { BufferBudget } from "../proxy/buffer-budget.ts";
-import { headersDownstream } from "../proxy/client-response.ts";
 import type { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
 import type { ClientConnection, ClientRequest, ClientResponse } from "../proxy/messages.ts";
 import { buildProblem, toProxyError } from "../proxy/problem.ts";
 import { checkCount, checkFraming } from "../proxy/request-head.ts";
-import type { ApplicationResponse, Deliver } from "./application.ts";
-import { CallbackContext, replyMs } from "./context.ts";
+import type { ApplicationRequest, CallbackMethod, Deliver } from "./application.ts";
+import { CallbackContext } from "./context.ts";
 import { deliveryHeaders } from "./delivery-headers.ts";
 import { formOf, mostNames, queryOf, readCallback } from "./parameters.ts";
 import { type Delivery, ReplayGuard, type ReplayRules } from "./replay-guard.ts";
 import type { ReplayStore } from "./replay-store.ts";
-import { type GenuineCallback, NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
+import { applicationReply, repetitionReply } from "./reply.ts";
+import { NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
 
 /** One listener for callbacks. */
 export interface CallbackListener extends VerifyRules, ReplayRules {
   /** Where it listens as configured, for the log. */
   readonly listener: string;
-  /** The path of the application's URL. */
+  /** The path of the application's URL, `/` at the least. */
   readonly path: string;
+  /** `timeouts.request`. */
+  readonly requestMs: number;
 }
 
 export interface CallbackHandlerParts {
@@ -50,7 +52,7 @@ async function receive(
   checkFraming(request.headers);
   const query = queryOf(request.target);
   event.form = form;
-  const body = await request.readBody(context.receiveDeadlineMs, buffer);
+  const body = await request.readBody(context.deadlineMs, buffer);
   event.requestBytes = body.length;
   parts.concurrency.acquire();
   context.hasPermit = true;
@@ -59,66 +61,42 @@ async function receive(
   const callback = verifyCallback(parameters, listener, clock.wallMs());
   event.site = callback.site.identifier;
   event.key = callback.key.identifier;
-  const bytes = { method: request.method, query, body };
+  const method: CallbackMethod = form === "query" ? "GET" : "POST";
+  const bytes = { method, query, body };
   const claimed = await parts.guard.claim(callback, bytes, event.requestId, clock.wallMs());
-  if (typeof claimed === "number") return repeat(claimed, context);
+  if (typeof claimed === "number") {
+    event.result = "repeated";
+    return repetitionReply(claimed, event.requestId);
+  }
   context.delivery = claimed;
-  return pass(request, callback, bytes, claimed, listener, context, parts);
+  const requestId = event.callerRequestId ?? event.requestId;
+  const headers = deliveryHeaders(request.headers, callback.key.identifier, requestId);
+  const target = `${listener.path}${query === undefined ? "" : `?${query}`}`;
+  return pass({ ...bytes, target, headers }, claimed, listener, context, parts);
 }
 
 /** Hands the callback to the application. It has taken it once it answers 2xx; else the service may send it again. */
 async function pass(
-  request: ClientRequest,
-  callback: GenuineCallback,
-  { query, body }: { readonly query: string | undefined; readonly body: Uint8Array },
+  callback: ApplicationRequest,
   delivery: Delivery,
-  { path, timeoutMs }: CallbackListener,
-  { event }: CallbackContext,
+  { timeoutMs }: CallbackListener,
+  { event, deadlineMs }: CallbackContext,
   { clock, deliver }: CallbackHandlerParts,
 ): Promise<ClientResponse> {
   const startedMs = clock.nowMs();
-  const requestId = event.callerRequestId ?? event.requestId;
   let isTaken = false;
   try {
-    const isGet = request.method === "GET";
-    const response = await deliver(
-      {
-        method: isGet ? "GET" : "POST",
-        target: `${path === "" ? "/" : path}${query === undefined ? "" : `?${query}`}`,
-        headers: deliveryHeaders(request.headers, callback.key.identifier, requestId),
-        body: isGet ? undefined : body,
-      },
-      startedMs + timeoutMs,
-    );
+    const response = await deliver(callback, Math.min(startedMs + timeoutMs, deadlineMs));
     isTaken = response.status >= 200 && response.status <= 299;
     // Before its body is read: whatever becomes of that, the application must not get the callback again.
     if (isTaken) await delivery.confirm(response.status);
-    return await toClientResponse(response, isTaken, event);
+    const reply = await applicationReply(response, event.requestId);
+    event.result = isTaken ? "delivered" : "declined";
+    return reply;
   } finally {
     event.applicationMs = clock.nowMs() - startedMs;
     if (!isTaken) await delivery.release();
   }
-}
-
-async function toClientResponse(
-  response: ApplicationResponse,
-  isTaken: boolean,
-  event: CallbackContext["event"],
-): Promise<ClientResponse> {
-  const body = await response.body;
-  const headers = withoutLength(headersDownstream(response.headers));
-  if (response.status !== 204 && response.status !== 304) headers.push("Content-Length", String(body.length));
-  headers.push("Countersign-Request-Id", event.requestId, "Countersign-Outcome", "answered");
-  event.result = isTaken ? "delivered" : "declined";
-  return { status: response.status, headers, body, isLocal: false, isFramed: true };
-}
-
-/** The sender had no answer to what the application has taken: it gets the status now, and no body is kept. */
-function repeat(status: number, { event }: CallbackContext): ClientResponse {
-  event.result = "repeated";
-  const length = status === 204 ? [] : ["Content-Length", "0"];
-  const own = ["Countersign-Request-Id", event.requestId, "Countersign-Outcome", "answered"];
-  return { status, headers: [...length, ...own], body: new Uint8Array(), isLocal: true, isFramed: true };
 }
 
 /** Serves one listener for callbacks. */
@@ -134,18 +112,18 @@ export function createCallbackHandler(parts: CallbackHandlerParts, listener: Cal
 /** Runs the steps, answers whatever happens, and reports how the callback ended. */
 async function serve(
   client: ClientConnection,
-  { environment, listener }: CallbackListener,
+  listener: CallbackListener,
   parts: CallbackHandlerParts,
   steps: (context: CallbackContext) => Promise<ClientResponse>,
 ): Promise<void> {
   const { clock, report } = parts;
-  const context = new CallbackContext(parts.newRequestId(), client, environment.name, listener, clock);
+  const context = new CallbackContext(parts.newRequestId(), client, listener, clock);
   const { event } = context;
   try {
     const response = await steps(context);
     event.status = response.status;
     event.outcome = "answered";
-    await answer(response, client, context, clock);
+    await answer(response, client, context);
   } catch (error) {
     await fail(error, client, context, parts);
   }
@@ -156,18 +134,17 @@ async function serve(
 async function answer(
   response: ClientResponse,
   client: ClientConnection,
-  { event }: CallbackContext,
-  clock: Clock,
+  { event, deadlineMs }: CallbackContext,
 ): Promise<void> {
   event.responseBytes = response.body instanceof Uint8Array ? response.body.length : 0;
-  await client.reply(response, clock.nowMs() + replyMs);
+  await client.reply(response, deadlineMs);
 }
 
 async function fail(
   error: unknown,
   client: ClientConnection,
   context: CallbackContext,
-  { clock, report }: CallbackHandlerParts,
+  { report }: CallbackHandlerParts,
 ): Promise<void> {
   const { event } = context;
   if (!(error instanceof ProxyError)) {
@@ -185,7 +162,7 @@ async function fail(
   context.buffer?.close();
   // RFC 9110 section 15.5.2: a 401 names a scheme.
   const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
-  await answer(buildProblem(failure, adviseOn(failure), event, challenge), client, context, clock);
+  await answer(buildProblem(failure, adviseOn(failure), event, challenge), client, context);
 }
 
 /** The listener could not write the head of the application's answer. */
@@ -215,14 +192,4 @@ function release({ buffer, hasPermit, isAdmitted }: CallbackContext, { concurren
   buffer?.close();
   if (hasPermit) concurrency.release();
   if (isAdmitted) concurrency.end();
-}
-
-/** The body is whole, so its length is known. */
-function withoutLength(headers: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index] ?? "";
-    if (name.toLowerCase() !== "content-length") kept.push(name, headers[index + 1] ?? "");
-  }
-  return kept;
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { ProxyError } from "../model/errors.ts";
+import type { CallbackMethod } from "./application.ts";
 import type { Claim, ReplayStore } from "./replay-store.ts";
 import type { GenuineCallback } from "./verify.ts";
 
@@ -12,7 +13,7 @@ const receiptForm = /^(\d{3}) ([A-Za-z0-9_-]{22})$/;
 
 /** What tells one callback's bytes from another's: nothing of it is signed twice. */
 export interface CallbackBytes {
-  readonly method: string;
+  readonly method: CallbackMethod;
   readonly query: string | undefined;
   readonly body: Uint8Array;
 }

@@ -8,7 +8,7 @@ const application = mapping("The application that genuine callbacks are handed t
     "Its own URL for callbacks; the query of a callback is added. Other than on loopback it is https.",
   ),
   timeout: duration("10s", 100, 60_000).describe(
-    "From the complete callback to the end of the application's answer; 100ms to 60s.",
+    "From the complete callback to the end of the application's answer, within timeouts.request; 100ms to 60s.",
   ),
   tls: tlsFiles.prefault({}).describe("TLS towards the application. Certificates are always verified."),
   allowPlaintext: flag(false).describe(

@@ -11,11 +11,13 @@ const mostSitesShown = 3;
 
 /**
  * Checks and loads where the service calls.
+ * @param requestMs `timeouts.request`
  * @param context of `callbacks`
  */
 export async function loadCallbacks(
   raw: readonly RawCallbackListener[],
   environments: ReadonlyMap<string, Environment>,
+  requestMs: number,
   context: LoadContext,
 ): Promise<CallbackListenerConfig[]> {
   const listeners: CallbackListenerConfig[] = [];
@@ -29,6 +31,10 @@ export async function loadCallbacks(
     }
     const { ca, cert, key } = mtls === undefined ? {} : await loadTls(mtls, at.in("mtls"));
     const { url, timeout: timeoutMs } = application;
+    if (timeoutMs > requestMs) {
+      const message = `application.timeout (${timeoutMs} ms) is longer than timeouts.request (${requestMs} ms), which bounds callbacks too`;
+      at.in("application", "timeout").warn("callback_longer_than_request", message, "write a shorter one");
+    }
     listeners.push({
       bind,
       environment,

@@ -15,6 +15,7 @@ export const warnings = {
   base_url_ends_in_operation: "a baseUrl ends with an operation, which is called below it",
   connect_longer_than_request: "timeouts.connect is longer than timeouts.request, so it is never reached",
   callbacks_in_plain_text: "a listener for callbacks is beyond loopback and has no TLS",
+  callback_longer_than_request: "application.timeout is longer than timeouts.request, so it is never reached",
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
   redis_unused: "there is a section redis, and tokens.cache is memory",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",

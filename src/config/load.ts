@@ -107,7 +107,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     context.in("timeouts", "connect").warn("connect_longer_than_request", message, fix);
   }
   const listeners = await loadListeners(raw, context);
-  const callbacks = await loadCallbacks(raw.callbacks, environments, context.in("callbacks"));
+  const callbacks = await loadCallbacks(raw.callbacks, environments, requestMs, context.in("callbacks"));
   const redis = await loadRedis(raw, context);
   const tokens: TokensConfig =
     raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };

@@ -1,4 +1,4 @@
-/** Row 74: an application that fails gets a callback again, and its sender a true answer. */
+/** Row 75: an application that fails gets a callback again, and its sender a true answer. */
 
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
@@ -50,6 +50,15 @@ it("one that is slow is 504, unknown, at its deadline; the same callback may com
   application.answerWith(accepts);
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
   expect(application.received).toHaveLength(2);
+});
+
+it("timeouts.request bounds a callback as it bounds a request", async () => {
+  const timeouts = { requestMs: 300, connectMs: 200, tokenMs: 200 };
+  const { application, callbackPort } = await stageCallbacks({ config: { timeouts } });
+  application.answerWith(() => {});
+  const startedMs = performance.now();
+  expect(problemOf(await sendJson(callbackPort, freshCallback()))).toMatchObject({ code: "application_timeout" });
+  expect(performance.now() - startedMs).toBeLessThan(1_500);
 });
 
 it("one that resets the connection is 502, unknown, and is asked once", async () => {

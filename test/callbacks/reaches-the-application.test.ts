@@ -1,4 +1,4 @@
-/** Row 72: a genuine callback reaches the application as it came, and nothing else does. */
+/** Row 73: a genuine callback reaches the application as it came, and nothing else does. */
 import { describe, expect, it } from "vitest";
 import { scrape } from "../../testkit/exposition.ts";
 import { callbackOf, formOf, key, site } from "./sender.ts";

@@ -1,4 +1,4 @@
-/** Row 72: what is not the service's never reaches the application, and is counted by its reason. */
+/** Row 73: what is not the service's never reaches the application, and is counted by its reason. */
 import { describe, expect, it } from "vitest";
 import type { CallbackResult } from "../../src/model/callback-events.ts";
 import { systemClock } from "../../src/model/clock.ts";

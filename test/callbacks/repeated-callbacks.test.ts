@@ -1,4 +1,4 @@
-/** Rows 73, 74: the application gets a callback once, and again only where it did not take it. */
+/** Rows 74, 75: the application gets a callback once, and again only where it did not take it. */
 import { expect, it } from "vitest";
 import type { CallbackResult } from "../../src/model/callback-events.ts";
 import { scrape } from "../../testkit/exposition.ts";

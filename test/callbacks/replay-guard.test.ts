@@ -1,4 +1,4 @@
-/** Row 73: which deliveries of one callback reach the application, and what a store that fails does to them. */
+/** Row 74: which deliveries of one callback reach the application, and what a store that fails does to them. */
 import { describe, expect, it } from "vitest";
 import { createMemoryReplayStore } from "../../src/adapters/memory/replay-store.ts";
 import { type CallbackBytes, Delivery, ReplayGuard, type ReplayRules } from "../../src/callbacks/replay-guard.ts";

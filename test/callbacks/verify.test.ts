@@ -1,4 +1,4 @@
-/** Row 72: what makes a callback genuine (spec 5.2, 5.3, 6). */
+/** Row 73: what makes a callback genuine (spec 5.2, 5.3, 6). */
 import { describe, expect, it } from "vitest";
 import { NotGenuine, verifyCallback } from "../../src/callbacks/verify.ts";
 import type { ForgeryReason } from "../../src/model/callback-events.ts";

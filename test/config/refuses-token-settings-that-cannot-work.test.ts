@@ -1,4 +1,4 @@
-/** Row 75: settings with which no authorization server could give a token, or with which a credential would go astray. */
+/** Row 72: settings with which no authorization server could give a token, or with which a credential would go astray. */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { clientCertificate, clientKey, serverKey } from "../../testkit/certificates.ts";

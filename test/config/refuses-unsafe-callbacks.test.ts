@@ -1,7 +1,7 @@
-/** Row 72, among others: what a listener for callbacks may and may not be. */
+/** Row 73, among others: what a listener for callbacks may and may not be. */
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/config.ts";
-import { routes } from "../../src/config/explain.ts";
+import { explain, routes } from "../../src/config/explain.ts";
 import { ConfigFolder, edited, sound } from "./config-folder.ts";
 import { atTheEnd, itRefuses, key, type Refusal } from "./refusal.ts";
 
@@ -123,6 +123,18 @@ describe("callbacks as they are meant", () => {
     expect(callbacks?.application).toMatchObject({ timeoutMs: 10_000, url: { path: "/callbacks" } });
     expect([...(callbacks?.exempt ?? [])]).toEqual(["format", "signature", "call"]);
     expect(routes(config)).toContain("127.0.0.1:7414 hands callbacks of sandbox to http://127.0.0.1:8080/callbacks");
+    expect(explain(config)).toMatchObject({
+      callbacks: [
+        {
+          bind: "127.0.0.1:7414",
+          environment: "sandbox",
+          application: { url: "http://127.0.0.1:8080/callbacks", timeout: "10s" },
+          exempt: ["format", "signature", "call"],
+          window: "300s",
+          replay: "strict",
+        },
+      ],
+    });
     expect(codes).toContain("callbacks_without_keys");
     expect(codes).not.toContain("callbacks_in_plain_text");
   });
@@ -135,6 +147,12 @@ describe("callbacks as they are meant", () => {
   test("may go to an application in plain text where that is written", async () => {
     const url = to("http://app.example/callbacks", ", allowPlaintext: true");
     expect((await load(listener(`{ ${own}, ${url} }`))).config.callbacks).toHaveLength(1);
+  });
+
+  test("are bounded by timeouts.request, and a longer timeout is warned of", async () => {
+    const slow = to("http://127.0.0.1:8080/", ", timeout: 30s");
+    expect((await load(listener(`{ ${own}, ${slow} }`))).codes).toContain("callback_longer_than_request");
+    expect((await load(listener(`{ ${own}, ${here} }`))).codes).not.toContain("callback_longer_than_request");
   });
 
   test("are part of what the hash tells apart, and change nothing where there are none", async () => {

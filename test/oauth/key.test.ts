@@ -71,7 +71,7 @@ const byKey = (privateKey: string, change: object = {}) => ({
   ...change,
 });
 
-describe("the cache key of a set with settings of its own (row 75)", () => {
+describe("the cache key of a set with settings of its own (row 72)", () => {
   // Written down: replicas of an earlier version share their tokens under it.
   const key = "ae77b1f64b7a8aa17fe3f108820141466877c0c666c781f1218e7bf67e6def80";
 

@@ -1,6 +1,6 @@
 /**
  * Row 56: secrets, tokens, signatures and parameter values come out nowhere but upstream: not in logs (even at trace),
- * metrics, failure answers, `/status`, the status page, or what is reported at all. The same holds for assertions (row 75).
+ * metrics, failure answers, `/status`, the status page, or what is reported at all. The same holds for assertions (row 72).
  */
 import { inspect } from "node:util";
 import { afterEach, expect, it } from "vitest";

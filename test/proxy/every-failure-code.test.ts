@@ -4,7 +4,7 @@
  * logged and counted says the same.
  */
 import { describe, expect, it } from "vitest";
-import { failureCodes, failures } from "../../src/model/errors.ts";
+import { failures, requestFailureCodes } from "../../src/model/errors.ts";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { type FailureCase, reference } from "../../testkit/failure-case.ts";
 import { failuresAfterAdmission } from "./failures-after-admission.ts";
@@ -33,12 +33,12 @@ async function prove({ code, status, outcome = "not_sent", detail, sent = 0, isR
 describe("the table of failures", () => {
   it("has been provoked in full", () => {
     const provoked = new Set(cases.map(({ code }) => code));
-    expect(failureCodes.filter((code) => !provoked.has(code))).toEqual([]);
+    expect(requestFailureCodes.filter((code) => !provoked.has(code))).toEqual([]);
   });
 
   it("has been provoked with every outcome that it names", () => {
     const provoked = new Set(cases.map(({ code, outcome = "not_sent" }) => `${code} ${outcome}`));
-    const named = failureCodes.flatMap((code) => failures[code].outcomes.map((outcome) => `${code} ${outcome}`));
+    const named = requestFailureCodes.flatMap((code) => failures[code].outcomes.map((outcome) => `${code} ${outcome}`));
     expect(named.filter((pair) => !provoked.has(pair))).toEqual([]);
   });
 });

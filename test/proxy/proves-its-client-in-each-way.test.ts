@@ -1,4 +1,4 @@
-/** Row 75: what goes over the wire to an authorization server, for each `clientAuth`: a strict server of the test looks at every byte. */
+/** Row 72: what goes over the wire to an authorization server, for each `clientAuth`: a strict server of the test looks at every byte. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, verify, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:https";

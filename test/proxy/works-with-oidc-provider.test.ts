@@ -1,5 +1,5 @@
 /**
- * Row 75: a certified authorization server (oidc-provider), which was not written for these tests: it takes Countersign's clients in
+ * Row 72: a certified authorization server (oidc-provider), which was not written for these tests: it takes Countersign's clients in
  * each way, and its tokens are what the service verifies.
  */
 import { X509Certificate } from "node:crypto";

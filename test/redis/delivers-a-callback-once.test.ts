@@ -1,4 +1,4 @@
-/** Row 73: replicas that share a Redis hand a callback to the application once, and say so when they cannot know. */
+/** Row 74: replicas that share a Redis hand a callback to the application once, and say so when they cannot know. */
 import { expect, it, onTestFinished } from "vitest";
 import { aclUser } from "../../testkit/acl.ts";
 import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";

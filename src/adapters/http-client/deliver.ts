@@ -16,7 +16,8 @@ export function createDeliver(pool: Pool, clock: Clock): Deliver {
     new Promise((resolve, reject) => {
       const exchange = new Exchange(deadlineMs, clock, resolve, reject);
       try {
-        pool.dispatch({ method, path: target, headers: [...headers], body: body ?? null, reset: true }, exchange);
+        const content = method === "GET" ? null : body;
+        pool.dispatch({ method, path: target, headers: [...headers], body: content, reset: true }, exchange);
       } catch (error) {
         exchange.onResponseError(undefined, error);
       }
