@@ -32,8 +32,8 @@ export interface LogDestination extends DestinationStream {
 }
 
 /**
- * Turns events into log lines: one JSON object each. Lines that come with every request may wait for others; any other line, and a
- * request that is a warning or an error, is written together with those before it.
+ * Turns events into log lines: one JSON object each. An access line may wait for others; any other line, and a request that is a
+ * warning or an error, is written together with those before it.
  * @param level the least severe level that is written
  */
 export function createLogging(level: string, destination: LogDestination): Logging {
@@ -63,7 +63,7 @@ export function createLogging(level: string, destination: LogDestination): Loggi
       const writer = event.kind === "started" || event.kind === "config_applied" ? always : logger;
       if (!writer.isLevelEnabled(level)) return;
       writer[level](fieldsOf(event), message);
-      if (level !== "trace" && level !== "debug") destination.writePending?.();
+      destination.writePending?.();
     },
     setLevel(level) {
       logger.level = level;
