@@ -1,6 +1,7 @@
-import { createSend } from "../adapters/http-client/attempt.ts";
-import { openPool, type Pool } from "../adapters/http-client/pools.ts";
+import { ConnectionPool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
 import { createPostForm } from "../adapters/http-client/post-form.ts";
+import { createSend } from "../adapters/http-client/send.ts";
+import { openPool, type Pool } from "../adapters/http-client/undici-pool.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import type { Clock } from "../model/clock.ts";
@@ -27,40 +28,70 @@ const lingerMarginMs = 1_000;
 
 /** Opens a pool for each environment and destination: they lead to the configured hosts and to no others. */
 export function openUpstreams(clock: Clock): Upstreams {
-  const pools = new KeyedResources<Pool>(clock, { retire: (pool) => pool.close(), close: (pool) => pool.destroy() });
-  const servicePools = new WeakMap<Environment, Pool>();
-  const authPools = new WeakMap<Environment, Pool>();
-
-  const prepare = (destination: Destination, address: Address, environment: Environment, config: Config): Pool => {
-    const { timeouts, limits } = config;
-    const connections = destination === "service" ? limits.inFlightPerEnvironment : authConnections;
-    const settings = { address, tls: environment.tls, connectTimeoutMs: timeouts.connectMs, connections };
-    const lingerMs = Math.max(timeouts.requestMs, fetchDeadlineMs) + lingerMarginMs;
-    return pools.prepare(poolKey(destination, environment, config), () => openPool(settings), lingerMs);
-  };
+  const services = new PoolsByEnvironment(clock, "service", (settings) => new ConnectionPool(settings, clock));
+  const authorizationServers = new PoolsByEnvironment(clock, "authorization server", openPool);
 
   return {
-    send: createSend((environment) => poolIn(servicePools, environment), clock),
+    send: createSend((environment) => services.of(environment)),
     postFormOf: (environment) =>
-      createPostForm(poolIn(authPools, environment), `${authUrlOf(environment).path}/oauth/token`, clock),
+      createPostForm(authorizationServers.of(environment), `${authUrlOf(environment).path}/oauth/token`, clock),
 
     prepare(config) {
       for (const environment of config.environments.values()) {
-        const { baseUrl, authUrl } = environment;
-        servicePools.set(environment, prepare("service", baseUrl, environment, config));
-        if (authUrl === undefined) continue;
-        authPools.set(environment, prepare("authorization server", authUrl, environment, config));
+        services.prepare(environment.baseUrl, environment, config);
+        if (environment.authUrl !== undefined) authorizationServers.prepare(environment.authUrl, environment, config);
       }
     },
 
     commit(config) {
-      const environments = [...config.environments.values()];
-      const destinations = ["service", "authorization server"] as const;
-      pools.commit(destinations.flatMap((to) => environments.map((environment) => poolKey(to, environment, config))));
+      services.commit(config);
+      authorizationServers.commit(config);
     },
 
-    close: () => pools.close(),
+    async close() {
+      await Promise.all([services.close(), authorizationServers.close()]);
+    },
   };
+}
+
+/** The pools that lead to one kind of destination. */
+class PoolsByEnvironment<AnyPool extends ConnectionPool | Pool> {
+  readonly #to: Destination;
+  readonly #open: (settings: PoolSettings) => AnyPool;
+  readonly #pools: KeyedResources<AnyPool>;
+  readonly #byEnvironment = new WeakMap<Environment, AnyPool>();
+
+  constructor(clock: Clock, to: Destination, open: (settings: PoolSettings) => AnyPool) {
+    this.#to = to;
+    this.#open = open;
+    this.#pools = new KeyedResources(clock, { retire: (pool) => pool.close(), close: (pool) => pool.destroy() });
+  }
+
+  of(environment: Environment): AnyPool {
+    const pool = this.#byEnvironment.get(environment);
+    if (pool === undefined) throw new Error("every environment that is served has its pools");
+    return pool;
+  }
+
+  prepare(address: Address, environment: Environment, config: Config): void {
+    const { timeouts, limits } = config;
+    const connections = this.#to === "service" ? limits.inFlightPerEnvironment : authConnections;
+    const settings = { address, tls: environment.tls, connectTimeoutMs: timeouts.connectMs, connections };
+    const lingerMs = Math.max(timeouts.requestMs, fetchDeadlineMs) + lingerMarginMs;
+    const key = poolKey(this.#to, environment, config);
+    this.#byEnvironment.set(
+      environment,
+      this.#pools.prepare(key, () => this.#open(settings), lingerMs),
+    );
+  }
+
+  commit(config: Config): void {
+    this.#pools.commit([...config.environments.values()].map((environment) => poolKey(this.#to, environment, config)));
+  }
+
+  close(): Promise<void> {
+    return this.#pools.close();
+  }
 }
 
 /** All that a pool is made from: configurations that agree in it share the pool. */
@@ -74,10 +105,4 @@ export function poolKey(destination: Destination, environment: Environment, { ti
 export function authUrlOf({ authUrl }: Environment): Address {
   if (authUrl === undefined) throw new Error("an environment with credentials has an authUrl");
   return authUrl;
-}
-
-function poolIn(pools: WeakMap<Environment, Pool>, environment: Environment): Pool {
-  const pool = pools.get(environment);
-  if (pool === undefined) throw new Error("every environment that is served has its pools");
-  return pool;
 }

@@ -12,6 +12,16 @@ export const scenesOfTokens: readonly Scene[] = [
     },
   },
   {
+    name: "a revoked token, and a service whose 401 comes in pieces",
+    async play(lane) {
+      lane.simulator.revokeAllTokens();
+      lane.simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 100, intervalMs: 5 });
+      const reply = await authorised(lane);
+      lane.simulator.faults.clear();
+      return [reply];
+    },
+  },
+  {
     name: "a revoked token, while another refreshes",
     async play(lane) {
       await lane.redis.set(lane.tokenName.replace(/token$/, "lock"), "another", "PX", 250);

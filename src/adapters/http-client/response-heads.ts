@@ -1,4 +1,4 @@
-import type { HeaderLines } from "../../http/headers.ts";
+import { MalformedResponse } from "./transport-error.ts";
 
 /** As long as undici lets a final head be. */
 const longestHeadBytes = 16_384;
@@ -12,17 +12,6 @@ const endOfHead = "\r\n\r\n";
 const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
 
-/** What the service sent is not a response in HTTP/1.1. The code says why; it is ours and quotes nothing. */
-export class MalformedResponse extends Error {
-  override readonly name = "MalformedResponse";
-  readonly code: string;
-
-  constructor(code: string) {
-    super("not a response in HTTP/1.1");
-    this.code = code;
-  }
-}
-
 /**
  * Reads each response's head before undici's parser does, because that parser
  *
@@ -30,7 +19,7 @@ export class MalformedResponse extends Error {
  *   responses are taken out here, within a bound;
  * - takes `HTTP/2.0`, `HTTP/0.9`, `RTSP/1.0` and `ICY` for versions of HTTP/1.1;
  * - waits for a body where a 204 or 304 announces a length. Neither has one (RFC 9110 sections 15.3.5 and 15.4.5), so
- *   these header lines are hidden from it and shown again by `showHidden`.
+ *   these header lines are hidden from it.
  *
  * One object serves one connection, which has one request under way at a time.
  */
@@ -106,14 +95,6 @@ const hiddenPrefix = "countersign-hidden-";
 
 function hide(head: string): string {
   return head.replace(/\r\n(?=(?:content-length|transfer-encoding)[ \t]*:)/gi, `\r\n${hiddenPrefix}`);
-}
-
-/** The header lines of a response as the service sent them. */
-export function showHidden(status: number, lines: HeaderLines): HeaderLines {
-  if (!hasNoBody(status)) return lines;
-  return lines.map((text, index) =>
-    index % 2 === 0 && text.startsWith(hiddenPrefix) ? text.slice(hiddenPrefix.length) : text,
-  );
 }
 
 function hasNoBody(status: number): boolean {

@@ -1,33 +1,49 @@
-import { errors } from "undici";
 import { errorCodeOf } from "../../model/defect.ts";
 import { ProxyError } from "../../model/errors.ts";
-import { MalformedResponse } from "./response-heads.ts";
+
+/** What the service sent is not a response in HTTP/1.1. The code says why; it is ours and quotes nothing. */
+export class MalformedResponse extends Error {
+  override readonly name = "MalformedResponse";
+  readonly code: string;
+
+  constructor(code: string) {
+    super("not a response in HTTP/1.1");
+    this.code = code;
+  }
+}
+
+/** A connection that ended without an error of Node's. */
+export class TransportError extends Error {
+  override readonly name = "TransportError";
+  readonly code: string;
+
+  constructor(code: string) {
+    super("the connection ended");
+    this.code = code;
+  }
+}
+
+// The first two are named as undici names them, which speaks with the authorization server.
+/** The other side closed the connection. */
+export const closedCode = "UND_ERR_SOCKET";
+export const connectTimeoutCode = "UND_ERR_CONNECT_TIMEOUT";
+export const poolClosedCode = "POOL_CLOSED";
 
 /**
- * Turns undici's and Node's errors into ours. Their messages may quote what was sent or received, so only their codes
- * are ever repeated.
+ * Turns Node's errors and those above into ours. Messages may quote what was sent or received, so only codes are ever
+ * repeated.
  * @param wasWritten whether a byte of the request was written
  */
 export function explainTransportError(error: unknown, wasWritten: boolean): ProxyError {
   const causedBy = codeOf(error);
   if (!wasWritten) return new ProxyError("upstream_unreachable", describeUnreachable(causedBy), { causedBy });
-  if (isMalformed(error)) {
+  if (error instanceof MalformedResponse) {
     return new ProxyError("upstream_bad_response", `The service's answer is not HTTP/1.1 (${causedBy}).`, { causedBy });
   }
   return new ProxyError(
     "upstream_reset",
     `The connection to the service broke before the answer was complete (${causedBy}).`,
     { causedBy },
-  );
-}
-
-function isMalformed(error: unknown): boolean {
-  return (
-    error instanceof MalformedResponse ||
-    error instanceof errors.HTTPParserError ||
-    error instanceof errors.HeadersOverflowError ||
-    error instanceof errors.ResponseContentLengthMismatchError ||
-    codeOf(error).startsWith("HPE_")
   );
 }
 
@@ -47,11 +63,11 @@ function describeUnreachable(code: string): string {
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return `The name of the service's host could not be resolved (${code}).`;
-    case "UND_ERR_CONNECT_TIMEOUT":
+    case connectTimeoutCode:
     case "ETIMEDOUT":
       return `The service did not accept a connection in time (${code}).`;
     case "ECONNRESET":
-    case "UND_ERR_SOCKET":
+    case closedCode:
       return `The service closed the connection while it was being set up (${code}).`;
     default:
       return /CERT|TLS|SSL|EPROTO|SIGNED|ISSUER|ALTNAME|VERIFY/.test(code)

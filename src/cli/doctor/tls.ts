@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type PeerCertificate, TLSSocket } from "node:tls";
-import { createConnector } from "../../adapters/http-client/pools.ts";
+import { createConnector } from "../../adapters/http-client/undici-pool.ts";
 import { type Clock, within } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import type { Address, Environment } from "../../model/environment.ts";

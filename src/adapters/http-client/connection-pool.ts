@@ -1,0 +1,144 @@
+import type { Cancel, Clock } from "../../model/clock.ts";
+import type { Address, Tls } from "../../model/environment.ts";
+import type { Attempt } from "./attempt.ts";
+import { createConnect, readyEventOf } from "./connect.ts";
+import { Connection, type ConnectionOwner, type ConnectionSettings } from "./connection.ts";
+import { poolClosedCode, TransportError } from "./transport-error.ts";
+
+/** Where connections lead and how many there may be. TLS is always verified; there is no switch to turn that off. */
+export interface PoolSettings {
+  readonly address: Address;
+  readonly tls: Tls;
+  /** `timeouts.connect`, name look-up and TLS handshake included. */
+  readonly connectTimeoutMs: number;
+  /** The most connections at once. */
+  readonly connections: number;
+}
+
+/**
+ * The connections to one host. Attempts wait in one queue, first come, first served; the connection that was used last is
+ * used first, so that the others come of age. A connection is opened for each attempt that finds none.
+ */
+export class ConnectionPool implements ConnectionOwner {
+  readonly #settings: ConnectionSettings;
+  readonly #mostConnections: number;
+  readonly #clock: Clock;
+  /** All, idle and connecting ones among them. */
+  readonly #connections = new Set<Connection>();
+  readonly #connecting = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  readonly #waiting: Attempt[] = [];
+  /** The timers of attempts that wait for longer than a turn of the event loop. */
+  readonly #waits = new Map<Attempt, Cancel>();
+  #isDispatchDue = false;
+  #isClosing = false;
+  #isDestroyed = false;
+  readonly #whenEmpty: (() => void)[] = [];
+
+  constructor({ address, tls, connectTimeoutMs, connections }: PoolSettings, clock: Clock) {
+    const connect = createConnect(address, tls);
+    const authority = new URL(address.origin).host;
+    this.#settings = { connect, readyEvent: readyEventOf(address), authority, connectTimeoutMs };
+    this.#mostConnections = connections;
+    this.#clock = clock;
+  }
+
+  send(attempt: Attempt): void {
+    if (this.#isDestroyed) attempt.fail(new TransportError(poolClosedCode));
+    else {
+      this.#waiting.push(attempt);
+      this.#dispatchSoon();
+    }
+  }
+
+  /** Ends each connection once nothing waits for it. Resolves when all have ended. */
+  close(): Promise<void> {
+    this.#isClosing = true;
+    for (const connection of [...this.#idle]) connection.end(undefined);
+    return new Promise((resolve) => {
+      this.#whenEmpty.push(resolve);
+      this.#resolveIfEmpty();
+    });
+  }
+
+  /** Ends all connections at once, and fails every attempt. */
+  destroy(): Promise<void> {
+    this.#isDestroyed = true;
+    const error = new TransportError(poolClosedCode);
+    for (const attempt of [...this.#waiting]) this.#takeFromQueue(attempt).fail(error);
+    for (const connection of [...this.#connections]) connection.end(error);
+    return this.close();
+  }
+
+  becameIdle(connection: Connection): void {
+    this.#connecting.delete(connection);
+    this.#idle.push(connection);
+    if (this.#waiting.length > 0) this.#dispatchSoon();
+    else if (this.#isClosing) connection.end(undefined);
+  }
+
+  /** A connection that could not be made fails the attempt that has waited longest, unless as many others are being made. */
+  hasEnded(connection: Connection, error: unknown): void {
+    this.#connections.delete(connection);
+    const index = this.#idle.indexOf(connection);
+    if (index !== -1) this.#idle.splice(index, 1);
+    const [oldest] = this.#waiting;
+    if (this.#connecting.delete(connection) && oldest !== undefined && this.#waiting.length > this.#connecting.size) {
+      this.#takeFromQueue(oldest).fail(error);
+    }
+    if (this.#waiting.length > 0) this.#dispatchSoon();
+    this.#resolveIfEmpty();
+  }
+
+  /**
+   * An attempt gets a connection after all events of this turn of the event loop. So a close, or bytes that nothing asked
+   * for, of which the system tells together with the request, end an idle connection before it is used.
+   */
+  #dispatchSoon(): void {
+    if (this.#isDispatchDue) return;
+    this.#isDispatchDue = true;
+    setImmediate(() => this.#dispatch());
+  }
+
+  #dispatch(): void {
+    this.#isDispatchDue = false;
+    const nowMs = this.#clock.nowMs();
+    for (let attempt = this.#waiting[0]; attempt !== undefined; attempt = this.#waiting[0]) {
+      if (attempt.deadlineMs <= nowMs) this.#takeFromQueue(attempt).timeOut();
+      else {
+        const connection = this.#idle.pop();
+        if (connection === undefined) break;
+        connection.send(this.#takeFromQueue(attempt));
+      }
+    }
+    if (this.#waiting.length > 0) this.#waitForConnections(nowMs);
+  }
+
+  #waitForConnections(nowMs: number): void {
+    for (const attempt of this.#waiting) {
+      if (this.#waits.has(attempt)) continue;
+      const timeOut = () => this.#takeFromQueue(attempt).timeOut();
+      this.#waits.set(attempt, this.#clock.after(attempt.deadlineMs - nowMs, timeOut));
+    }
+    while (this.#connecting.size < this.#waiting.length && this.#connections.size < this.#mostConnections) {
+      const connection = new Connection(this.#settings, this.#clock, this);
+      this.#connections.add(connection);
+      this.#connecting.add(connection);
+    }
+  }
+
+  #takeFromQueue(attempt: Attempt): Attempt {
+    if (this.#waiting[0] === attempt) this.#waiting.shift();
+    else this.#waiting.splice(this.#waiting.indexOf(attempt), 1);
+    if (this.#waits.size > 0) {
+      this.#waits.get(attempt)?.();
+      this.#waits.delete(attempt);
+    }
+    return attempt;
+  }
+
+  #resolveIfEmpty(): void {
+    if (!this.#isClosing || this.#connections.size > 0 || this.#waiting.length > 0) return;
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  }
+}

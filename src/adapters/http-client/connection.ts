@@ -1,0 +1,168 @@
+import type { Socket } from "node:net";
+import { type Clock, DeadlineTimer } from "../../model/clock.ts";
+import type { Attempt, BodySource } from "./attempt.ts";
+import type { Connect, ReadyEvent } from "./connect.ts";
+import { ResponseReader } from "./response-reader.ts";
+import { closedCode, connectTimeoutCode, TransportError } from "./transport-error.ts";
+
+/** How connections to one host are made. */
+export interface ConnectionSettings {
+  readonly connect: Connect;
+  readonly readyEvent: ReadyEvent;
+  /** The value of Host. */
+  readonly authority: string;
+  /** `timeouts.connect`, name look-up and TLS handshake included. */
+  readonly connectTimeoutMs: number;
+}
+
+/** Who uses a connection. */
+export interface ConnectionOwner {
+  /** It is connected, or its response is complete: it takes the next attempt. */
+  becameIdle(connection: Connection): void;
+  /** It has ended, by this error if any; what was under way on it has failed. */
+  hasEnded(connection: Connection, error: unknown): void;
+}
+
+/**
+ * One connection to the service, with one attempt under way at most. It connects, is idle, busy, idle, … and ends: with its
+ * first error, at a deadline, when it was idle for long enough, or when bytes come that no attempt asked for.
+ *
+ * attempt ─▶ one write ─▶ socket ─▶ ResponseReader ─▶ attempt: whole in one piece, or as a stream
+ */
+export class Connection implements BodySource {
+  readonly #authority: string;
+  readonly #clock: Clock;
+  readonly #owner: ConnectionOwner;
+  readonly #socket: Socket;
+  readonly #reader = new ResponseReader();
+  /** Of the connecting, of the attempt under way, or of the idleness: they follow each other. */
+  readonly #deadline: DeadlineTimer;
+  #attempt: Attempt | undefined;
+  #isConnected = false;
+  #hasEnded = false;
+
+  constructor(
+    { connect, readyEvent, authority, connectTimeoutMs }: ConnectionSettings,
+    clock: Clock,
+    owner: ConnectionOwner,
+  ) {
+    this.#authority = authority;
+    this.#clock = clock;
+    this.#owner = owner;
+    this.#deadline = new DeadlineTimer(clock, () => this.#endAtDeadline());
+    this.#deadline.set(clock.nowMs() + connectTimeoutMs);
+    this.#socket = connect((length, bytes) => this.#read(length, bytes));
+    this.#socket
+      .once(readyEvent, () => this.#becomeReady())
+      .on("end", () => this.#endOrderly())
+      .on("error", (error) => this.end(error))
+      .on("close", () => this.end(new TransportError(closedCode)));
+  }
+
+  /** Writes the request of the attempt; the connection must be idle. */
+  send(attempt: Attempt): void {
+    let message: string | Buffer;
+    try {
+      message = attempt.write(this.#authority);
+    } catch (error) {
+      attempt.failBeforeWriting(error);
+      this.#owner.becameIdle(this);
+      return;
+    }
+    this.#attempt = attempt;
+    this.#reader.begin();
+    this.#deadline.set(attempt.deadlineMs);
+    this.#socket.write(message, "latin1");
+  }
+
+  /** Ends it, and fails what is under way on it. Harmless afterwards. */
+  end(error: unknown): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#deadline.close();
+    this.#socket.destroy();
+    const attempt = this.#attempt;
+    this.#attempt = undefined;
+    attempt?.fail(error);
+    this.#owner.hasEnded(this, error);
+  }
+
+  resume(attempt: Attempt): void {
+    if (attempt === this.#attempt) this.#socket.resume();
+  }
+
+  abandon(attempt: Attempt): void {
+    if (attempt !== this.#attempt) return;
+    this.#attempt = undefined;
+    this.end(new TransportError(closedCode));
+  }
+
+  #becomeReady(): void {
+    this.#isConnected = true;
+    this.#becomeIdle(this.#reader.idleMs);
+  }
+
+  /** @returns whether to read on */
+  #read(length: number, bytes: Buffer): boolean {
+    const attempt = this.#attempt;
+    const reader = this.#reader;
+    if (attempt === undefined) {
+      // Nothing was asked. Taken for the next response, it would be another request's.
+      this.end(new TransportError(closedCode));
+      return false;
+    }
+    let piece: Buffer | undefined;
+    try {
+      piece = reader.read(bytes, length);
+    } catch (error) {
+      this.end(error);
+      return false;
+    }
+    if (reader.phase === "head") return true;
+    if (reader.phase === "complete") {
+      this.#complete(attempt, piece);
+      return true;
+    }
+    if (!attempt.hasResponse) attempt.respondStreaming(reader.status, reader.headers, this);
+    return piece === undefined || attempt.push(piece);
+  }
+
+  #complete(attempt: Attempt, piece: Buffer = empty): void {
+    const { status, headers, idleMs } = this.#reader;
+    this.#attempt = undefined;
+    if (!attempt.hasResponse) attempt.respond(status, headers, piece);
+    else {
+      if (piece.length > 0) attempt.push(piece);
+      attempt.end();
+    }
+    // A response that came before the request was written in full leaves a connection in an unknown state.
+    if (idleMs === 0 || this.#socket.writableLength > 0) this.end(undefined);
+    else this.#becomeIdle(idleMs);
+  }
+
+  #becomeIdle(idleMs: number): void {
+    this.#deadline.set(this.#clock.nowMs() + idleMs);
+    this.#owner.becameIdle(this);
+  }
+
+  /**
+   * The service has sent its last byte. Node reports a reset that comes together with bytes in the same way (libuv,
+   * uv__stream_io), and the system knows better: a connection that was reset has no peer any more, one whose peer has ended
+   * still has it. Nothing may ask for the address before, since Node remembers it.
+   */
+  #endOrderly(): void {
+    const attempt = this.#attempt;
+    if (this.#socket.remoteAddress === undefined) this.end(new TransportError("ECONNRESET"));
+    else if (attempt !== undefined && this.#reader.finish()) this.#complete(attempt);
+    else this.end(new TransportError(closedCode));
+  }
+
+  #endAtDeadline(): void {
+    const attempt = this.#attempt;
+    this.#attempt = undefined;
+    attempt?.timeOut();
+    this.end(new TransportError(this.#isConnected ? closedCode : connectTimeoutCode));
+  }
+}
+
+const empty = Buffer.alloc(0);

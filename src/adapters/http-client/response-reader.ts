@@ -1,0 +1,229 @@
+import { ChunkDecoder } from "./chunk-decoder.ts";
+import { isFieldText, readFieldLine } from "./field-line.ts";
+import { MalformedResponse } from "./transport-error.ts";
+
+/** One final or interim head, its status line and line ends included. */
+const longestHeadBytes = 16_384;
+/** All interim responses and empty lines before one final response; a hundred interim responses are a few KiB. */
+const longestInterimBytes = 65_536;
+
+/** How long an idle connection is kept where the server says nothing: most servers close theirs after 5 s and more. */
+const keepAliveMs = 4_000;
+const longestKeepAliveMs = 60_000;
+/** A server's own Keep-Alive hint is shortened by this much. */
+const keepAliveMarginMs = 1_000;
+
+const statusLineStart = /^HTTP\/1\.[01] [1-9][0-9]{2}[ \r]$/;
+const statusLineStartBytes = 13;
+const statusLineExample = "HTTP/1.1 200 ";
+
+const carriageReturn = 0x0d;
+const lineFeed = 0x0a;
+
+/** What ends the body (RFC 9112 section 6.3). */
+type Framing = "length" | "chunks" | "close";
+
+/**
+ * Reads responses in HTTP/1.1 from bytes, however they are cut into pieces: one response for each `begin`. It knows no
+ * sockets. It accepts what RFC 9112 lets a server send, and refuses the rest at the first wrong line, the status line at
+ * its first wrong byte:
+ *
+ * - interim responses and empty lines before the final response are skipped, within bounds; 101 is refused;
+ * - lines end by CRLF; names are tokens; values have no control characters; there is no folding;
+ * - one Content-Length at most, in digits, and none beside a Transfer-Encoding;
+ * - a 204 or 304 has no body, whatever it announces (RFC 9110 sections 15.3.5 and 15.4.5);
+ * - a Transfer-Encoding whose last coding is not chunked, and no framing at all, mean a body until the close.
+ */
+export class ResponseReader {
+  /** Of the final response, once its head is complete. */
+  status = 0;
+  /** Its header lines. */
+  headers: string[] = [];
+  phase: "head" | "body" | "complete" = "complete";
+  /** How long its connection may be idle before the next request; 0 where this was its last one. */
+  idleMs = keepAliveMs;
+  #framing: Framing = "close";
+  #remainingBytes = 0;
+  readonly #chunks = new ChunkDecoder();
+  /** What has come of a head that is not complete, its first bytes parsed up to `#lineStart`. */
+  #text = "";
+  #lineStart = 0;
+  #hasStatus = false;
+  #isHttp10 = false;
+  #skippedBytes = 0;
+
+  /** A request is being written: the next bytes begin a response. */
+  begin(): void {
+    this.phase = "head";
+    this.#text = "";
+    this.#lineStart = 0;
+    this.#skippedBytes = 0;
+    this.#beginHead();
+  }
+
+  /**
+   * Reads on. Bytes behind the response are left, and end the use of its connection.
+   * @param bytes of which the first `length` count; the rest is changed
+   * @returns what is body of them, in a buffer of its own; undefined where nothing is
+   * @throws MalformedResponse
+   */
+  read(bytes: Buffer, length: number): Buffer | undefined {
+    const start = this.phase === "head" ? this.#readHead(bytes, length) : 0;
+    if (this.phase !== "body") {
+      if (start < length) this.idleMs = 0;
+      return undefined;
+    }
+    switch (this.#framing) {
+      case "length": {
+        const end = Math.min(start + this.#remainingBytes, length);
+        this.#remainingBytes -= end - start;
+        if (this.#remainingBytes === 0) this.#complete(end, length);
+        return copy(bytes, start, end);
+      }
+      case "chunks": {
+        const end = this.#chunks.decode(bytes, start, length);
+        if (this.#chunks.isComplete) this.#complete(this.#chunks.position, length);
+        return copy(bytes, start, end);
+      }
+      case "close":
+        return copy(bytes, start, length);
+    }
+  }
+
+  /** The server has ended in an orderly way. @returns whether that completes the response */
+  finish(): boolean {
+    const isWhole = this.phase === "body" && this.#framing === "close";
+    if (isWhole) this.#complete(0, 0);
+    this.idleMs = 0;
+    return isWhole;
+  }
+
+  /** @returns how many of these bytes belong to the head; `length` while it is not complete */
+  #readHead(bytes: Buffer, length: number): number {
+    const earlier = this.#text.length;
+    const text = this.#text + bytes.toString("latin1", 0, length);
+    let headStart = 0;
+    for (let searchFrom = Math.max(this.#lineStart, earlier - 1); ; searchFrom = this.#lineStart) {
+      if (!this.#hasStatus) {
+        headStart = this.#skipEmptyLines(text);
+        searchFrom = Math.max(searchFrom, headStart);
+      }
+      const lineEnd = text.indexOf("\r\n", searchFrom);
+      if ((lineEnd === -1 ? text.length : lineEnd + 2) - headStart > longestHeadBytes) {
+        throw new MalformedResponse("HEAD_TOO_LONG");
+      }
+      if (!this.#hasStatus) this.#readStatusLine(text, lineEnd);
+      else if (lineEnd === this.#lineStart) {
+        const headEnd = lineEnd + 2;
+        if (this.status >= 200) {
+          this.#endHead();
+          return headEnd - earlier;
+        }
+        this.#skip(headEnd - headStart);
+        this.#beginHead();
+      } else if (lineEnd !== -1 && !readFieldLine(text, this.#lineStart, lineEnd, this.headers)) {
+        throw new MalformedResponse(this.status < 200 ? "INTERIM_RESPONSE_MALFORMED" : "HEADER_LINE_MALFORMED");
+      }
+      if (lineEnd === -1) break;
+      this.#lineStart = lineEnd + 2;
+    }
+    this.#text = text.slice(headStart);
+    this.#lineStart -= headStart;
+    return length;
+  }
+
+  #beginHead(): void {
+    this.status = 0;
+    this.headers = [];
+    this.#hasStatus = false;
+  }
+
+  /** Most clients accept a service that ends its bodies with one line end too many. @returns where the line begins */
+  #skipEmptyLines(text: string): number {
+    let at = this.#lineStart;
+    while (text.charCodeAt(at) === carriageReturn || text.charCodeAt(at) === lineFeed) at += 1;
+    this.#skip(at - this.#lineStart);
+    this.#lineStart = at;
+    return at;
+  }
+
+  #skip(length: number): void {
+    this.#skippedBytes += length;
+    if (this.#skippedBytes > longestInterimBytes) throw new MalformedResponse("INTERIM_RESPONSES_TOO_LONG");
+  }
+
+  /** @param lineEnd -1 while the line is not complete; then its beginning is checked, completed by an example's end */
+  #readStatusLine(text: string, lineEnd: number): void {
+    const start = text.slice(this.#lineStart, this.#lineStart + statusLineStartBytes);
+    if (!statusLineStart.test(start + statusLineExample.slice(start.length)))
+      throw new MalformedResponse("NOT_HTTP_1_1");
+    if (start.startsWith("101", 9)) throw new MalformedResponse("UPGRADE_NOT_ASKED_FOR");
+    if (lineEnd === -1) return;
+    if (!isFieldText(text, this.#lineStart + statusLineStartBytes - 1, lineEnd)) {
+      throw new MalformedResponse("NOT_HTTP_1_1");
+    }
+    this.status = Number(start.slice(9, 12));
+    this.#isHttp10 = start.charCodeAt(7) === 0x30;
+    this.#hasStatus = true;
+  }
+
+  /** Of all header lines, these tell where the body ends and whether the connection stays open. */
+  #endHead(): void {
+    let lengths = 0;
+    let length = "";
+    let codings: string | undefined;
+    this.idleMs = this.#isHttp10 ? 0 : keepAliveMs;
+    const { headers } = this;
+    for (let at = 0; at + 1 < headers.length; at += 2) {
+      const name = headers[at] ?? "";
+      const value = headers[at + 1] ?? "";
+      // The length of a name rules most of them out.
+      if (name.length === 14 && name.toLowerCase() === "content-length") {
+        lengths += 1;
+        length = value;
+      } else if (name.length === 17 && name.toLowerCase() === "transfer-encoding") {
+        codings = codings === undefined ? value : `${codings},${value}`;
+      } else if (name.length === 10) this.#readPersistence(name.toLowerCase(), value);
+    }
+    this.phase = "body";
+    if (this.status === 204 || this.status === 304) this.#setLength(0);
+    else if (codings !== undefined) {
+      if (lengths > 0) throw new MalformedResponse("LENGTH_AND_TRANSFER_ENCODING");
+      this.#framing = /(?:^|,)[ \t]*chunked$/i.test(codings) ? "chunks" : "close";
+      this.#chunks.begin();
+    } else if (lengths > 0) {
+      if (lengths > 1) throw new MalformedResponse("CONTENT_LENGTH_REPEATED");
+      if (!/^[0-9]{1,15}$/.test(length)) throw new MalformedResponse("CONTENT_LENGTH_MALFORMED");
+      this.#setLength(Number(length));
+    } else this.#framing = "close";
+  }
+
+  #readPersistence(name: string, value: string): void {
+    if (name === "connection") {
+      if (value !== "keep-alive" && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(value)) this.idleMs = 0;
+    } else if (name === "keep-alive" && this.idleMs > 0) {
+      const [, seconds] = /timeout=(\d{1,9})/.exec(value) ?? [];
+      if (seconds === undefined) return;
+      this.idleMs = Math.max(0, Math.min(Number(seconds) * 1_000 - keepAliveMarginMs, longestKeepAliveMs));
+    }
+  }
+
+  #setLength(bytes: number): void {
+    this.#framing = "length";
+    this.#remainingBytes = bytes;
+    if (bytes === 0) this.phase = "complete";
+  }
+
+  /** @param end where the response ends in its last bytes */
+  #complete(end: number, length: number): void {
+    this.phase = "complete";
+    if (end < length) this.idleMs = 0;
+  }
+}
+
+function copy(bytes: Buffer, start: number, end: number): Buffer | undefined {
+  if (start === end) return undefined;
+  const own = Buffer.allocUnsafe(end - start);
+  bytes.copy(own, 0, start, end);
+  return own;
+}

@@ -1,0 +1,287 @@
+/** Bytes that a service may answer with, and the response that they are. */
+
+/** What is read of one response. */
+export interface Whole {
+  readonly status: number;
+  /** Name, value, name, value, … */
+  readonly headers: readonly string[];
+  readonly body: string;
+  /** How long the connection may then be idle; 0 where it ends. */
+  readonly idleMs: number;
+}
+
+export const ok = "HTTP/1.1 200 OK\r\n";
+export const sized = `${ok}Content-Length: 2\r\n`;
+export const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
+export const early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+const keptMs = 4_000;
+
+const two = ["Content-Length", "2"];
+const inChunks = ["Transfer-Encoding", "chunked"];
+const whole = (headers: readonly string[], body: string, more: Partial<Whole> = {}): Whole => ({
+  status: 200,
+  headers,
+  body,
+  idleMs: keptMs,
+  ...more,
+});
+
+export const x = (length: number) => "x".repeat(length);
+/** Of exactly so many bytes. */
+export const headOf = (length: number) => {
+  const rest = "Content-Length: 2\r\n\r\n";
+  return `${ok}X: ${x(length - ok.length - rest.length - 5)}\r\n${rest}`;
+};
+const everyByte = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join("");
+/** All that a field value may have. */
+const everyFieldByte = [...everyByte]
+  .filter((char) => char === "\t" || (char >= " " && char !== "\x7f"))
+  .join("")
+  .trim();
+
+export const accepted: readonly (readonly [title: string, bytes: string, response: Whole])[] = [
+  ["a length", `${sized}\r\n{}`, whole(two, "{}")],
+  ["a length of nothing", `${ok}Content-Length: 0\r\n\r\n`, whole(["Content-Length", "0"], "")],
+  ["a length with leading zeros", `${ok}Content-Length: 0002\r\n\r\n{}`, whole(["Content-Length", "0002"], "{}")],
+  ["a length in odd casing", `${ok}cOnTeNt-LeNgTh:2\r\n\r\n{}`, whole(["cOnTeNt-LeNgTh", "2"], "{}")],
+  ["a length among blanks", `${ok}Content-Length: \t 2\t \r\n\r\n{}`, whole(two, "{}")],
+  ["a body of every byte", `${ok}Content-Length: 256\r\n\r\n${everyByte}`, whole(["Content-Length", "256"], everyByte)],
+  [
+    "a body that looks like a response",
+    `${ok}Content-Length: 19\r\n\r\n${ok}\r\n`,
+    whole(["Content-Length", "19"], `${ok}\r\n`),
+  ],
+  ["no reason", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}")],
+  ["no reason and no blank", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}")],
+  ["a reason in Latin-1", "HTTP/1.1 200 d\xe9j\xe0 vu\t!\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}")],
+  ["an unknown status", "HTTP/1.1 299 Mine\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}", { status: 299 })],
+  ["the lowest final status", "HTTP/1.1 200 Lowest\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}")],
+  ["the highest status", "HTTP/1.1 999 Highest\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}", { status: 999 })],
+  [
+    "a redirect",
+    `HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n`,
+    whole(["Location", "/x", "Content-Length", "0"], "", { status: 302 }),
+  ],
+  ["a 401", "HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}", { status: 401 })],
+  ["an empty value", `${ok}X:\r\nContent-Length: 2\r\n\r\n{}`, whole(["X", "", ...two], "{}")],
+  ["a value of blanks", `${ok}X: \t \r\nContent-Length: 2\r\n\r\n{}`, whole(["X", "", ...two], "{}")],
+  ["a value with a tab", `${ok}X: a\tb\r\nContent-Length: 2\r\n\r\n{}`, whole(["X", "a\tb", ...two], "{}")],
+  [
+    "every byte of a value",
+    `${ok}X: ${everyFieldByte}\r\nContent-Length: 2\r\n\r\n{}`,
+    whole(["X", everyFieldByte, ...two], "{}"),
+  ],
+  [
+    "every byte of a name",
+    `${ok}!#$%&'*+-.^_\`|~09azAZ: 1\r\nContent-Length: 2\r\n\r\n{}`,
+    whole(["!#$%&'*+-.^_`|~09azAZ", "1", ...two], "{}"),
+  ],
+  ["a colon in a value", `${ok}X: a:b: c\r\nContent-Length: 2\r\n\r\n{}`, whole(["X", "a:b: c", ...two], "{}")],
+  [
+    "a repeated header",
+    `${ok}Set-Cookie: a\r\nset-cookie: b\r\nContent-Length: 2\r\n\r\n{}`,
+    whole(["Set-Cookie", "a", "set-cookie", "b", ...two], "{}"),
+  ],
+  [
+    "a header named __proto__",
+    `${ok}__proto__: 1\r\nContent-Length: 2\r\n\r\n{}`,
+    whole(["__proto__", "1", ...two], "{}"),
+  ],
+  [
+    "names of the length of others",
+    `${ok}Content-Lengt_: 9\r\nTransfer-Encodin_: chunked\r\nConnectio_: close\r\nContent-Length: 2\r\n\r\n{}`,
+    whole(["Content-Lengt_", "9", "Transfer-Encodin_", "chunked", "Connectio_", "close", ...two], "{}"),
+  ],
+  ["a head of 16 KiB", `${headOf(16_384)}{}`, whole(["X", x(16_384 - 17 - 21 - 5), ...two], "{}")],
+  [
+    "a head of a thousand lines",
+    `${ok}${"X: 1\r\n".repeat(1_000)}Content-Length: 2\r\n\r\n{}`,
+    whole([...Array.from({ length: 1_000 }, () => ["X", "1"]).flat(), ...two], "{}"),
+  ],
+
+  ["an interim response", `${early}${sized}\r\n{}`, whole(two, "{}")],
+  ["a 100 that nothing asked for", `HTTP/1.1 100 Continue\r\n\r\n${sized}\r\n{}`, whole(two, "{}")],
+  ["a 100 without a reason", `HTTP/1.1 100\r\n\r\n${sized}\r\n{}`, whole(two, "{}")],
+  ["a 102 of HTTP/1.0", `HTTP/1.0 102 Processing\r\n\r\n${sized}\r\n{}`, whole(two, "{}")],
+  ["a 199", `HTTP/1.1 199 Mine\r\n\r\n${sized}\r\n{}`, whole(two, "{}")],
+  ["fifty interim responses", `${early.repeat(50)}${sized}\r\n{}`, whole(two, "{}")],
+  [
+    "an interim response with framing of its own",
+    `HTTP/1.1 103 Early\r\nContent-Length: 9\r\nContent-Length: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${sized}\r\n{}`,
+    whole(two, "{}"),
+  ],
+  ["empty lines before it", `\r\n\r\n\n\r${sized}\r\n{}`, whole(two, "{}")],
+  ["empty lines between interim responses", `${early}\r\n\r\n${early}\r\n${sized}\r\n{}`, whole(two, "{}")],
+
+  ["one chunk", `${chunked}2\r\n{}\r\n0\r\n\r\n`, whole(inChunks, "{}")],
+  ["no chunk", `${chunked}0\r\n\r\n`, whole(inChunks, "")],
+  ["three chunks", `${chunked}1\r\n{\r\n3\r\n"a"\r\n1\r\n}\r\n0\r\n\r\n`, whole(inChunks, '{"a"}')],
+  [
+    "chunks of every byte",
+    `${chunked}100\r\n${everyByte}\r\n100\r\n${everyByte}\r\n0\r\n\r\n`,
+    whole(inChunks, everyByte + everyByte),
+  ],
+  ["a chunk that looks like the last one", `${chunked}5\r\n0\r\n\r\n\r\n0\r\n\r\n`, whole(inChunks, "0\r\n\r\n")],
+  ["a size in upper case", `${chunked}A\r\n${x(10)}\r\n0\r\n\r\n`, whole(inChunks, x(10))],
+  ["a size in lower case with zeros", `${chunked}000a\r\n${x(10)}\r\n000\r\n\r\n`, whole(inChunks, x(10))],
+  ["a chunk extension", `${chunked}2;a=b;c="d e"\r\n{}\r\n0;last\r\n\r\n`, whole(inChunks, "{}")],
+  ["a trailer", `${chunked}2\r\n{}\r\n0\r\nX-Sum: 1\r\n\r\n`, whole(inChunks, "{}")],
+  [
+    "trailers that would be framing",
+    `${chunked}2\r\n{}\r\n0\r\nContent-Length: 9\r\nConnection: close\r\n\r\n`,
+    whole(inChunks, "{}"),
+  ],
+  [
+    "chunks in odd casing",
+    `${ok}tRANSFER-eNCODING: cHUNKED\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    whole(["tRANSFER-eNCODING", "cHUNKED"], "{}"),
+  ],
+  [
+    "chunks as the last of two codings",
+    `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    whole(["Transfer-Encoding", "gzip, chunked"], "{}"),
+  ],
+  [
+    "chunks as the last of two lines",
+    `${ok}Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    whole(["Transfer-Encoding", "gzip", "Transfer-Encoding", "chunked"], "{}"),
+  ],
+  [
+    "chunks of HTTP/1.0",
+    `HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    whole(inChunks, "{}", { idleMs: 0 }),
+  ],
+
+  ["a 204", "HTTP/1.1 204 No\r\n\r\n", whole([], "", { status: 204 })],
+  [
+    "a 204 with a length",
+    "HTTP/1.1 204 No\r\nContent-LENGTH: 5\r\n\r\n",
+    whole(["Content-LENGTH", "5"], "", { status: 204 }),
+  ],
+  [
+    "a 204 with two lengths",
+    "HTTP/1.1 204 No\r\nContent-Length: 5\r\nContent-Length: x\r\n\r\n",
+    whole(["Content-Length", "5", "Content-Length", "x"], "", { status: 204 }),
+  ],
+  [
+    "a 204 with a coding",
+    "HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n",
+    whole(inChunks, "", { status: 204 }),
+  ],
+  [
+    "a 204 with chunks behind it",
+    "HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    whole(inChunks, "", { status: 204, idleMs: 0 }),
+  ],
+  ["a 304", 'HTTP/1.1 304 Same\r\nETag: "1"\r\n\r\n', whole(["ETag", '"1"'], "", { status: 304 })],
+  [
+    "a 304 with a length",
+    "HTTP/1.1 304 Same\r\nContent-Length: 1234\r\n\r\n",
+    whole(["Content-Length", "1234"], "", { status: 304 }),
+  ],
+  [
+    "a 304 with a length and a body behind it",
+    "HTTP/1.1 304 Same\r\nContent-Length: 2\r\n\r\n{}",
+    whole(two, "", { status: 304, idleMs: 0 }),
+  ],
+
+  ["a close", `${sized}Connection: close\r\n\r\n{}`, whole([...two, "Connection", "close"], "{}", { idleMs: 0 })],
+  [
+    "a close among options",
+    `${sized}Connection: X-A ,\tCLOSE , b\r\n\r\n{}`,
+    whole([...two, "Connection", "X-A ,\tCLOSE , b"], "{}", { idleMs: 0 }),
+  ],
+  [
+    "a close in the second line",
+    `${sized}Connection: x\r\nconnection: Close\r\n\r\n{}`,
+    whole([...two, "Connection", "x", "connection", "Close"], "{}", { idleMs: 0 }),
+  ],
+  [
+    "an option that ends in close",
+    `${sized}Connection: foreclose, close-not\r\n\r\n{}`,
+    whole([...two, "Connection", "foreclose, close-not"], "{}"),
+  ],
+  ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}", { idleMs: 0 })],
+  [
+    "HTTP/1.0 that would be kept",
+    "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=9\r\nContent-Length: 2\r\n\r\n{}",
+    whole(["Connection", "keep-alive", "Keep-Alive", "timeout=9", ...two], "{}", { idleMs: 0 }),
+  ],
+  ["a keep-alive", `${sized}Connection: keep-alive\r\n\r\n{}`, whole([...two, "Connection", "keep-alive"], "{}")],
+  [
+    "a hint",
+    `${sized}Keep-Alive: timeout=5\r\n\r\n{}`,
+    whole([...two, "Keep-Alive", "timeout=5"], "{}", { idleMs: 4_000 }),
+  ],
+  [
+    "a hint with more",
+    `${sized}Keep-Alive: max=3, timeout=21\r\n\r\n{}`,
+    whole([...two, "Keep-Alive", "max=3, timeout=21"], "{}", { idleMs: 20_000 }),
+  ],
+  [
+    "a hint of an hour",
+    `${sized}Keep-Alive: timeout=3600\r\n\r\n{}`,
+    whole([...two, "Keep-Alive", "timeout=3600"], "{}", { idleMs: 60_000 }),
+  ],
+  [
+    "a hint of a second",
+    `${sized}Keep-Alive: timeout=1\r\n\r\n{}`,
+    whole([...two, "Keep-Alive", "timeout=1"], "{}", { idleMs: 0 }),
+  ],
+  [
+    "a hint of nothing",
+    `${sized}Keep-Alive: timeout=0\r\n\r\n{}`,
+    whole([...two, "Keep-Alive", "timeout=0"], "{}", { idleMs: 0 }),
+  ],
+  ["a hint that is none", `${sized}Keep-Alive: for ever\r\n\r\n{}`, whole([...two, "Keep-Alive", "for ever"], "{}")],
+  [
+    "a hint before a close",
+    `${sized}Keep-Alive: timeout=9\r\nConnection: close\r\n\r\n{}`,
+    whole([...two, "Keep-Alive", "timeout=9", "Connection", "close"], "{}", { idleMs: 0 }),
+  ],
+  [
+    "a hint behind a close",
+    `${sized}Connection: close\r\nKeep-Alive: timeout=9\r\n\r\n{}`,
+    whole([...two, "Connection", "close", "Keep-Alive", "timeout=9"], "{}", { idleMs: 0 }),
+  ],
+
+  ["a byte behind it", `${sized}\r\n{}!`, whole(two, "{}", { idleMs: 0 })],
+  ["a line end behind it", `${sized}\r\n{}\r\n`, whole(two, "{}", { idleMs: 0 })],
+  ["another response behind it", `${sized}\r\n{}${sized}\r\n[]`, whole(two, "{}", { idleMs: 0 })],
+  [
+    "another response behind chunks",
+    `${chunked}2\r\n{}\r\n0\r\n\r\n${sized}\r\n[]`,
+    whole(inChunks, "{}", { idleMs: 0 }),
+  ],
+  [
+    "another response behind nothing",
+    `${ok}Content-Length: 0\r\n\r\n${sized}\r\n[]`,
+    whole(["Content-Length", "0"], "", { idleMs: 0 }),
+  ],
+];
+
+/** Bodies that nothing but an orderly close ends. */
+export const endedByTheClose: readonly (readonly [title: string, bytes: string, response: Whole])[] = [
+  ["no framing", `${ok}\r\n{}`, whole([], "{}", { idleMs: 0 })],
+  ["no framing and no body", `${ok}\r\n`, whole([], "", { idleMs: 0 })],
+  ["no framing, of HTTP/1.0", "HTTP/1.0 200 OK\r\nX-Old: yes\r\n\r\n{}", whole(["X-Old", "yes"], "{}", { idleMs: 0 })],
+  ["every byte", `${ok}\r\n${everyByte}`, whole([], everyByte, { idleMs: 0 })],
+  ["another response in it", `${ok}\r\n${sized}\r\n{}`, whole([], `${sized}\r\n{}`, { idleMs: 0 })],
+  [
+    "a coding that is not chunked",
+    `${ok}Transfer-Encoding: gzip\r\n\r\n{}`,
+    whole(["Transfer-Encoding", "gzip"], "{}", { idleMs: 0 }),
+  ],
+  [
+    "chunks inside of another coding",
+    `${ok}Transfer-Encoding: chunked, gzip\r\n\r\n{}`,
+    whole(["Transfer-Encoding", "chunked, gzip"], "{}", { idleMs: 0 }),
+  ],
+  [
+    "a coding like chunked",
+    `${ok}Transfer-Encoding: xchunked\r\n\r\n{}`,
+    whole(["Transfer-Encoding", "xchunked"], "{}", { idleMs: 0 }),
+  ],
+  ["an empty coding", `${ok}Transfer-Encoding:\r\n\r\n{}`, whole(["Transfer-Encoding", ""], "{}", { idleMs: 0 })],
+  ["a keep-alive", `${ok}Connection: keep-alive\r\n\r\n{}`, whole(["Connection", "keep-alive"], "{}", { idleMs: 0 })],
+];

@@ -1,0 +1,55 @@
+import { onTestFinished } from "vitest";
+import { ConnectionPool } from "../src/adapters/http-client/connection-pool.ts";
+import { createSend } from "../src/adapters/http-client/send.ts";
+import type { Clock } from "../src/model/clock.ts";
+import type { Environment, Tls } from "../src/model/environment.ts";
+import { ProxyError } from "../src/model/errors.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../src/proxy/messages.ts";
+import { ShiftedClock } from "./shifted-clock.ts";
+
+export interface PoolOptions {
+  readonly connections?: number;
+  readonly connectTimeoutMs?: number;
+  readonly tls?: Tls;
+}
+
+export interface AttemptOptions extends Partial<Omit<UpstreamRequest, "environment">> {
+  readonly timeoutMs?: number;
+  readonly onConnected?: () => void;
+}
+
+/** A pool of connections to a service, and what came of each request: `200 {}`, or `upstream_reset unknown ECONNRESET`. */
+export function openServicePool(url: string, options: PoolOptions = {}) {
+  const { connections = 4, connectTimeoutMs = 5_000 } = options;
+  const { tls = { ca: undefined, cert: undefined, key: undefined } } = options;
+  const { origin, hostname, port, protocol } = new URL(url);
+  const scheme = protocol === "https:" ? "https" : "http";
+  const address = { origin, scheme, host: hostname, port: Number(port), path: "" } as const;
+  const clock = new ShiftedClock();
+  const pool = new ConnectionPool({ address, tls, connectTimeoutMs, connections }, clock satisfies Clock);
+  onTestFinished(() => pool.destroy());
+  const sendBy = createSend(() => pool);
+  const send = ({ timeoutMs = 30_000, onConnected = () => {}, ...request }: AttemptOptions = {}) =>
+    sendBy(
+      { environment: {} as Environment, path: "/x", headers: [], render: () => "{}", ...request },
+      clock.nowMs() + timeoutMs,
+      onConnected,
+    );
+  const outcome = (options?: AttemptOptions) => send(options).then(read).catch(explain);
+  return { pool, clock, send, outcome };
+}
+
+export async function bodyOf({ body }: UpstreamResponse): Promise<string> {
+  if (body instanceof Uint8Array) return Buffer.from(body).toString("latin1");
+  let text = "";
+  for await (const piece of body) text += Buffer.from(piece).toString("latin1");
+  return text;
+}
+
+async function read(response: UpstreamResponse): Promise<string> {
+  return `${response.status} ${await bodyOf(response)}`;
+}
+
+export function explain(error: unknown): string {
+  return error instanceof ProxyError ? `${error.code} ${error.outcome} ${error.causedBy}` : String(error);
+}
