@@ -163,6 +163,9 @@ export const refused: readonly (readonly [code: string, title: string, bytes: st
   ["CHUNK_MALFORMED", "a bare LF in an extension", `${chunked}2;a\nb\r\n{}\r\n0\r\n\r\n`],
   ["CHUNK_MALFORMED", "a bare CR in an extension", `${chunked}2;a\rb\r\n{}\r\n0\r\n\r\n`],
   ["CHUNK_MALFORMED", "a NUL in an extension", `${chunked}2;\0\r\n{}\r\n0\r\n\r\n`],
+  ["CHUNK_MALFORMED", "a blank in an extension", `${chunked}2;a b\r\n{}\r\n0\r\n\r\n`],
+  ["CHUNK_MALFORMED", "an extension without a name", `${chunked}2;\r\n{}\r\n0\r\n\r\n`],
+  ["CHUNK_MALFORMED", "a bare LF in a trailer", `${chunked}0\r\nX: a\nY: b\r\n\r\n`],
   ["CHUNK_MALFORMED", "a comma", `${chunked}2,a\r\n{}\r\n0\r\n\r\n`],
   ["CHUNK_MALFORMED", "data longer than its size", `${chunked}1\r\n{}\r\n0\r\n\r\n`],
   ["CHUNK_MALFORMED", "data shorter than its size", `${chunked}3\r\n{}\r\n0\r\n\r\n`],
@@ -179,6 +182,8 @@ export const refused: readonly (readonly [code: string, title: string, bytes: st
   ["TRAILER_MALFORMED", "a NUL in a trailer", `${chunked}0\r\nX: \0\r\n\r\n`],
   ["TRAILER_MALFORMED", "a folded trailer", `${chunked}0\r\nX: a\r\n b\r\n\r\n`],
   ["TRAILER_MALFORMED", "data behind the last chunk", `${chunked}0\r\n{}\r\n\r\n`],
+  ["TRAILER_MALFORMED", "a length in the trailers", `${chunked}2\r\n{}\r\n0\r\nContent-Length: 9\r\n\r\n`],
+  ["TRAILER_MALFORMED", "a coding in the trailers", `${chunked}0\r\ntransfer-encoding: chunked\r\n\r\n`],
   ["TRAILERS_TOO_LONG", "one trailer of 20 KB", `${chunked}0\r\nX: ${x(20_000)}`],
   ["TRAILERS_TOO_LONG", "many trailers", `${chunked}0\r\n${"X: 1\r\n".repeat(3_000)}\r\n`],
 ];
