@@ -1,7 +1,7 @@
 import { valuesOf } from "../http/headers.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { ClientRequest } from "../proxy/messages.ts";
-import { readParameters, refuseParameter, showName } from "../proxy/parameters.ts";
+import { readParameters, refuseParameter, showName, tooMany } from "../proxy/parameters.ts";
 import { isUtf8Type } from "../proxy/request-head.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
 import { readForm } from "./form.ts";
@@ -58,12 +58,12 @@ export function readCallback(
     if (parameters.has(name)) {
       throw refuseParameter("duplicate_parameter", `The parameter ${showName(name)} is given twice.`, name);
     }
-    if (parameters.size === mostNames) throw malformed(`There are more than ${mostNames} parameters.`, "count");
+    if (parameters.size === mostNames) throw tooMany(mostNames);
     parameters.set(name, value);
   };
   for (const [name, value] of readForm(query ?? "", "query")) add(name, value);
   if (form === "form") for (const [name, value] of readForm(latin1(body), "body")) add(name, value);
-  if (form === "json") for (const [name, { text }] of readParameters(body)) add(name, text);
+  if (form === "json") for (const [name, { text }] of readParameters(body, mostNames)) add(name, text);
   return parameters;
 }
 

@@ -31,18 +31,24 @@ export function mostParameters(body: Uint8Array): number {
 /**
  * Reads a body: one flat JSON object in UTF-8 (spec 2.1, RFC 8259). A text that is not JSON is always refused as such;
  * of all else that is wrong, the first in the order of the text is reported.
- * @throws ProxyError body_not_json, duplicate_parameter, name_not_allowed, null_value, nested_value
+ * @param most parameters that are kept: a body with more is refused where the next one stands
+ * @throws ProxyError body_not_json, duplicate_parameter, name_not_allowed, null_value, nested_value; malformed_request
  */
-export function readParameters(body: Uint8Array): Parameters {
+export function readParameters(body: Uint8Array, most = Number.POSITIVE_INFINITY): Parameters {
   const json = new FlatJson(body);
   const parameters = new Map<string, Parameter>();
   let failure: ProxyError | undefined;
   for (let member = json.readMember(); member !== undefined; member = json.readMember()) {
     failure ??= checkName(member, parameters, json) ?? checkValue(member, json);
     if (isScalar(member)) parameters.set(member.name, member);
+    if (parameters.size > most) throw tooMany(most);
   }
   if (failure !== undefined) throw failure;
   return parameters;
+}
+
+export function tooMany(most: number): ProxyError {
+  return new ProxyError("malformed_request", `There are more than ${most} parameters.`, { causedBy: "count" });
 }
 
 function isScalar(member: Member): member is Member & Parameter {

@@ -16,6 +16,15 @@ function codeOf(attempt: () => unknown): string {
   return "none";
 }
 
+function causeOf(attempt: () => unknown): string | undefined {
+  try {
+    attempt();
+  } catch (error) {
+    return (error as ProxyError).causedBy;
+  }
+  return undefined;
+}
+
 describe("a form", () => {
   it.each<[string, Record<string, string>]>([
     ["a=1&b=2", { a: "1", b: "2" }],
@@ -93,6 +102,15 @@ it("more than 1,000 parameters are refused", () => {
   const names = (count: number) => Array.from({ length: count }, (_, index) => `p${index}=1`).join("&");
   expect(Object.keys(read("form", names(1_000)))).toHaveLength(1_000);
   expect(codeOf(() => read("form", names(1_001)))).toBe("malformed_request");
+});
+
+it("what is beyond 1,000 parameters is not read, so that it costs nothing", () => {
+  const names = Array.from({ length: 1_001 }, (_, index) => `p${index}`);
+  // What follows is no form and no JSON: reading on would tell.
+  expect(causeOf(() => read("form", `${names.join("=1&")}=1&a=%zz`))).toBe("count");
+  expect(causeOf(() => read("query", none, `${names.join("=1&")}=1&a=%zz`))).toBe("count");
+  expect(causeOf(() => read("json", `{${names.map((name) => `"${name}":1`).join(",")},}`))).toBe("count");
+  expect(codeOf(() => read("form", "a&a&a=%zz"))).toBe("duplicate_parameter");
 });
 
 it("a GET has no body", () => {
