@@ -32,8 +32,8 @@ export interface RequestHandlerParts extends ForwardParts {
 export interface RequestHandler {
   /** Serves one request. */
   handle(request: ClientRequest): Promise<void>;
-  /** Answers a request that the listener itself had to refuse. */
-  refuse(client: ClientConnection, error: ProxyError): Promise<void>;
+  /** Answers a request that the listener itself had to refuse. An error that is no ProxyError is a defect, and reported. */
+  refuse(client: ClientConnection, error: Error): Promise<void>;
 }
 
 /** START HERE: one request, from its head to the service's response. Each line is a step, and any of them may throw. */

@@ -8,6 +8,7 @@ import { type AddressInfo, connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createListener, type Serving } from "../../src/adapters/http-server/listener.ts";
 import { systemClock } from "../../src/model/clock.ts";
+import { ProxyError } from "../../src/model/errors.ts";
 import type { CallersTls } from "../../src/model/listener.ts";
 import { Secret } from "../../src/model/secret.ts";
 import type { RequestHandler } from "../../src/proxy/handler.ts";
@@ -32,7 +33,8 @@ function journeyOf(name: string): RequestHandler {
       await inbound.readBody(settings.clock.nowMs() + 5_000, buffer);
       await inbound.reply({ status: 200, headers, body, ...how }, Number.POSITIVE_INFINITY);
     },
-    async refuse(caller, { status }) {
+    async refuse(caller, error) {
+      const status = error instanceof ProxyError ? error.status : 500;
       const headers = ["Content-Length", "2"];
       await caller.reply({ status, headers, body: refused, ...how }, Number.POSITIVE_INFINITY);
     },

@@ -45,7 +45,7 @@ export class Connection {
   /** The present request came before the one before it was answered. */
   hasQueued = false;
   readonly #clock: Clock;
-  readonly #receive: (head: RequestHead | ProxyError) => QueuedRequest;
+  readonly #receive: (head: RequestHead | Error) => QueuedRequest;
   readonly #heads = new HeadReader();
   /** What has come and is neither in the present request nor in the next head. */
   #bytes: Buffer = nothing;
@@ -66,7 +66,7 @@ export class Connection {
   #idleSinceMs: number;
 
   /** @param receive makes a request of its head, or of what is wrong with it */
-  constructor(socket: Socket, clock: Clock, receive: (head: RequestHead | ProxyError) => QueuedRequest) {
+  constructor(socket: Socket, clock: Clock, receive: (head: RequestHead | Error) => QueuedRequest) {
     this.socket = socket;
     this.#clock = clock;
     this.#receive = receive;
@@ -180,7 +180,7 @@ export class Connection {
     if (this.#bytes.length >= mostWaitingBytes || body?.isFull === true) this.socket.pause();
   }
 
-  #begin(head: RequestHead | ProxyError): void {
+  #begin(head: RequestHead | Error): void {
     this.#relax();
     const request = this.#receive(head);
     this.#next = undefined;
@@ -237,7 +237,7 @@ export class Connection {
     this.#isLast = true;
     this.#bytes = nothing;
     if (this.#request !== undefined) this.#request.body.fail(error);
-    else this.#begin(error instanceof ProxyError ? error : defect());
+    else this.#begin(error instanceof Error ? error : new Error("the request could not be read"));
   }
 
   /** A client that closes its half counts as gone, but where it breaks off a request: that is told. */
@@ -289,8 +289,4 @@ export class Connection {
   #notifyFlushed(): void {
     this.socket.write(nothing, () => this.#onFlushed());
   }
-}
-
-function defect(): ProxyError {
-  return new ProxyError("internal", "Countersign failed to read the request.", { causedBy: "head" });
 }

@@ -72,7 +72,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
   /** An earlier connection may rest on an authority that has been removed: it gets one response and has to come again. */
   let trustedFromMs = Number.NEGATIVE_INFINITY;
 
-  const serve = async (request: SocketRequest, refusal: ProxyError | undefined) => {
+  const serve = async (request: SocketRequest, refusal: Error | undefined) => {
     const held = current().settings.held?.();
     if (held !== undefined) await held;
     const { handler } = current();
@@ -81,7 +81,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
   };
   const open = (socket: Socket) => {
     const isExcess = connections.size >= current().settings.connections;
-    const receive = (read: RequestHead | ProxyError): SocketRequest => {
+    const receive = (read: RequestHead | Error): SocketRequest => {
       const { settings } = current();
       const isRequest = read instanceof RequestHead;
       const head = isRequest ? read : noHead;
