@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { createServer } from "node:tls";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
@@ -20,6 +21,24 @@ async function startHeldUpstream(
   });
   return { ...openServicePoolTo(upstream.url), upstream, sockets };
 }
+
+/** A service with a loop of its own. It counts its answers for the other side, and tells its port and its connections. */
+const fastTlsService = `
+  const { parentPort, workerData } = require("node:worker_threads");
+  const { key, cert, answer, answered } = workerData;
+  let connections = 0;
+  const server = require("node:tls").createServer({ key, cert }, (socket) => {
+    connections += 1;
+    socket.on("error", () => {}).on("data", () => {
+      socket.write(answer, () => {
+        Atomics.add(answered, 0, 1);
+        Atomics.notify(answered, 0);
+      });
+    });
+  });
+  server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
+  parentPort.on("message", () => parentPort.postMessage(connections));
+`;
 
 const openServicePoolTo = (url: string) => openServicePool(url, { connections: 2 });
 
@@ -106,6 +125,27 @@ describe("a connection", () => {
     );
     for (let n = 0; n < 5; n++) expect(await outcome()).toBe("200 {}");
     expect(upstream.connections).toBe(5);
+  });
+
+  it("with TLS serves the next request, however fast its response came", async () => {
+    const answered = new Int32Array(new SharedArrayBuffer(4));
+    const service = new Worker(fastTlsService, {
+      eval: true,
+      workerData: { key: serverKey, cert: serverCertificate, answer: keptOpen, answered },
+    });
+    onTestFinished(async () => void (await service.terminate()));
+    const [port] = await once(service, "message");
+    const tls = { ca: authority, cert: undefined, key: undefined };
+    const { outcome } = openServicePool(`https://localhost:${port}`, { connections: 2, tls });
+    // The loop stands still from the write of the request until its response is there.
+    const render = () => {
+      const before = Atomics.load(answered, 0);
+      process.nextTick(() => Atomics.wait(answered, 0, before, 2_000));
+      return "{}";
+    };
+    for (let n = 0; n < 5; n++) expect(await outcome({ render })).toBe("200 {}");
+    service.postMessage("count");
+    expect(await once(service, "message")).toEqual([1]);
   });
 
   it("whose response came before all of the request was written serves no other one", async () => {

@@ -135,8 +135,16 @@ export class Connection implements BodySource {
       if (piece.length > 0) attempt.push(piece);
       attempt.end();
     }
-    // A response that came before the request was written in full leaves a connection in an unknown state.
-    if (idleMs === 0 || this.#socket.writableLength > 0) this.end(undefined);
+    if (idleMs === 0) this.end(undefined);
+    else if (this.#socket.writableLength === 0) this.#becomeIdle(idleMs);
+    // With TLS, Node tells a turn late that a request was written.
+    else setImmediate(() => this.#becomeIdleIfWritten(idleMs));
+  }
+
+  /** A response that came before the request was written in full leaves a connection in an unknown state. */
+  #becomeIdleIfWritten(idleMs: number): void {
+    if (this.#hasEnded) return;
+    if (this.#socket.writableLength > 0) this.end(undefined);
     else this.#becomeIdle(idleMs);
   }
 
