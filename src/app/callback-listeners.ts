@@ -61,7 +61,8 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
         concurrency: limits.prepare(name, createLimit, requestMs),
       };
       const rules = { environment, exempt, windowMs, mode, timeoutMs };
-      const place = { listener: describeBind(bind), path: url.path === "" ? "/" : url.path, requestMs };
+      const path = url.path === "" ? "/" : url.path;
+      const place = { listener: describeBind(bind), origin: url.origin, path, requestMs };
       return {
         handler: createCallbackHandler({ ...parts, ...own }, { ...rules, ...place }),
         requestMs,

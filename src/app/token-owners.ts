@@ -15,8 +15,8 @@ export interface ConfiguredSet {
   readonly tokenKey: string;
   /** The pool of connections to its authorization server. */
   readonly authPoolKey: string;
-  /** The hosts that its token comes from and goes to. */
-  readonly hosts: string;
+  /** What its token is for: the hosts that it comes from and goes to, and what it is asked for. */
+  readonly purpose: string;
   /** All that its token cache is made from. */
   readonly tokenCacheKey: string;
 }
@@ -49,13 +49,14 @@ export function ownerKey(environment: string, site: string): string {
 
 function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config): ConfiguredSet {
   const { baseUrl } = environment;
+  const { audience, token: { scope, resource, extra = {} } = {} } = set;
   const tokenUrl = tokenUrlOf(environment, set);
   const tokenKey = cacheKey(issuerOf(tokenUrl), set);
   const authPoolKey = keyOfAuthPool(environment, tokenUrl, config);
-  const hosts = fingerprint([tokenUrl, baseUrl]);
+  const purpose = fingerprint([tokenUrl, baseUrl, audience, scope, resource, extra]);
   // A cache uses one pool and one way of asking, so it must not outlive them. Nor may the token of a former secret come to
   // another host.
   const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
   const tokenCacheKey = fingerprint(parts);
-  return { environment, set, slot: `${owner} ${set.name}`, tokenKey, authPoolKey, hosts, tokenCacheKey };
+  return { environment, set, slot: `${owner} ${set.name}`, tokenKey, authPoolKey, purpose, tokenCacheKey };
 }

@@ -224,9 +224,12 @@ export function openTokens(
   };
 }
 
-/** The former secret's token serves until there is a new one, but never goes to a host that it was not issued for. */
+/**
+ * The former secret's token serves until there is a new one, but never goes to a host that it was not issued for. Nor does it
+ * stand for a token with another audience or scope.
+ */
 function succeed(successor: OpenSet, former: OpenSet): void {
-  if (successor.configured.hosts === former.configured.hosts) successor.source.succeed(former.source);
+  if (successor.configured.purpose === former.configured.purpose) successor.source.succeed(former.source);
 }
 
 /** The first set's token, or the second's where the first is refused. */

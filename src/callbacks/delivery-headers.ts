@@ -4,7 +4,7 @@ import { connectionOptions, firstOf, type HeaderLines, one } from "../http/heade
  * What a callback's head tells the application. No header is signed, so only those pass that decide nothing; above all
  * none that could be taken for one of ours, such as `Countersign_Verified` is by CGI.
  */
-const passed = ["content-type", "accept", "user-agent", "traceparent", "tracestate"];
+const passed = ["accept", "user-agent", "traceparent", "tracestate"];
 
 /**
  * The headers of a genuine callback for the application.
@@ -14,8 +14,11 @@ const passed = ["content-type", "accept", "user-agent", "traceparent", "tracesta
 export function deliveryHeaders(headers: HeaderLines, key: string, requestId: string): HeaderLines {
   const dropped = connectionOptions(headers);
   const kept = passed.flatMap((name) => {
-    const value = name === "content-type" ? one(headers, name) : firstOf(headers, name);
+    const value = firstOf(headers, name);
     return value === undefined || dropped.includes(name) ? [] : [name, value];
   });
+  // The body was read by it, so the application reads it so too, whatever Connection says.
+  const type = one(headers, "content-type");
+  if (type !== undefined) kept.unshift("content-type", type);
   return [...kept, "x-request-id", requestId, "Countersign-Verified", key];
 }

@@ -21,7 +21,9 @@ import { NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
 export interface CallbackListener extends VerifyRules, ReplayRules {
   /** Where it listens as configured, for the log. */
   readonly listener: string;
-  /** The path of the application's URL, `/` at the least. */
+  /** The origin of the application's URL. */
+  readonly origin: string;
+  /** Its path, `/` at the least. */
   readonly path: string;
   /** `timeouts.request`. */
   readonly requestMs: number;
@@ -101,7 +103,8 @@ async function pass(
 
 /** Serves one listener for callbacks. */
 export function createCallbackHandler(parts: CallbackHandlerParts, listener: CallbackListener): RequestHandler {
-  const guard = new ReplayGuard(listener.environment.name, listener, parts.replays);
+  const { environment, origin, path } = listener;
+  const guard = new ReplayGuard(`${environment.name} ${origin}${path}`, listener, parts.replays);
   const own = { ...parts, guard };
   return {
     handle: (request) => serve(request, listener, parts, (context) => receive(request, listener, context, own)),

@@ -64,12 +64,13 @@ export class Delivery {
 
 /** Tells which of the callbacks of one listener may be handed to the application. */
 export class ReplayGuard {
-  readonly #environment: string;
+  readonly #application: string;
   readonly #rules: ReplayRules;
   readonly #store: ReplayStore;
 
-  constructor(environment: string, rules: ReplayRules, store: ReplayStore) {
-    this.#environment = environment;
+  /** @param application the environment and the URL: what one application has taken, another may still get */
+  constructor(application: string, rules: ReplayRules, store: ReplayStore) {
+    this.#application = application;
     this.#rules = rules;
     this.#store = store;
   }
@@ -89,7 +90,7 @@ export class ReplayGuard {
     nowMs: number,
   ): Promise<Delivery | number> {
     const store = this.#store;
-    const key = keyOf(this.#environment, callback);
+    const key = keyOf(this.#application, callback);
     const digest = digestOf(bytes);
     const delivery = new Delivery(store, key, holder, digest, callback.expiresAtMs - nowMs + clockMarginMs);
     let claim: Claim;
@@ -119,9 +120,9 @@ function readClaim(claim: Exclude<Claim, { kind: "claimed" }>, digest: string): 
   throw new ProxyError("callback_replayed", "A callback with this signature was delivered, with other bytes.");
 }
 
-/** One for each signature of a key: the signature alone cannot be had from it. */
-function keyOf(environment: string, { key, signature }: GenuineCallback): string {
-  return createHash("sha256").update(`${environment}\n${key.identifier}\n${signature}`).digest("hex");
+/** One for each application and signature of a key: the signature alone cannot be had from it. */
+function keyOf(application: string, { key, signature }: GenuineCallback): string {
+  return createHash("sha256").update(`${application}\n${key.identifier}\n${signature}`).digest("hex");
 }
 
 function digestOf({ method, query, body }: CallbackBytes): string {

@@ -102,6 +102,12 @@ it("no header of Countersign's comes from outside, in any spelling", async () =>
   ]);
 });
 
+it("the media type that a body was read by comes with it, whatever Connection says", async () => {
+  const { application, callbackPort } = await stageCallbacks();
+  await sendJson(callbackPort, freshCallback(), ["Connection: content-type"]);
+  expect(application.received.map((received) => headersOf(received).get("content-type"))).toEqual([json]);
+});
+
 it("what the application says in our name does not go out", async () => {
   const { application, callbackPort } = await stageCallbacks();
   application.answerWith((response) =>

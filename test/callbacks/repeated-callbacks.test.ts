@@ -1,9 +1,19 @@
 /** Rows 74, 75: the application gets a callback once, and again only where it did not take it. */
 import { expect, it } from "vitest";
 import type { CallbackResult } from "../../src/model/callback-events.ts";
+import { addressOf } from "../../testkit/address.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { type Given, signatureOf } from "./sender.ts";
-import { accepts, type CallbackStage, freshCallback, json, send, sendJson, stageCallbacks } from "./stage.ts";
+import {
+  accepts,
+  type CallbackStage,
+  freshCallback,
+  json,
+  send,
+  sendJson,
+  stageCallbacks,
+  startApplication,
+} from "./stage.ts";
 
 const resultsOf = async ({ recorder }: CallbackStage, count: number): Promise<CallbackResult[]> => {
   await recorder.nth("callback_finished", count);
@@ -118,6 +128,21 @@ it("a reload forgets no callback", async () => {
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
   expect(application.received).toHaveLength(1);
   expect(await send(callbackPort, { type: json, body: "x".repeat(100_001) })).toMatchObject({ status: 413 });
+});
+
+it("two applications each get a callback that is sent to both, once", async () => {
+  const { application, callbackPort, config, proxy } = await stageCallbacks();
+  const other = await startApplication("/other");
+  const [listener] = config.callbacks ?? [];
+  if (listener === undefined) throw new Error("it has a listener");
+  const url = addressOf(other.url);
+  const second = { ...listener, application: { ...listener.application, url } };
+  await proxy.apply({ ...config, hash: "two", callbacks: [listener, second] }, "sighup");
+  const [, bind] = proxy.binds.callbacks;
+  const ports = [callbackPort, bind?.kind === "tcp" ? bind.port : 0];
+  const callback = freshCallback();
+  for (const port of [...ports, ...ports]) expect((await sendJson(port, callback)).status).toBe(200);
+  expect([application.received.length, other.received.length]).toEqual([1, 1]);
 });
 
 it("a GET is repeated like a POST, and the counts say what came of each", async () => {
