@@ -360,6 +360,7 @@ const chunks: readonly Row[] = [
     "3;a\x7f",
     "3;a\x0b",
     "20000000000000",
+    "000000000000003",
     "ffffffffffffffff",
     "10000000000000003",
   ].map((size) => refused(`size ${JSON.stringify(size)}`, chunked(`${size}\r\nabc\r\n0\r\n\r\n`), "CHUNK_SIZE")),

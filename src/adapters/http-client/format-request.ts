@@ -1,7 +1,6 @@
+import { formatFieldLines } from "../../http/field-line.ts";
 import type { UpstreamRequest } from "../../proxy/messages.ts";
 
-/** What a field value may not have; characters above 0xff would become others, such as line ends, when they are written. */
-const forbiddenInFields = /[^\t\x20-\x7e\x80-\xff]/;
 const forbiddenInPath = /[^\x21-\x7e]/;
 
 /**
@@ -10,15 +9,8 @@ const forbiddenInPath = /[^\x21-\x7e]/;
  * @throws Error where a line could be taken for two; what is sent was checked before, so that is a defect
  */
 export function formatRequest(authority: string, { path, headers, render }: UpstreamRequest): string | Buffer {
-  let lines = "";
-  let fields = "";
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const name = headers[at] ?? "";
-    const value = headers[at + 1] ?? "";
-    fields += name + value;
-    lines += `${name}: ${value}\r\n`;
-  }
-  if (forbiddenInFields.test(fields) || forbiddenInPath.test(path)) throw new Error("a character that ends a line");
+  const lines = formatFieldLines(headers);
+  if (lines === undefined || forbiddenInPath.test(path)) throw new Error("a character that ends a line");
   const body = render();
   const bodyBytes = Buffer.byteLength(body);
   const head = `POST ${path} HTTP/1.1\r\nhost: ${authority}\r\nconnection: keep-alive\r\n${lines}content-length: ${bodyBytes}\r\n\r\n`;

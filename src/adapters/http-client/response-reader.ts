@@ -1,5 +1,5 @@
-import { ChunkDecoder } from "./chunk-decoder.ts";
-import { isFieldText, readFieldLine } from "./field-line.ts";
+import { ChunkDecoder, type ChunkFault } from "../../http/chunk-decoder.ts";
+import { isFieldText, readFieldLine } from "../../http/field-line.ts";
 import { MalformedResponse } from "./transport-error.ts";
 
 /** One final or interim head, its status line and line ends included. */
@@ -44,7 +44,7 @@ export class ResponseReader {
   idleMs = keepAliveMs;
   #framing: Framing = "close";
   #remainingBytes = 0;
-  readonly #chunks = new ChunkDecoder();
+  #chunks = new ChunkDecoder(malformedChunks);
   /** What has come of a head that is not complete, its first bytes parsed up to `#lineStart`. */
   #text = "";
   #lineStart = 0;
@@ -81,9 +81,14 @@ export class ResponseReader {
         return copy(bytes, start, end);
       }
       case "chunks": {
-        const end = this.#chunks.decode(bytes, start, length);
-        if (this.#chunks.isComplete) this.#complete(this.#chunks.position, length);
-        return copy(bytes, start, end);
+        let to = start;
+        // The buffer is read into again: pieces are moved together in it, and then copied out at once.
+        const end = this.#chunks.read(bytes, start, length, (from, until) => {
+          bytes.copyWithin(to, from, until);
+          to += until - from;
+        });
+        if (this.#chunks.isComplete) this.#complete(end, length);
+        return copy(bytes, start, to);
       }
       case "close":
         return copy(bytes, start, length);
@@ -190,7 +195,7 @@ export class ResponseReader {
     else if (codings !== undefined) {
       if (lengths > 0) throw new MalformedResponse("LENGTH_AND_TRANSFER_ENCODING");
       this.#framing = /(?:^|,)[ \t]*chunked$/i.test(codings) ? "chunks" : "close";
-      this.#chunks.begin();
+      this.#chunks = new ChunkDecoder(malformedChunks);
     } else if (lengths > 0) {
       if (lengths > 1) throw new MalformedResponse("CONTENT_LENGTH_REPEATED");
       if (!/^[0-9]{1,15}$/.test(length)) throw new MalformedResponse("CONTENT_LENGTH_MALFORMED");
@@ -219,6 +224,19 @@ export class ResponseReader {
     this.phase = "complete";
     if (end < length) this.idleMs = 0;
   }
+}
+
+const chunkFaults: Readonly<Record<ChunkFault, string>> = {
+  malformed: "CHUNK_MALFORMED",
+  "line feed alone": "CHUNK_MALFORMED",
+  "size too long": "CHUNK_TOO_LONG",
+  "extensions too long": "CHUNK_EXTENSIONS_TOO_LONG",
+  "malformed trailer": "TRAILER_MALFORMED",
+  "trailers too long": "TRAILERS_TOO_LONG",
+};
+
+function malformedChunks(fault: ChunkFault): MalformedResponse {
+  return new MalformedResponse(chunkFaults[fault]);
 }
 
 function copy(bytes: Buffer, start: number, end: number): Buffer | undefined {

@@ -3,10 +3,10 @@ import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Peer } from "../../proxy/messages.ts";
 import { endConnection, linger, resetConnection, wholeTurn } from "./closing.ts";
-import { malformed } from "./field-lines.ts";
 import { closedEarly, type RequestBody } from "./read-body.ts";
 import { HeadReader, type RequestHead } from "./request-reader.ts";
 import { keepAliveTimeoutMs } from "./response.ts";
+import { malformed } from "./syntax-fault.ts";
 import { peerOf } from "./tls.ts";
 
 /** A request that is served when all before it on its connection have their responses. */

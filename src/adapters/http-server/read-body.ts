@@ -1,7 +1,8 @@
+import { ChunkDecoder } from "../../http/chunk-decoder.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { BodyBuffer } from "../../proxy/messages.ts";
-import { ChunkReader } from "./chunks.ts";
 import type { RequestHead } from "./request-reader.ts";
+import { malformedChunks } from "./syntax-fault.ts";
 
 /** What nobody has asked for yet is kept up to this length; then the connection is not read. */
 const mostUnaskedBytes = 65_536;
@@ -29,7 +30,7 @@ export class RequestBody {
   /** It was given away, or there is none. */
   isRead: boolean;
   #isAsked = false;
-  readonly #chunks: ChunkReader | undefined;
+  readonly #chunks: ChunkDecoder | undefined;
   #leftBytes: number;
   #pieces: Buffer[] = [];
   #bytes = 0;
@@ -44,7 +45,7 @@ export class RequestBody {
     this.#leftBytes = bodyBytes;
     this.isComplete = bodyBytes === 0 && !isChunked;
     this.isRead = this.isComplete;
-    this.#chunks = isChunked ? new ChunkReader() : undefined;
+    this.#chunks = isChunked ? new ChunkDecoder(malformedChunks) : undefined;
   }
 
   /** No more should come before it is asked for. */
@@ -65,7 +66,7 @@ export class RequestBody {
       if (position > from) this.#take(bytes.subarray(from, position));
       this.isComplete = this.#leftBytes === 0;
     } else {
-      position = this.#chunks.read(bytes, from, (piece) => this.#take(piece));
+      position = this.#chunks.read(bytes, from, bytes.length, (start, end) => this.#take(bytes.subarray(start, end)));
       this.isComplete = this.#chunks.isComplete;
     }
     if (this.isComplete && this.#reading !== undefined) this.#endReading()?.resolve(this.#join());

@@ -1,6 +1,7 @@
 import { METHODS } from "node:http";
+import { readFieldLine } from "../../http/field-line.ts";
 import { connectionOptions, firstOf, type HeaderLines, valuesOf } from "../../http/headers.ts";
-import { headTooLarge, malformed, readFieldLine } from "./field-lines.ts";
+import { headTooLarge, malformed } from "./syntax-fault.ts";
 
 /** Request line and header section together. */
 const longestHeadBytes = 16_384;
@@ -118,7 +119,7 @@ export class HeadReader {
   #readLine(text: string, start: number, end: number): boolean {
     if (start === end) return this.#requestLine !== undefined;
     if (this.#requestLine === undefined) this.#requestLine = readRequestLine(text.slice(start, end));
-    else readFieldLine(text, start, end, this.#headers);
+    else if (!readFieldLine(text, start, end, this.#headers)) throw malformed("HPE_INVALID_HEADER_TOKEN");
     return false;
   }
 

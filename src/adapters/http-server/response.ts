@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { formatFieldLines } from "../../http/field-line.ts";
 import { firstOf } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
@@ -11,9 +12,6 @@ export const keepAliveTimeoutMs = 75_000;
 /** A longer piece of a body is not copied into one text with what is before and behind it. */
 const mostJoinedBytes = 16_384;
 
-/** RFC 9110 sections 5.6.2 and 5.5. */
-const fieldName = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
-const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}\r\n`;
 const closed = "Connection: close\r\n";
 
@@ -31,14 +29,8 @@ export function formatHead(
   closes: boolean,
   date: string | undefined,
 ): string {
-  let lines = "";
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index] ?? "";
-    const value = headers[index + 1] ?? "";
-    if (!fieldName.test(name) || !fieldValue.test(value)) throw badHead();
-    lines += `${name}: ${value}\r\n`;
-  }
-  if (status < 200 || status > 999) throw badHead();
+  let lines = formatFieldLines(headers);
+  if (lines === undefined || status < 200 || status > 999) throw badHead();
   if (date !== undefined) lines += `Date: ${date}\r\n`;
   lines += closes ? closed : kept;
   if (framing === "chunks") lines += "Transfer-Encoding: chunked\r\n";

@@ -1,0 +1,191 @@
+import { isFieldByte, isTokenByte, readFieldLine } from "./field-line.ts";
+
+/** As many as the largest size that can be counted has, which is the largest safe integer. */
+const mostSizeDigits = 14;
+/** All extensions of a body; and all its trailers, with their line ends. */
+const longestBytes = 16_384;
+/** They would frame the body anew (RFC 9110 section 6.5.1). */
+const framingFields: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const quote = 0x22;
+const semicolon = 0x3b;
+const equals = 0x3d;
+const backslash = 0x5c;
+
+/** What is wrong with a chunked body. */
+export type ChunkFault =
+  | "malformed"
+  | "line feed alone"
+  | "size too long"
+  | "extensions too long"
+  | "malformed trailer"
+  | "trailers too long";
+
+/** What the next byte may be the beginning or a part of. */
+type State =
+  | "size"
+  | ExtensionState
+  | "size line feed"
+  | "data"
+  | "data carriage return"
+  | "data line feed"
+  | "trailer"
+  | "nothing";
+/** "value end" is also behind a size. */
+type ExtensionState = "name start" | "name" | "value start" | "value" | "quoted string" | "quoted pair" | "value end";
+
+/**
+ * Takes one body out of its chunks (RFC 9112 section 7.1), from bytes in pieces of any size. Extensions and trailers are
+ * checked, bounded and dropped; there are no blanks around an extension. A byte is judged when it comes, a trailer when its
+ * line is complete.
+ */
+export class ChunkDecoder {
+  readonly #errorOf: (fault: ChunkFault) => Error;
+  #state: State = "size";
+  /** What has come of a chunk's size, and then what is still to come of its data. */
+  #dataBytes = 0;
+  #sizeDigits = 0;
+  #extensionsBytes = 0;
+  #trailersBytes = 0;
+  /** What has come of a trailer that is not complete. */
+  #trailer = "";
+
+  /** @param errorOf what is thrown for a fault */
+  constructor(errorOf: (fault: ChunkFault) => Error) {
+    this.#errorOf = errorOf;
+  }
+
+  get isComplete(): boolean {
+    return this.#state === "nothing";
+  }
+
+  /**
+   * @param to where the bytes end; what is behind them is old
+   * @param take gets each piece of data: where in these bytes it begins and ends
+   * @returns where it stopped: at the end of these bytes or of the body
+   * @throws what `errorOf` returns
+   */
+  read(bytes: Buffer, from: number, to: number, take: (start: number, end: number) => void): number {
+    let at = from;
+    while (at < to && this.#state !== "nothing") {
+      if (this.#state === "data") {
+        const end = Math.min(to, at + this.#dataBytes);
+        take(at, end);
+        this.#dataBytes -= end - at;
+        if (this.#dataBytes === 0) this.#state = "data carriage return";
+        at = end;
+      } else if (this.#state === "trailer") {
+        at = this.#readTrailer(bytes, at, to);
+      } else {
+        this.#state = this.#readByte(this.#state, bytes[at] ?? 0) ?? this.#refuse(bytes[at]);
+        at += 1;
+      }
+    }
+    return at;
+  }
+
+  /** @returns the next state; undefined where the byte has no place here */
+  #readByte(state: Exclude<State, "data" | "trailer" | "nothing">, byte: number): State | undefined {
+    switch (state) {
+      case "size":
+        return this.#readSize(byte);
+      case "size line feed":
+        if (byte !== lineFeed) return undefined;
+        this.#sizeDigits = 0;
+        return this.#dataBytes === 0 ? "trailer" : "data";
+      case "data carriage return":
+        return byte === carriageReturn ? "data line feed" : undefined;
+      case "data line feed":
+        return byte === lineFeed ? "size" : undefined;
+      default:
+        return this.#readExtension(state, byte);
+    }
+  }
+
+  #readSize(byte: number): State | undefined {
+    const digit = hexValue(byte);
+    if (digit === -1) return this.#sizeDigits === 0 ? undefined : this.#readExtension("value end", byte);
+    this.#sizeDigits += 1;
+    this.#dataBytes = this.#dataBytes * 16 + digit;
+    if (this.#sizeDigits > mostSizeDigits || this.#dataBytes > Number.MAX_SAFE_INTEGER) {
+      throw this.#errorOf("size too long");
+    }
+    return "size";
+  }
+
+  #readExtension(state: ExtensionState, byte: number): State | undefined {
+    if (byte !== carriageReturn) this.#extensionsBytes += 1;
+    if (this.#extensionsBytes > longestBytes) throw this.#errorOf("extensions too long");
+    return nextInExtension(state, byte);
+  }
+
+  #readTrailer(bytes: Buffer, from: number, to: number): number {
+    const feed = bytes.indexOf(lineFeed, from);
+    const isWhole = feed !== -1 && feed < to;
+    const end = isWhole ? feed + 1 : to;
+    this.#trailersBytes += end - from;
+    if (this.#trailersBytes > longestBytes) throw this.#errorOf("trailers too long");
+    this.#trailer += bytes.toString("latin1", from, end);
+    if (isWhole) {
+      this.#takeTrailer(this.#trailer, this.#trailer.length - 2);
+      this.#trailer = "";
+    }
+    return end;
+  }
+
+  /** @param end where the line end should begin */
+  #takeTrailer(line: string, end: number): void {
+    if (line.charCodeAt(end) !== carriageReturn) this.#refuse(lineFeed);
+    if (end === 0) {
+      this.#state = "nothing";
+      return;
+    }
+    const field: string[] = [];
+    if (!readFieldLine(line, 0, end, field) || framingFields.has((field[0] ?? "").toLowerCase())) {
+      throw this.#errorOf("malformed trailer");
+    }
+  }
+
+  #refuse(byte: number | undefined): never {
+    throw this.#errorOf(byte === lineFeed ? "line feed alone" : "malformed");
+  }
+}
+
+/** `name`, `name=token` or `name="quoted string"` (RFC 9112 section 7.1.1). */
+function nextInExtension(state: ExtensionState, byte: number): State | undefined {
+  switch (state) {
+    case "name start":
+      return isTokenByte[byte] === 1 ? "name" : undefined;
+    case "name":
+      if (isTokenByte[byte] === 1) return "name";
+      return byte === equals ? "value start" : endOfPart(byte);
+    case "value start":
+      if (byte === quote) return "quoted string";
+      return isTokenByte[byte] === 1 ? "value" : undefined;
+    case "value":
+      return isTokenByte[byte] === 1 ? "value" : endOfPart(byte);
+    case "quoted string":
+      if (byte === quote) return "value end";
+      if (byte === backslash) return "quoted pair";
+      return isFieldByte[byte] === 1 ? "quoted string" : undefined;
+    case "quoted pair":
+      return isFieldByte[byte] === 1 ? "quoted string" : undefined;
+    case "value end":
+      return endOfPart(byte);
+  }
+}
+
+/** Behind a size, a name or a value. */
+function endOfPart(byte: number): State | undefined {
+  if (byte === carriageReturn) return "size line feed";
+  return byte === semicolon ? "name start" : undefined;
+}
+
+/** -1 for what is no hexadecimal digit. */
+function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
