@@ -1,7 +1,7 @@
 import { isFieldByte, isTokenByte, readFieldLine } from "./field-line.ts";
 
-/** 13 hexadecimal digits are less than 2^52: numbers stay exact. */
-const mostSizeDigits = 13;
+/** As many as the largest size that can be counted has, which is the largest safe integer. */
+const mostSizeDigits = 14;
 /** All extensions of a body; and all its trailers, with their line ends. */
 const longestBytes = 16_384;
 /** They would frame the body anew (RFC 9110 section 6.5.1). */
@@ -108,8 +108,10 @@ export class ChunkDecoder {
     const digit = hexValue(byte);
     if (digit === -1) return this.#sizeDigits === 0 ? undefined : this.#readExtension("value end", byte);
     this.#sizeDigits += 1;
-    if (this.#sizeDigits > mostSizeDigits) throw this.#errorOf("size too long");
     this.#dataBytes = this.#dataBytes * 16 + digit;
+    if (this.#sizeDigits > mostSizeDigits || this.#dataBytes > Number.MAX_SAFE_INTEGER) {
+      throw this.#errorOf("size too long");
+    }
     return "size";
   }
 

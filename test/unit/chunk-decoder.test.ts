@@ -49,7 +49,7 @@ it.each([
   ["no data", last, ""],
   ["two chunks", `1\r\na\r\n2\r\nbc\r\n${last}`, "abc"],
   ["line ends in the data", `4\r\n\r\n\r\n\r\n${last}`, "\r\n\r\n"],
-  ["a size of 13 digits", `000000000000A\r\n${x(10)}\r\n0000000000000\r\n\r\n`, x(10)],
+  ["sizes of 14 digits", `0000000000000A\r\n${x(10)}\r\n00000000000000\r\n\r\n`, x(10)],
   ["extensions of names alone", "1;a;b\r\nx\r\n0;c\r\n\r\n", "x"],
   ["extensions of tokens", "1;a=b;!#$=%&'*+-.^_`|~09AZ\r\nx\r\n0;a=b\r\n\r\n", "x"],
   ["quoted extensions", `1;a="";b="; \t\xff\\"\\\\=";c\r\nx\r\n${last}`, "x"],
@@ -70,7 +70,9 @@ describe("it is refused at the first byte that no body can have in its place:", 
     ["a letter for a size", "malformed", "g"],
     ["a prefix of a size", "malformed", "0x"],
     ["a blank behind a size", "malformed", "1 "],
-    ["a size of 14 digits", "size too long", "00000000000001"],
+    ["a size of 15 digits", "size too long", "000000000000001"],
+    ["a size of 2^53", "size too long", "20000000000000"],
+    ["a size that is larger still", "size too long", "ffffffffffffff"],
     ["a carriage return alone behind a size", "malformed", "1\rx"],
     ["a line feed alone behind a size", "line feed alone", "1\n"],
     ["a line feed alone for a size", "line feed alone", "\n"],
@@ -134,4 +136,8 @@ it("any other byte in the place of one of its punctuation is refused when it com
       expect([before, char, isRefused]).toEqual([before, char, !allowed.test(char)]);
     }
   }
+});
+
+it("the largest size is the largest safe integer", () => {
+  expect(decode("1fffffffffffff\r\nab")).toEqual({ incomplete: "ab", end: 18 });
 });

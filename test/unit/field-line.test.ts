@@ -13,6 +13,23 @@ function read(text: string): string[] | undefined {
   return lines;
 }
 
+it("reads a name and a value without the blanks around it, within its bounds", () => {
+  const lines: string[] = [];
+  expect(readFieldLine("x-A:\t b c \t\r\nY:\r\n", 0, 10, lines)).toBe(true);
+  expect(readFieldLine("x-A: b\r\nY:\r\n", 8, 10, lines)).toBe(true);
+  expect(lines).toEqual(["x-A", "b c", "Y", ""]);
+});
+
+it.each(["", ":", ": a", "a", "a ", "a : b", " a: b", "a b: c", "a: b\0", "a: \x7f", "a: b\rc", "\xe9: a"])(
+  "reads no line of %j",
+  (text) => {
+    const lines: string[] = [];
+    expect(readFieldLine(text, 0, text.length, lines)).toBe(false);
+    expect(readFieldLine(`${text}: b`, 0, text.length, lines)).toBe(false);
+    expect(lines).toEqual([]);
+  },
+);
+
 it("writes lines as they are", () => {
   expect(formatFieldLines([])).toBe("");
   expect(formatFieldLines(["x-A", "b", "X-a", "", "Y", "\xe9\t!"])).toBe("x-A: b\r\nX-a: \r\nY: \xe9\t!\r\n");

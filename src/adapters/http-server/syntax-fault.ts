@@ -18,7 +18,7 @@ export function malformed(causedBy: SyntaxFault): ProxyError {
   return new ProxyError("malformed_request", `The request is not well-formed HTTP/1.1 (${causedBy}).`, { causedBy });
 }
 
-/** llhttp takes the bytes between size and line end, and those behind the data, for parts of a size. */
+/** Wrong bytes around the data of a chunk have the code of a wrong size. */
 export function malformedChunks(fault: ChunkFault): ProxyError {
   switch (fault) {
     case "malformed":
