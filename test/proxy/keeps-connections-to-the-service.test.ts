@@ -263,6 +263,19 @@ describe("a pool", () => {
     await Promise.all(sockets.map((socket) => socket.readableEnded || once(socket, "end")));
   });
 
+  it("that is closed keeps no connection that became idle together with the one for the last request", async () => {
+    const waiting: Socket[] = [];
+    const { outcome, pool, upstream, sockets } = await startHeldUpstream((socket) => waiting.push(socket));
+    const outcomes = [outcome(), outcome(), outcome()];
+    await upstream.whenRequests(2);
+    const closed = pool.close().then(() => "closed");
+    for (const socket of waiting.splice(0)) socket.write(keptOpen);
+    await upstream.whenRequests(3);
+    for (const socket of waiting) socket.write(keptOpen);
+    expect(await Promise.all(outcomes)).toEqual(["200 {}", "200 {}", "200 {}"]);
+    await expect(Promise.race([closed, settle().then(() => `${sockets.length} open`)])).resolves.toBe("closed");
+  });
+
   it("that is closed while it is idle ends at once", async () => {
     const { outcome, pool, sockets } = await startHeldUpstream();
     await Promise.all([outcome(), outcome()]);

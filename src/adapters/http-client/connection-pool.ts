@@ -54,7 +54,7 @@ export class ConnectionPool implements ConnectionOwner {
   /** Ends each connection once nothing waits for it. Resolves when all have ended. */
   close(): Promise<void> {
     this.#isClosing = true;
-    for (const connection of [...this.#idle]) connection.end(undefined);
+    this.#endIdle();
     return new Promise((resolve) => {
       this.#whenEmpty.push(resolve);
       this.#resolveIfEmpty();
@@ -112,6 +112,7 @@ export class ConnectionPool implements ConnectionOwner {
       }
     }
     if (this.#waiting.length > 0) this.#waitForConnections(nowMs);
+    else if (this.#isClosing) this.#endIdle();
   }
 
   #waitForConnections(nowMs: number): void {
@@ -125,6 +126,10 @@ export class ConnectionPool implements ConnectionOwner {
       this.#connections.add(connection);
       this.#connecting.add(connection);
     }
+  }
+
+  #endIdle(): void {
+    for (const connection of [...this.#idle]) connection.end(undefined);
   }
 
   #takeFromQueue(attempt: Attempt): Attempt {

@@ -164,7 +164,8 @@ export class Connection {
     try {
       if (body !== undefined && !body.isComplete) {
         position = body.read(bytes, 0);
-        if (body.isComplete) this.#relax();
+        // Where the response is already being taken, its deadline stands.
+        if (body.isComplete && this.#onFlushed === ignore) this.#relax();
       }
       if (this.#isBroken || (this.#isLast && body?.isComplete !== false)) {
         if (position < bytes.length) this.#hasDropped = true;
