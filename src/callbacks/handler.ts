@@ -87,6 +87,8 @@ async function pass(
 ): Promise<ClientResponse> {
   const startedMs = clock.nowMs();
   let isTaken = false;
+  // As far as is known, should the rest fail in a way that it should not.
+  event.outcome = "unknown";
   try {
     const response = await deliver(callback, Math.min(startedMs + timeoutMs, deadlineMs));
     isTaken = response.status >= 200 && response.status <= 299;

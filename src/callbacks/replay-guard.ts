@@ -53,9 +53,8 @@ export class Delivery {
     return this.#attempt(() => this.#store.release(this.#key, this.#holder));
   }
 
-  /** A delivery that no store guards has nothing to tell one. */
+  /** Also where the claim has failed: the store may have taken it too late to say so, or may be back. */
   async #attempt(write: () => Promise<void>): Promise<void> {
-    if (!this.isGuarded) return;
     await write().catch(() => {
       this.isGuarded = false;
     });

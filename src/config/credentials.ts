@@ -1,4 +1,5 @@
-import type { CredentialSet, Credentials, TokenSettings } from "../model/environment.ts";
+import { X509Certificate } from "node:crypto";
+import type { CredentialSet, Credentials, Tls, TokenSettings } from "../model/environment.ts";
 import { identityOf } from "../model/token-settings.ts";
 import { loadClientAuth } from "./client-auth.ts";
 import type { RawCredentialSet } from "./environment-schema.ts";
@@ -68,9 +69,14 @@ async function loadSet(
         resource: settings.resource,
         extra: settings.extra ?? {},
         lifetimeMs: settings.lifetime,
+        certificate: fingerprintOf(environment.tls),
       };
   const set = { label: `${owner}/${raw.name}`, name: raw.name, clientId, clientSecret, audience, token };
   return shareLabel(set, context.state.clientLabels);
+}
+
+function fingerprintOf({ cert }: Tls): string | undefined {
+  return cert === undefined ? undefined : new X509Certificate(cert).fingerprint256;
 }
 
 /**

@@ -62,6 +62,11 @@ export interface TokenSettings {
   readonly extra: Readonly<Record<string, string>>;
   /** How long a token lives whose response has no `expires_in`; undefined: 300 s. */
   readonly lifetimeMs: number | undefined;
+  /**
+   * The environment's client certificate, by its SHA-256 fingerprint: a server may bind tokens to it, however the client
+   * proves itself (RFC 8705 section 3).
+   */
+  readonly certificate?: string | undefined;
 }
 
 /** One OAuth credential set (spec 2.3). */

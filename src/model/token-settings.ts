@@ -9,12 +9,12 @@ export const tokenPath = "/oauth/token";
  */
 export function identityOf(token: TokenSettings | undefined): string[] {
   if (token === undefined) return [];
-  const { url, clientAuth, scope, resource, extra } = token;
+  const { url, clientAuth, scope, resource, extra, certificate } = token;
   const { method } = clientAuth;
   const settings: [name: string, value: string | undefined][] = [
     ["url", url?.path.endsWith(tokenPath) ? undefined : url && `${url.origin}${url.path}`],
     ["clientAuth", method === "post" ? undefined : method],
-    ["certificate", method === "tls" ? clientAuth.certificate : undefined],
+    ["certificate", method === "tls" ? clientAuth.certificate : certificate],
     ["scope", scope],
     ["resource", resource],
     ...Object.entries(extra)

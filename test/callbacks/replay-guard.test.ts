@@ -51,6 +51,36 @@ const broken: ReplayStore = {
   release: () => Promise.reject(new Error("away")),
 };
 
+/** Its answer to a claim is lost, as when it comes too late; the claim stands. */
+function losesAnswers(store: ReplayStore): ReplayStore {
+  const claim: ReplayStore["claim"] = async (...given) => {
+    await store.claim(...given);
+    throw new Error("no answer in time");
+  };
+  return { ...store, claim };
+}
+
+describe("best_effort, where the answer to the claim was lost", () => {
+  it("a callback that the application took is not delivered again", async () => {
+    const { callback, claim, store } = stage();
+    const given = callback();
+    const delivery = await claim(given, {}, bestEffort, losesAnswers(store));
+    if (!(delivery instanceof Delivery)) throw new Error("it was taken");
+    await delivery.confirm(200);
+    expect(delivery.isGuarded).toBe(false);
+    expect(await claim(given, {}, bestEffort)).toBe(200);
+  });
+
+  it("one that the application declined may come again at once", async () => {
+    const { callback, claim, store } = stage();
+    const given = callback();
+    const delivery = await claim(given, {}, bestEffort, losesAnswers(store));
+    if (!(delivery instanceof Delivery)) throw new Error("it was taken");
+    await delivery.release();
+    expect(await claim(given, {}, bestEffort)).toBeInstanceOf(Delivery);
+  });
+});
+
 describe("a callback", () => {
   it("that the application took is answered with its status and not delivered again", async () => {
     const { callback, claim, deliver } = stage();

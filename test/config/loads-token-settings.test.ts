@@ -1,8 +1,9 @@
 /** The other side of refuses-token-settings-that-cannot-work: what is meant to work, and which setting wins. */
+import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { type CredentialSet, credentialSetsOf } from "../../src/model/environment.ts";
 import { tokenUrlOf } from "../../src/model/token-settings.ts";
-import { clientKey } from "../../testkit/certificates.ts";
+import { clientCertificate, clientKey } from "../../testkit/certificates.ts";
 import { ConfigFolder, edited } from "./config-folder.ts";
 
 const authUrl = "    authUrl: https://login.sandbox.example\n";
@@ -80,4 +81,16 @@ test("a folder's key is in its file private-key", async () => {
       },
     },
   ]);
+});
+
+test("each way has the environment's certificate, since a server may bind tokens to it", async () => {
+  const files = { "keyed/client-id": "keyed-id", "keyed/private-key": clientKey, "keyed/audience": "a" };
+  const tls = "tls: { certFile: DIR/cert.pem, keyFile: DIR/key.pem }";
+  const environment = `authUrl: https://login.sandbox.example\n    token: { clientAuth: private_key_jwt }\n    ${tls}`;
+  const { sets } = await load(environment, ["name: a, dir: DIR/keyed"], {
+    ...files,
+    ...{ "cert.pem": clientCertificate, "key.pem": clientKey },
+  });
+  const { fingerprint256: certificate } = new X509Certificate(clientCertificate);
+  expect(sets).toMatchObject([{ token: { clientAuth: { method: "private_key_jwt" }, certificate } }]);
 });

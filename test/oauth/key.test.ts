@@ -102,6 +102,9 @@ describe("the cache key of a set with settings of its own (row 72)", () => {
       asked({ clientAuth: { method: "tls", certificate: "AA:BB" } }),
       asked({ clientAuth: { method: "tls", certificate: "AA:BC" } }),
       asked({ clientAuth: byKey("key-1") }),
+      // A server may bind tokens to the certificate that they were asked for with (RFC 8705 section 3).
+      asked({ clientAuth: byKey("key-1"), certificate: "AA:BB" }),
+      asked({ clientAuth: byKey("key-1"), certificate: "AA:BC" }),
       asked({ clientAuth: byKey("key-2") }),
       { ...asked({ url }), audience: undefined },
     ].map((each) => cacheKey("https://login", each));
