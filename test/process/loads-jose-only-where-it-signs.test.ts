@@ -46,7 +46,7 @@ it.each([
       sites: { S1: { credentials: [{ name: "one", clientId: "one-id", audience: "a", ...set }] } },
     }),
   );
-  const args = ["--import", watch, "dist/main.js", "token", "--config", file];
+  const args = ["--import", watch, "dist/unbundled.js", "token", "--config", file];
   const program = startProgram(process.execPath, args, plainEnvironment());
   expect(await program.ended).toBe(0);
   expect(program.stdout()).toContain("a token [12 characters], valid for 3600 s");
