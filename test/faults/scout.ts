@@ -74,8 +74,12 @@ export async function revive(lane: Lane): Promise<void> {
   await lane.mark();
 }
 
+/** One whose end was held back may answer nothing any more: that takes the longest wait for one answer, and no more. */
+const reviveMs = 4_000;
+
 async function isWell(lane: Lane): Promise<boolean> {
-  for (let tries = 0; tries < 40 && !lane.hasEnded; tries++) {
+  const untilMs = performance.now() + reviveMs;
+  while (performance.now() < untilMs && !lane.hasEnded) {
     const isUp = await lane.metric("countersign_redis_up").catch(() => 0);
     if (isUp === 1 && (await authorised(lane)) === 200) {
       const [name] = await lane.redis.keys("countersign:*:token");
