@@ -2,7 +2,7 @@
  * Remembers which callbacks are being delivered and which the application has taken. A callback that nothing is known of
  * may be claimed; of several that claim it at the same moment, in whichever process, one succeeds. A claim ends when it is
  * confirmed or released, or by itself after its lease, since the process that holds it may die. What is confirmed stays,
- * whoever holds a claim by then, until its lifetime is over: the application has taken it.
+ * whichever process holds a claim by then, until its lifetime is over: the application has taken it.
  *
  * Every method may fail with an error of any kind, and is answered within a second. Nothing but hashes is stored.
  */

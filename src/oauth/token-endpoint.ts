@@ -187,7 +187,7 @@ function readErrorCode(body: string, sent: readonly string[]): string | undefine
   return isSecret ? undefined : code;
 }
 
-/** All that a token request shows the authorization server and nobody else, in each form that it was sent in. */
+/** All that a token request shows to the authorization server alone, in each form that it was sent in. */
 function secretsIn(set: CredentialSet, assertion: string | undefined): string[] {
   const secret = set.clientSecret?.reveal();
   if (assertion !== undefined) return [assertion, ...assertion.split(".")];

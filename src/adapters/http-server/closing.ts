@@ -34,7 +34,7 @@ export function endConnection(socket: Socket, clock: Clock): void {
 }
 
 /**
- * Reads what the client is still sending of a body that nobody wants, within bounds, and ends the connection. Its sender may
+ * Reads what the client is still sending of a body that is not wanted, within bounds, and ends the connection. Its sender may
  * write all of it before it reads the response (RFC 9112 section 9.6).
  */
 export async function linger(socket: Socket, body: RequestBody, clock: Clock): Promise<void> {

@@ -4,13 +4,13 @@ import type { BodyBuffer } from "../../proxy/messages.ts";
 import type { RequestHead } from "./request-reader.ts";
 import { malformedChunks } from "./syntax-fault.ts";
 
-/** What nobody has asked for yet is kept up to this length; then the connection is not read. */
+/** A body that was not asked for yet is kept up to this length; then the connection is not read. */
 const mostUnaskedBytes = 65_536;
 /** So many pieces are put together: each costs more than a few bytes. */
 const mostPieces = 1_024;
 const nothing = Buffer.alloc(0);
 
-/** Somebody waits for the whole body. */
+/** The request handler waits for the whole body. */
 interface Reading {
   readonly buffer: BodyBuffer;
   readonly resolve: (body: Uint8Array) => void;
@@ -99,7 +99,7 @@ export class RequestBody {
   }
 
   /**
-   * Lets bytes pass that nobody wants.
+   * Lets bytes pass that are not wanted.
    * @returns whether no more of it will come
    */
   skip(bytes: Buffer): boolean {
