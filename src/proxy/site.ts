@@ -71,10 +71,12 @@ function reconcile(a: Named | undefined, b: Named | undefined): Named | undefine
 }
 
 function fallBack(environment: Environment): Named {
-  const [only, ...others] = environment.sites.values();
-  const site = environment.defaultSite === undefined ? undefined : environment.sites.get(environment.defaultSite);
+  const { sites, defaultSite } = environment;
+  const site = defaultSite === undefined ? undefined : sites.get(defaultSite);
   if (site !== undefined) return { site, key: undefined };
-  if (only !== undefined && others.length === 0) return { site: only, key: undefined };
+  // Not spread into a list: an environment may have thousands.
+  const [only] = sites.values();
+  if (only !== undefined && sites.size === 1) return { site: only, key: undefined };
   throw new ProxyError(
     "site_required",
     `Environment ${environment.name} has several sites and no defaultSite: name one in the header Countersign-Site.`,
