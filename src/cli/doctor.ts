@@ -4,7 +4,7 @@ import { authorizationServersOf, openUpstreams, type Upstreams } from "../app/up
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
-import type { Address, Environment } from "../model/environment.ts";
+import { type Address, type Environment, withoutBrackets } from "../model/environment.ts";
 import { describeBind } from "../model/listener.ts";
 import { tokenUrlOf } from "../model/token-settings.ts";
 import { exitCodes } from "./command.ts";
@@ -161,7 +161,7 @@ function hostOf(
     environment,
     address,
     place: `${address.host}:${address.port}`,
-    host: address.host.replace(/^\[|\]$/g, ""),
+    host: withoutBrackets(address.host),
     setting: `${path}.${key}`,
     tlsSetting: `${path}.tls`,
     connectMs: Math.min(config.timeouts.connectMs, longestConnectMs),

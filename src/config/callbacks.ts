@@ -1,4 +1,4 @@
-import type { Address, Environment } from "../model/environment.ts";
+import { type Address, type Environment, withoutBrackets } from "../model/environment.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { exemptNames, requiredNames } from "../signing/parameter-rules.ts";
 import type { RawCallbackListener } from "./callback-schema.ts";
@@ -80,11 +80,11 @@ function checkApplication({ bind, application }: RawCallbackListener, context: L
 }
 
 function isLoopback({ host }: Address): boolean {
-  return isLocal({ kind: "tcp", host: host.replace(/^\[|\]$/g, ""), port: 0 });
+  return isLocal({ kind: "tcp", host: withoutBrackets(host), port: 0 });
 }
 
 function leadsTo(url: Address, bind: Bind): boolean {
   if (bind.kind === "unix" || bind.port === 0 || bind.port !== url.port) return false;
-  const host = url.host.replace(/^\[|\]$/g, "");
+  const host = withoutBrackets(url.host);
   return host === bind.host || (isLoopback(url) && (bind.host === "" || isLocal(bind)));
 }

@@ -16,6 +16,11 @@ export interface Address {
   readonly path: string;
 }
 
+/** The host of an address for a socket, which takes IPv6 without brackets. */
+export function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, "");
+}
+
 /** One key pair of a site (spec 5.3). */
 export interface SigningKey {
   /** K…, unique in its environment. */

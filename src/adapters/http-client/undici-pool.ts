@@ -32,17 +32,14 @@ export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSe
   });
 }
 
-/** Opens one connection. Undici returns the socket before it is connected, which its type leaves out. */
-export type Connector = (...given: Parameters<buildConnector.connector>) => Socket;
-
 /** How every connection to a host is made. TLS is always verified. */
-export function createConnector(tls: Tls, timeoutMs: number): Connector {
+function createConnector(tls: Tls, timeoutMs: number): buildConnector.connector {
   const secureContext = createTrust(tls);
-  return buildConnector({ allowH2: false, timeout: timeoutMs, rejectUnauthorized: true, secureContext }) as Connector;
+  return buildConnector({ allowH2: false, timeout: timeoutMs, rejectUnauthorized: true, secureContext });
 }
 
 /** Puts these checks between each new connection and undici's parser. */
-function watchConnections(connect: Connector): buildConnector.connector {
+function watchConnections(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result;

@@ -1,6 +1,6 @@
 import { TLSSocket } from "node:tls";
 import type { CallbackListenerConfig } from "../../config/config.ts";
-import type { Environment } from "../../model/environment.ts";
+import { type Environment, withoutBrackets } from "../../model/environment.ts";
 import { describeBind } from "../../model/listener.ts";
 import { type Check, type CheckResult, ok, type Run, timed, warn } from "./check.ts";
 import { connectTo, type Destination, evaluateConnection } from "./tls.ts";
@@ -43,12 +43,12 @@ async function checkApplication(
   const path = `callbacks[${index}].application`;
   const to: Destination = {
     place: `${url.host}:${url.port}`,
-    host: url.host.replace(/^\[|\]$/g, ""),
+    host: withoutBrackets(url.host),
     setting: `${path}.url`,
     tlsSetting: `${path}.tls`,
     connectMs: Math.min(run.config.timeouts.connectMs, longestConnectMs),
   };
-  const { socket, certificate, code } = await connectTo({ ...to, address: url }, tls, run.clock);
+  const { socket, certificate, code } = await connectTo({ address: url, connectMs: to.connectMs }, tls, run.clock);
   const protocol = socket instanceof TLSSocket ? (socket.getProtocol() ?? undefined) : undefined;
   socket.destroy();
   if (code === undefined && protocol === undefined) return ok("takes connections");

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { type PeerCertificate, TLSSocket } from "node:tls";
-import { createConnector } from "../../adapters/http-client/undici-pool.ts";
+import { createConnect, readyEventOf } from "../../adapters/http-client/connect.ts";
 import { type Clock, within } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import type { Address, Environment, Tls } from "../../model/environment.ts";
@@ -61,20 +61,18 @@ const answerMs = 5_000;
 
 /** A connection that is there, or what it failed with. The socket is the caller's to end. */
 export async function connectTo(
-  { host, address: { scheme, port, host: name }, connectMs }: Pick<Host, "host" | "address" | "connectMs">,
+  { address, connectMs }: Pick<Host, "address" | "connectMs">,
   tlsFiles: Tls,
   clock: Clock,
 ): Promise<{ readonly socket: Socket; readonly certificate?: Certificate | undefined; readonly code?: string }> {
-  const to = { protocol: `${scheme}:`, hostname: host, host: name, port: String(port) };
-  // Undici's own timer counts in half seconds; the limit is kept here.
-  const socket = createConnector(tlsFiles, 0)(to, () => {});
+  const socket = createConnect(address, tlsFiles)();
   const tls = socket instanceof TLSSocket ? socket : undefined;
   let certificate: Certificate | undefined;
   // Node drops a certificate that it refuses, so the certificate is read before Node verifies it.
   tls?.prependListener("secure", () => {
     certificate = readCertificate(tls);
   });
-  const connecting = once(socket, tls === undefined ? "connect" : "secureConnect").then(
+  const connecting = once(socket, readyEventOf(address)).then(
     () => "",
     (error) => errorCodeOf(error) ?? "UNKNOWN",
   );
