@@ -30,33 +30,20 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
   const { clock } = parts;
   const pools = new KeyedResources<Pool>(clock, { retire: (pool) => pool.close(), close: (pool) => pool.destroy() });
   const limits = new KeyedResources<ConcurrencyLimit>(clock);
-  /** Loaded with the first listener for callbacks: a process without one saves its memory. */
-  let undici: typeof import("../adapters/http-client/undici-pool.ts") | undefined;
-
-  /** One that a retired configuration's callbacks still need is reused, like all others. */
-  function preparePool({ application }: CallbackListenerConfig, config: Config): Pool {
-    const { url, tls } = application;
-    const { requestMs, connectMs: connectTimeoutMs } = config.timeouts;
-    const { inFlightPerEnvironment: connections } = config.limits;
-    const settings = { address: url, tls, connectTimeoutMs, connections };
-    const open = () => {
-      if (undici === undefined) throw new Error("a configuration is prepared before it serves");
-      return undici.openPool(settings);
-    };
-    return pools.prepare(poolKey(application, config), open, requestMs + lingerMarginMs);
-  }
 
   return {
     servingOn(listener, config) {
       const { bind, environment: name, application, exempt, windowMs, replay: mode, tls } = listener;
       const environment = config.environments.get(name);
       if (environment === undefined) throw new Error("a listener names an environment that does not exist");
+      const pool = pools.get(poolKey(application, config));
+      if (pool === undefined) throw new Error("a configuration is prepared before it serves");
       const { url, timeoutMs } = application;
       const { requestMs } = config.timeouts;
       const createLimit = () => new ConcurrencyLimit(config.limits.inFlightPerEnvironment);
       const own = {
         newRequestId: randomUUID,
-        deliver: createDeliver(preparePool(listener, config), clock),
+        deliver: createDeliver(pool, clock),
         replays: replaysOf(config),
         concurrency: limits.prepare(name, createLimit, requestMs),
       };
@@ -71,9 +58,15 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
       };
     },
 
-    async prepare({ callbacks = [], ...config }) {
-      if (callbacks.length > 0) undici ??= await import("../adapters/http-client/undici-pool.ts");
-      for (const listener of callbacks) preparePool(listener, config);
+    async prepare(config) {
+      const { requestMs, connectMs: connectTimeoutMs } = config.timeouts;
+      const { inFlightPerEnvironment: connections } = config.limits;
+      for (const { application } of config.callbacks ?? []) {
+        // A process without callbacks saves its memory.
+        const { openPool } = await import("../adapters/http-client/undici-pool.ts");
+        const settings = { address: application.url, tls: application.tls, connectTimeoutMs, connections };
+        pools.prepare(poolKey(application, config), () => openPool(settings), requestMs + lingerMarginMs);
+      }
     },
 
     commit(config) {
