@@ -1,7 +1,7 @@
 import type { CallbackFinished } from "../model/callback-events.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
-import type { RequestBuffer } from "../proxy/buffer-budget.ts";
+import type { Admission } from "../proxy/admission.ts";
 import type { ClientConnection } from "../proxy/messages.ts";
 import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
 import { parseTarget, targetInLog } from "../proxy/target.ts";
@@ -21,16 +21,20 @@ export class CallbackContext {
   readonly event: { -readonly [Name in keyof CallbackFinished]: CallbackFinished[Name] };
   /** For all of it, as for a request; on the monotonic clock. */
   readonly deadlineMs: number;
-  buffer: RequestBuffer | undefined;
+  readonly admission: Admission;
   delivery: Delivery | undefined;
-  /** It counts as being served. */
-  isAdmitted = false;
-  hasPermit = false;
   readonly #clock: Clock;
   readonly #startedMs: number;
 
-  constructor(requestId: string, client: ClientConnection, { environment, listener, requestMs }: Place, clock: Clock) {
+  constructor(
+    requestId: string,
+    client: ClientConnection,
+    { environment, listener, requestMs }: Place,
+    admission: Admission,
+    clock: Clock,
+  ) {
     const { method, target, headers, peer } = client;
+    this.admission = admission;
     this.#clock = clock;
     this.#startedMs = clock.nowMs();
     this.deadlineMs = this.#startedMs + requestMs;

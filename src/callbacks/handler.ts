@@ -2,6 +2,7 @@ import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report } from "../model/events.ts";
+import { Admission } from "../proxy/admission.ts";
 import type { BufferBudget } from "../proxy/buffer-budget.ts";
 import type { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
@@ -47,8 +48,8 @@ async function receive(
   parts: CallbackHandlerParts & { readonly guard: ReplayGuard },
 ): Promise<ClientResponse> {
   const { clock } = parts;
-  const { event } = context;
-  const buffer = admit(request, context, parts);
+  const { event, admission } = context;
+  const buffer = admission.begin(request.peer);
   checkCount(request.headers);
   const form = formOf(request);
   checkFraming(request.headers);
@@ -56,8 +57,7 @@ async function receive(
   event.form = form;
   const body = await request.readBody(context.deadlineMs, buffer);
   event.requestBytes = body.length;
-  parts.concurrency.acquire();
-  context.hasPermit = true;
+  admission.acquirePermit();
   buffer.chargeBody(body.length, Math.min(mostNames, body.length));
   const parameters = readCallback(form, query, body);
   const callback = verifyCallback(parameters, listener, clock.wallMs());
@@ -121,8 +121,9 @@ async function serve(
   parts: CallbackHandlerParts,
   steps: (context: CallbackContext) => Promise<ClientResponse>,
 ): Promise<void> {
-  const { clock, report } = parts;
-  const context = new CallbackContext(parts.newRequestId(), client, listener, clock);
+  const { clock, report, concurrency, buffers } = parts;
+  const admission = new Admission(concurrency, buffers);
+  const context = new CallbackContext(parts.newRequestId(), client, listener, admission, clock);
   const { event } = context;
   try {
     const response = await steps(context);
@@ -132,7 +133,7 @@ async function serve(
   } catch (error) {
     await fail(error, client, context, parts);
   }
-  release(context, parts);
+  admission.end();
   report(context.finish(client.isClosed()));
 }
 
@@ -164,7 +165,7 @@ async function fail(
   if (failure instanceof NotGenuine) event.site = failure.site?.identifier;
   event.status = failure.status;
   event.outcome = failure.outcome;
-  context.buffer?.close();
+  context.admission.buffer?.close();
   // RFC 9110 section 15.5.2: a 401 names a scheme.
   const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
   await answer(buildProblem(failure, adviseOn(failure), event, challenge), client, context);
@@ -184,17 +185,4 @@ function unwritable(): ProxyError {
 function adviseOn({ outcome }: ProxyError): string {
   if (outcome === "not_sent") return "Nothing reached the application.";
   return "The application may have taken the callback; send it again.";
-}
-
-function admit({ peer }: ClientRequest, context: CallbackContext, { concurrency, buffers }: CallbackHandlerParts) {
-  concurrency.begin();
-  context.isAdmitted = true;
-  context.buffer = buffers.open(peer);
-  return context.buffer;
-}
-
-function release({ buffer, hasPermit, isAdmitted }: CallbackContext, { concurrency }: CallbackHandlerParts): void {
-  buffer?.close();
-  if (hasPermit) concurrency.release();
-  if (isAdmitted) concurrency.end();
 }

@@ -19,7 +19,7 @@ export function toClientResponse(
     body: context.received(response.body),
     isLocal: false,
     isFramed: isFramed(response),
-    onSlowReader: () => context.buffer?.chargeSlowReader(),
+    onSlowReader: () => context.admission.buffer?.chargeSlowReader(),
   };
 }
 

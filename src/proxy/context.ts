@@ -2,7 +2,7 @@ import type { Clock } from "../model/clock.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
 import type { RequestFinished } from "../model/events.ts";
 import type { AccessEvent } from "./access-event.ts";
-import type { RequestBuffer } from "./buffer-budget.ts";
+import type { Admission } from "./admission.ts";
 import type { Route, UpstreamResponse } from "./messages.ts";
 
 /** The steps of a request, by the names that logs and `/status` show. */
@@ -29,18 +29,16 @@ export class RequestContext {
   deadlineMs: number;
   /** Whole, while the event's is bounded. */
   operation: string | undefined;
-  /** Its part of `limits.bufferedBytes`, from its admission on. */
-  buffer: RequestBuffer | undefined;
-  /** It counts towards `limits.inFlightPerEnvironment`: its body is complete. */
-  hasPermit = false;
+  readonly admission: Admission;
   readonly #clock: Clock;
   readonly #startedMs: number;
   /** Waiting for anything else: the client, the authorization server, the service. */
   #waitedMs = 0;
 
   /** @param requestMs `timeouts.request` */
-  constructor(event: AccessEvent, clock: Clock, requestMs: number) {
+  constructor(event: AccessEvent, admission: Admission, clock: Clock, requestMs: number) {
     this.event = event;
+    this.admission = admission;
     this.#clock = clock;
     this.#startedMs = clock.nowMs();
     this.deadlineMs = this.#startedMs + requestMs;

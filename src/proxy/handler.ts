@@ -1,6 +1,7 @@
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
 import { openAccessEvent } from "./access-event.ts";
+import { Admission } from "./admission.ts";
 import { checkCharacters } from "./authenticate.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
 import { authenticateClient } from "./client-auth.ts";
@@ -49,7 +50,6 @@ async function proxy(
   context.setClient(authenticateClient(request.headers, listener));
   context.setStage("admit");
   const buffer = admit(request, context, parts);
-  context.buffer = buffer;
   context.setStage("check_head");
   checkAuthority(target, listener);
   const host = checkHead(request, listener);
@@ -60,7 +60,7 @@ async function proxy(
   context.limitDeadline(options.timeoutMs);
   const body = await context.wait("read_body", () => request.readBody(context.deadlineMs, buffer));
   context.setStage("admit");
-  acquirePermit(context, parts);
+  context.admission.acquirePermit();
   buffer.chargeBody(body.length, mostParameters(body));
   context.setStage("read_parameters");
   context.event.requestBytes = body.length;
@@ -98,33 +98,26 @@ async function serve(
   steps: (context: RequestContext) => Promise<UpstreamResponse>,
 ): Promise<void> {
   const event = openAccessEvent(parts.newRequestId(), client, target, listener);
-  const context = new RequestContext(event, parts.clock, parts.requestMs);
+  const admission = new Admission(parts.concurrency, parts.buffers);
+  const context = new RequestContext(event, admission, parts.clock, parts.requestMs);
   try {
     await deliver(await steps(context), client, context, listener);
   } catch (error) {
     await fail(error, client, context, parts);
   }
-  release(context, parts);
+  admission.end();
   parts.report(context.finish(client.isClosed()));
 }
 
-function admit({ peer }: ClientRequest, { event }: RequestContext, parts: RequestHandlerParts): RequestBuffer {
-  parts.concurrency.begin();
+function admit(
+  { peer }: ClientRequest,
+  { event, admission }: RequestContext,
+  { report }: RequestHandlerParts,
+): RequestBuffer {
+  const buffer = admission.begin(peer);
   event.admitted = true;
-  parts.report({ kind: "request_accepted", environment: event.environment, requestId: event.requestId });
-  return parts.buffers.open(peer);
-}
-
-/** Permits are for requests that can go on: one whose body is slow has none. */
-function acquirePermit(context: RequestContext, { concurrency }: RequestHandlerParts): void {
-  concurrency.acquire();
-  context.hasPermit = true;
-}
-
-function release({ buffer, hasPermit, event }: RequestContext, { concurrency }: RequestHandlerParts): void {
-  buffer?.close();
-  if (hasPermit) concurrency.release();
-  if (event.admitted) concurrency.end();
+  report({ kind: "request_accepted", environment: event.environment, requestId: event.requestId });
+  return buffer;
 }
 
 async function deliver(
@@ -162,7 +155,7 @@ async function fail(
   context.end(status ?? failure.status, by, failure.outcome, failure.code);
   if (status !== undefined) return;
   // The rest of the request's body may take a while to come, and none of it is kept.
-  context.buffer?.close();
+  context.admission.buffer?.close();
   const reply = problemReply(failure, context);
   context.event.responseBytes = reply.body.length;
   await client.reply(reply, context.deadlineMs);
