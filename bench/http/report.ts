@@ -66,6 +66,8 @@ export function formatTable(rows: readonly Row[]): string {
   return [line(heads), line(heads.map((_, n) => (n < 2 ? "---" : "--:"))), ...cells.map(line)].join("\n");
 }
 
+const title = "CPU of the proxy for each request, in microseconds";
+
 /** CPU for each request as bars, one for each program. */
 export function drawSvg(rows: readonly Row[]): string {
   const rowHeight = 26;
@@ -82,8 +84,9 @@ export function drawSvg(rows: readonly Row[]): string {
   });
   const height = 40 + rows.length * rowHeight;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" font-family="sans-serif" font-size="13">
+<title>${title}</title>
 <rect width="720" height="${height}" fill="#fff"/>
-<text x="8" y="18" font-weight="bold">CPU of the proxy for each request, in microseconds</text>
+<text x="8" y="18" font-weight="bold">${title}</text>
 ${bars.join("\n")}
 </svg>
 `;
