@@ -1,5 +1,5 @@
 import { ConnectionPool } from "../adapters/http-client/connection-pool.ts";
-import { createPostForm } from "../adapters/http-client/post-form.ts";
+import { createPostTokenRequest } from "../adapters/http-client/post-token-request.ts";
 import { createSend } from "../adapters/http-client/send.ts";
 import type { Pool } from "../adapters/http-client/undici-pool.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
@@ -39,7 +39,7 @@ export function openUpstreams(clock: Clock): Upstreams {
     tokenEndpointOf(environment, set) {
       const { origin, path } = tokenUrlOf(environment, set);
       const pool = authPools.get(environment)?.get(origin);
-      return { post: createPostForm(opened(pool), path, clock), sign: signAssertion };
+      return { post: createPostTokenRequest(opened(pool), path, clock), sign: signAssertion };
     },
 
     async prepare(config) {

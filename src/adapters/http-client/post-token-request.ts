@@ -7,7 +7,7 @@ import { codeOf } from "./transport-error.ts";
 const longestResponseBytes = 65_536;
 
 /** Posts to the token endpoint at a path. Redirects come back as what they are; nothing is repeated. */
-export function createPostForm(pool: Pool, path: string, clock: Clock): TokenEndpoint["post"] {
+export function createPostTokenRequest(pool: Pool, path: string, clock: Clock): TokenEndpoint["post"] {
   return async ({ contentType, body, authorization }, timeoutMs) => {
     const deadline = new AbortController();
     const cancel = clock.after(timeoutMs, () => deadline.abort());

@@ -1,12 +1,6 @@
+import { checkStatusLine, longestHeadBytes, longestInterimBytes, statusLineStartBytes } from "./response-rules.ts";
 import { MalformedResponse } from "./transport-error.ts";
 
-/** As long as undici lets a final head be. */
-const longestHeadBytes = 16_384;
-/** All interim responses and empty lines before one final response; a hundred interim responses are a few KiB. */
-const longestInterimBytes = 65_536;
-
-const statusLineStart = /^HTTP\/1\.[01] [1-9][0-9]{2}[ \r]$/;
-const statusLineStartBytes = 13;
 const interimHead = /^[^\r\n]+\r\n(?:[^\r\n]+\r\n)*\r\n$/;
 const endOfHead = "\r\n\r\n";
 const carriageReturn = 0x0d;
@@ -64,8 +58,7 @@ export class ResponseHeads {
   /** Undefined while the status line is not there as far as its code. */
   #readStatus(): number | undefined {
     const start = this.#pending.toString("latin1", 0, statusLineStartBytes);
-    // A part is compared by completing it: what cannot become a status line is refused at its first wrong byte.
-    if (!statusLineStart.test(start + "HTTP/1.1 200 ".slice(start.length))) throw new MalformedResponse("NOT_HTTP_1_1");
+    checkStatusLine(start);
     return start.length < statusLineStartBytes ? undefined : Number(start.slice(9, 12));
   }
 

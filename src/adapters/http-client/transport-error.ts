@@ -1,27 +1,18 @@
 import { errorCodeOf } from "../../model/defect.ts";
 import { ProxyError } from "../../model/errors.ts";
 
-/** What the service sent is not a response in HTTP/1.1. The code says why; it is ours and quotes nothing. */
-export class MalformedResponse extends Error {
-  override readonly name = "MalformedResponse";
-  readonly code: string;
-
-  constructor(code: string) {
-    super("not a response in HTTP/1.1");
-    this.code = code;
-  }
-}
-
-/** A connection that ended without an error of Node's. */
+/** A connection that ended without an error of Node's. The code says why; it is ours and quotes nothing. */
 export class TransportError extends Error {
-  override readonly name = "TransportError";
   readonly code: string;
 
   constructor(code: string) {
-    super("the connection ended");
+    super(code);
     this.code = code;
   }
 }
+
+/** What the service sent is not a response in HTTP/1.1. */
+export class MalformedResponse extends TransportError {}
 
 // The first two are named as undici names them, which speaks with the authorization server.
 /** The other side closed the connection. */

@@ -4,27 +4,19 @@ import type { Tls } from "../../model/environment.ts";
 import { createTrust } from "./connect.ts";
 import type { PoolSettings } from "./connection-pool.ts";
 import { ResponseHeads } from "./response-heads.ts";
+import { keepAliveMarginMs, keepAliveMs, longestKeepAliveMs } from "./response-rules.ts";
 import { resetCode } from "./transport-error.ts";
 
 export type { Pool } from "undici";
 
-/**
- * Idle connections are closed before most servers close theirs (5 s and more), so that a request rarely meets a
- * connection that is about to vanish.
- */
-const keepAliveTimeoutMs = 4_000;
-const longestKeepAliveMs = 60_000;
-/** Undici shortens a server's own Keep-Alive hint by this much. */
-const keepAliveMarginMs = 1_000;
-
-/** To an authorization server. Undici's own timeouts are off: the deadline of each request rules them all. */
+/** To an authorization server, or an application that takes callbacks. Undici's own timeouts are off: the deadline of each request rules them all. */
 export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSettings): Pool {
   return new Pool(address.origin, {
     connections,
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
-    keepAliveTimeout: keepAliveTimeoutMs,
+    keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: longestKeepAliveMs,
     keepAliveTimeoutThreshold: keepAliveMarginMs,
     allowH2: false,
