@@ -36,9 +36,7 @@ export async function loadClientAuth(
   const needed = needs[method];
   checkForOthers(raw, method, needed, context);
   if (method === "tls") {
-    const { cert } = environment.tls;
-    if (cert === undefined) return undefined;
-    return { clientAuth: { method, certificate: new X509Certificate(cert).fingerprint256 }, clientSecret: undefined };
+    return environment.tls.cert === undefined ? undefined : { clientAuth: { method }, clientSecret: undefined };
   }
   const key = needs[method];
   const source = "dir" in raw ? { file: `${raw.dir}/${fileNames[key]}` } : raw[key];

@@ -69,13 +69,13 @@ async function loadSet(
         resource: settings.resource,
         extra: settings.extra ?? {},
         lifetimeMs: settings.lifetime,
-        certificate: fingerprintOf(environment.tls),
+        certificate: certificateFingerprint(environment.tls),
       };
   const set = { label: `${owner}/${raw.name}`, name: raw.name, clientId, clientSecret, audience, token };
   return shareLabel(set, context.state.clientLabels);
 }
 
-function fingerprintOf({ cert }: Tls): string | undefined {
+function certificateFingerprint({ cert }: Tls): string | undefined {
   return cert === undefined ? undefined : new X509Certificate(cert).fingerprint256;
 }
 

@@ -36,8 +36,8 @@ export type ClientAuth =
   /** Client id and secret by HTTP Basic (RFC 6749 section 2.3.1). */
   | { readonly method: "basic" }
   | AssertionAuth
-  /** The environment's TLS client certificate (RFC 8705 section 2), by its SHA-256 fingerprint. */
-  | { readonly method: "tls"; readonly certificate: string };
+  /** The environment's TLS client certificate (RFC 8705 section 2). */
+  | { readonly method: "tls" };
 
 /** An assertion that is signed with the client's key (RFC 7523 section 2.2). */
 export interface AssertionAuth {

@@ -14,7 +14,7 @@ export function identityOf(token: TokenSettings | undefined): string[] {
   const settings: [name: string, value: string | undefined][] = [
     ["url", url?.path.endsWith(tokenPath) ? undefined : url && `${url.origin}${url.path}`],
     ["clientAuth", method === "post" ? undefined : method],
-    ["certificate", method === "tls" ? clientAuth.certificate : certificate],
+    ["certificate", certificate],
     ["scope", scope],
     ["resource", resource],
     ...Object.entries(extra)

@@ -99,8 +99,8 @@ describe("the cache key of a set with settings of its own (row 72)", () => {
       asked({ extra: { ab: "" } }),
       asked({ extra: { a: "b", c: "d" } }),
       asked({ clientAuth: { method: "basic" } }),
-      asked({ clientAuth: { method: "tls", certificate: "AA:BB" } }),
-      asked({ clientAuth: { method: "tls", certificate: "AA:BC" } }),
+      asked({ clientAuth: { method: "tls" }, certificate: "AA:BB" }),
+      asked({ clientAuth: { method: "tls" }, certificate: "AA:BC" }),
       asked({ clientAuth: byKey("key-1") }),
       // A server may bind tokens to the certificate that they were asked for with (RFC 8705 section 3).
       asked({ clientAuth: byKey("key-1"), certificate: "AA:BB" }),
