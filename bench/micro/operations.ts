@@ -5,7 +5,8 @@ import { createCounting } from "countersign/adapters/prometheus/counting";
 import { createMetrics } from "countersign/adapters/prometheus/metrics";
 import { RequestStats } from "countersign/adapters/status/request-stats";
 import { type Clock, systemClock } from "countersign/model/clock";
-import type { Event, Report, RequestFinished } from "countersign/model/events";
+import type { Report, RequestFinished } from "countersign/model/events";
+import { finishedRequest } from "../../testkit/finished-request.ts";
 import { openHandler, openRequestReader, openResponseReader, openSigning } from "./request-path.ts";
 
 /** A piece of what every request takes. To add one, add it to the list. */
@@ -66,54 +67,29 @@ function openAccessLine(): () => void {
 
 /** The events of one order that is signed, each time with another id and other times. */
 function reportOrders(report: Report): () => void {
-  let n = 0;
-  return () => {
-    n = (n + 1) % 1_000_000;
-    const event = drawOrder(n);
-    report({ kind: "request_accepted", environment: event.environment, requestId: event.requestId });
-    const skew: Event = {
-      kind: "clock_skew_measured",
-      environment: event.environment,
-      skewSeconds: (n % 1_000) / 1_000,
-    };
-    report(skew);
-    report(event);
-  };
-}
-
-function drawOrder(n: number): RequestFinished {
-  return {
-    kind: "request_finished",
+  const event: { -readonly [Name in keyof RequestFinished]: RequestFinished[Name] } = finishedRequest({
     environment: "production",
-    requestId: `01J9ZQ8W5T6Y7U8I9O0P${1_000_000 + n}`,
-    traceId: undefined,
-    reference: `A-${n}`,
     site: "S1000000003",
-    auth: "hmac",
-    operation: "create_order",
-    operationLabel: "create_order",
-    status: 200,
-    by: "service",
-    outcome: "answered",
-    code: undefined,
-    stage: "stream_answer",
-    attempts: 1,
-    admitted: true,
-    durationMs: 1.2345678 + (n % 97) / 33,
-    upstreamMs: 0.9876543 + (n % 53) / 37,
-    overheadMs: 0.1234567 + (n % 11) / 101,
-    callerLeft: false,
     method: "POST",
     target: "/create_order",
     listener: "127.0.0.1:7411",
-    caller: undefined,
     callerAddress: "127.0.0.1",
-    callerRequestId: undefined,
-    callerName: undefined,
     requestBytes: 250,
     key: "K2000000001",
     connectMs: 0.0123456,
-    upstreamHeaders: undefined,
     responseBytes: 22,
+  });
+  const { environment } = event;
+  let n = 0;
+  return () => {
+    n = (n + 1) % 1_000_000;
+    event.requestId = `01J9ZQ8W5T6Y7U8I9O0P${1_000_000 + n}`;
+    event.reference = `A-${n}`;
+    event.durationMs = 1.2345678 + (n % 97) / 33;
+    event.upstreamMs = 0.9876543 + (n % 53) / 37;
+    event.overheadMs = 0.1234567 + (n % 11) / 101;
+    report({ kind: "request_accepted", environment, requestId: event.requestId });
+    report({ kind: "clock_skew_measured", environment, skewSeconds: (n % 1_000) / 1_000 });
+    report(event);
   };
 }

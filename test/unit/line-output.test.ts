@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { createLogging } from "../../src/adapters/log/logger.ts";
 import { createLineOutput, type LineOutput } from "../../src/adapters/log/standard-output.ts";
-import type { RequestFinished } from "../../src/model/events.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
+import { finishedRequest } from "../../testkit/finished-request.ts";
 
 /** An output into a text; `room` is what the reader takes, in bytes. */
 function openOutput() {
@@ -130,28 +130,7 @@ it("loses none of its lines at the end of the process", () => {
   expect(reader.text).toBe("1\n2\n");
 });
 
-const served: RequestFinished = {
-  kind: "request_finished",
-  environment: "sandbox",
-  requestId: "r",
-  traceId: undefined,
-  reference: undefined,
-  site: "S1",
-  auth: "hmac",
-  operation: "create_order",
-  operationLabel: "create_order",
-  status: 200,
-  by: "service",
-  outcome: "answered",
-  code: undefined,
-  stage: "stream_answer",
-  attempts: 1,
-  admitted: true,
-  durationMs: 1,
-  upstreamMs: 1,
-  overheadMs: 1,
-  callerLeft: false,
-};
+const served = finishedRequest();
 
 it("lets access lines wait, and no other line, nor one that is a warning", async () => {
   const { clock, reader, output } = openOutput();

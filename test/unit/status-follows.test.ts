@@ -8,6 +8,7 @@ import type { RequestFinished } from "../../src/model/events.ts";
 import type { RedisSnapshot } from "../../src/model/redis-access.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
+import { finishedRequest } from "../../testkit/finished-request.ts";
 
 const address = { origin: "https://api.example", scheme: "https", host: "api.example", port: 443, path: "" } as const;
 
@@ -61,31 +62,7 @@ function requested(environment: string, credential: string, result: "issued" | "
   return { kind: "token_requested", environment, credential, result, reason: "start", ...answer } as const;
 }
 
-function finished(change: Partial<RequestFinished>): RequestFinished {
-  return {
-    kind: "request_finished",
-    environment: "sandbox",
-    requestId: "r",
-    traceId: undefined,
-    reference: undefined,
-    site: "S1",
-    auth: "oauth",
-    operation: "create_order",
-    operationLabel: "create_order",
-    status: 200,
-    by: "service",
-    outcome: "answered",
-    code: undefined,
-    stage: "stream_answer",
-    attempts: 1,
-    admitted: false,
-    durationMs: 1,
-    upstreamMs: 1,
-    overheadMs: 1,
-    callerLeft: false,
-    ...change,
-  };
-}
+const finished = (change: Partial<RequestFinished>) => finishedRequest({ auth: "oauth", admitted: false, ...change });
 
 const started = { kind: "started", version: "", configHash: "", routes: ["a"], admin: "", status: "" } as const;
 

@@ -1,0 +1,28 @@
+import type { RequestFinished } from "../src/model/events.ts";
+
+/** The event of an order that the service has answered, as far as the test does not say otherwise. */
+export function finishedRequest(change: Partial<RequestFinished> = {}): RequestFinished {
+  return {
+    kind: "request_finished",
+    environment: "sandbox",
+    requestId: "r",
+    traceId: undefined,
+    reference: undefined,
+    site: "S1",
+    auth: "hmac",
+    operation: "create_order",
+    operationLabel: "create_order",
+    status: 200,
+    by: "service",
+    outcome: "answered",
+    code: undefined,
+    stage: "stream_answer",
+    attempts: 1,
+    admitted: true,
+    durationMs: 1,
+    upstreamMs: 1,
+    overheadMs: 1,
+    callerLeft: false,
+    ...change,
+  };
+}
