@@ -238,22 +238,6 @@ describe("values are plain", () => {
   });
 });
 
-describe("before a body is read, its parameters are bounded", () => {
-  it.each([
-    ["{}", 0],
-    ['{"a":1}', 1],
-    ['{"a":1,"b":2,"c":3}', 3],
-    ['{"a":"1:2"}', 2],
-    ['{"a":"::::::"}', 3],
-    ["", 0],
-    [":", 1],
-    ["::::::::::::", 2],
-  ])("%s has at most %d", (text, most) => {
-    expect(mostParameters(body(text))).toBe(most);
-    expect(mostParameters(Buffer.from(text))).toBe(most);
-  });
-});
-
 describe("hostile bodies cost nothing (row 17 and 18)", () => {
   const fill = (start: string, unit: string, end = "") =>
     body(start + unit.repeat((limitBytes - start.length - end.length) / unit.length) + end);

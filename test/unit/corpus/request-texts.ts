@@ -1,0 +1,15 @@
+/** A request as it is sent, and what a reader of requests is to see in it. */
+export type Row = readonly [name: string, text: string, expected: readonly string[]];
+
+export const next = "GET /next HTTP/1.1\r\n\r\n";
+export const nextSeen = "GET /next 1.1: ";
+export const post = (lines: string, body = "") => `POST /a HTTP/1.1\r\n${lines}\r\n${body}`;
+/** Whole requests, as `method target version: body`, or what has begun. */
+export const sound = (name: string, text: string, ...expected: string[]) => [name, text, expected] as const;
+/** By the code of what is wrong. */
+export const refused = (name: string, text: string, fault: string) =>
+  [name, text, [fault.startsWith("HPE") ? `400 ${fault}` : `400 HPE_INVALID_${fault}`]] as const;
+export const line = (bytes: string) => `${bytes}\r\nHost: a\r\n\r\n`;
+export const header = (bytes: string) => post(`Host: a\r\n${bytes}`);
+export const chunked = (body: string) => post("Transfer-Encoding: chunked\r\n", body);
+export const seen = (body: string) => `POST /a 1.1: ${body}`;
