@@ -8,43 +8,18 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { authority, clientCertificate, clientKey, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../testkit/configured-proxy.ts";
-import { type RawRequest, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
-
-/** Characters that a form and HTTP Basic must encode. */
-const secret = "canary client:secret+of/a=server%&ü";
-const clientId = "client:of/a+server";
-const audience = "https://api.example";
-const granted = { access_token: "abc.def", token_type: "Bearer", expires_in: 3600 };
-const post = { name: "one", clientId, clientSecret: { file: "DIR/secret" }, audience };
-
-const one = (set: object) => ({ S1: { credentials: [set] } });
-
-async function startService() {
-  return startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, "{}")) });
-}
-
-/** An authorization server that gives these answers in turn, the last one again and again. */
-async function startLogin(...answers: readonly (readonly [status: number, body: object])[]) {
-  return startRawUpstream({
-    answer({ number }, socket) {
-      const [status, body] = answers[Math.min(number, answers.length) - 1] ?? [200, granted];
-      socket.write(rawAnswer(status, JSON.stringify(body)));
-    },
-  });
-}
-
-/** One order through a proxy with these settings, and the token request that it caused. */
-async function ask(token: object | undefined, set: object = post, files: Readonly<Record<string, string>> = {}) {
-  const [service, login] = [await startService(), await startLogin()];
-  const where = token === undefined ? { authUrl: login.url } : { token: { url: `${login.url}/as/token`, ...token } };
-  const { url } = await startConfiguredProxy({ baseUrl: service.url, sites: one(set), ...where }, { secret, ...files });
-  expect((await call(url)).status).toBe(200);
-  expect(service.requests[0]?.head).toContain("\r\nauthorization: Bearer abc.def");
-  const [request] = login.requests;
-  if (request === undefined) throw new Error("no token was asked for");
-  expect(login.requests).toHaveLength(1);
-  return { request, login, endpoint: `${login.url}/as/token` };
-}
+import type { RawRequest } from "../../testkit/raw-upstream.ts";
+import {
+  ask,
+  audience,
+  clientId,
+  granted,
+  one,
+  post,
+  secret,
+  startLogin,
+  startService,
+} from "./token-endpoint-stage.ts";
 
 const headOf = (port: number, path: string, contentType: string, length: number, more = "") =>
   `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: keep-alive\r\naccept: application/json\r\n` +
