@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { tokenSettings } from "./credentials/token-schema.ts";
 import {
   flag,
   headerName,
@@ -15,7 +16,6 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
-import { tokenSettings } from "./token-schema.ts";
 import { readAddress, urlPattern } from "./values.ts";
 
 const url = (example: string) => parsed(readAddress, { pattern: urlPattern, example });

@@ -1,11 +1,11 @@
 import { hopByHop } from "../http/headers.ts";
 import type { Environment } from "../model/environment.ts";
 import { tokenPath } from "../model/token-settings.ts";
+import { checkTokenSettings, type EnvironmentSettings } from "./credentials/token-settings.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadSites } from "./sites.ts";
 import { loadTls } from "./tls.ts";
-import { checkTokenSettings, type EnvironmentSettings } from "./token-settings.ts";
 
 /** Request headers that the proxy or its authentication sets, or that belong to one connection. */
 const neverForwarded: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 import type { AuthMethod, SigningKey, Site } from "../model/environment.ts";
 import { defaultExempt, exemptNames, requiredNames } from "../signing/parameter-rules.ts";
-import { loadCredentials } from "./credentials.ts";
+import { loadCredentials } from "./credentials/credentials.ts";
+import type { EnvironmentSettings } from "./credentials/token-settings.ts";
 import type { RawChild, RawEnvironment, RawKey } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
-import type { EnvironmentSettings } from "./token-settings.ts";
 import { compareVersions } from "./values.ts";
 
 /** Where neither the site nor its parent names one. */

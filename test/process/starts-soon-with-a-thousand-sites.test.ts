@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { shareLabel } from "../../src/config/credentials.ts";
+import { shareLabel } from "../../src/config/credentials/credentials.ts";
 import { Diagnostics } from "../../src/config/diagnostics.ts";
 import { checkUniqueness } from "../../src/config/uniqueness.ts";
 import { Secret } from "../../src/model/secret.ts";

@@ -1,11 +1,11 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import type { AssertionAuth, ClientAuth } from "../model/environment.ts";
-import type { Secret } from "../model/secret.ts";
-import { tokenPath } from "../model/token-settings.ts";
-import type { RawCredentialSet } from "./environment-schema.ts";
-import type { SecretSource } from "./fields.ts";
-import type { LoadContext } from "./load-context.ts";
-import { loadCertificates } from "./tls.ts";
+import type { AssertionAuth, ClientAuth } from "../../model/environment.ts";
+import type { Secret } from "../../model/secret.ts";
+import { tokenPath } from "../../model/token-settings.ts";
+import type { RawCredentialSet } from "../environment-schema.ts";
+import type { SecretSource } from "../fields.ts";
+import type { LoadContext } from "../load-context.ts";
+import { loadCertificates } from "../tls.ts";
 import type { RawTokenSettings } from "./token-schema.ts";
 import type { EnvironmentSettings } from "./token-settings.ts";
 

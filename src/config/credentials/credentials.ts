@@ -1,13 +1,13 @@
 import { X509Certificate } from "node:crypto";
-import type { CredentialSet, Credentials, Tls, TokenSettings } from "../model/environment.ts";
-import { identityOf } from "../model/token-settings.ts";
+import type { CredentialSet, Credentials, Tls, TokenSettings } from "../../model/environment.ts";
+import { identityOf } from "../../model/token-settings.ts";
+import type { RawCredentialSet } from "../environment-schema.ts";
+import { fingerprint } from "../hash.ts";
+import type { LoadContext } from "../load-context.ts";
+import { repeats } from "../uniqueness.ts";
 import { loadClientAuth } from "./client-auth.ts";
-import type { RawCredentialSet } from "./environment-schema.ts";
-import { fingerprint } from "./hash.ts";
-import type { LoadContext } from "./load-context.ts";
 import type { RawTokenSettings } from "./token-schema.ts";
 import { checkTokenSettings, type EnvironmentSettings } from "./token-settings.ts";
-import { repeats } from "./uniqueness.ts";
 
 /** Spec 2.3. */
 const mostSets = 2;

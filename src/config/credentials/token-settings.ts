@@ -1,5 +1,5 @@
-import type { Address, Tls } from "../model/environment.ts";
-import type { LoadContext } from "./load-context.ts";
+import type { Address, Tls } from "../../model/environment.ts";
+import type { LoadContext } from "../load-context.ts";
 import type { RawTokenSettings } from "./token-schema.ts";
 
 /** What an environment says for all of its credential sets. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { durationWithin, mapping, matching, parsed, printable, text } from "./fields.ts";
-import { readTokenUrl, tokenUrlPattern } from "./values.ts";
+import { durationWithin, mapping, matching, parsed, printable, text } from "../fields.ts";
+import { readTokenUrl, tokenUrlPattern } from "../values.ts";
 
 const printableText = (fix: string) => matching(/^[\x20-\x7e]+$/, fix);
 
