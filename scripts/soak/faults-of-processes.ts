@@ -9,7 +9,7 @@ const killed = ["no answer (UND_ERR_SOCKET)", "no answer (ECONNRESET)", "no answ
 export const faultsOfProcesses: readonly Fault[] = [
   {
     name: "Redis hangs, tokens revoked",
-    allows: revoked,
+    allows: [revoked],
     tokens: 1,
     async begin({ redis, simulator }) {
       redis.stop();
@@ -19,7 +19,7 @@ export const faultsOfProcesses: readonly Fault[] = [
   },
   {
     name: "Redis killed, tokens revoked",
-    allows: revoked,
+    allows: [revoked],
     tokens: 1,
     async begin({ redis, simulator }) {
       await redis.kill();
@@ -29,7 +29,7 @@ export const faultsOfProcesses: readonly Fault[] = [
   },
   {
     name: "Redis read-only, tokens revoked",
-    allows: revoked,
+    allows: [revoked],
     tokens: 1,
     async begin({ redis, simulator }) {
       // It follows a master that is not there, and so takes no writes: what a failover leaves behind.

@@ -12,14 +12,14 @@ const slowMs = tokenTimeoutMs / 2;
  * What callers may see when all tokens are revoked. After an outage of Redis replicas may hold different tokens until these
  * are due; one that finds the other's in the cache then tries it, once, and it is no better.
  */
-export const revoked = ["service 401 twice"];
+export const revoked = "service 401 twice";
 /** What they see where no other token can be had: the service's 401 to what was revoked, then our own failure. */
-const noToken = ["token_unavailable not_sent", "service 401", ...revoked];
+const noToken = ["token_unavailable not_sent", "service 401", revoked];
 
 export const faultsOfTokens: readonly Fault[] = [
   {
     name: "all tokens revoked",
-    allows: revoked,
+    allows: [revoked],
     tokens: 1,
     async begin({ simulator }) {
       simulator.revokeAllTokens();
@@ -28,7 +28,7 @@ export const faultsOfTokens: readonly Fault[] = [
   },
   {
     name: `tokens live ${shortLifetimeSeconds} s`,
-    allows: revoked,
+    allows: [revoked],
     tokens: 2,
     // Refreshes are at least one second apart, however short the life.
     tokensPerSecond: 1,
@@ -70,7 +70,11 @@ export const faultsOfTokens: readonly Fault[] = [
       headers: { "retry-after": "1" },
     }),
   ),
-  revokedWhile("authorization server slow, tokens revoked", revoked, { host: "login", kind: "delay", delayMs: slowMs }),
+  revokedWhile("authorization server slow, tokens revoked", [revoked], {
+    host: "login",
+    kind: "delay",
+    delayMs: slowMs,
+  }),
 ];
 
 async function stopLogin({ simulator }: Scene): Promise<() => Promise<void>> {

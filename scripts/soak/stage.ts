@@ -44,7 +44,7 @@ export async function openStage({ seed, logs }: Options): Promise<Stage> {
   const ledger = new Ledger();
   const watch = new ServiceWatch(simulator, (number, sighting) => ledger.see(number, sighting));
   const liveness = new LivenessWatch();
-  const { tokenReasons, defects, onLine } = listenToLogs(ledger);
+  const { tokenReasons, defects, onLine } = listenToLogs(ledger, account);
   const callers = new Callers({
     ledger,
     random: seededRandom(seed + 1),
@@ -69,8 +69,8 @@ export async function openStage({ seed, logs }: Options): Promise<Stage> {
   return { simulator, redis, fleet, callers, account, ledger, liveness, tokenReasons, defects, settle, close };
 }
 
-/** The book learns how each order ended, and the account why each token was asked for. */
-function listenToLogs(ledger: Ledger) {
+/** The book learns how each order ended, and the account which tokens 401s have cost. */
+function listenToLogs(ledger: Ledger, account: Account) {
   const tokenReasons = new Map<RefreshReason, number>();
   const defects: string[] = [];
   const onLine = (replica: string, line: LogLine) => {
@@ -80,6 +80,7 @@ function listenToLogs(ledger: Ledger) {
     }
     if (line.event === "token_requested" && line.result === "issued") {
       tokenReasons.set(line.reason, (tokenReasons.get(line.reason) ?? 0) + 1);
+      if (line.reason === "unauthorized") account.refreshForced();
     }
     if (line.event === "defect") defects.push(`${replica}: ${line.error}`);
   };

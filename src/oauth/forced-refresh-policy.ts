@@ -10,7 +10,7 @@ const limitForProven = 2;
  * Refreshes a minute that healed a request whose 401 may have been chance: a service that answers 401 now and then accepts
  * every retry, so each of its 401s would buy a token. After these a token is replaced once a run shows that it is dead.
  */
-const limitForDoubtful = 3;
+export const limitForDoubtful = 3;
 /** With few answers only a long run would show that: until then more is let through. */
 const limitForDoubtfulOfQuiet = 6;
 const fewAnswers = 50;

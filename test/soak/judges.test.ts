@@ -143,14 +143,15 @@ it("measures growth from the first snapshot to the last, and its slope over all 
   expect(slope([[3, 1]])).toBe(0);
 });
 
+const faultOf = (allows: readonly string[]): Fault => ({
+  name: "slow",
+  allows,
+  tokens: 0,
+  begin: async () => async () => {},
+});
+
 it("a fault explains what was on its way while it lasted, however many have come since, and nothing sent later", () => {
   const account = new Account();
-  const faultOf = (allows: readonly string[]): Fault => ({
-    name: "slow",
-    allows,
-    tokens: 0,
-    begin: async () => async () => {},
-  });
   const failureAt = (sentMs: number): Failure => {
     const [label, replica, site] = ["upstream_timeout unknown", "a", "S1"];
     return { label, replica, site, number: 1, requestId: undefined, sentMs, endedMs: performance.now() };
@@ -167,4 +168,25 @@ it("a fault explains what was on its way while it lasted, however many have come
   expect(account.unexplained).toBe(0);
   account.failed(failureAt(afterMs + 1));
   expect(account.unexplained).toBe(1);
+});
+
+it("explains a few 401s that are passed on after three tokens in a minute, and only while tokens are revoked", () => {
+  const account = new Account();
+  const passOn = (): number => {
+    const [label, replica, site] = ["service 401", "a", "S1"];
+    const nowMs = performance.now();
+    account.failed({ label, replica, site, number: 1, requestId: undefined, sentMs: nowMs, endedMs: nowMs });
+    return account.unexplained;
+  };
+  account.begin(faultOf(["service 401 twice"]));
+  account.refreshForced();
+  account.refreshForced();
+  expect(passOn()).toBe(1);
+  account.refreshForced();
+  for (let n = 1; n <= 9; n++) expect(passOn()).toBe(1);
+  expect(passOn()).toBe(2);
+  account.end();
+  account.succeeded({ replica: "a", site: "S1", sentMs: performance.now() });
+  account.begin(faultOf([]));
+  expect(passOn()).toBe(3);
 });

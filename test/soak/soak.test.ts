@@ -14,10 +14,7 @@ const longMs = 400_000;
 /** Callers that stand still for so long tell more of the machine than of the proxy. */
 const stoodStillMs = 500;
 const mostTries = 3;
-/**
- * It decides the order of the faults. In some orders, replicas whose tokens differ meet a revocation a second after the last one, and a
- * 401 may be passed on once (docs/redis.md, When it fails): such an order says nothing of a change.
- */
+/** It decides the order of the faults. */
 const seed = 23;
 
 /** As `npm run soak` does, but for the build, which the tests have made already. Whatever it keeps is in a folder of ours. */
