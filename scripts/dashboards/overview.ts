@@ -107,10 +107,52 @@ const unauthorized: Row = {
   ],
 };
 
+const callbacks: Row = {
+  title: "Callbacks",
+  height: 8,
+  panels: [
+    curves({
+      title: "Callbacks by what came of them",
+      description:
+        "What the service sent to listeners for callbacks. Delivered: the application took it. Declined: it answered no 2xx. Repeated: it had taken it before. The rest says why it did not get it. Runbook: Callbacks are not taken; Callbacks are not genuine.",
+      unit: "reqps",
+      width: 12,
+      isStacked: true,
+      queries: [
+        [
+          aboveZero(
+            `sum by (result) (${rate("countersign_callbacks_total", `${inEnvironment}, site=~"$site|none"`)})`,
+            "result",
+            "no callbacks",
+          ),
+          "{{result}}",
+        ],
+      ],
+    }),
+    curves({
+      title: "Callbacks that may come twice",
+      description:
+        "The store of replays failed or was full: these were handed over, and their repetition may be handed over too. Of all sites of the environment. Runbook: Callbacks may come twice.",
+      unit: "reqps",
+      width: 12,
+      queries: [
+        [
+          aboveZero(
+            `sum by (environment) (${rate("countersign_callbacks_unguarded_total", inEnvironment)})`,
+            "environment",
+            "none",
+          ),
+          "{{environment}}",
+        ],
+      ],
+    }),
+  ],
+};
+
 export const overview = assemble(
   "Countersign: overview",
   "countersign-overview",
   "Whether orders go through, at a glance, and where they fail.",
   [datasource(), logs(), cluster(), namespace(), job(), environment(), site(), credential()],
-  [atAGlance, failures, latency, unauthorized],
+  [atAGlance, failures, latency, unauthorized, callbacks],
 );

@@ -8,7 +8,7 @@ import { StatusModel, type StatusSource } from "../adapters/status/model.ts";
 import { renderPage } from "../adapters/status/page/render-page.ts";
 import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
 import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
-import type { Config, ListenerConfig } from "../config/config.ts";
+import type { CallbackListenerConfig, Config, ListenerConfig } from "../config/config.ts";
 import { explain, routes } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
@@ -90,7 +90,7 @@ export function openObservers(
     },
     commit(config) {
       const environments = [...config.environments.values()];
-      model.keepOnly(environments);
+      model.keepOnly(environments, config.callbacks?.map(describeCallbacks));
       readiness.follow(config.readiness === "token" ? environments : [], config.reload.unreadyAfterRefusalMs);
     },
     report(event) {
@@ -118,6 +118,10 @@ function listenersOf({ listeners, callbacks = [] }: Config): ListenerSnapshot[] 
 
 function describeListener({ bind, environment, callers }: ListenerConfig): ListenerSnapshot {
   return { name: describeBind(bind), environment, tls: callers?.kind === "mtls" ? callers.tls : undefined };
+}
+
+function describeCallbacks({ bind, environment, application: { url } }: CallbackListenerConfig) {
+  return { environment, listener: describeBind(bind), application: `${url.origin}${url.path}` };
 }
 
 /** Sites that share a set share its token; it is in use where one of them uses it. */

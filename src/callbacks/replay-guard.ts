@@ -9,6 +9,8 @@ const retryAfterMs = 1_000;
 const clockMarginMs = 60_000;
 /** A delivery ends by its deadline; the claim outlives it by this much. */
 const leaseMarginMs = 5_000;
+/** No claim was made. */
+const failed = { kind: "failed" } as const;
 const receiptForm = /^(\d{3}) ([A-Za-z0-9_-]{22})$/;
 
 /** What tells one callback's bytes from another's: nothing of it is signed twice. */
@@ -92,15 +94,22 @@ export class ReplayGuard {
     const key = keyOf(this.#application, callback);
     const digest = digestOf(bytes);
     const delivery = new Delivery(store, key, holder, digest, callback.expiresAtMs - nowMs + clockMarginMs);
-    let claim: Claim;
-    try {
-      claim = await store.claim(key, holder, this.#rules.timeoutMs + leaseMarginMs);
-    } catch {
-      if (this.#rules.mode === "strict") throw unavailable();
-      delivery.isGuarded = false;
-      return delivery;
+    const claim = await store.claim(key, holder, this.#rules.timeoutMs + leaseMarginMs).catch(() => failed);
+    switch (claim.kind) {
+      case "claimed":
+        return delivery;
+      case "failed":
+      case "unknown":
+        if (this.#rules.mode === "best_effort") {
+          delivery.isGuarded = false;
+          return delivery;
+        }
+        // Else it would keep the repetition of the callback away for as long as its lease.
+        if (claim.kind === "unknown") await delivery.release();
+        throw unavailable();
+      default:
+        return readClaim(claim, digest);
     }
-    return claim.kind === "claimed" ? delivery : readClaim(claim, digest);
   }
 }
 
@@ -110,7 +119,7 @@ function unavailable(): ProxyError {
 }
 
 /** A sender repeats what it got no answer to; others repeat a signature with what it does not cover changed. */
-function readClaim(claim: Exclude<Claim, { kind: "claimed" }>, digest: string): number {
+function readClaim(claim: Extract<Claim, { kind: "in_delivery" | "taken" }>, digest: string): number {
   const [, status, taken] = claim.kind === "taken" ? (receiptForm.exec(claim.receipt) ?? []) : [];
   if (status === undefined) {
     throw new ProxyError("callback_in_delivery", "The same callback is being delivered.", { retryAfterMs });

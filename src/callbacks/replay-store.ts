@@ -4,10 +4,12 @@
  * confirmed or released, or by itself after its lease, since the process that holds it may die. What is confirmed stays,
  * whichever process holds a claim by then, until its lifetime is over: the application has taken it.
  *
- * Every method may fail with an error of any kind, and is answered within a second. Nothing but hashes is stored.
+ * Every method may fail with an error of any kind, and is answered within a second. What could not be confirmed or released
+ * for want of the store is made good when it is back, as far as this process lives. Nothing but hashes is stored.
  */
 export interface ReplayStore {
   /**
+   * A claim that fails was not made.
    * @param holder unique to this delivery
    * @param leaseMs longer than the delivery can take
    */
@@ -18,9 +20,10 @@ export interface ReplayStore {
   release(key: string, holder: string): Promise<void>;
 }
 
-/** `taken`: the application has taken it. */
+/** `unknown`: no answer came; the claim may stand, and is to be released. `taken`: the application has taken it. */
 export type Claim =
   | { readonly kind: "claimed" }
+  | { readonly kind: "unknown" }
   | { readonly kind: "in_delivery" }
   | { readonly kind: "taken"; readonly receipt: string };
 

@@ -55,7 +55,7 @@ const broken: ReplayStore = {
 function losesAnswers(store: ReplayStore): ReplayStore {
   const claim: ReplayStore["claim"] = async (...given) => {
     await store.claim(...given);
-    throw new Error("no answer in time");
+    return { kind: "unknown" };
   };
   return { ...store, claim };
 }
@@ -79,6 +79,13 @@ describe("best_effort, where the answer to the claim was lost", () => {
     await delivery.release();
     expect(await claim(given, {}, bestEffort)).toBeInstanceOf(Delivery);
   });
+});
+
+it("strict, where the answer to the claim was lost, one may come again as soon as the store answers", async () => {
+  const { callback, claim, deliver, store } = stage();
+  const given = callback();
+  expect(await codeOf(claim(given, {}, strict, losesAnswers(store)))).toBe("replay_store_unavailable");
+  expect((await deliver(given)).isGuarded).toBe(true);
 });
 
 describe("a callback", () => {

@@ -7,6 +7,9 @@ import { dashboards } from "../../scripts/dashboards/dashboards.ts";
 import { overview } from "../../scripts/dashboards/overview.ts";
 import { call } from "../../testkit/call.ts";
 import { startMasters } from "../../testkit/redis-fleet.ts";
+import { callbackOf, type Given } from "../callbacks/sender.ts";
+import { accepts, sendJson } from "../callbacks/stage.ts";
+import { canaries } from "../config/config-folder.ts";
 import { fillVariables } from "./grafana-variables.ts";
 import { type LivingService, signing, site, startService } from "./living-service.ts";
 import { queriedPanels } from "./panels.ts";
@@ -58,8 +61,14 @@ it.runIf(hasPrometheus)(
   },
 );
 
-/** A revocation, a set that is deleted, an answer that never comes, a signature that is not taken, a 429. */
-async function haveMishaps({ simulator, processes: [one] }: LivingService): Promise<void> {
+/** A revocation, a set that is deleted, an answer that never comes, a signature that is not taken, a 429; callbacks, one forged. */
+async function haveMishaps({ simulator, application, processes: [one] }: LivingService): Promise<void> {
+  const callback = callbackOf({ site_identifier: signing }, canaries.key);
+  const call = async (given: Given) => (await sendJson(one.callbackPort, given)).status;
+  application.answerWith((response) => response.writeHead(500).end());
+  expect([await call(callback), await call({ ...callback, forged: "1" })]).toEqual([500, 401]);
+  application.answerWith(accepts);
+  expect(await call(callback)).toBe(200);
   const { faults } = simulator;
   faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "1" } });
   simulator.revokeAllTokens();
@@ -78,6 +87,7 @@ const traces = [
   'countersign_token_requests_total{result="throttled"} > 0',
   'countersign_token_requests_total{result="refused"} > 0',
   'countersign_retries_total{result="cured"} > 0',
+  'sum(countersign_callbacks_total{result=~"delivered|declined|signature_wrong"}) == 3',
   'countersign_credential_active{credential=~".+/green"} == 1',
   'countersign_redis_up{node="lock-2"} == 0',
   "countersign_config_last_reload_successful == 0",

@@ -5,8 +5,10 @@ import { type Simulator, startSimulator } from "../../simulator/src/service/simu
 import { aclUser } from "../../testkit/acl.ts";
 import { type Called, call, order } from "../../testkit/call.ts";
 import { authority } from "../../testkit/certificates.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import type { RealRedis } from "../../testkit/redis.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { type Application, startApplication } from "../callbacks/stage.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
 
 export const site = "S1000000001";
@@ -19,12 +21,16 @@ export interface Serving {
   /** Where Prometheus finds it: `127.0.0.1:port`. */
   readonly admin: string;
   order(site?: string): Promise<Called>;
+  /** Where the service calls it back. */
+  readonly callbackPort: number;
   /** Rewrites its configuration by one replacement; it takes that up, or refuses it, by itself. */
   change(from: string, to: string): void;
 }
 
 export interface LivingService {
   readonly simulator: Simulator;
+  /** Genuine callbacks go there. */
+  readonly application: Application;
   readonly processes: readonly [Serving, Serving];
   /** Orders for every site through both, one after another, until the test ends. */
   keepOrdering(): void;
@@ -37,9 +43,12 @@ export interface LivingService {
 export async function startService(masters: readonly RealRedis[]): Promise<LivingService> {
   const simulator = await startSimulator({ sites: simulatedSites, tokenLifetimeSeconds: 8 });
   onTestFinished(() => simulator.stop());
-  const processes = [await serve("one", simulator, masters), await serve("two", simulator, masters)] as const;
+  const application = await startApplication();
+  const serveOne = (name: string) => serve(name, simulator, application, masters);
+  const processes = [await serveOne("one"), await serveOne("two")] as const;
   return {
     simulator,
+    application,
     processes,
     keepOrdering() {
       let goesOn = true;
@@ -55,13 +64,19 @@ export async function startService(masters: readonly RealRedis[]): Promise<Livin
   };
 }
 
-async function serve(name: string, simulator: Simulator, masters: readonly RealRedis[]): Promise<Serving> {
+async function serve(
+  name: string,
+  simulator: Simulator,
+  application: Application,
+  masters: readonly RealRedis[],
+): Promise<Serving> {
   const folder = new ConfigFolder();
+  const callbackPort = await freePort();
   folder.write("token-key", tokenKey);
   folder.write("redis-password", aclUser.password);
   folder.write("authority.pem", authority);
   const socketPath = join(folder.path, `${name}.sock`);
-  let yaml = describe(simulator, socketPath, masters).replaceAll("DIR", folder.path);
+  let yaml = describe(simulator, socketPath, callbackPort, application.url, masters).replaceAll("DIR", folder.path);
   const file = folder.write("countersign.yaml", yaml);
   const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
   const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
@@ -69,6 +84,7 @@ async function serve(name: string, simulator: Simulator, masters: readonly RealR
   onTestFinished(() => agent.destroy());
   return {
     admin: adminBind,
+    callbackPort,
     order: (to = site) => call("http://localhost", order, { socketPath, agent, headers: { "Countersign-Site": to } }),
     change(from, to) {
       yaml = yaml.replace(from, to);
@@ -80,9 +96,12 @@ async function serve(name: string, simulator: Simulator, masters: readonly RealR
 function describe(
   { apiUrl, loginUrl }: Simulator,
   socketPath: string,
+  callbackPort: number,
+  application: string,
   [cache, ...others]: readonly RealRedis[],
 ): string {
   return `listeners: [ { bind: "unix:${socketPath}", environment: sandbox } ]
+callbacks: [ { bind: "127.0.0.1:${callbackPort}", environment: sandbox, application: { url: "${application}" } } ]
 admin: { bind: "127.0.0.1:0" }
 status: { bind: "127.0.0.1:0" }
 environments:

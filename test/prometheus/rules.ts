@@ -18,8 +18,15 @@ interface RuleFile {
   readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
 }
 
-export const rules: readonly Rule[] = (parse(readFileSync(rulesFile, "utf8")) as RuleFile).groups.flatMap(
-  (group) => group.rules,
-);
+const { groups } = parse(readFileSync(rulesFile, "utf8")) as RuleFile;
+
+export const rules: readonly Rule[] = groups.flatMap((group) => group.rules);
+
+/** The rules' file with one of its alerts, and what is recorded for all. */
+export function fileWithOnly(name: string): RuleFile {
+  const isMeant = ({ alert, record }: Rule) => alert === name || record !== undefined;
+  const kept = groups.map((group) => ({ ...group, rules: group.rules.filter(isMeant) }));
+  return { groups: kept.filter((group) => group.rules.length > 0) };
+}
 
 export const alerts: readonly Alert[] = rules.filter((rule): rule is Alert => rule.alert !== undefined);

@@ -138,3 +138,34 @@ it("a Redis that is full takes no claim: strict asks to come again", async () =>
   expect((await sendJson(pod?.port ?? 0, freshCallback())).status).toBe(503);
   expect(application.received).toEqual([]);
 });
+
+it("a claim that Redis took too late to say so keeps the callback from no replica once Redis is back", async () => {
+  const redis = await startRedis();
+  const application = await startApplication();
+  const [one, other] = await startPods(2, redis, application, "strict");
+  for (const pod of [one, other]) expect((await sendJson(pod?.port ?? 0, freshCallback())).status).toBe(200);
+  const callback = freshCallback();
+  redis.stop();
+  const refused = await sendJson(one?.port ?? 0, callback);
+  expect([refused.status, JSON.parse(refused.text).code]).toEqual([503, "replay_store_unavailable"]);
+  redis.cont();
+  // The lease is of 7 s.
+  await expect
+    .poll(async () => (await sendJson(other?.port ?? 0, callback)).status, { timeout: 5_000, interval: 250 })
+    .toBe(200);
+  expect(application.received).toHaveLength(3);
+});
+
+it("one that was taken while Redis was away is known to all replicas once it is back", async () => {
+  const redis = await startRedis();
+  const application = await startApplication();
+  const [one, other] = await startPods(2, redis, application, "strict");
+  application.answerWith((response, received) => void redis.kill().then(() => accepts(response, received)));
+  const callback = freshCallback();
+  expect((await sendJson(one?.port ?? 0, callback)).status).toBe(200);
+  await redis.restart();
+  // It comes back empty: without the mark the application would get the callback a second time.
+  await expect.poll(() => redis.command("KEYS", "*:callback"), { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(async () => (await sendJson(other?.port ?? 0, callback)).status, { timeout: 5_000 }).toBe(200);
+  expect(application.received).toHaveLength(1);
+});

@@ -64,6 +64,16 @@ describe("the status page", () => {
     expect(renderPage(notReady).html).toContain("Not ready: no token yet for production.");
   });
 
+  it("shows callbacks where there is a listener for them", () => {
+    const { html: page } = renderPage(badNight);
+    expect(page).toContain(
+      "The last callback of production</a> was not taken (<code>application_unreachable</code>, 1 s ago).",
+    );
+    expect(page).toContain("<dt>May come twice</dt><dd>3: the store of replays failed</dd>");
+    expect(renderPage(quietNight).html).not.toContain("May come twice");
+    expect(renderPage({ ...badNight, callbacks: [] }).html).not.toMatch(/callback/i);
+  });
+
   it("says before all else which environment gets no token and whose service fails", () => {
     const { html: page } = renderPage(darkNight);
     const text = page

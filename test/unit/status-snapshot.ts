@@ -65,6 +65,28 @@ export const quietNight: StatusSnapshot = {
       ],
     },
   ],
+  callbacks: [
+    {
+      environment: "production",
+      listener: ":7414",
+      application: "http://127.0.0.1:8080/callbacks",
+      results: {
+        delivered: { count: 9_318, lastAt: ago(2_100) },
+        repeated: { count: 12, lastAt: ago(26 * hourMs) },
+        signature_wrong: { count: 4, lastAt: ago(9 * hourMs) },
+      },
+      unguarded: 0,
+      last: { at: ago(2_100), result: "delivered" },
+      lastFailure: {
+        at: ago(9 * hourMs),
+        result: "signature_wrong",
+        status: 401,
+        cause: undefined,
+        site: "S1000000001",
+        requestId: "0b3c7a52-6f8e-4a1d-9c47-d1e5f2a90b36",
+      },
+    },
+  ],
   credentials: [describeCredential("S1000000001/blue", 24 * minuteMs), spare("S1000000001/green")],
   redis: [{ node: "cache", isUp: true, since: ago(52 * hourMs), failure: undefined }],
   reload: {
@@ -87,7 +109,7 @@ const tallies: Readonly<Record<string, Tally>> = {
   S1000000002: fail(7_042, 1, { upstream_timeout: { count: 1, lastAt: ago(95_000) } }),
 };
 
-/** The same with orders in doubt, a set that is refused, Redis away and a configuration that was refused. */
+/** The same with orders in doubt, callbacks that are not taken, a set that is refused, Redis away and a configuration that was refused. */
 export const badNight: StatusSnapshot = {
   ...quietNight,
   requests: {
@@ -106,6 +128,20 @@ export const badNight: StatusSnapshot = {
     answers: { service: { "2xx": 47_978, "4xx": 134 }, countersign: { "4xx": 28, "5xx": 3 } },
     withoutSite: fail(0, 28, { operation_not_allowed: { count: 28, lastAt: ago(2 * hourMs) } }),
     sites: environment.sites.map((site) => ({ ...site, tally: tallies[site.identifier] ?? site.tally })),
+  })),
+  callbacks: quietNight.callbacks.map((listener) => ({
+    ...listener,
+    results: { ...listener.results, application_unreachable: { count: 37, lastAt: ago(1_200) } },
+    unguarded: 3,
+    last: { at: ago(1_200), result: "application_unreachable" },
+    lastFailure: {
+      at: ago(1_200),
+      result: "application_unreachable",
+      status: 502,
+      cause: "ECONNREFUSED",
+      site: "S1000000002",
+      requestId: requestIds[1],
+    },
   })),
   credentials: [
     {

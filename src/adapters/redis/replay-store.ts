@@ -1,9 +1,19 @@
 import type { Claim, ReplayStore } from "../../callbacks/replay-store.ts";
+import type { RedisClient } from "./client.ts";
 import type { RedisConnection } from "./connection.ts";
+import { isAnswer, isFatal, kindOf } from "./failure.ts";
 import { redisKey, runScript, script } from "./scripts.ts";
 
 const held = "held ";
 const taken = "taken ";
+/** Of writes that failed, so many are kept until Redis is back. */
+const mostKept = 4_096;
+
+/** Any order of writes has the same result: each ends a claim of its own, or says what the application has taken. */
+interface Write {
+  readonly name: string;
+  readonly send: (client: RedisClient) => Promise<unknown>;
+}
 
 /**
  * Ends a claim, unless it is another's by now.
@@ -22,23 +32,44 @@ return 1
  */
 export function createRedisReplayStore(connection: RedisConnection): ReplayStore {
   const nameOf = (key: string) => redisKey(key, "callback");
+  const kept: Write[] = [];
+  const write = async (each: Write) => {
+    try {
+      await connection.run(each.name, each.send);
+    } catch (error) {
+      if (isFatal(kindOf(error)) && kept.length < mostKept) kept.push(each);
+      throw error;
+    }
+  };
+  // A command that was sent before Redis hung is carried out before these. One after another: Redis has just come back.
+  connection.onReturn(async () => {
+    for (const each of kept.splice(0)) await write(each).catch(() => {});
+  });
   return {
     async claim(key, holder, leaseMs): Promise<Claim> {
       const name = nameOf(key);
-      const found = await connection.run(name, async (client) => {
-        const isClaimed = await client.set(name, `${held}${holder}`, "PX", Math.ceil(leaseMs), "NX");
-        return isClaimed === "OK" ? undefined : ((await client.get(name)) ?? held);
-      });
-      if (found === undefined) return { kind: "claimed" };
-      return found.startsWith(taken) ? { kind: "taken", receipt: found.slice(taken.length) } : { kind: "in_delivery" };
+      let isSent = false;
+      try {
+        const found = await connection.run(name, async (client) => {
+          isSent = true;
+          const isClaimed = await client.set(name, `${held}${holder}`, "PX", Math.ceil(leaseMs), "NX");
+          return isClaimed === "OK" ? undefined : ((await client.get(name)) ?? held);
+        });
+        if (found === undefined) return { kind: "claimed" };
+        if (found.startsWith(taken)) return { kind: "taken", receipt: found.slice(taken.length) };
+        return { kind: "in_delivery" };
+      } catch (error) {
+        if (isSent && !isAnswer(kindOf(error))) return { kind: "unknown" };
+        throw error;
+      }
     },
-    async confirm(key, receipt, lifetimeMs) {
+    confirm(key, receipt, lifetimeMs) {
       const name = nameOf(key);
-      await connection.run(name, (client) => client.set(name, `${taken}${receipt}`, "PX", Math.ceil(lifetimeMs)));
+      return write({ name, send: (client) => client.set(name, `${taken}${receipt}`, "PX", Math.ceil(lifetimeMs)) });
     },
-    async release(key, holder) {
+    release(key, holder) {
       const name = nameOf(key);
-      await connection.run(name, (client) => runScript(client, releaseScript, [name], [`${held}${holder}`]));
+      return write({ name, send: (client) => runScript(client, releaseScript, [name], [`${held}${holder}`]) });
     },
   };
 }

@@ -3,6 +3,7 @@ import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
+import { type CallbackPlace, CallbackStats } from "./callback-stats.ts";
 import { RequestStats } from "./request-stats.ts";
 import { formatTime, type ModelView, type ReloadStatus } from "./snapshot.ts";
 import { TokenStats } from "./token-stats.ts";
@@ -26,17 +27,20 @@ export class StatusModel {
   readonly #wallTime;
   readonly #requests: RequestStats;
   readonly #tokens: TokenStats;
+  readonly #callbacks: CallbackStats;
 
   constructor(source: StatusSource, clock: Clock) {
     this.#source = source;
     this.#wallTime = createWallTime(clock);
     this.#requests = new RequestStats(clock);
     this.#tokens = new TokenStats(clock);
+    this.#callbacks = new CallbackStats(clock);
     this.reload = new ReloadStats(clock);
   }
 
-  /** Forgets the counts of sites and sets that are not configured. */
-  keepOnly(environments: readonly Environment[]): void {
+  /** Forgets the counts of sites, sets and listeners for callbacks that are not configured. */
+  keepOnly(environments: readonly Environment[], callbacks: readonly CallbackPlace[] = []): void {
+    this.#callbacks.follow(callbacks);
     this.#requests.keepOnly(environments);
     this.#tokens.keepOnly(environments);
   }
@@ -45,6 +49,9 @@ export class StatusModel {
     switch (event.kind) {
       case "request_finished":
         this.#requests.report(event);
+        return;
+      case "callback_finished":
+        this.#callbacks.report(event);
         return;
       case "token_adopted":
       case "token_requested":
@@ -62,6 +69,7 @@ export class StatusModel {
     const open = [...inFlight().values()].reduce((sum, each) => sum + each, 0);
     return {
       ...this.#requests.view(environments(), sets, open),
+      callbacks: this.#callbacks.view(),
       credentials: sets,
       redis: redis().map(({ sinceMs, ...server }) => {
         return { ...server, since: sinceMs === undefined ? undefined : formatTime(wallTime(sinceMs)) };

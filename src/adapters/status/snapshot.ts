@@ -27,6 +27,8 @@ export interface ModelView {
   /** Newest first; the last 100. */
   readonly unknownOutcomes: readonly UnknownOutcome[];
   readonly environments: readonly EnvironmentStatus[];
+  /** One for each listener for callbacks. */
+  readonly callbacks: readonly CallbackStatus[];
   readonly credentials: readonly CredentialStatus[];
   /** One for each Redis server in use; none with the memory cache. */
   readonly redis: readonly RedisStatus[];
@@ -123,6 +125,34 @@ export interface Tally {
   readonly failures: Readonly<Record<string, Occurrence>>;
   /** The service's refusals that were passed on to callers: by status, 401 or 403. */
   readonly refusals: Readonly<Record<string, Occurrence>>;
+}
+
+/** What came of the callbacks of one listener since the start. */
+export interface CallbackStatus {
+  readonly environment: string;
+  /** As configured. */
+  readonly listener: string;
+  /** The URL of the application. */
+  readonly application: string;
+  /** By CallbackResult. */
+  readonly results: Readonly<Record<string, Occurrence>>;
+  /** Those that the application may get twice, since the store of replays failed. */
+  readonly unguarded: number;
+  readonly last: { readonly at: string; readonly result: string } | undefined;
+  /** The last that was neither delivered nor repeated. */
+  readonly lastFailure: CallbackFailureStatus | undefined;
+}
+
+/** A callback that the application has not taken. Nothing of its content. */
+export interface CallbackFailureStatus {
+  readonly at: string;
+  readonly result: string;
+  /** What it was answered with: of `declined`, the application's status. */
+  readonly status: number;
+  /** As the log has it, where it says more than the result. */
+  readonly cause: string | undefined;
+  readonly site: string | undefined;
+  readonly requestId: string;
 }
 
 /** A credential set: its token now, and what came of asking for tokens. */

@@ -7,6 +7,7 @@ import type {
   TokenRequestStatus,
   UnknownOutcome,
 } from "../snapshot.ts";
+import { untakenCallbacks } from "./callbacks.ts";
 import { type Html, html, list, nothing, quiet, showCount, showName, showPlace, table } from "./html.ts";
 import { describeAge, describeDuration, describeSpan, showTime } from "./times.ts";
 
@@ -138,6 +139,7 @@ export function notices(snapshot: StatusSnapshot): Html {
     ...(readiness.isReady ? [] : [html`Not ready: ${readiness.reason}.`]),
     ...describeRefused(credentials.filter(isRefused)),
     ...describeUnrenewed(credentials.filter(isUnrenewed)),
+    ...untakenCallbacks(snapshot),
     ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, at)),
     ...(reload.lastRefused?.isPending
       ? [html`<a href="#configuration">A new configuration was refused</a>; the old one stays active.`]

@@ -1,5 +1,6 @@
 import type { StatusSnapshot } from "../snapshot.ts";
 import { notices, outages, unknownOutcomes, withoutToken } from "./alerts.ts";
+import { callbacks } from "./callbacks.ts";
 import { failuresAndRefusals } from "./failures.ts";
 import { Html, html, nothing } from "./html.ts";
 import { build, configuration, redis } from "./process.ts";
@@ -25,7 +26,7 @@ const contentSecurityPolicy = [
 
 /**
  * The status page, in the order in which an operator asks at night: do orders fail now; may an order exist whose caller got
- * no answer; is anything else wrong; what passed through; the tokens; what failed; what runs here.
+ * no answer; is anything else wrong; what passed through, either way; the tokens; what failed; what runs here.
  * @param refreshSeconds how often the browser loads it anew; never, where none is given
  */
 export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {
@@ -46,7 +47,7 @@ ${
 </head>
 <body>
 ${header(snapshot)}<main>
-${outages(snapshot)}${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
+${outages(snapshot)}${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
 ${configuration(snapshot)}${build(snapshot)}</div>
 </main>
 ${footer(refreshSeconds)}</body>
