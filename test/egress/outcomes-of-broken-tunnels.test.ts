@@ -52,26 +52,25 @@ describe("not_sent: before the first byte of the request", () => {
   });
 
   it("something else than TLS comes through the tunnel", async () => {
-    const { url, simulator } = await stageEgress({
-      proxy: { established: "HTTP/1.1 200 OK\r\n\r\n<html>blocked</html>" },
+    const { url, forward } = await stageEgress();
+    const chatty = createTcpServer((socket) => {
+      socket.on("error", () => {}).once("data", () => socket.end("<html>blocked</html>"));
     });
+    await once(chatty.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void chatty.close());
+    forward.hosts = { ...forward.hosts, [places.api]: (chatty.address() as AddressInfo).port };
     const answer = await call(url, order, signed);
-    expectFailure(answer, {
-      status: 502,
-      code: "upstream_unreachable",
-      detail: /TLS certificate or protocol/,
-      reference,
-    });
-    expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
+    const detail = /TLS certificate or protocol/;
+    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
   });
 
-  it("bytes that nobody asked for come through the tunnel to a service without TLS", async () => {
-    const { url, simulator } = await stageEgress({
-      plain: true,
-      proxy: { established: `HTTP/1.1 200 OK\r\n\r\n${rawAnswer(200, '{"forged":true}')}` },
-    });
+  it.each([true, false])("the proxy sends an answer of its own behind the tunnel's, http: %s", async (plain) => {
+    const established = `HTTP/1.1 200 OK\r\n\r\n${rawAnswer(200, '{"forged":true}')}`;
+    const { url, simulator, forward } = await stageEgress({ plain, proxy: { established } });
     const answer = await call(url, order, signed);
-    expect(answer.text).not.toContain("forged");
+    const detail = /PROXY_BYTES_BEHIND_HEAD/;
+    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+    expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
     expect(simulator.counts().apiRequests).toBe(0);
   });
 
@@ -117,13 +116,13 @@ describe("not_sent: before the first byte of the request", () => {
 });
 
 describe("unknown: once a byte of the request was written", () => {
-  it.each<[string, (client: Socket, host: Socket) => void]>([
-    ["the proxy resets both sides", (client, host) => (client.resetAndDestroy(), host.destroy())],
-    ["the proxy closes both sides", (client, host) => (client.end(), host.end())],
-    ["the proxy is gone", (client, host) => (client.destroy(), host.destroy())],
-  ])("%s", async (_, kill) => {
-    let tunnel: readonly [Socket, Socket] | undefined;
-    const service = await startService(serviceCertificate, () => tunnel && kill(...tunnel));
+  it.each<[string, (side: Socket) => void]>([
+    ["resets", (side) => void side.resetAndDestroy()],
+    ["closes", (side) => void side.end()],
+    ["drops", (side) => void side.destroy()],
+  ])("the proxy %s both sides", async (_, kill) => {
+    let tunnel: readonly Socket[] = [];
+    const service = await startService(serviceCertificate, () => tunnel.forEach(kill));
     const { url, forward } = await stageEgress({
       proxy: {
         onTunnel: (client, host) => {

@@ -96,5 +96,4 @@ function readFrom(socket: Socket, onRead: OnRead): void {
   socket.on("data", (bytes) => {
     if (!onRead(bytes.length, bytes)) socket.pause();
   });
-  socket.resume();
 }

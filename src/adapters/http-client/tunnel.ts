@@ -32,7 +32,8 @@ export function formatConnect(address: Address, credentials: Egress["credentials
 
 /**
  * Asks for a tunnel on a connection to a proxy. Any 2xx opens it; its length and codings mean nothing (RFC 9110 section
- * 9.3.6). Once it stands, the socket is paused, and has what has come through the tunnel already.
+ * 9.3.6). Nothing has come through it then: with HTTP and TLS the client speaks first, so bytes behind the head are the
+ * proxy's own.
  * @param request as `formatConnect` writes it
  * @param onRefused gets a TransportError: `STATUS_407`, or what is malformed
  */
@@ -44,19 +45,22 @@ export function requestTunnel(
 ): void {
   const reader = new ResponseReader();
   reader.begin("CONNECT");
-  const read = (bytes: Buffer) => {
+  // Not by `data`, which would leave the socket flowing or paused: it is handed on as if it was new.
+  const read = () => {
+    const bytes: Buffer | null = socket.read();
+    if (bytes === null) return;
     try {
-      const first = reader.read(bytes, bytes.length);
+      const behindHead = reader.read(bytes, bytes.length);
       if (reader.phase === "head") return;
-      socket.off("data", read).pause();
+      socket.off("readable", read);
       if (reader.status >= 300) throw new TransportError(`${statusPrefix}${reader.status}`);
-      if (first !== undefined) socket.unshift(first);
+      if (behindHead !== undefined) throw new MalformedResponse("BYTES_BEHIND_HEAD");
     } catch (error) {
       return onRefused(error);
     }
     onOpened();
   };
-  socket.on("data", read).write(request, "latin1");
+  socket.on("readable", read).write(request, "latin1");
 }
 
 const statusPrefix = "STATUS_";
