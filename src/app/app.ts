@@ -61,7 +61,7 @@ export class App {
     const observers = openObservers(snapshots, dependencies);
     const { report, views } = observers;
     this.report = report;
-    this.#upstreams = openUpstreams(clock);
+    this.#upstreams = openUpstreams(clock, report);
     const { send, tokenEndpointOf } = this.#upstreams;
     this.#tokens = openTokens(tokenEndpointOf, report, dependencies);
     const { tokensOf, replaysOf } = this.#tokens;

@@ -65,7 +65,7 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
         // A process without callbacks saves its memory.
         const { openPool } = await import("../adapters/http-client/undici-pool.ts");
         const settings = { address: application.url, tls: application.tls, connectTimeoutMs, connections };
-        pools.prepare(poolKey(application, config), () => openPool(settings), requestMs + lingerMarginMs);
+        pools.prepare(poolKey(application, config), () => openPool(settings, clock), requestMs + lingerMarginMs);
       }
     },
 

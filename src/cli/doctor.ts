@@ -4,7 +4,7 @@ import { authorizationServersOf, openUpstreams, type Upstreams } from "../app/up
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
-import { type Address, type Environment, withoutBrackets } from "../model/environment.ts";
+import { type Address, type Environment, egressTo, placeOf, withoutBrackets } from "../model/environment.ts";
 import { describeBind } from "../model/listener.ts";
 import { tokenUrlOf } from "../model/token-settings.ts";
 import { exitCodes } from "./command.ts";
@@ -14,6 +14,7 @@ import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor
 import { evaluateClock } from "./doctor/clock.ts";
 import { checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkDns } from "./doctor/dns.ts";
+import { checkEgress } from "./doctor/egress.ts";
 import { checkRedis, evaluateEncryptionKeys } from "./doctor/redis.ts";
 import { checkServe } from "./doctor/serve.ts";
 import { evaluateConnection, type Host, probe } from "./doctor/tls.ts";
@@ -129,7 +130,9 @@ async function checkEnvironment(
     return hostOf(environment, address.origin === authUrl?.origin ? "authUrl" : "token.url", address, run);
   });
   const hosts = [hostOf(environment, "baseUrl", baseUrl, run), ...login];
-  const reports = await Promise.all(hosts.map((host) => checkHost(host, run)));
+  const egress = await checkEgress(environment, longestConnect(run), run);
+  const hasProxy = egress.every(({ verdict }) => verdict !== "fail");
+  const reports = await Promise.all(hosts.map((host) => checkHost(host, hasProxy, run)));
   const about = { topic: "token" as const, environment: name };
   const checkSet = (set: SharedSet) =>
     timed(run, { ...about, subject: set.set.label }, async () => {
@@ -144,38 +147,53 @@ async function checkEnvironment(
     login.length === 0
       ? [{ ...about, subject: authUrl?.host ?? "tokens", ...needless, tookMs: 0 }]
       : await Promise.all(sets.map(checkSet));
-  return [...(["dns", "tls", "clock"] as const).flatMap((topic) => reports.map((report) => report[topic])), ...tokens];
+  return [
+    ...egress,
+    ...(["dns", "tls", "clock"] as const).flatMap((topic) => reports.map((report) => report[topic])),
+    ...tokens,
+  ];
 }
 
 /** The configuration may allow more, but the run has an end. */
 const longestConnectMs = 5_000;
 
-function hostOf(
-  environment: Environment,
-  key: "baseUrl" | "authUrl" | "token.url",
-  address: Address,
-  { config }: Run,
-): Host {
+function longestConnect({ config }: Run): number {
+  return Math.min(config.timeouts.connectMs, longestConnectMs);
+}
+
+function hostOf(environment: Environment, key: "baseUrl" | "authUrl" | "token.url", address: Address, run: Run): Host {
   const path = `environments.${environment.name}`;
   return {
     environment,
     address,
-    place: `${address.host}:${address.port}`,
+    egress: egressTo(environment, address),
+    place: placeOf(address),
     host: withoutBrackets(address.host),
     setting: `${path}.${key}`,
     tlsSetting: `${path}.tls`,
-    connectMs: Math.min(config.timeouts.connectMs, longestConnectMs),
+    egressSetting: `${path}.egress`,
+    connectMs: longestConnect(run),
   };
 }
 
-/** Name, connection and clock of one host. Each depends on the one before. */
-async function checkHost(host: Host, run: Run): Promise<Readonly<Record<"dns" | "tls" | "clock", Check>>> {
+/**
+ * Name, connection and clock of one host. Each depends on the one before.
+ * @param hasProxy whether the proxy takes connections, where there is one
+ */
+async function checkHost(
+  host: Host,
+  hasProxy: boolean,
+  run: Run,
+): Promise<Readonly<Record<"dns" | "tls" | "clock", Check>>> {
   const { clock } = run;
+  const { egress } = host;
   const environment = host.environment.name;
-  const dns = await timed(run, { topic: "dns", environment, subject: host.host }, () => checkDns(host, run));
+  const lookUp = async () => (egress === undefined ? checkDns(host, run) : skip("the proxy looks it up"));
+  const dns = await timed(run, { topic: "dns", environment, subject: host.host }, lookUp);
   const about = { environment, subject: host.place, tookMs: 0 };
-  if (dns.verdict === "fail") {
-    const unknown = { ...about, ...skip("its address is not known") };
+  const isCutOff = egress !== undefined && !hasProxy;
+  if (dns.verdict === "fail" || isCutOff) {
+    const unknown = { ...about, ...skip(isCutOff ? "the proxy cannot be reached" : "its address is not known") };
     return { dns, tls: { ...unknown, topic: "tls" }, clock: { ...unknown, topic: "clock" } };
   }
   const sinceMs = clock.nowMs();
@@ -184,9 +202,11 @@ async function checkHost(host: Host, run: Run): Promise<Readonly<Record<"dns" | 
   const { response, code } = probed;
   const noDate = skip(`HEAD / got no answer (${code}), so no Date to compare with`);
   const dated = response === undefined ? noDate : evaluateClock(response);
+  const connection = evaluateConnection(probed, host, clock.wallMs());
+  const way = egress === undefined || connection.verdict === "fail" ? "" : `through ${placeOf(egress.proxy)}: `;
   return {
     dns,
-    tls: { topic: "tls", ...about, ...evaluateConnection(probed, host, clock.wallMs()), tookMs },
+    tls: { topic: "tls", ...about, ...connection, detail: `${way}${connection.detail}`, tookMs },
     clock: { topic: "clock", ...about, ...dated },
   };
 }

@@ -17,6 +17,9 @@ export const warnings = {
   callbacks_in_plain_text: "a listener for callbacks is beyond loopback and has no TLS",
   callback_longer_than_request: "application.timeout is longer than timeouts.request, so it is never reached",
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
+  proxy_variable_unused: "HTTPS_PROXY is set, and an environment without `egress` does not use it",
+  proxy_variable_unset: "there is `egress: environment`, and HTTPS_PROXY is not set",
+  proxy_password_in_plain_text: "the password of a forward proxy goes over the network in plain text",
   redis_unused: "there is a section redis, and tokens.cache is memory",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
 } as const;

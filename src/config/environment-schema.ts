@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { tokenSettings } from "./credentials/token-schema.ts";
+import { egress } from "./egress/egress-schema.ts";
 import {
   flag,
   headerName,
@@ -139,6 +140,7 @@ export const environmentSchema = mapping(
     tls: tlsFiles
       .prefault({})
       .describe("TLS towards the service and the authorization server. Certificates are always verified."),
+    egress: egress.optional(),
     undecided: listOf(z.int().min(500).max(599))
       .default([])
       .describe(

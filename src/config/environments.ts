@@ -1,7 +1,8 @@
 import { hopByHop } from "../http/headers.ts";
-import type { Environment } from "../model/environment.ts";
+import { type Address, credentialSetsOf, type Environment } from "../model/environment.ts";
 import { tokenPath } from "../model/token-settings.ts";
 import { checkTokenSettings, type EnvironmentSettings } from "./credentials/token-settings.ts";
+import { loadEgress } from "./egress/egress.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadSites } from "./sites.ts";
@@ -29,7 +30,7 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
   } else if (defaultSite !== undefined && !sites.has(defaultSite)) {
     context.in("defaultSite").report("there is no such site", `name one of: ${[...sites.keys()].join(", ")}`);
   }
-  return {
+  const loaded: Environment = {
     name,
     baseUrl,
     authUrl,
@@ -43,6 +44,14 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
     allowsPlaintext,
     tls,
   };
+  return { ...loaded, egress: await loadEgress(raw.egress, hostsOf(loaded), context.in("egress")) };
+}
+
+/** What its requests and its token requests go to. */
+function hostsOf(environment: Environment): Address[] {
+  const { baseUrl, authUrl } = environment;
+  const endpoints = credentialSetsOf(environment).map(({ set }) => set.token?.url);
+  return [baseUrl, authUrl, ...endpoints].filter((address) => address !== undefined);
 }
 
 function checkAddresses(

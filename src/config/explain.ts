@@ -1,5 +1,13 @@
 import { formatDuration } from "../model/clock.ts";
-import type { Address, CredentialSet, Environment, Site, Tls } from "../model/environment.ts";
+import {
+  type Address,
+  type CredentialSet,
+  type Egress,
+  type Environment,
+  placeOf,
+  type Site,
+  type Tls,
+} from "../model/environment.ts";
 import { type Callers, describeBind } from "../model/listener.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
@@ -21,9 +29,15 @@ export function routes({ listeners, callbacks = [], environments }: Config): str
     if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
     const operations = listOperations(environment).join(", ");
     const who = callers === undefined ? "" : callersInRoutes[callers.kind];
-    return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${who}`;
+    const way = environment.egress === undefined ? "" : describeWay(environment.egress);
+    return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${who}${way}`;
   });
   return [...outbound, ...inbound];
+}
+
+function describeWay({ proxy, direct }: Egress): string {
+  const except = direct.size === 0 ? "" : `, but for ${[...direct].join(" and ")}`;
+  return `; through the proxy ${placeOf(proxy)}${except}`;
 }
 
 /** The effective configuration for people: every default filled in, every secret masked. */
@@ -86,7 +100,8 @@ function showCallbacks({ bind, application, tls, ...listener }: CallbackListener
 }
 
 function showEnvironment(environment: Environment): object {
-  const { baseUrl, authUrl, defaultSite, sites, allowsPlaintext, undecided, forwardHeaders, via, tls } = environment;
+  const { baseUrl, authUrl, defaultSite, sites, allowsPlaintext, undecided, forwardHeaders, via, tls, egress } =
+    environment;
   return {
     baseUrl: describeAddress(baseUrl),
     authUrl: authUrl && describeAddress(authUrl),
@@ -98,7 +113,13 @@ function showEnvironment(environment: Environment): object {
     forwardHeaders,
     via,
     tls: showTls(tls),
+    egress: egress && showEgress(egress),
   };
+}
+
+function showEgress({ proxy, credentials, noProxy, direct, tls }: Egress): object {
+  const secured = proxy.scheme === "https" ? showTls(tls) : undefined;
+  return { proxy: proxy.origin, auth: credentials, noProxy, direct, tls: secured };
 }
 
 /** A child that uses its parent's credential sets names the parent instead of repeating them. */

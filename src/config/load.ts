@@ -5,6 +5,7 @@ import type { Environment } from "../model/environment.ts";
 import { loadCallbacks } from "./callbacks.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
+import { warnOfUnusedVariable } from "./egress/egress.ts";
 import { loadEnvironment } from "./environments.ts";
 import { checkForm } from "./form.ts";
 import { hashConfig } from "./hash.ts";
@@ -99,6 +100,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     environments.set(name, await loadEnvironment(name, environment, context.in("environments", name)));
   }
   if (environments.size === 0) context.in("environments").report("there is no environment", "add one");
+  warnOfUnusedVariable(raw.environments, context.in("environments"));
   checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   if (connectMs > requestMs) {

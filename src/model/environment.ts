@@ -16,6 +16,11 @@ export interface Address {
   readonly path: string;
 }
 
+/** `host:port`, the port always written. */
+export function placeOf({ host, port }: Address): string {
+  return `${host}:${port}`;
+}
+
 /** The host of an address for a socket, which takes IPv6 without brackets. */
 export function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, "");
@@ -125,6 +130,20 @@ export interface Tls {
   readonly key: Secret | undefined;
 }
 
+/** The forward proxy that an environment's hosts are reached through, by a tunnel for each connection. */
+export interface Egress {
+  /** The proxy's own; without a path. */
+  readonly proxy: Address;
+  /** Towards a proxy with https. */
+  readonly tls: Tls;
+  /** `user:password` for HTTP Basic; undefined where the proxy asks for nothing. */
+  readonly credentials: Secret | undefined;
+  /** What is reached without the proxy, as written. */
+  readonly noProxy: readonly string[];
+  /** Origins of the environment that are reached without it: those of `noProxy`, and loopback. */
+  readonly direct: ReadonlySet<string>;
+}
+
 export interface Environment {
   readonly name: string;
   /** Where operations go. */
@@ -146,6 +165,13 @@ export interface Environment {
   /** Whether `http://` was allowed for baseUrl and authUrl. */
   readonly allowsPlaintext?: boolean;
   readonly tls: Tls;
+  /** Absent where every host is reached directly. */
+  readonly egress?: Egress | undefined;
+}
+
+/** What leads to a host of the environment; undefined where it is reached directly. */
+export function egressTo({ egress }: Environment, { origin }: Address): Egress | undefined {
+  return egress?.direct.has(origin) ? undefined : egress;
 }
 
 /** The credential sets of an environment, each once, where it is configured; first choices have index 0. */

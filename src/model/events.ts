@@ -2,6 +2,7 @@ import type { CallbackFinished } from "./callback-events.ts";
 import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
 import type { ProcessEvent } from "./process-events.ts";
+import type { TunnelRequested } from "./tunnel-events.ts";
 
 /** Receives every event worth counting or logging. It never throws and never waits. */
 export type Report = (event: Event) => void;
@@ -18,6 +19,7 @@ export type Event =
   | ClockSkewMeasured
   | CharacterWarned
   | CallbackFinished
+  | TunnelRequested
   | TokenEvent
   | RedisEvent
   | ProcessEvent;

@@ -46,6 +46,17 @@ const variants: readonly string[] = [
   edited([inSandbox, `${inSandbox}    undecided: [502, 504]\n`]),
   edited([inSandbox, `${inSandbox}    via: false\n`]),
   edited([inSandbox, `${inSandbox}    allowPlaintext: true\n`]),
+  ...[
+    "proxy: http://a:3128",
+    "proxy: http://a:3129",
+    "proxy: https://a:3128",
+    "proxy: http://a:3128, auth: { file: proxy-auth }",
+    "proxy: http://a:3128, auth: { file: other-auth }",
+    "proxy: http://a:3128, noProxy: [a]",
+    "proxy: http://a:3128, noProxy: [login.sandbox.example]",
+    "proxy: https://a:3128, tls: { caFile: ca }",
+    "proxy: https://a:3128, tls: { certFile: cert, keyFile: key }",
+  ].map((egress) => edited([inSandbox, `${inSandbox}    egress: { ${egress} }\n`])),
   edited([inSandbox, `${inSandbox}    tls: { caFile: ca }\n`]),
   edited([inSandbox, `${inSandbox}    tls: { caFile: other-ca }\n`]),
   edited([inSandbox, `${inSandbox}    tls: { certFile: cert, keyFile: key }\n`]),
@@ -149,6 +160,8 @@ function folderOfVariants(): ConfigFolder {
   const folder = new ConfigFolder();
   folder.write("token-key", tokenKey);
   folder.write("other-key", tokenKey.replace("0", "1"));
+  folder.write("proxy-auth", "user:canary-proxy-one");
+  folder.write("other-auth", "user:canary-proxy-two");
   folder.write("ca", authority);
   folder.write("other-ca", serverCertificate);
   folder.write("cert", clientCertificate);

@@ -78,6 +78,16 @@ const callback = {
   responseBytes: 1,
   callerLeft: true,
 } as const;
+const tunnel = {
+  kind: "tunnel_requested",
+  environment,
+  proxy: "proxy.example:3128",
+  destination: "api.example:443",
+  result: "unauthorized",
+  cause: "PROXY_STATUS_407",
+  durationMs: 1,
+  isFirst: true,
+} as const;
 const retried = { kind: "retry_finished", environment, site, requestId } as const;
 const requested = {
   kind: "token_requested",
@@ -100,6 +110,11 @@ const samples: Samples = {
     { ...callback, isGuarded: false },
     { ...callback, result: "signature_wrong", outcome: "not_sent" },
     { ...callback, result: "application_failed", outcome: "unknown" },
+  ],
+  tunnel_requested: [
+    tunnel,
+    { ...tunnel, isFirst: false },
+    { ...tunnel, result: "opened", cause: undefined, isFirst: false },
   ],
   upstream_unauthorized: [
     {

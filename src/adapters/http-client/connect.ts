@@ -1,33 +1,44 @@
-import { isIP, connect as netConnect, type OnReadOpts, type Socket } from "node:net";
-import { type ConnectionOptions, createSecureContext, type SecureContext, connect as tlsConnect } from "node:tls";
-import { type Address, type Tls, withoutBrackets } from "../../model/environment.ts";
+import type { OnReadOpts, Socket } from "node:net";
+import type { Clock } from "../../model/clock.ts";
+import type { Address, Egress, Tls } from "../../model/environment.ts";
+import { createOpen, type Open, readyEventOf } from "./sockets.ts";
+import { type ConnectHandlers, Transport } from "./transport.ts";
+import { asProxyError, formatConnect, requestTunnel, type TunnelReport, tunnelResultOf } from "./tunnel.ts";
 
 /** Each connection reads into one buffer of its own: most responses fit, and come in one read. */
 const readBufferBytes = 65_536;
-/** TCP keep-alive, which finds a peer that vanished. */
-const keepAliveInitialDelayMs = 60_000;
 
 /** Told of all bytes that arrive: the first `length` of the buffer, until it returns. False stops reading. */
 export type OnRead = (length: number, bytes: Buffer) => boolean;
 
 /** Begins to connect. Without `onRead` the socket streams, as any other. */
-export type Connect = (onRead?: OnRead) => Socket;
+export type Connect = (handlers: ConnectHandlers, onRead?: OnRead) => Transport;
 
-/** The event by which a socket says that it is ready. */
-export type ReadyEvent = "connect" | "secureConnect";
-
-export function readyEventOf({ scheme }: Address): ReadyEvent {
-  return scheme === "https" ? "secureConnect" : "connect";
+export interface ConnectSettings {
+  readonly address: Address;
+  /** Towards the host. */
+  readonly tls: Tls;
+  /** Name look-up, tunnel and TLS handshake included. */
+  readonly connectTimeoutMs: number;
+  /** Where the host is reached through a proxy. */
+  readonly egress?: TunnelSettings | undefined;
 }
 
-/** How every connection to one host is made. TLS is always verified; its last session is resumed. */
-export function createConnect({ scheme, host, port }: Address, tls: Tls): Connect {
-  const name = withoutBrackets(host);
-  const open =
-    scheme === "https" ? createTlsConnect({ host: name, port, tls }) : createTcpConnect({ host: name, port });
-  return (onRead) => {
+export interface TunnelSettings extends Pick<Egress, "proxy" | "tls" | "credentials"> {
+  readonly onTunnel?: (report: TunnelReport) => void;
+}
+
+/** How every connection to one host is made. */
+export function createConnect(settings: ConnectSettings, clock: Clock): Connect {
+  const { address, tls, connectTimeoutMs, egress } = settings;
+  const open = createOpen(address, tls);
+  if (egress !== undefined) return createTunnelConnect({ ...settings, egress }, open, clock);
+  const ready = readyEventOf(address);
+  return (handlers, onRead) => {
     const socket = open(onRead === undefined ? {} : { onread: readInto(onRead) });
-    return socket.setNoDelay(true).setKeepAlive(true, keepAliveInitialDelayMs);
+    const transport = new Transport(socket, handlers, connectTimeoutMs, clock);
+    socket.once(ready, () => transport.succeed());
+    return transport;
   };
 }
 
@@ -36,47 +47,53 @@ function readInto(onRead: OnRead): OnReadOpts {
   return { buffer, callback: (length) => onRead(length, buffer) };
 }
 
-type Open = (reading: { readonly onread?: OnReadOpts }) => Socket;
-
-function createTcpConnect(to: { readonly host: string; readonly port: number }): Open {
-  return (reading) => netConnect({ ...to, ...reading });
+/**
+ * Connects to the proxy, asks it for a tunnel, and speaks TLS with the host through that. So the host is verified as without
+ * a proxy, and what fails before the tunnel stands is an error of the proxy's.
+ */
+function createTunnelConnect(
+  { address, connectTimeoutMs, egress }: ConnectSettings & { readonly egress: TunnelSettings },
+  open: Open,
+  clock: Clock,
+): Connect {
+  const { proxy, credentials, onTunnel = () => {} } = egress;
+  const openToProxy = createOpen(proxy, egress.tls);
+  return (handlers, onRead) => {
+    const sinceMs = clock.nowMs();
+    let isOpened = false;
+    const report = ({ result, cause }: Pick<TunnelReport, "result" | "cause">) =>
+      onTunnel({ result, cause, durationMs: clock.nowMs() - sinceMs });
+    const own: ConnectHandlers = {
+      ...handlers,
+      onReady(socket) {
+        if (onRead !== undefined) readFrom(socket, onRead);
+        handlers.onReady(socket);
+      },
+      onFailed(error) {
+        if (isOpened) return handlers.onFailed(error);
+        const proxyError = asProxyError(error);
+        report({ result: tunnelResultOf(error), cause: proxyError.code });
+        handlers.onFailed(proxyError);
+      },
+    };
+    const socket = openToProxy({});
+    const transport = new Transport(socket, own, connectTimeoutMs, clock);
+    const onOpened = () => {
+      isOpened = true;
+      report({ result: "opened", cause: undefined });
+      if (address.scheme === "http") transport.succeed();
+      else transport.follow(open({ socket })).once("secureConnect", () => transport.succeed());
+    };
+    socket.once(readyEventOf(proxy), () =>
+      requestTunnel(socket, formatConnect(address, credentials), onOpened, (error) => transport.fail(error)),
+    );
+    return transport;
+  };
 }
 
-function createTlsConnect({
-  host,
-  port,
-  tls,
-}: {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: Tls;
-}): Open {
-  const options = {
-    host,
-    port,
-    secureContext: createTrust(tls),
-    rejectUnauthorized: true,
-    ALPNProtocols: ["http/1.1"],
-  };
-  // An address is no server name (RFC 6066 section 3).
-  const verified: ConnectionOptions = isIP(host) === 0 ? { ...options, servername: host } : options;
-  let session: Buffer | undefined;
-  return (reading) => {
-    // Node's documentation names `onread` here too; its types do not.
-    const opened: ConnectionOptions = { ...verified, session, ...reading };
-    // Node tells of a session once the server is verified.
-    return tlsConnect(opened).on("session", (next) => {
-      session = next;
-    });
-  };
-}
-
-/** Made once for all connections: reading the authorities of a whole system blocks for 20 ms and more each time. */
-export function createTrust({ ca, cert, key }: Tls): SecureContext {
-  return createSecureContext({
-    minVersion: "TLSv1.2",
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key: key.reveal() }),
+/** Node reads into a buffer of ours only where the socket is its own. */
+function readFrom(socket: Socket, onRead: OnRead): void {
+  socket.on("data", (bytes) => {
+    if (!onRead(bytes.length, bytes)) socket.pause();
   });
 }

@@ -1,16 +1,11 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
-import type { Address, Tls } from "../../model/environment.ts";
 import type { Attempt } from "./attempt.ts";
-import { createConnect, readyEventOf } from "./connect.ts";
+import { type ConnectSettings, createConnect } from "./connect.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./connection.ts";
 import { poolClosedCode, TransportError } from "./transport-error.ts";
 
 /** Where connections lead and how many there may be. TLS is always verified; there is no switch to turn that off. */
-export interface PoolSettings {
-  readonly address: Address;
-  readonly tls: Tls;
-  /** `timeouts.connect`, name look-up and TLS handshake included. */
-  readonly connectTimeoutMs: number;
+export interface PoolSettings extends ConnectSettings {
   /** The most connections at once. */
   readonly connections: number;
 }
@@ -35,11 +30,10 @@ export class ConnectionPool implements ConnectionOwner {
   #isDestroyed = false;
   readonly #whenEmpty: (() => void)[] = [];
 
-  constructor({ address, tls, connectTimeoutMs, connections }: PoolSettings, clock: Clock) {
-    const connect = createConnect(address, tls);
-    const authority = new URL(address.origin).host;
-    this.#settings = { connect, readyEvent: readyEventOf(address), authority, connectTimeoutMs };
-    this.#mostConnections = connections;
+  constructor(settings: PoolSettings, clock: Clock) {
+    const authority = new URL(settings.address.origin).host;
+    this.#settings = { connect: createConnect(settings, clock), authority };
+    this.#mostConnections = settings.connections;
     this.#clock = clock;
   }
 

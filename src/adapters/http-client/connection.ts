@@ -1,18 +1,16 @@
 import type { Socket } from "node:net";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import type { Attempt, BodySource } from "./attempt.ts";
-import type { Connect, ReadyEvent } from "./connect.ts";
+import type { Connect } from "./connect.ts";
 import { ResponseReader } from "./response-reader.ts";
-import { closedCode, connectTimeoutCode, TransportError } from "./transport-error.ts";
+import type { Transport } from "./transport.ts";
+import { closedCode, TransportError } from "./transport-error.ts";
 
 /** How connections to one host are made. */
 export interface ConnectionSettings {
   readonly connect: Connect;
-  readonly readyEvent: ReadyEvent;
   /** The value of Host. */
   readonly authority: string;
-  /** `timeouts.connect`, name look-up and TLS handshake included. */
-  readonly connectTimeoutMs: number;
 }
 
 /** Who uses a connection. */
@@ -33,30 +31,25 @@ export class Connection implements BodySource {
   readonly #authority: string;
   readonly #clock: Clock;
   readonly #owner: ConnectionOwner;
-  readonly #socket: Socket;
+  readonly #transport: Transport;
   readonly #reader = new ResponseReader();
-  /** Of the connecting, of the attempt under way, or of the idleness: they follow each other. */
+  /** Of the attempt under way, or of the idleness: they follow each other. */
   readonly #deadline: DeadlineTimer;
   #attempt: Attempt | undefined;
-  #isConnected = false;
   #hasEnded = false;
 
-  constructor(
-    { connect, readyEvent, authority, connectTimeoutMs }: ConnectionSettings,
-    clock: Clock,
-    owner: ConnectionOwner,
-  ) {
+  constructor({ connect, authority }: ConnectionSettings, clock: Clock, owner: ConnectionOwner) {
     this.#authority = authority;
     this.#clock = clock;
     this.#owner = owner;
     this.#deadline = new DeadlineTimer(clock, () => this.#endAtDeadline());
-    this.#deadline.set(clock.nowMs() + connectTimeoutMs);
-    this.#socket = connect((length, bytes) => this.#read(length, bytes));
-    this.#socket
-      .once(readyEvent, () => this.#becomeReady())
-      .on("end", () => this.#endOrderly())
-      .on("error", (error) => this.end(error))
-      .on("close", () => this.end(new TransportError(closedCode)));
+    const onReady = (socket: Socket) => this.#becomeReady(socket);
+    const onFailed = (error: unknown) => this.end(error);
+    this.#transport = connect({ onReady, onFailed }, (length, bytes) => this.#read(length, bytes));
+  }
+
+  get #socket(): Socket {
+    return this.#transport.socket;
   }
 
   /** Writes the request of the attempt; the connection must be idle. */
@@ -80,7 +73,7 @@ export class Connection implements BodySource {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#deadline.close();
-    this.#socket.destroy();
+    this.#transport.destroy();
     const attempt = this.#attempt;
     this.#attempt = undefined;
     attempt?.fail(error);
@@ -97,8 +90,11 @@ export class Connection implements BodySource {
     this.end(new TransportError(closedCode));
   }
 
-  #becomeReady(): void {
-    this.#isConnected = true;
+  #becomeReady(socket: Socket): void {
+    socket
+      .on("end", () => this.#endOrderly())
+      .on("error", (error) => this.end(error))
+      .on("close", () => this.end(new TransportError(closedCode)));
     this.#becomeIdle(this.#reader.idleMs);
   }
 
@@ -169,7 +165,7 @@ export class Connection implements BodySource {
     const attempt = this.#attempt;
     this.#attempt = undefined;
     attempt?.timeOut();
-    this.end(new TransportError(this.#isConnected ? closedCode : connectTimeoutCode));
+    this.end(new TransportError(closedCode));
   }
 }
 

@@ -45,9 +45,14 @@ export class ResponseReader {
   #hasStatus = false;
   #isHttp10 = false;
   #skippedBytes = 0;
+  #isConnect = false;
 
-  /** A request is being written: the next bytes begin a response. */
-  begin(): void {
+  /**
+   * A request is being written: the next bytes begin a response. What follows the head of a response to CONNECT is no body,
+   * whatever the head announces: it comes through the tunnel (RFC 9112 section 6.3).
+   */
+  begin(method?: "CONNECT"): void {
+    this.#isConnect = method === "CONNECT";
     this.phase = "head";
     this.#text = "";
     this.#lineStart = 0;
@@ -167,6 +172,9 @@ export class ResponseReader {
 
   /** Of all header lines, these tell where the body ends and whether the connection stays open. */
   #endHead(): void {
+    this.phase = "body";
+    this.#framing = "close";
+    if (this.#isConnect) return;
     let lengths = 0;
     let length = "";
     let codings: string | undefined;
@@ -183,7 +191,6 @@ export class ResponseReader {
         codings = codings === undefined ? value : `${codings},${value}`;
       } else if (name.length === 10) this.#readPersistence(name.toLowerCase(), value);
     }
-    this.phase = "body";
     if (this.status === 204 || this.status === 304) this.#setLength(0);
     else if (codings !== undefined) {
       if (lengths > 0) throw new MalformedResponse("LENGTH_AND_TRANSFER_ENCODING");
@@ -193,7 +200,7 @@ export class ResponseReader {
       if (lengths > 1) throw new MalformedResponse("CONTENT_LENGTH_REPEATED");
       if (!/^[0-9]{1,15}$/.test(length)) throw new MalformedResponse("CONTENT_LENGTH_MALFORMED");
       this.#setLength(Number(length));
-    } else this.#framing = "close";
+    }
   }
 
   #readPersistence(name: string, value: string): void {

@@ -38,6 +38,9 @@ export function explainTransportError(error: unknown, wasWritten: boolean): Prox
   );
 }
 
+/** Begins the code of what failed before a proxy's tunnel stood. */
+export const proxyPrefix = "PROXY_";
+
 /** What `openPool` calls a reset of an established connection, so that undici sees a failure in it. */
 export const resetCode = "ECONNABORTED";
 
@@ -48,6 +51,7 @@ export function codeOf(error: unknown): string {
 }
 
 function describeUnreachable(code: string): string {
+  if (code.startsWith(proxyPrefix)) return describeProxyFailure(code);
   switch (code) {
     case "ECONNREFUSED":
       return "The service refuses connections (ECONNREFUSED).";
@@ -61,8 +65,19 @@ function describeUnreachable(code: string): string {
     case closedCode:
       return `The service closed the connection while it was being set up (${code}).`;
     default:
-      return /CERT|TLS|SSL|EPROTO|SIGNED|ISSUER|ALTNAME|VERIFY/.test(code)
+      return tlsCode.test(code)
         ? `The service's TLS certificate or protocol is not acceptable (${code}); see tls.caFile for a private CA.`
         : `No connection to the service (${code}).`;
   }
+}
+
+const tlsCode = /CERT|TLS|SSL|EPROTO|SIGNED|ISSUER|ALTNAME|VERIFY/;
+
+function describeProxyFailure(code: string): string {
+  const [, status] = /_STATUS_(\d+)$/.exec(code) ?? [];
+  if (status === "407") return `The proxy wants other credentials (${code}); see egress.auth.`;
+  if (status !== undefined) return `The proxy opened no tunnel to the service (${code}); see what it lets through.`;
+  return tlsCode.test(code)
+    ? `The proxy's TLS certificate or protocol is not acceptable (${code}); see egress.tls.`
+    : `The proxy opened no tunnel to the service (${code}).`;
 }

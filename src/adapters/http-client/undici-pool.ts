@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
-import { buildConnector, Pool } from "undici";
-import type { Tls } from "../../model/environment.ts";
-import { createTrust } from "./connect.ts";
+import { type buildConnector, Pool } from "undici";
+import type { Clock } from "../../model/clock.ts";
+import { type Connect, createConnect } from "./connect.ts";
 import type { PoolSettings } from "./connection-pool.ts";
 import { ResponseHeads } from "./response-heads.ts";
 import { keepAliveMarginMs, keepAliveMs, longestKeepAliveMs } from "./response-rules.ts";
@@ -10,9 +10,9 @@ import { resetCode } from "./transport-error.ts";
 export type { Pool } from "undici";
 
 /** To an authorization server, or an application that takes callbacks. Undici's own timeouts are off: the deadline of each request rules them all. */
-export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSettings): Pool {
-  return new Pool(address.origin, {
-    connections,
+export function openPool(settings: PoolSettings, clock: Clock): Pool {
+  return new Pool(settings.address.origin, {
+    connections: settings.connections,
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -20,28 +20,20 @@ export function openPool({ address, tls, connectTimeoutMs, connections }: PoolSe
     keepAliveMaxTimeout: longestKeepAliveMs,
     keepAliveTimeoutThreshold: keepAliveMarginMs,
     allowH2: false,
-    connect: watchConnections(createConnector(tls, connectTimeoutMs)),
+    connect: createConnector(createConnect(settings, clock)),
   });
 }
 
-/** How every connection to a host is made. TLS is always verified. */
-function createConnector(tls: Tls, timeoutMs: number): buildConnector.connector {
-  const secureContext = createTrust(tls);
-  return buildConnector({ allowH2: false, timeout: timeoutMs, rejectUnauthorized: true, secureContext });
-}
-
-/** Puts these checks between each new connection and undici's parser. */
-function watchConnections(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) =>
-    connect(options, (...result) => {
-      const [, socket] = result;
-      // Undici's type says null for a connection that failed; it is undefined.
-      if (socket) {
-        markResets(socket);
-        checkHeads(socket);
-      }
-      callback(...result);
-    });
+/** Connects as the other pools do, and puts these checks between each new connection and undici's parser. */
+function createConnector(connect: Connect): buildConnector.connector {
+  return (_, callback) => {
+    const onReady = (socket: Socket) => {
+      markResets(socket);
+      checkHeads(socket);
+      callback(null, socket);
+    };
+    connect({ onReady, onFailed: (error) => callback(error as Error, null) });
+  };
 }
 
 /**

@@ -20,6 +20,10 @@ export function headline(event: Event): readonly [Level, message: string] {
       return [levelOf(event), describeRequest(event)];
     case "callback_finished":
       return [callbackLevelOf(event), describeCallback(event)];
+    case "tunnel_requested":
+      return event.cause === undefined
+        ? ["trace", `the proxy opened a tunnel to ${event.destination}`]
+        : [event.isFirst ? "warn" : "debug", `no tunnel to ${event.destination}: ${event.cause}`];
     case "upstream_unauthorized":
       return event.attempt === 1
         ? ["warn", `the service answered 401 for ${event.site}`]

@@ -10,6 +10,7 @@ import {
   redisFailures,
   statusClasses,
 } from "../../model/events.ts";
+import { tunnelResults } from "../../model/tunnel-events.ts";
 import type { Metrics } from "./metrics.ts";
 import { createRequestCounting } from "./request-counting.ts";
 import { onceForEach } from "./series.ts";
@@ -33,6 +34,9 @@ export function createCounting(metrics: Metrics): Report {
         metrics.callbackDuration.series({ environment }).observe(event.durationMs / 1_000);
         return;
       }
+      case "tunnel_requested":
+        metrics.tunnels.inc({ environment: event.environment, result: event.result });
+        return;
       case "upstream_unauthorized": {
         const { environment, site, auth, attempt } = event;
         metrics.unauthorized.inc({ environment, site, auth, attempt: String(attempt) });
@@ -97,6 +101,7 @@ export function createStartAtZero(metrics: Metrics): StartAtZero {
       startFailures(metrics, environment);
       startDurations(metrics, environment);
       if (calledBack.has(environment.name)) startCallbacks(metrics, environment);
+      if (environment.egress !== undefined) startTunnels(metrics, environment);
     }
   };
 }
@@ -149,6 +154,10 @@ function startCallbacks(
   }
   callbacksUnguarded.inc({ environment }, 0);
   callbackDuration.series({ environment });
+}
+
+function startTunnels({ tunnels }: Metrics, { name: environment }: Environment): void {
+  for (const result of tunnelResults) tunnels.inc({ environment, result }, 0);
 }
 
 function startDurations(

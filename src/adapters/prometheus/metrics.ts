@@ -137,6 +137,11 @@ export function createMetrics(source?: GaugeSource) {
       "site",
       "result",
     ]),
+    tunnels: counter(
+      "countersign_tunnels_total",
+      "Tunnels that a forward proxy was asked for (egress.proxy), by what came of it.",
+      ["environment", "result"],
+    ),
     callbacks: counter(
       "countersign_callbacks_total",
       "Callbacks by what came of them: delivered, declined, repeated, why it is not genuine, or the failure's code.",

@@ -1,9 +1,8 @@
-import { TLSSocket } from "node:tls";
 import type { CallbackListenerConfig } from "../../config/config.ts";
 import { type Environment, withoutBrackets } from "../../model/environment.ts";
 import { describeBind } from "../../model/listener.ts";
 import { type Check, type CheckResult, ok, type Run, timed, warn } from "./check.ts";
-import { connectTo, type Destination, evaluateConnection } from "./tls.ts";
+import { checkConnection, type Destination } from "./tls.ts";
 
 const longestConnectMs = 5_000;
 const mostShown = 3;
@@ -35,7 +34,7 @@ function checkKeys({ sites }: Environment): CheckResult {
 }
 
 /** Connects as the proxy does, and closes. */
-async function checkApplication(
+function checkApplication(
   { application: { url, tls } }: CallbackListenerConfig,
   index: number,
   run: Run,
@@ -48,11 +47,5 @@ async function checkApplication(
     tlsSetting: `${path}.tls`,
     connectMs: Math.min(run.config.timeouts.connectMs, longestConnectMs),
   };
-  const { socket, certificate, code } = await connectTo({ address: url, connectMs: to.connectMs }, tls, run.clock);
-  const protocol = socket instanceof TLSSocket ? (socket.getProtocol() ?? undefined) : undefined;
-  socket.destroy();
-  if (code === undefined && protocol === undefined) return ok("takes connections");
-  const probe =
-    code === undefined ? { connectedAtMs: run.clock.nowMs(), protocol, certificate } : { code, certificate };
-  return evaluateConnection(probe, to, run.clock.wallMs());
+  return checkConnection(url, tls, to, run);
 }

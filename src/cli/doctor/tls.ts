@@ -1,14 +1,14 @@
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import { type PeerCertificate, TLSSocket } from "node:tls";
-import { createConnect, readyEventOf } from "../../adapters/http-client/connect.ts";
-import { type Clock, within } from "../../model/clock.ts";
+import { createConnect } from "../../adapters/http-client/connect.ts";
+import { connectTimeoutCode } from "../../adapters/http-client/transport-error.ts";
+import type { Clock } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
-import type { Address, Environment, Tls } from "../../model/environment.ts";
+import type { Address, Egress, Environment, Tls } from "../../model/environment.ts";
 import { version } from "../../version.ts";
 import { ask } from "../ask.ts";
 import { printable } from "../terminal.ts";
-import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, warn } from "./check.ts";
+import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, type Run, warn } from "./check.ts";
 
 /** Where a connection should lead, and which settings decide about it. */
 export interface Destination {
@@ -21,12 +21,16 @@ export interface Destination {
   /** Holds caFile, certFile and keyFile, e.g. `environments.sandbox.tls`. */
   readonly tlsSetting: string;
   readonly connectMs: number;
+  /** Names the proxy that leads there, e.g. `environments.sandbox.egress`. */
+  readonly egressSetting?: string;
 }
 
 /** A destination of requests. */
 export interface Host extends Destination {
   readonly environment: Environment;
   readonly address: Address;
+  /** What leads there, unless it is reached directly. */
+  readonly egress?: Egress | undefined;
 }
 
 /** What a certificate says of itself; foreign text. */
@@ -60,24 +64,45 @@ export interface Probe {
 const answerMs = 5_000;
 
 /** A connection that is there, or what it failed with. The socket is the caller's to end. */
-export async function connectTo(
-  { address, connectMs }: Pick<Host, "address" | "connectMs">,
-  tlsFiles: Tls,
+export function connectTo(
+  { address, connectMs, egress }: Pick<Host, "address" | "connectMs" | "egress">,
+  tls: Tls,
   clock: Clock,
 ): Promise<{ readonly socket: Socket; readonly certificate?: Certificate | undefined; readonly code?: string }> {
-  const socket = createConnect(address, tlsFiles)();
-  const tls = socket instanceof TLSSocket ? socket : undefined;
   let certificate: Certificate | undefined;
-  // Node drops a certificate that it refuses, so the certificate is read before Node verifies it.
-  tls?.prependListener("secure", () => {
-    certificate = readCertificate(tls);
+  let isConnected = false;
+  const connect = createConnect({ address, tls, connectTimeoutMs: connectMs, egress }, clock);
+  return new Promise((resolve) => {
+    const transport = connect({
+      onSocket(socket) {
+        socket.once("connect", () => {
+          isConnected = true;
+        });
+        // Node drops a certificate that it refuses, so the certificate is read before Node verifies it.
+        if (!(socket instanceof TLSSocket)) return;
+        socket.prependListener("secure", () => {
+          certificate = readCertificate(socket);
+        });
+      },
+      onReady: (socket) => resolve({ socket, certificate }),
+      onFailed(error) {
+        const code = errorCodeOf(error) ?? "UNKNOWN";
+        const silence = isConnected ? "TLS_TIMEOUT" : "ETIMEDOUT";
+        resolve({ socket: transport.socket, certificate, code: code === connectTimeoutCode ? silence : code });
+      },
+    });
   });
-  const connecting = once(socket, readyEventOf(address)).then(
-    () => "",
-    (error) => errorCodeOf(error) ?? "UNKNOWN",
-  );
-  const failure = (await within(clock, connecting, connectMs)) ?? (socket.connecting ? "ETIMEDOUT" : "TLS_TIMEOUT");
-  return failure === "" ? { socket, certificate } : { socket, certificate, code: failure };
+}
+
+/** Connects, and closes: for what is no destination of requests. */
+export async function checkConnection(address: Address, tls: Tls, to: Destination, run: Run): Promise<CheckResult> {
+  const { clock } = run;
+  const { socket, certificate, code } = await connectTo({ address, connectMs: to.connectMs }, tls, clock);
+  const protocol = protocolOf(address, socket);
+  socket.destroy();
+  if (code === undefined && protocol === undefined) return ok("takes connections");
+  const probe = code === undefined ? { connectedAtMs: clock.nowMs(), protocol, certificate } : { code, certificate };
+  return evaluateConnection(probe, to, clock.wallMs());
 }
 
 /**
@@ -89,8 +114,7 @@ export async function probe(destination: Host, clock: Clock): Promise<Probe> {
   const { socket, certificate, code } = await connectTo(destination, destination.environment.tls, clock);
   try {
     if (code !== undefined) return { code, certificate };
-    const protocol = socket instanceof TLSSocket ? (socket.getProtocol() ?? undefined) : undefined;
-    const connected = { connectedAtMs: clock.nowMs(), protocol, certificate };
+    const connected = { connectedAtMs: clock.nowMs(), protocol: protocolOf(destination.address, socket), certificate };
     const sentAtMs = clock.wallMs();
     const agent = `countersign-doctor/${version}`;
     const headers = { host: new URL(origin).host, "user-agent": agent, connection: "close" };
@@ -101,6 +125,12 @@ export async function probe(destination: Host, clock: Clock): Promise<Probe> {
   } finally {
     socket.destroy();
   }
+}
+
+/** Undefined without TLS, be it that a proxy in between has some. */
+function protocolOf({ scheme }: Address, socket: Socket): string | undefined {
+  const isSecure = scheme === "https" && socket instanceof TLSSocket;
+  return isSecure ? (socket.getProtocol() ?? undefined) : undefined;
 }
 
 function readCertificate(socket: TLSSocket): Certificate | undefined {
@@ -153,6 +183,16 @@ export function explainNoConnection(
 
 /** Of a `Destination`; and of a certificate, where one was shown. */
 export const connectFailures: Explanations = {
+  PROXY_STATUS_407:
+    "the proxy wants other credentials ($code) | put user:password into the file of $egressSetting.auth; HTTP Basic is what is sent",
+  "PROXY_STATUS_4..":
+    "the proxy lets no connection to $place through ($code) | have CONNECT to $place allowed at the proxy, or name the host in $egressSetting.noProxy",
+  "PROXY_STATUS_5..":
+    "the proxy does not reach $place ($code) | see the proxy's log: its DNS and its firewall decide; correct the name in $setting",
+  PROXY_TIMEOUT:
+    "the proxy opened no tunnel within $connectMs ms ($code) | see whether the proxy reaches $place, and how busy it is",
+  "PROXY_.*":
+    "the proxy opens no tunnel ($code) | see that $egressSetting names an HTTP proxy and its right port, and what its log says",
   "ENOTFOUND|EAI_AGAIN":
     "the name $host cannot be resolved ($code) | correct the name in $setting, or see to DNS (NetworkPolicy: egress to port 53)",
   ECONNREFUSED: "connections are refused ($code) | see that it is up, and that host and port in $setting are right",

@@ -1,0 +1,69 @@
+import { BlockList, isIP } from "node:net";
+import { type Address, withoutBrackets } from "../../model/environment.ts";
+import type { Read } from "../values.ts";
+
+/** What is reached without a proxy. */
+export interface NoProxyRule {
+  /** As written. */
+  readonly text: string;
+  /** @param host in lower case, IPv6 without brackets */
+  readonly matches: (host: string, port: number) => boolean;
+}
+
+/** For editors; `readNoProxyRule` decides. */
+export const noProxyPattern =
+  /^(\*|(\*?\.)?[A-Za-z0-9_.-]+(:\d{1,5})?|[0-9A-Fa-f:.[\]]+(:\d{1,5})?|[0-9A-Fa-f:.]+\/\d{1,3})$/;
+
+const networkForm = /^([0-9a-f:.]+)\/(\d{1,3})$/;
+const hostForm = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
+/** Whatever ends in digits only would be an address, and none of these is one. */
+const nameForm = /^(\*?\.)?((?:[a-z0-9_-]+\.)*[a-z0-9_-]*[a-z_-][a-z0-9_-]*)$/;
+
+const fix = "write a host (api.example), its subdomains (.example), an address, a network (10.0.0.0/8) or *";
+
+/** One entry of a list as Go, curl and others read it in NO_PROXY. */
+export function readNoProxyRule(text: string): Read<NoProxyRule> {
+  const matches = readMatch(text.toLowerCase());
+  return matches === undefined ? { fix } : { value: { text, matches } };
+}
+
+function readMatch(text: string): NoProxyRule["matches"] | undefined {
+  if (text === "*") return () => true;
+  const [, network = "", bits] = networkForm.exec(text) ?? [];
+  if (bits !== undefined) return readNetwork(network, Number(bits));
+  const [, inBrackets, plain = text, digits] = hostForm.exec(text) ?? [];
+  const port = digits === undefined ? undefined : Number(digits);
+  const matchesHost = readHost(inBrackets ?? plain);
+  if (matchesHost === undefined || (port !== undefined && port > 65_535)) return undefined;
+  return (host, to) => (port === undefined || port === to) && matchesHost(host, to);
+}
+
+function readHost(text: string): NoProxyRule["matches"] | undefined {
+  if (isIP(text) !== 0) return readNetwork(text, isIP(text) === 4 ? 32 : 128);
+  const [, below, name] = nameForm.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  return (host) => host.endsWith(`.${name}`) || (below === undefined && host === name);
+}
+
+function readNetwork(address: string, bits: number): NoProxyRule["matches"] | undefined {
+  const version = isIP(address);
+  if (version === 0 || bits > (version === 4 ? 32 : 128)) return undefined;
+  const list = new BlockList();
+  list.addSubnet(address, bits, familyOf(version));
+  return (host) => isIP(host) !== 0 && list.check(host, familyOf(isIP(host)));
+}
+
+function familyOf(version: number): "ipv4" | "ipv6" {
+  return version === 4 ? "ipv4" : "ipv6";
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Whether a host is reached without the proxy. A proxy would take loopback for its own, so that always is. */
+export function isDirect({ host, port }: Address, rules: readonly NoProxyRule[]): boolean {
+  const plain = withoutBrackets(host);
+  const isLoopback = plain === "localhost" || (isIP(plain) !== 0 && loopback.check(plain, familyOf(isIP(plain))));
+  return isLoopback || rules.some(({ matches }) => matches(plain, port));
+}

@@ -1,0 +1,127 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
+import { onTestFinished } from "vitest";
+
+export interface ForwardProxyOptions {
+  /** What it reaches: a port on loopback for each `host:port`. What is not named gets 502. */
+  readonly hosts?: Readonly<Record<string, string | number>>;
+  /** `user:password` that it wants; without it, it wants none. */
+  readonly credentials?: string;
+  /** It speaks TLS with its clients. */
+  readonly tls?: TlsOptions;
+  /** What a CONNECT gets instead of a tunnel, or of its status line. Returns true where it has seen to it. */
+  readonly onConnect?: (socket: Socket, number: number) => boolean;
+  /** Told of each tunnel, before its first byte: client's side, host's side. */
+  readonly onTunnel?: (client: Socket, host: Socket) => void;
+  /** Told at each connection, before anything came. */
+  readonly accept?: (socket: Socket) => void;
+  /** It answers no request before. */
+  readonly isReady?: Promise<void>;
+  /** What it sends when a tunnel stands. */
+  readonly established?: string;
+}
+
+export interface ForwardProxy {
+  readonly url: string;
+  readonly place: string;
+  /** Heads of all requests, whole. */
+  readonly heads: readonly string[];
+  /** `host:port` of every CONNECT, in the order in which they came. */
+  readonly targets: () => readonly string[];
+  /** Connections accepted so far. */
+  readonly connections: () => number;
+  /** Tunnels that stood. */
+  readonly tunnels: () => number;
+  /** Bytes that clients have sent into tunnels. */
+  readonly sentBytes: () => number;
+  hosts: Readonly<Record<string, string | number>>;
+  credentials: string | undefined;
+}
+
+/** A forward proxy that knows CONNECT, counts what it sees, and fails as it is told. Ends with the test. */
+export async function startForwardProxy(options: ForwardProxyOptions = {}): Promise<ForwardProxy> {
+  const {
+    tls,
+    accept,
+    onConnect,
+    onTunnel,
+    isReady,
+    established = "HTTP/1.1 200 Connection established\r\n\r\n",
+  } = options;
+  const heads: string[] = [];
+  const sockets = new Set<Socket>();
+  let [connections, tunnels, sentBytes] = [0, 0, 0];
+
+  const serve = (socket: Socket) => {
+    follow(socket);
+    let text = "";
+    const read = async (chunk: Buffer) => {
+      text += chunk.toString("latin1");
+      if (!text.includes("\r\n\r\n")) return;
+      socket.off("data", read).pause();
+      heads.push(text);
+      await isReady;
+      if (onConnect?.(socket, heads.length) !== true) open(socket, text);
+    };
+    socket.on("data", read);
+    accept?.(socket);
+  };
+  const follow = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket)).on("error", () => socket.destroy());
+  };
+  const open = (client: Socket, head: string) => {
+    const wanted = proxy.credentials && `Basic ${Buffer.from(proxy.credentials).toString("base64")}`;
+    if (wanted !== undefined && fieldOf(head, "proxy-authorization") !== wanted) {
+      return void client.end('HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm="test"\r\nContent-Length: 0\r\n\r\n');
+    }
+    const port = proxy.hosts[targetOf(head)];
+    if (port === undefined) return void client.end("HTTP/1.1 502 Unknown\r\nContent-Length: 0\r\n\r\n");
+    const host = connect(Number(port), "127.0.0.1", () => {
+      tunnels += 1;
+      onTunnel?.(client, host);
+      client.write(established, "latin1");
+      client.on("data", (chunk) => {
+        sentBytes += chunk.length;
+      });
+      client.pipe(host).pipe(client);
+    });
+    follow(host);
+    client.on("close", () => host.destroy());
+    host.on("close", () => client.destroy());
+  };
+
+  const server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
+  server.on("connection", (socket: Socket) => {
+    connections += 1;
+    if (tls !== undefined) follow(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as AddressInfo;
+  const proxy = {
+    url: tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
+    place: tls === undefined ? `127.0.0.1:${port}` : `localhost:${port}`,
+    heads,
+    targets: () => heads.map(targetOf),
+    connections: () => connections,
+    tunnels: () => tunnels,
+    sentBytes: () => sentBytes,
+    hosts: options.hosts ?? {},
+    credentials: options.credentials,
+  };
+  return proxy;
+}
+
+function targetOf(head: string): string {
+  return /^CONNECT (\S+) HTTP\/1\.1\r\n/.exec(head)?.[1] ?? "";
+}
+
+function fieldOf(head: string, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)\\r$`, "im").exec(head)?.[1];
+}
