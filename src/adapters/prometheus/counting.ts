@@ -10,6 +10,7 @@ import {
   redisFailures,
   statusClasses,
 } from "../../model/events.ts";
+import { onceResults } from "../../model/once-failures.ts";
 import type { Metrics } from "./metrics.ts";
 import { createRequestCounting } from "./request-counting.ts";
 import { onceForEach } from "./series.ts";
@@ -97,6 +98,8 @@ export function createStartAtZero(metrics: Metrics): StartAtZero {
       startFailures(metrics, environment);
       startDurations(metrics, environment);
       if (calledBack.has(environment.name)) startCallbacks(metrics, environment);
+      if (redisNodes.length === 0) continue;
+      for (const result of onceResults) metrics.once.inc({ environment: environment.name, result }, 0);
     }
   };
 }
