@@ -27,7 +27,7 @@ const packageOf = {
   log: "pino",
 };
 const ports = [
-  "^src/proxy/(messages|handler)\\.ts$",
+  "^src/proxy/(messages|handler|once-store)\\.ts$",
   "^src/callbacks/(application|replay-store)\\.ts$",
   "^src/oauth/(token-store|refresh-lock|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
 ];

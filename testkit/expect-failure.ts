@@ -18,6 +18,9 @@ export interface ExpectedFailure {
   readonly reference?: string | undefined;
 }
 
+/** Their answers say what is known of another request. */
+const tellsOfFirst: ReadonlySet<FailureCode> = new Set(["already_sent", "once_in_progress", "once_key_reused"]);
+
 /**
  * Holds an answer to everything that a failure answer promises: RFC 9457 body and headers that agree, Retry-After and
  * Allow where they belong and nowhere else, a detail that says whether the request may be repeated.
@@ -35,11 +38,13 @@ export function expectFailure(answer: Answered, expected: ExpectedFailure): stri
   const id = String(headers["countersign-request-id"]);
   expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   // Also where a refused credential is tried again by the clock (product, section 3).
-  if (status === 503 || code === "credentials_refused") expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+  if (status === 503 || code === "credentials_refused" || code === "once_in_progress")
+    expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
   else expect(headers["retry-after"]).toBeUndefined();
   expect(headers["proxy-authenticate"] === undefined).toBe(status !== 407);
   expect(headers["allow"]).toBe(status === 405 ? "POST" : undefined);
-  const body = JSON.parse(answer.text);
+  const { first, ...body } = JSON.parse(answer.text);
+  expect(first !== undefined).toBe(tellsOfFirst.has(code));
   expect(body).toEqual({
     type: `urn:countersign:failure:${code}`,
     title: failures[code].title,
@@ -50,13 +55,14 @@ export function expectFailure(answer: Answered, expected: ExpectedFailure): stri
     request_id: id,
     ...(reference === undefined ? {} : { reference }),
   });
-  expectAdvice(body.detail, outcome, reference === undefined ? `request ${id}` : `reference ${reference}`);
+  const trace = reference === undefined ? `request ${id}` : `reference ${reference}`;
+  expectAdvice(body.detail, outcome, trace, first !== undefined);
   return id;
 }
 
-function expectAdvice(detail: string, outcome: "not_sent" | "unknown", trace: string): void {
+function expectAdvice(detail: string, outcome: "not_sent" | "unknown", trace: string, isOfAnother: boolean): void {
   if (outcome === "not_sent") {
-    expect(detail).toMatch(/\. Nothing was sent\.$/);
+    expect(detail).toMatch(isOfAnother ? /\. This request was not sent\.$/ : /\. Nothing was sent\.$/);
   } else {
     expect(detail).not.toContain("Nothing was sent");
     expect(detail).toMatch(/\. create_order was sent\. The order may exist: look for .* before sending it again\.$/);

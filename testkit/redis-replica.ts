@@ -2,6 +2,7 @@ import { Redis } from "ioredis";
 import { inject, onTestFinished } from "vitest";
 import { createCacheClient, createNodeClient } from "../src/adapters/redis/client.ts";
 import { RedisConnection } from "../src/adapters/redis/connection.ts";
+import { createRedisOnceStore } from "../src/adapters/redis/once-store.ts";
 import { createRedisRefreshLock } from "../src/adapters/redis/refresh-lock.ts";
 import { createRedisReplayStore } from "../src/adapters/redis/replay-store.ts";
 import { createRedisTokenStore } from "../src/adapters/redis/token-store.ts";
@@ -68,6 +69,7 @@ export function openReplica(at: { readonly port: number } | RedisAccess, clock: 
     connection: cache,
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     replays: createRedisReplayStore(cache),
+    once: createRedisOnceStore(cache, access.encryptionKeys),
     lock: createRedisRefreshLock([cache, ...others], clock),
   };
 }

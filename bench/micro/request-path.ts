@@ -75,6 +75,7 @@ export function openHandler(): () => Promise<void> {
         throw new Error("the site signs");
       },
       upstreamHeaders: [],
+      once: { store: undefined, lifetimeMs: 0 },
       newRequestId: () => String(++requests),
       requestMs: 20_000,
       concurrency: new ConcurrencyLimit(1),

@@ -35,6 +35,10 @@ export const requestLines: Reference<Kinds> = {
       auth,
       credential: "The credential set whose token was attached last, as `<site>/<name>`.",
       key: "`K…` of the key that signed.",
+      once:
+        "What came of its `Countersign-Once`: `recorded`, `freed`, `unrecorded`, or why it was refused: `already_sent`, " +
+        "`in_progress`, `key_reused`, `unavailable` (docs/once.md).",
+      onceFirst: "Id of the request that has its `Countersign-Once`.",
       operation: "As called; at most 128 characters.",
       status: "The HTTP status that the caller was given; 499 where it left before anything was sent.",
       by: "Who answered: `service` or `countersign`.",

@@ -64,7 +64,7 @@ export class App {
     this.#upstreams = openUpstreams(clock, report);
     const { send, tokenEndpointOf } = this.#upstreams;
     this.#tokens = openTokens(tokenEndpointOf, report, dependencies);
-    const { tokensOf, replaysOf } = this.#tokens;
+    const { tokensOf, replaysOf, onceOf } = this.#tokens;
     // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
     const readiness = () => {
       const view = views.readiness();
@@ -76,6 +76,7 @@ export class App {
     this.#listeners = openListeners({
       ...handling,
       callbacks: this.#callbacks,
+      onceOf,
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
       createStatus: () => createStatus(views),
     });

@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
 import type { SocketServer } from "../adapters/http-server/tls.ts";
-import type { Config, ListenerConfig } from "../config/config.ts";
+import { type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
+import type { OnceStore } from "../proxy/once-store.ts";
 import { loopbackHosts } from "../proxy/target.ts";
 import type { CallbackListeners } from "./callback-listeners.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
@@ -41,6 +42,7 @@ export interface Binds {
 
 export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers"> & {
   readonly callbacks: CallbackListeners;
+  readonly onceOf: (config: Config) => OnceStore | undefined;
   readonly createAdmin: () => Server;
   readonly createStatus: () => Server;
 };
@@ -67,7 +69,7 @@ interface WantedListener {
   serving(): ServingOn;
 }
 
-export function openListeners({ callbacks, createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
+export function openListeners({ callbacks, onceOf, createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
   const { clock, report } = parts;
   const limits = new KeyedResources<ConcurrencyLimit>(clock);
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
@@ -92,7 +94,8 @@ export function openListeners({ callbacks, createAdmin, createStatus, ...parts }
     const createLimit = () => new ConcurrencyLimit(bounds.inFlightPerEnvironment);
     const admission = limits.prepare(listener.environment, createLimit, requestMs);
     const { upstreamHeaders } = log;
-    const own = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID };
+    const once = { store: onceOf(config), lifetimeMs: (config.once ?? defaultOnce).ttlMs };
+    const own = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID, once };
     return {
       handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config)),
       requestMs,

@@ -1,5 +1,6 @@
 import { createCacheClient, createNodeClient } from "../adapters/redis/client.ts";
 import { RedisConnection } from "../adapters/redis/connection.ts";
+import { createRedisOnceStore } from "../adapters/redis/once-store.ts";
 import { createRedisRefreshLock } from "../adapters/redis/refresh-lock.ts";
 import { createRedisReplayStore } from "../adapters/redis/replay-store.ts";
 import { createRedisTokenStore } from "../adapters/redis/token-store.ts";
@@ -18,6 +19,7 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     lock,
     replays: createRedisReplayStore(cache),
+    once: createRedisOnceStore(cache, access.encryptionKeys),
     onReturn: (listener: () => void) => cache.onReturn(listener),
     snapshot: () => [cache, ...others].map((connection) => connection.snapshot()),
     async close() {

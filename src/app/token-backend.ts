@@ -6,6 +6,7 @@ import type { Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
 import type { RefreshLock } from "../oauth/refresh-lock.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
+import type { OnceStore } from "../proxy/once-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 
 /** Where tokens are kept, and which callbacks were delivered: in Redis, which replicas share, or in this process. */
@@ -13,6 +14,8 @@ export interface TokenBackend {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
   readonly replays: ReplayStore;
+  /** Undefined where one process keeps all for itself: it would forget when it ends. */
+  readonly once: OnceStore | undefined;
   /** Calls the listener whenever the store is back after it was away. */
   onReturn(listener: () => void): void;
   /** Its servers at this moment; none where one process keeps all for itself. */
@@ -32,7 +35,8 @@ export async function openTokenBackend(
   }
   const store = createMemoryTokenStore(dependencies.clock);
   const replays = createMemoryReplayStore(dependencies.clock);
-  return { store, lock: createMemoryRefreshLock(), replays, onReturn() {}, snapshot: () => [], async close() {} };
+  const lock = createMemoryRefreshLock();
+  return { store, lock, replays, once: undefined, onReturn() {}, snapshot: () => [], async close() {} };
 }
 
 /** The Redis servers in use, as events and metrics name them: `cache`, and `lock-2`, … for further masters of the lock. */

@@ -13,6 +13,7 @@ import { drawThresholds, type TokenSource } from "../oauth/token.ts";
 import { TokenCache } from "../oauth/token-cache.ts";
 import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
+import type { OnceStore } from "../proxy/once-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 import { StateReport } from "./state-report.ts";
@@ -29,6 +30,8 @@ export interface Tokens extends Reloadable {
   credentials(): readonly CredentialSnapshot[];
   /** Which callbacks were delivered, as this configuration's backend has it at each call. */
   readonly replaysOf: (config: Config) => ReplayStore;
+  /** Which keys requests have used; undefined where this configuration has no Redis. */
+  readonly onceOf: (config: Config) => OnceStore | undefined;
   /** The Redis servers of a configuration at this moment. */
   redis(config: Config): readonly RedisSnapshot[];
   close(): Promise<void>;
@@ -152,6 +155,12 @@ export function openTokens(
     return backend;
   }
 
+  function backendOf(config: Config): OpenBackend {
+    const backend = backends.get(backendKey(config));
+    if (backend === undefined) throw new Error("the backend of this configuration has ended");
+    return backend;
+  }
+
   function configure(owner: TokenOwner, config: Config): void {
     const { key, environment, site } = owner;
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
@@ -202,15 +211,24 @@ export function openTokens(
     credentials: () => owners.flatMap(({ key }) => failovers.get(key)?.snapshot() ?? []),
 
     replaysOf(config) {
-      const current = () => {
-        const backend = backends.get(backendKey(config));
-        if (backend === undefined) throw new Error("the backend of this configuration has ended");
-        return backend.replays;
-      };
+      const current = () => backendOf(config).replays;
       return {
         claim: async (...given) => current().claim(...given),
         confirm: async (...given) => current().confirm(...given),
         release: async (...given) => current().release(...given),
+      };
+    },
+
+    onceOf(config) {
+      if (config.tokens.cache === "memory") return undefined;
+      const current = () => {
+        const { once } = backendOf(config);
+        if (once === undefined) throw new Error("a backend over Redis remembers keys");
+        return once;
+      };
+      return {
+        claim: async (...given) => current().claim(...given),
+        settle: async (...given) => current().settle(...given),
       };
     },
 

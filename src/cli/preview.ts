@@ -53,6 +53,7 @@ async function preview(options: Options): Promise<void> {
     report: printEvent,
     tokensOf: () => maskedTokens,
     upstreamHeaders: [],
+    once: { store: undefined, lifetimeMs: 0 },
     newRequestId: () => "preview",
     requestMs: config.timeouts.requestMs,
     concurrency: new ConcurrencyLimit(1),

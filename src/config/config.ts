@@ -47,6 +47,8 @@ export interface Config {
   readonly status: Bind;
   readonly environments: ReadonlyMap<string, Environment>;
   readonly tokens: TokensConfig;
+  /** How long keys of Countersign-Once are remembered. Absent: `defaultOnce`. */
+  readonly once?: OnceConfig | undefined;
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly tokenMs: number };
   readonly limits: {
     readonly inFlightPerEnvironment: number;
@@ -75,3 +77,9 @@ export interface Config {
 export type TokensConfig = { readonly cache: "memory" } | { readonly cache: "redis"; readonly redis: RedisAccess };
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+
+export interface OnceConfig {
+  readonly ttlMs: number;
+}
+
+export const defaultOnce: OnceConfig = { ttlMs: 86_400_000 };

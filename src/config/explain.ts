@@ -53,6 +53,7 @@ export function explain(config: Config): object {
     environments: new Map([...config.environments].map(([name, each]) => [name, showEnvironment(each)])),
     tokens: { cache: tokens.cache },
     redis: tokens.cache === "redis" ? showRedis(tokens.redis) : undefined,
+    once: config.once,
     timeouts,
     limits,
     log,

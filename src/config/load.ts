@@ -113,6 +113,10 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
   const redis = await loadRedis(raw, context);
   const tokens: TokensConfig =
     raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
+  if (raw.once !== undefined && raw.tokens.cache === "memory") {
+    const message = "Countersign-Once needs the Redis that replicas share, and tokens.cache is memory";
+    context.in("once").report(message, "write tokens: { cache: redis }, or remove once", "hidden");
+  }
   const config = {
     listeners,
     ...(callbacks.length === 0 ? {} : { callbacks }),
@@ -121,6 +125,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     status: raw.status.bind,
     environments,
     tokens,
+    ...(raw.once === undefined ? {} : { once: { ttlMs: raw.once.ttl } }),
     timeouts: { requestMs, connectMs, tokenMs },
     limits: raw.limits,
     log: { level: raw.log.level, upstreamHeaders: raw.log.upstreamHeaders.map((header) => header.toLowerCase()) },

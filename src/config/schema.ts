@@ -95,6 +95,12 @@ const tokens = section("Where tokens are kept (spec 5.4).", {
     .describe("memory: one replica, nothing to install. redis: shared by all replicas."),
 });
 
+const once = mapping("What `Countersign-Once` promises; needs `tokens.cache: redis` (docs/once.md).", {
+  ttl: duration("24h", 900_000, 2_592_000_000).describe(
+    "How long a key is remembered; a repetition after that is sent. 15m to 720h.",
+  ),
+});
+
 const timeouts = section("How long things may take: a whole number with ms, s, m or h.", {
   request: duration("20s", 100, 600_000).describe(
     "From a request's head to the end of its answer, retry and waiting included; 100ms to 600s.",
@@ -166,6 +172,7 @@ export const configSchema = mapping("Configuration of Countersign.", {
   environments: z.record(plainName, environmentSchema).describe("The service's environments, by names of your choice."),
   tokens,
   redis: redis.optional(),
+  once: once.optional(),
   timeouts,
   limits,
   log,

@@ -1,4 +1,5 @@
 import { callbackFailures } from "./callback-failures.ts";
+import { onceFailures } from "./once-failures.ts";
 
 /**
  * Every way Countersign can fail to serve a request. `failures` is the whole table: the error reference of the
@@ -223,6 +224,7 @@ export const failures = {
     outcomes: ["unknown", "not_sent"],
     meaning: "The deadline passed: `unknown` if a byte was written, `not_sent` if not.",
   },
+  ...onceFailures,
   ...callbackFailures,
   internal: {
     status: 500,
@@ -238,8 +240,8 @@ export type FailureCode = keyof typeof failures;
 /** Every code, in the order of the reference. */
 export const failureCodes = Object.keys(failures) as readonly FailureCode[];
 
-/** Those that a request of an application can fail with. */
-export const requestFailureCodes = failureCodes.filter((code) => !(code in callbackFailures));
+/** Those that any request of an application can fail with. */
+export const requestFailureCodes = failureCodes.filter((code) => !(code in callbackFailures || code in onceFailures));
 
 /** How a failure deviates from its row of the table, and what its answer carries along. */
 export interface FailureDetails {
@@ -258,6 +260,8 @@ export interface FailureDetails {
    * host. Short, printable, and never a value or a secret.
    */
   readonly causedBy?: string | undefined;
+  /** Further members of the problem details (RFC 9457 section 3.2). */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -274,6 +278,7 @@ export class ProxyError extends Error {
   readonly challenges: readonly string[];
   /** The log's `cause`. Not `cause`: that is Error's own, for another error. */
   readonly causedBy: string | undefined;
+  readonly members: Readonly<Record<string, unknown>>;
 
   constructor(code: FailureCode, detail: string, details: FailureDetails = {}) {
     super(detail);
@@ -285,5 +290,6 @@ export class ProxyError extends Error {
     this.allow = details.allow;
     this.challenges = details.challenges ?? [];
     this.causedBy = details.causedBy;
+    this.members = details.members ?? {};
   }
 }

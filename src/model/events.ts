@@ -1,6 +1,7 @@
 import type { CallbackFinished } from "./callback-events.ts";
 import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
+import type { OnceResult } from "./once-failures.ts";
 import type { ProcessEvent } from "./process-events.ts";
 import type { TunnelRequested } from "./tunnel-events.ts";
 
@@ -54,6 +55,10 @@ export interface RequestDetails {
   readonly credential?: string | undefined;
   /** K… of the key that signed. */
   readonly key?: string | undefined;
+  /** What came of its Countersign-Once. */
+  readonly once?: OnceResult | undefined;
+  /** Id of the request that has its Countersign-Once. */
+  readonly onceFirst?: string | undefined;
   /** All waits for a token together. */
   readonly tokenWaitMs?: number | undefined;
   /** Until a connection to the service was ready, all attempts together. */

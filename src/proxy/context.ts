@@ -4,6 +4,7 @@ import type { RequestFinished } from "../model/events.ts";
 import type { AccessEvent } from "./access-event.ts";
 import type { Admission } from "./admission.ts";
 import type { Route, UpstreamResponse } from "./messages.ts";
+import type { OnceKey } from "./once.ts";
 
 /** The steps of a request, by the names that logs and `/status` show. */
 export type Stage =
@@ -16,6 +17,7 @@ export type Stage =
   | "choose_site"
   | "enrich"
   | "await_token"
+  | "claim_once"
   | "send"
   | "stream_answer";
 
@@ -30,6 +32,8 @@ export class RequestContext {
   /** Whole, while the event's is bounded. */
   operation: string | undefined;
   readonly admission: Admission;
+  /** Where the client gave a key. */
+  once: OnceKey | undefined;
   readonly #clock: Clock;
   readonly #startedMs: number;
   /** Waiting for anything else: the client, the authorization server, the service. */

@@ -100,6 +100,8 @@ function showsAcceptance({ status }: UpstreamResponse): boolean {
 
 async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
   const { client, context } = forwarding;
+  const { once } = context;
+  if (once !== undefined) await context.wait("claim_once", () => once.claim());
   if (client.isClosed()) throw new ClientClosedRequest();
   context.event.attempts += 1;
   if (material.method === "oauth") context.event.credential = material.token.credential;

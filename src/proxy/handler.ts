@@ -11,6 +11,7 @@ import { RequestContext } from "./context.ts";
 import { prepare } from "./enrich.ts";
 import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
 import type { ClientConnection, ClientRequest, ListenerContext, UpstreamResponse } from "./messages.ts";
+import { OnceKey, type OnceRules } from "./once.ts";
 import { mostParameters, readParameters } from "./parameters.ts";
 import { problemReply, toProxyError } from "./problem.ts";
 import { checkHead } from "./request-head.ts";
@@ -27,6 +28,7 @@ export interface RequestHandlerParts extends ForwardParts {
   readonly concurrency: ConcurrencyLimit;
   /** One for all. */
   readonly buffers: BufferBudget;
+  readonly once: OnceRules;
 }
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
@@ -72,6 +74,9 @@ async function proxy(
   context.setStage("enrich");
   const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
   checkCharacters(prepared, parts.report);
+  if (options.once !== undefined) {
+    context.once = OnceKey.open(options.once, prepared, parts.once, context, parts.clock);
+  }
   return forward(prepared, request, context, parts);
 }
 
@@ -129,6 +134,8 @@ async function deliver(
   const { status } = response;
   const outcome = environment.undecided.has(status) ? "unknown" : "answered";
   const clientResponse = toClientResponse(response, outcome, context);
+  // A client that has its response finds it recorded.
+  if (context.once !== undefined) await context.once.settle({ outcome, status });
   await context.wait("stream_answer", () => client.reply(clientResponse, context.deadlineMs));
   context.end(status, "service", outcome, undefined);
 }
@@ -143,6 +150,7 @@ async function fail(
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.
   if (error instanceof ClientClosedRequest) {
+    await context.once?.settle({ outcome });
     return context.end(499, "countersign", outcome, undefined);
   }
   if (!(error instanceof ProxyError)) {
@@ -152,6 +160,7 @@ async function fail(
   const status = client.repliedStatus();
   context.event.cause = failure.causedBy;
   const by = status === undefined ? "countersign" : "service";
+  await context.once?.settle({ outcome: failure.outcome, status });
   context.end(status ?? failure.status, by, failure.outcome, failure.code);
   if (status !== undefined) return;
   // The rest of the request's body may take a while to come, and none of it is kept.

@@ -49,6 +49,7 @@ export function buildProblem(
     outcome,
     request_id: requestId,
     reference,
+    ...error.members,
   };
   const body = Buffer.from(JSON.stringify(problem));
   const headers = ["Content-Type", "application/problem+json", "Content-Length", String(body.length)];
@@ -64,7 +65,9 @@ export function buildProblem(
 }
 
 /** What became of the request, and so whether it may be repeated. */
-function adviseOn({ outcome }: ProxyError, { operation, event }: RequestContext): string {
+function adviseOn({ outcome, members }: ProxyError, { operation, event }: RequestContext): string {
+  // Another one was.
+  if ("first" in members) return "This request was not sent.";
   if (outcome === "not_sent") return "Nothing was sent.";
   const effect = operation === "create_order" ? "The order may exist" : "The call may have taken effect";
   const trace = event.reference === undefined ? `request ${event.requestId}` : `reference ${event.reference}`;

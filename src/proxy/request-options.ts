@@ -13,15 +13,25 @@ export interface RequestOptions {
   readonly timeoutMs: number | undefined;
   /** Countersign-Reference. */
   readonly reference: string | undefined;
+  /** Countersign-Once. */
+  readonly once: string | undefined;
 }
 
 const shortestTimeoutMs = 100;
 /** UUIDs, ULIDs, and what gateways and trace systems make; no quotes, no spaces. */
 const requestIdPattern = /^[A-Za-z0-9._~:;,/+=|-]{1,128}$/;
 const referencePattern = /^[A-Za-z0-9._-]{1,64}$/;
+/** Visible ASCII: whatever an application identifies its orders by. */
+const oncePattern = /^[\x21-\x7e]{1,255}$/;
 
 const prefix = "countersign-";
-const requestHeaders = ["Countersign-Site", "Countersign-Auth", "Countersign-Timeout-Ms", "Countersign-Reference"];
+const requestHeaders = [
+  "Countersign-Site",
+  "Countersign-Auth",
+  "Countersign-Timeout-Ms",
+  "Countersign-Reference",
+  "Countersign-Once",
+];
 const responseHeaders = [
   "Countersign-Request-Id",
   "Countersign-Outcome",
@@ -46,6 +56,7 @@ export function readRequestOptions(headers: HeaderLines, requestMs: number): Req
     auth: readAuth(readOnce(headers, "countersign-auth")),
     timeoutMs: readTimeoutMs(readOnce(headers, "countersign-timeout-ms"), requestMs),
     reference: readReference(readOnce(headers, "countersign-reference")),
+    once: readOnceKey(readOnce(headers, "countersign-once")),
   };
 }
 
@@ -69,6 +80,11 @@ export function peekTraceId(headers: HeaderLines): string | undefined {
 function readReference(value: string | undefined): string | undefined {
   if (value === undefined || referencePattern.test(value)) return value;
   throw malformed("Countersign-Reference must be 1 to 64 of A-Z a-z 0-9 . _ -", "Countersign-Reference");
+}
+
+function readOnceKey(value: string | undefined): string | undefined {
+  if (value === undefined || oncePattern.test(value)) return value;
+  throw malformed("Countersign-Once must be 1 to 255 visible ASCII characters", "Countersign-Once");
 }
 
 function readAuth(value: string | undefined): AuthMethod | undefined {

@@ -80,7 +80,14 @@ describe("Redis", () => {
   });
 
   test("a server that evicts is a warning, once it has done so", () => {
-    const facts = { version: "7", role: "master", runId: "r", evictionPolicy: "allkeys-lru", evictedKeys: 0 };
+    const facts = {
+      version: "7",
+      role: "master",
+      runId: "r",
+      evictionPolicy: "allkeys-lru",
+      evictedKeys: 0,
+      isAppendOnly: false,
+    };
     expect(evaluateEviction({ ...probe, facts })?.verdict).toBe("ok");
     expect(evaluateEviction({ ...probe, facts: { ...facts, evictedKeys: 1 } })?.verdict).toBe("warn");
     expect(evaluateEviction(probe)).toBeUndefined();

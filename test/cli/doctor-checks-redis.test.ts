@@ -8,10 +8,10 @@ import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
 // What the doctor reports about real Redis servers in trouble, as the user with the fewest privileges. A server in trouble keeps
 // no token from being issued: that check stays ok beside the failing ones.
 
-async function check(redis: string) {
+async function check(redis: string, more = "") {
   const { write } = await openFolder();
   const sandbox = environmentOf(await startService());
-  const { hasFailed, of } = await diagnose(write({ environments: { sandbox }, redis }));
+  const { hasFailed, of } = await diagnose(write({ environments: { sandbox }, redis, more }));
   const lines = of("redis").map(
     (line) => /^(?<verdict>\w+) (?<what>\S+)(?: \S+| Cluster \S+)?: (?<rest>.*)$/.exec(line)?.groups,
   );
@@ -152,4 +152,15 @@ it("checks every master of a Cluster", async () => {
   expect(lacking.about("cache")).toContainEqual(
     expect.stringMatching(/^fail: the user countersign may not ASKING \| ACL SETUSER countersign \+asking/),
   );
+});
+
+it("warns of a Redis that forgets keys of Countersign-Once, where they are promised", async () => {
+  const redis = await startRedis({ args: ["--maxmemory-policy", "volatile-lru"] });
+  expect((await check(urlOf(redis))).about("once")).toEqual([]);
+  const once = async () => (await check(urlOf(redis), "once: { ttl: 1h }")).about("once");
+  expect(await once()).toEqual([expect.stringMatching(/^warn: maxmemory-policy volatile-lru: .* noeviction/)]);
+  await redis.config("maxmemory-policy", "noeviction");
+  expect(await once()).toEqual([expect.stringMatching(/^warn: appendonly no: .* set appendonly yes/)]);
+  await redis.config("appendonly", "yes");
+  expect(await once()).toEqual(["ok: Redis drops no key before its time, and keeps them on disk"]);
 });

@@ -142,6 +142,8 @@ const variants: readonly string[] = [
   ].map((settings) => withRedis(settings, "token-key")),
   withRedis("url: redis://a", "other-key"),
   withRedis("url: redis://a", "token-key", "other-key"),
+  `${withRedis("url: redis://a", "token-key")}once: { ttl: 1h }\n`,
+  `${withRedis("url: redis://a", "token-key")}once: { ttl: 2h }\n`,
   withRedis("url: redis://a", "other-key", "token-key"),
 ];
 

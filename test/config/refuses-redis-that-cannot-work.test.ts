@@ -18,6 +18,20 @@ const redis: readonly Refusal[] = [
     fix: /add redis/,
   },
   {
+    what: "keys of Countersign-Once without Redis",
+    yaml: atTheEnd("once: { ttl: 24h } # here"),
+    path: "once",
+    message: /needs the Redis that replicas share/,
+    fix: /tokens: \{ cache: redis \}/,
+  },
+  {
+    what: "a ttl of Countersign-Once shorter than a request",
+    yaml: atTheEnd("once: { ttl: 60s } # here"),
+    path: "once.ttl",
+    message: /less than 900000ms/,
+    fix: /from 900000ms/,
+  },
+  {
     what: "an encryption key that is not 64 hex digits",
     yaml: atTheEnd("redis: { url: redis://cache:6379, encryptionKeys: [ { file: DIR/k1 } ] } # here"),
     path: "redis.encryptionKeys[0]",

@@ -1,7 +1,8 @@
 /** The contract on the run's common Redis: a given address, a container, or a process. */
 import { randomBytes } from "node:crypto";
 import { sleep, systemClock } from "../../src/model/clock.ts";
-import { commonRedis, openReplica, patientClock } from "../../testkit/redis-replica.ts";
+import { commonRedis, openReplica, patientClock, sealKey } from "../../testkit/redis-replica.ts";
+import { describeOnceStore } from "./once-store.ts";
 import { describeRefreshLock } from "./refresh-lock.ts";
 import { describeReplayStore } from "./replay-store.ts";
 import { describeTokenStore } from "./token-store.ts";
@@ -25,5 +26,11 @@ describeRefreshLock("Redis", async () => ({
 describeReplayStore("Redis", async () => ({
   one: openReplica(commonRedis(), patientClock).replays,
   other: openReplica(commonRedis(), patientClock).replays,
+  pass: (ms) => sleep(systemClock, ms),
+}));
+
+describeOnceStore(async (keys = [sealKey()]) => ({
+  one: openReplica({ ...commonRedis(), encryptionKeys: [sealKey()] }, patientClock).once,
+  other: openReplica({ ...commonRedis(), encryptionKeys: keys }, patientClock).once,
   pass: (ms) => sleep(systemClock, ms),
 }));

@@ -46,6 +46,8 @@ const finished = {
   callerRequestId: "c",
   credential,
   key: "K1",
+  once: "recorded",
+  onceFirst: "r",
   tokenWaitMs: 1,
   connectMs: 1,
   requestBytes: 1,

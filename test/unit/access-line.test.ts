@@ -5,6 +5,7 @@ import { levelOf, writeAccessLine } from "../../src/adapters/log/access-line.ts"
 import { headline } from "../../src/adapters/log/lines.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 import type { RequestFinished } from "../../src/model/events.ts";
+import { onceResults } from "../../src/model/once-failures.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 
 const time = "2026-11-21T12:00:00.007Z";
@@ -90,6 +91,8 @@ function drawRequest(): RequestFinished {
     tokenWaitMs: maybe(drawMs),
     credential: maybe(text),
     key: maybe(text),
+    once: maybe(() => pick(...onceResults)),
+    onceFirst: maybe(text),
     connectMs: maybe(drawMs),
     upstreamHeaders: maybe(() => ({ "x-request-id": text(), [text()]: text() })),
     cause: maybe(text),

@@ -39,7 +39,8 @@ describe("a name that is not known", () => {
     const { code, status, message } = refusalOf(() => read([name, "canary-value"]));
     expect({ code, status }).toEqual({ code: "malformed_request", status: 400 });
     expect(message).toContain(`${name} is not a header that Countersign knows`);
-    const all = "it takes Countersign-Site, Countersign-Auth, Countersign-Timeout-Ms, Countersign-Reference.";
+    const all =
+      "it takes Countersign-Site, Countersign-Auth, Countersign-Timeout-Ms, Countersign-Reference, Countersign-Once.";
     expect(message).toMatch(meant === undefined ? all : new RegExp(`; write ${meant}\\.$`));
     expect(message).not.toContain("canary");
   });

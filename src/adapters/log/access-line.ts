@@ -69,6 +69,8 @@ export function writeAccessLine(event: RequestFinished, level: RequestLevel, tim
     milliseconds(',"tokenWaitMs":', event.tokenWaitMs) +
     text(',"credential":', event.credential) +
     text(',"key":', event.key) +
+    text(',"once":', event.once) +
+    text(',"onceFirst":', event.onceFirst) +
     milliseconds(',"connectMs":', event.connectMs) +
     (upstreamHeaders === undefined ? "" : `,"upstreamHeaders":${JSON.stringify(upstreamHeaders)}`) +
     text(',"cause":', event.cause) +

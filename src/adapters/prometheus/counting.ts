@@ -10,6 +10,7 @@ import {
   redisFailures,
   statusClasses,
 } from "../../model/events.ts";
+import { onceResults } from "../../model/once-failures.ts";
 import { tunnelResults } from "../../model/tunnel-events.ts";
 import type { Metrics } from "./metrics.ts";
 import { createRequestCounting } from "./request-counting.ts";
@@ -102,6 +103,8 @@ export function createStartAtZero(metrics: Metrics): StartAtZero {
       startDurations(metrics, environment);
       if (calledBack.has(environment.name)) startCallbacks(metrics, environment);
       if (environment.egress !== undefined) startTunnels(metrics, environment);
+      if (redisNodes.length === 0) continue;
+      for (const result of onceResults) metrics.once.inc({ environment: environment.name, result }, 0);
     }
   };
 }

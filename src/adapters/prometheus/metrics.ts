@@ -147,6 +147,10 @@ export function createMetrics(source?: GaugeSource) {
       "Callbacks by what came of them: delivered, declined, repeated, why it is not genuine, or the failure's code.",
       ["environment", "site", "result"],
     ),
+    once: counter("countersign_once_total", "Requests with Countersign-Once, by what came of it.", [
+      "environment",
+      "result",
+    ]),
     callbacksUnguarded: counter(
       "countersign_callbacks_unguarded_total",
       "Callbacks that the application may get twice, since the store of replays failed or was full.",

@@ -31,6 +31,7 @@ export function createRequestCounting(metrics: Metrics): (event: RequestFinished
     series.requests.inc();
     series.answers.inc();
     if (outcome === "unknown") metrics.unknownOutcomes.inc({ environment, site });
+    if (event.once !== undefined) metrics.once.inc({ environment, result: event.once });
     if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
     const { listener, callerName, tokenWaitMs, upstreamMs } = event;
     if (listener !== undefined && callerName !== undefined) callerSeriesOf(listener, callerName, outcome).inc();

@@ -36,6 +36,8 @@ export interface ServerFacts {
   /** `noeviction`, or how it makes room. */
   readonly evictionPolicy: string | undefined;
   readonly evictedKeys: number;
+  /** Whether it writes each change to disk (`appendonly`). */
+  readonly isAppendOnly: boolean;
 }
 
 const longestConnectMs = 3_000;
@@ -166,6 +168,7 @@ async function readServerFacts(client: RedisClient): Promise<ServerFacts | undef
     role: read("role"),
     runId: read("run_id"),
     evictionPolicy: read("maxmemory_policy"),
+    isAppendOnly: read("aof_enabled") === "1",
     evictedKeys: /^\d{1,15}$/.test(evicted) ? Number(evicted) : 0,
   };
 }

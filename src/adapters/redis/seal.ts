@@ -52,6 +52,6 @@ function decrypt(key: Secret, name: string, bytes: Buffer): string | undefined {
 }
 
 /** Tells keys apart while they are rolled, and says nothing about them. */
-function keyId(key: Secret): Buffer {
+export function keyId(key: Secret): Buffer {
   return createHmac("sha256", key.key).update("countersign token key").digest().subarray(0, keyIdBytes);
 }

@@ -10,6 +10,7 @@ import {
   type RedisPlace,
 } from "../../model/redis-access.ts";
 import { type Check, type CheckResult, type Explanations, explain, fail, ok, type Run, skip, warn } from "./check.ts";
+import { evaluateOnce } from "./once.ts";
 import { connectFailures } from "./tls.ts";
 import type { SharedState } from "./token.ts";
 
@@ -43,6 +44,8 @@ export async function checkRedis(access: RedisAccess, tags: readonly string[], r
     const subject = `${server.node} ${server.place}`;
     const results =
       probe.kind === "refused" ? [explainRefusal(probe.trouble, server, user)] : evaluateServer(probe, server, user);
+    const promises = run.config.once !== undefined && server.node === "cache" && probe.kind === "answered";
+    if (promises) checks.push(about("once", evaluateOnce(probe.facts)));
     checks.push(...results.map((result, index) => about(subject, result, index === 0 ? tookMs : 0)));
   }
   if (access.lockNodes.length > 0) checks.push(about("lock", evaluateLock(probes)));

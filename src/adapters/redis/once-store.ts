@@ -1,0 +1,153 @@
+import { createHash, createHmac } from "node:crypto";
+import type { Secret } from "../../model/secret.ts";
+import type { FirstRequest, KeyUse, OnceStore, RequestEnd } from "../../proxy/once-store.ts";
+import type { RedisConnection } from "./connection.ts";
+import { redisKey, runScript, script } from "./scripts.ts";
+import { keyId, type SealKeys } from "./seal.ts";
+
+/** Ends of requests that could not be written wait here; a few hundred bytes each. */
+const mostUnwritten = 1_024;
+
+/**
+ * Claims a key, unless it has been claimed.
+ *
+ * KEYS  1 key
+ * ARGV  1 request id, 2 digest, 3 lease in ms, 4 lifetime in ms
+ * Returns { Redis's clock in ms, what stands there or nil }.
+ */
+const claimScript = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local found = redis.call('GET', KEYS[1])
+if found then return { now, found } end
+local value = string.format('%s %s %.0f in_progress %.0f', ARGV[1], ARGV[2], now, now + ARGV[3])
+redis.call('SET', KEYS[1], value, 'PX', ARGV[4])
+return { now, false }
+`);
+
+/**
+ * Writes the end of a request, or deletes its key, unless another request has it. A key that is gone, because Redis has lost it,
+ * is written again.
+ *
+ * KEYS  1 key
+ * ARGV  1 request id, 2 digest, 3 outcome and status, or nothing to delete it, 4 lifetime in ms
+ */
+const settleScript = script(`
+local found = redis.call('GET', KEYS[1])
+local id, at
+if found then id, at = string.match(found, '^(%S+) %S+ (%d+) ') end
+if found and id ~= ARGV[1] then return 0 end
+if ARGV[3] == '' then return redis.call('DEL', KEYS[1]) end
+local time = redis.call('TIME')
+at = at or string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. at .. ' ' .. ARGV[3], 'PX', ARGV[4])
+return 1
+`);
+
+/** `<request id> <digest> <ms since 1970>`, and then `in_progress <until>` or `answered 200`, `unknown -`. */
+const form =
+  /^([\w-]{1,64}) ([\w-]{1,64}\.[\w-]{1,64}) (\d{1,15}) (?:in_progress (\d{1,15})|(answered|unknown) (\d{3}|-))$/;
+
+/** An end that waits to be written. */
+interface Unwritten {
+  readonly name: string;
+  readonly args: readonly (string | number)[];
+}
+
+/**
+ * Keys that replicas share: a string for each. A server that is full, read-only or away takes none.
+ * @param keys those that seal tokens: digests of requests are made with the first
+ */
+export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys): OnceStore {
+  const unwritten = new Map<string, Unwritten>();
+  let isWriting = false;
+
+  async function write(settlement: Unwritten): Promise<void> {
+    const { name, args } = settlement;
+    const id = `${name} ${args[0]}`;
+    try {
+      await connection.run(name, (client) => runScript(client, settleScript, [name], args));
+      if (unwritten.get(id)?.args === args) unwritten.delete(id);
+    } catch (error) {
+      if (unwritten.size < mostUnwritten || unwritten.has(id)) unwritten.set(id, settlement);
+      throw error;
+    }
+  }
+
+  /** One after the other, up to the first that fails. */
+  async function writeAgain(): Promise<void> {
+    if (isWriting) return;
+    isWriting = true;
+    try {
+      for (const settlement of [...unwritten.values()]) await write(settlement);
+    } catch {
+      // They wait on.
+    } finally {
+      isWriting = false;
+    }
+  }
+
+  connection.onReturn(() => void writeAgain());
+
+  return {
+    async claim(use) {
+      const name = nameOf(use);
+      const digest = digestOf(keys[0], name, use);
+      const args = [use.requestId, digest, Math.ceil(use.leaseMs), Math.ceil(use.lifetimeMs)];
+      let reply: unknown;
+      try {
+        reply = await connection.run(name, (client) => runScript(client, claimScript, [name], args));
+      } catch (error) {
+        // It may have been made, or be made yet.
+        await write(settlementOf(name, digest, use, { outcome: "not_sent" })).catch(() => {});
+        throw error;
+      }
+      if (unwritten.size > 0) void writeAgain();
+      const [now, found] = Array.isArray(reply) ? reply : [];
+      return typeof found === "string" ? readFirst(found, Number(now), name, use, keys) : undefined;
+    },
+
+    async settle(use, end) {
+      const name = nameOf(use);
+      await write(settlementOf(name, digestOf(keys[0], name, use), use, end));
+    },
+  };
+}
+
+/** A key is remembered whatever becomes of the keys that seal. */
+function nameOf({ scope }: KeyUse): string {
+  return redisKey(createHash("sha256").update(JSON.stringify(scope)).digest("hex"), "once");
+}
+
+function settlementOf(name: string, digest: string, use: KeyUse, { outcome, status }: RequestEnd): Unwritten {
+  const end = outcome === "not_sent" ? "" : `${outcome} ${status ?? "-"}`;
+  return { name, args: [use.requestId, digest, end, Math.ceil(use.lifetimeMs)] };
+}
+
+/** A reader of Redis cannot guess a request from it, nor compare those of two keys. */
+function digestOf(key: Secret, name: string, { content }: KeyUse): string {
+  const digest = createHmac("sha256", key.key).update(`countersign once\n${name}\n${content}`).digest();
+  return `${keyId(key).toString("base64url")}.${digest.subarray(0, 16).toString("base64url")}`;
+}
+
+/** @throws Error where the value is damaged: nothing is known then, and nothing may be sent */
+function readFirst(value: string, nowMs: number, name: string, use: KeyUse, keys: SealKeys): FirstRequest {
+  const [, requestId, digest = "", at, untilMs, outcome, status] = form.exec(value) ?? [];
+  if (requestId === undefined) throw new Error("a key of Countersign-Once is damaged");
+  return { requestId, atMs: Number(at), end: endOf(), isSame: isSame() };
+
+  function endOf(): RequestEnd | undefined {
+    if (untilMs !== undefined) return nowMs < Number(untilMs) ? undefined : { outcome: "unknown" };
+    return {
+      outcome: outcome === "answered" ? "answered" : "unknown",
+      status: status === "-" ? undefined : Number(status),
+    };
+  }
+
+  /** What was digested with a key that is no longer configured cannot be compared. */
+  function isSame(): boolean {
+    const own = keys.map((key) => digestOf(key, name, use));
+    const [id] = digest.split(".");
+    return own.includes(digest) || !own.some((each) => each.split(".")[0] === id);
+  }
+}
