@@ -13,7 +13,7 @@ import { explain, routes } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import type { Report } from "../model/events.ts";
-import { describeBind } from "../model/listener.ts";
+import { callersTlsOf, describeBind } from "../model/listener.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
 import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -117,7 +117,7 @@ function listenersOf({ listeners, callbacks = [] }: Config): ListenerSnapshot[] 
 }
 
 function describeListener({ bind, environment, callers }: ListenerConfig): ListenerSnapshot {
-  return { name: describeBind(bind), environment, tls: callers?.kind === "mtls" ? callers.tls : undefined };
+  return { name: describeBind(bind), environment, tls: callersTlsOf(callers) };
 }
 
 /** Sites that share a set share its token; it is in use where one of them uses it. */

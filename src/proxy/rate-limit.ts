@@ -1,0 +1,43 @@
+import type { Clock } from "../model/clock.ts";
+
+/** Intervals are not whole in binary; far less than a request, far more than their errors add up to. */
+const roundingMs = 1e-6;
+
+/**
+ * How many requests a caller may make: a rate, and bursts of what one second brings, at least one. It keeps the moment
+ * at which all requests so far would have come at that rate (GCRA, ITU-T I.371): what nginx and Redis-cell do too.
+ */
+export class RateLimit {
+  readonly #clock: Clock;
+  #intervalMs = 0;
+  /** How far ahead of the rate a request may come. */
+  #toleranceMs = 0;
+  /** When the next request is due at the rate, on the monotonic clock. */
+  #dueMs = Number.NEGATIVE_INFINITY;
+
+  constructor(requestsPerSecond: number, clock: Clock) {
+    this.#clock = clock;
+    this.resize(requestsPerSecond);
+  }
+
+  /** Requests so far count on. */
+  resize(requestsPerSecond: number): void {
+    this.#intervalMs = 1_000 / requestsPerSecond;
+    this.#toleranceMs = (burstOf(requestsPerSecond) - 1) * this.#intervalMs;
+  }
+
+  /** @returns how long to wait before the next try; undefined where the request may pass, and counts */
+  take(): number | undefined {
+    const nowMs = this.#clock.nowMs();
+    const dueMs = Math.max(this.#dueMs, nowMs);
+    const earlyMs = dueMs - nowMs - this.#toleranceMs;
+    if (earlyMs > roundingMs) return earlyMs;
+    this.#dueMs = dueMs + this.#intervalMs;
+    return undefined;
+  }
+}
+
+/** Requests that may come at once after a rest. */
+export function burstOf(requestsPerSecond: number): number {
+  return Math.max(1, Math.floor(requestsPerSecond));
+}
