@@ -1,12 +1,10 @@
 import type { Config } from "../config/config.ts";
 import type { Caller } from "../model/caller.ts";
 import type { Clock } from "../model/clock.ts";
-import type { Callers } from "../model/listener.ts";
+import { type Callers, callersOf } from "../model/listener.ts";
 import { CallerRegistry } from "../proxy/caller-registry.ts";
 import { RateLimit } from "../proxy/rate-limit.ts";
 import { KeyedResources } from "./keyed-resources.ts";
-
-const allRights = { certificates: [], sites: "any", operations: "any", requestsPerSecond: undefined } as const;
 
 /** How much each caller has called lately: one count for each name in an environment, which outlives a reload. */
 export class CallerRates {
@@ -22,14 +20,14 @@ export class CallerRates {
   registryOf(environment: string, callers: Callers | undefined): CallerRegistry | undefined {
     if (callers === undefined || callers.kind === "anyone" || callers.kind === "mtls") return undefined;
     return new CallerRegistry(
-      namedCallers(callers).map((caller) => ({ ...caller, rate: this.#rateOf(environment, caller) })),
+      callersOf(callers).map((caller) => ({ ...caller, rate: this.#rateOf(environment, caller) })),
     );
   }
 
   /** Counts by the rates of this configuration, which was prepared. */
   commit({ listeners }: Config): void {
     const wanted = listeners.flatMap(({ environment, callers }) =>
-      namedCallers(callers).flatMap(({ name, requestsPerSecond }) =>
+      callersOf(callers).flatMap(({ name, requestsPerSecond }) =>
         requestsPerSecond === undefined ? [] : [{ key: keyOf(environment, name), requestsPerSecond }],
       ),
     );
@@ -45,11 +43,4 @@ export class CallerRates {
 
 function keyOf(environment: string, name: string): string {
   return `${environment} ${name}`;
-}
-
-/** A list of tokens is one caller for each, which may do everything. */
-function namedCallers(callers: Callers | undefined): readonly Caller[] {
-  if (callers?.kind === "named") return callers.callers;
-  if (callers?.kind !== "tokens") return [];
-  return callers.tokens.map(({ name, token }) => ({ ...allRights, name, tokens: [token] }));
 }

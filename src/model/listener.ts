@@ -42,3 +42,12 @@ export type Callers =
 export function callersTlsOf(callers: Callers | undefined): CallersTls | undefined {
   return callers?.kind === "mtls" || callers?.kind === "named" ? callers.tls : undefined;
 }
+
+const allRights = { certificates: [], sites: "any", operations: "any", requestsPerSecond: undefined } as const;
+
+/** The callers that have a name. In a list of tokens that is each of these, and may do everything. */
+export function callersOf(callers: Callers | undefined): readonly Caller[] {
+  if (callers?.kind === "named") return callers.callers;
+  if (callers?.kind !== "tokens") return [];
+  return callers.tokens.map(({ name, token }) => ({ ...allRights, name, tokens: [token] }));
+}

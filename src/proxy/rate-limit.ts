@@ -9,28 +9,31 @@ const roundingMs = 1e-6;
  */
 export class RateLimit {
   readonly #clock: Clock;
-  #intervalMs = 0;
-  /** How far ahead of the rate a request may come. */
-  #toleranceMs = 0;
+  #intervalMs: number;
+  #burst: number;
   /** When the next request is due at the rate, on the monotonic clock. */
   #dueMs = Number.NEGATIVE_INFINITY;
 
   constructor(requestsPerSecond: number, clock: Clock) {
     this.#clock = clock;
-    this.resize(requestsPerSecond);
+    this.#intervalMs = 1_000 / requestsPerSecond;
+    this.#burst = burstOf(requestsPerSecond);
   }
 
-  /** Requests so far count on. */
+  /** Requests of late count on, and at most as a whole burst of the new rate. */
   resize(requestsPerSecond: number): void {
+    const nowMs = this.#clock.nowMs();
+    const spent = Math.max(0, this.#dueMs - nowMs) / this.#intervalMs;
     this.#intervalMs = 1_000 / requestsPerSecond;
-    this.#toleranceMs = (burstOf(requestsPerSecond) - 1) * this.#intervalMs;
+    this.#burst = burstOf(requestsPerSecond);
+    this.#dueMs = nowMs + Math.min(spent, this.#burst) * this.#intervalMs;
   }
 
   /** @returns how long to wait before the next try; undefined where the request may pass, and counts */
   take(): number | undefined {
     const nowMs = this.#clock.nowMs();
     const dueMs = Math.max(this.#dueMs, nowMs);
-    const earlyMs = dueMs - nowMs - this.#toleranceMs;
+    const earlyMs = dueMs - nowMs - (this.#burst - 1) * this.#intervalMs;
     if (earlyMs > roundingMs) return earlyMs;
     this.#dueMs = dueMs + this.#intervalMs;
     return undefined;

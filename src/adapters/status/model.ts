@@ -3,6 +3,7 @@ import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
+import { CallerStats, type ConfiguredCaller } from "./caller-stats.ts";
 import { RequestStats } from "./request-stats.ts";
 import { formatTime, type ModelView, type ReloadStatus } from "./snapshot.ts";
 import { TokenStats } from "./token-stats.ts";
@@ -12,6 +13,8 @@ export interface StatusSource {
   environments(): readonly Environment[];
   /** Where each listener leads, one line each. */
   routes(): readonly string[];
+  /** Those that have names, in the configuration's order. */
+  callers(): readonly ConfiguredCaller[];
   /** Requests being served, by environment. */
   inFlight(): ReadonlyMap<string, number>;
   /** Each set once. */
@@ -25,12 +28,14 @@ export class StatusModel {
   readonly #source: StatusSource;
   readonly #wallTime;
   readonly #requests: RequestStats;
+  readonly #callers: CallerStats;
   readonly #tokens: TokenStats;
 
   constructor(source: StatusSource, clock: Clock) {
     this.#source = source;
     this.#wallTime = createWallTime(clock);
     this.#requests = new RequestStats(clock);
+    this.#callers = new CallerStats(clock);
     this.#tokens = new TokenStats(clock);
     this.reload = new ReloadStats(clock);
   }
@@ -45,6 +50,7 @@ export class StatusModel {
     switch (event.kind) {
       case "request_finished":
         this.#requests.report(event);
+        this.#callers.report(event);
         return;
       case "token_adopted":
       case "token_requested":
@@ -57,11 +63,13 @@ export class StatusModel {
 
   view(): ModelView {
     const { environments, credentials, redis, inFlight, routes } = this.#source;
+    const callers = this.#callers.view(this.#source.callers());
     const wallTime = this.#wallTime;
     const sets = this.#tokens.view(credentials(), wallTime);
     const open = [...inFlight().values()].reduce((sum, each) => sum + each, 0);
     return {
       ...this.#requests.view(environments(), sets, open),
+      ...(callers.length === 0 ? {} : { callers }),
       credentials: sets,
       redis: redis().map(({ sinceMs, ...server }) => {
         return { ...server, since: sinceMs === undefined ? undefined : formatTime(wallTime(sinceMs)) };

@@ -28,6 +28,8 @@ export interface ModelView {
   readonly unknownOutcomes: readonly UnknownOutcome[];
   readonly environments: readonly EnvironmentStatus[];
   readonly credentials: readonly CredentialStatus[];
+  /** Those that have names, in the configuration's order; absent where there are none. */
+  readonly callers?: readonly CallerStatus[] | undefined;
   /** One for each Redis server in use; none with the memory cache. */
   readonly redis: readonly RedisStatus[];
   readonly reload: ReloadStatus;
@@ -123,6 +125,20 @@ export interface Tally {
   readonly failures: Readonly<Record<string, Occurrence>>;
   /** The service's refusals that were passed on to callers: by status, 401 or 403. */
   readonly refusals: Readonly<Record<string, Occurrence>>;
+}
+
+/** A caller at a listener: what it may do, and what it did. */
+export interface CallerStatus {
+  readonly name: string;
+  readonly environment: string;
+  readonly listener: string;
+  /** What proves it; never the proof itself. */
+  readonly by: "token" | "certificate";
+  /** `["*"]`: all of the environment. */
+  readonly sites: readonly string[];
+  readonly operations: readonly string[];
+  readonly requestsPerSecond: number | undefined;
+  readonly tally: Tally;
 }
 
 /** A credential set: its token now, and what came of asking for tokens. */
