@@ -1,5 +1,15 @@
 import * as z from "zod";
-import { callerTokenSource, listOf, mapping, matching, parsed, secretSource, siteIdentifier, text } from "./fields.ts";
+import {
+  callerTokenSource,
+  listOf,
+  mapping,
+  matching,
+  parsed,
+  plainName,
+  secretSource,
+  siteIdentifier,
+  text,
+} from "./fields.ts";
 import { certificateNamePattern, readCertificateName } from "./values.ts";
 
 /** TLS with callers; the authorities vouch for names, and say nothing of rights. */
@@ -49,10 +59,9 @@ const caller = mapping("A caller: what proves it, and what it may do.", {
 });
 
 /** The keys of the other forms are no names. */
-const callerName = matching(
-  /^(?!(?:tokens|mtls)$)[A-Za-z0-9._-]{1,64}$/,
-  "name a caller by 1 to 64 of A-Z a-z 0-9 . _ -, other than tokens and mtls",
-);
+const callerName = plainName.refine((name) => name !== "tokens" && name !== "mtls", {
+  error: "name each caller: tokens and mtls are the keys of other forms",
+});
 
 export const callers = z
   .union(
