@@ -38,7 +38,7 @@ export function expectFailure(answer: Answered, expected: ExpectedFailure): stri
   const id = String(headers["countersign-request-id"]);
   expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   // Also where a refused credential is tried again by the clock (product, section 3).
-  if (status === 503 || code === "credentials_refused" || code === "once_in_progress")
+  if (status === 503 || status === 429 || code === "credentials_refused" || code === "once_in_progress")
     expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
   else expect(headers["retry-after"]).toBeUndefined();
   expect(headers["proxy-authenticate"] === undefined).toBe(status !== 407);

@@ -3,13 +3,14 @@ import type { Server } from "node:http";
 import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
 import type { SocketServer } from "../adapters/http-server/tls.ts";
 import { type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
-import { type Bind, describeBind } from "../model/listener.ts";
+import { type Bind, callersTlsOf, describeBind } from "../model/listener.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import type { OnceStore } from "../proxy/once-store.ts";
 import { loopbackHosts } from "../proxy/target.ts";
 import type { CallbackListeners } from "./callback-listeners.ts";
+import { CallerRates } from "./caller-rates.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
@@ -72,6 +73,7 @@ interface WantedListener {
 export function openListeners({ callbacks, onceOf, createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
   const { clock, report } = parts;
   const limits = new KeyedResources<ConcurrencyLimit>(clock);
+  const rates = new CallerRates(clock);
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
   /** Of the listeners that a reload has removed, until each has drained: whether it did so in time. */
   const draining = new Set<Promise<boolean>>();
@@ -97,10 +99,10 @@ export function openListeners({ callbacks, onceOf, createAdmin, createStatus, ..
     const once = { store: onceOf(config), lifetimeMs: (config.once ?? defaultOnce).ttlMs };
     const own = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID, once };
     return {
-      handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config)),
+      handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config, rates)),
       requestMs,
       settings: { ...bounds, clock },
-      tls: listener.callers?.kind === "mtls" ? listener.callers.tls : undefined,
+      tls: callersTlsOf(listener.callers),
     };
   }
 
@@ -108,7 +110,7 @@ export function openListeners({ callbacks, onceOf, createAdmin, createStatus, ..
   function listenersOf(config: Config): WantedListener[] {
     const outbound = config.listeners.map((listener) => ({
       bind: listener.bind,
-      isTls: listener.callers?.kind === "mtls",
+      isTls: callersTlsOf(listener.callers) !== undefined,
       serving: () => servingOn(listener, config),
     }));
     const inbound = (config.callbacks ?? []).map((listener) => ({
@@ -159,6 +161,7 @@ export function openListeners({ callbacks, onceOf, createAdmin, createStatus, ..
       servers.commit(bindingsOf(config).map(({ key }) => key));
       limits.commit(config.listeners.map(({ environment }) => environment));
       for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
+      rates.commit(config);
     },
 
     bindsOf(config) {
@@ -213,19 +216,21 @@ function keyed<Listener extends { readonly bind: Bind; readonly isTls: boolean }
 }
 
 /** What a listener's requests belong to, and by which names it may be called. */
-function contextOf({ bind, environment: name, hosts, callers }: ListenerConfig, config: Config): ListenerContext {
+function contextOf(
+  { bind, environment: name, hosts, callers }: ListenerConfig,
+  config: Config,
+  rates: CallerRates,
+): ListenerContext {
   const environment = config.environments.get(name);
   if (environment === undefined) throw new Error("a listener names an environment that does not exist");
   const listener = describeBind(bind);
-  const callerTokens = callers?.kind === "tokens" ? callers.tokens : undefined;
-  if (bind.kind === "unix") return { environment, hosts: "any", listener, callerTokens, url: listener };
+  const known = { environment, listener, callers: rates.registryOf(name, callers) };
+  if (bind.kind === "unix") return { ...known, hosts: "any", url: listener };
   const own = bind.host === "" ? [] : [bind.host.includes(":") ? `[${bind.host}]` : bind.host];
   return {
-    environment,
+    ...known,
     hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
-    listener,
-    callerTokens,
-    url: `${callers?.kind === "mtls" ? "https" : "http"}://${listener}`,
+    url: `${callersTlsOf(callers) === undefined ? "http" : "https"}://${listener}`,
   };
 }
 

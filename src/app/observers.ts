@@ -4,6 +4,7 @@ import { createCounting, createStartAtZero } from "../adapters/prometheus/counti
 import { contentTypes, writeExposition } from "../adapters/prometheus/exposition.ts";
 import type { GaugeSource, ListenerSnapshot } from "../adapters/prometheus/gauges.ts";
 import { createMetrics } from "../adapters/prometheus/metrics.ts";
+import type { ConfiguredCaller } from "../adapters/status/caller-stats.ts";
 import { StatusModel, type StatusSource } from "../adapters/status/model.ts";
 import { renderPage } from "../adapters/status/page/render-page.ts";
 import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
@@ -13,7 +14,7 @@ import { explain, routes } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import type { Report } from "../model/events.ts";
-import { describeBind } from "../model/listener.ts";
+import { callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
 import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -54,7 +55,11 @@ export function openObservers(
     credentials: () => mergeShared(snapshots.credentials()),
     redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
   };
-  const statusSource: StatusSource = { ...common, routes: () => routes(active()) };
+  const statusSource: StatusSource = {
+    ...common,
+    routes: () => routes(active()),
+    callers: () => configuredCallers(active()),
+  };
   const model = new StatusModel(statusSource, clock);
   const gaugeSource: GaugeSource = {
     ...common,
@@ -86,7 +91,7 @@ export function openObservers(
   return {
     prepare(config) {
       const calledBack = new Set(config.callbacks?.map(({ environment }) => environment));
-      startAtZero([...config.environments.values()], redisNodes(config), calledBack);
+      startAtZero([...config.environments.values()], redisNodes(config), calledBack, configuredCallers(config));
     },
     commit(config) {
       const environments = [...config.environments.values()];
@@ -117,7 +122,13 @@ function listenersOf({ listeners, callbacks = [] }: Config): ListenerSnapshot[] 
 }
 
 function describeListener({ bind, environment, callers }: ListenerConfig): ListenerSnapshot {
-  return { name: describeBind(bind), environment, tls: callers?.kind === "mtls" ? callers.tls : undefined };
+  return { name: describeBind(bind), environment, tls: callersTlsOf(callers) };
+}
+
+function configuredCallers({ listeners }: Config): ConfiguredCaller[] {
+  return listeners.flatMap(({ bind, environment, callers }) =>
+    callersOf(callers).map((caller) => ({ ...caller, environment, listener: describeBind(bind) })),
+  );
 }
 
 function describeCallbacks({ bind, environment, application: { url } }: CallbackListenerConfig) {

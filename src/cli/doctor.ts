@@ -10,6 +10,7 @@ import { tokenUrlOf } from "../model/token-settings.ts";
 import { exitCodes } from "./command.ts";
 import { configOption, loadOrRefuse } from "./config.ts";
 import { checkCallbacks } from "./doctor/callbacks.ts";
+import { checkCallers } from "./doctor/callers.ts";
 import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor/check.ts";
 import { evaluateClock } from "./doctor/clock.ts";
 import { checkConfig } from "./doctor/config.ts";
@@ -101,6 +102,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
       const keys = evaluateEncryptionKeys(shared.map((set) => set.shared));
       yield { topic: "redis", subject: "encryptionKeys", ...keys, tookMs: 0 };
     }
+    yield* checkCallers(run);
     yield* await checkCallbacks(run);
     const serve = { topic: "serve" as const, subject: `admin ${describeBind(config.admin)}` };
     yield timed(run, serve, () => checkServe(run));

@@ -9,6 +9,7 @@ export const warnings = {
   secret_readable_by_all: "everyone on the machine may read a secret's file",
   mounted_by_subpath: "a file is mounted by subPath, so a changed Secret or ConfigMap never reaches it",
   client_twice: "both credential sets of a site are of one client",
+  callers_without_rights: "callers have no rights of their own: the form of before names (docs/callers.md)",
   callers_in_plain_text: "callers' tokens and orders go over the network in plain text",
   caller_token_twice: "a listener has the same caller's token twice",
   caller_name_twice: "two of a listener's tokens have the same name in the log",

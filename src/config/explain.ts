@@ -1,3 +1,4 @@
+import type { Caller } from "../model/caller.ts";
 import { formatDuration } from "../model/clock.ts";
 import {
   type Address,
@@ -13,11 +14,7 @@ import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/r
 import { Secret } from "../model/secret.ts";
 import type { CallbackListenerConfig, Config } from "./config.ts";
 
-const callersInRoutes: Readonly<Record<Callers["kind"], string>> = {
-  anyone: "; anyone may call",
-  tokens: "; callers by token",
-  mtls: "; callers by certificate",
-};
+const mostNamed = 5;
 
 /** Where each listener leads and who may call it, one line each. */
 export function routes({ listeners, callbacks = [], environments }: Config): string[] {
@@ -28,7 +25,7 @@ export function routes({ listeners, callbacks = [], environments }: Config): str
     const environment = environments.get(name);
     if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
     const operations = listOperations(environment).join(", ");
-    const who = callers === undefined ? "" : callersInRoutes[callers.kind];
+    const who = describeCallers(callers);
     const way = environment.egress === undefined ? "" : describeWay(environment.egress);
     return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${who}${way}`;
   });
@@ -40,12 +37,32 @@ function describeWay({ proxy, direct }: Egress): string {
   return `; through the proxy ${placeOf(proxy)}${except}`;
 }
 
+function describeCallers(callers: Callers | undefined): string {
+  switch (callers?.kind) {
+    case undefined:
+      return "";
+    case "anyone":
+      return "; anyone may call";
+    case "tokens":
+      return "; callers by token";
+    case "mtls":
+      return "; callers by certificate";
+    case "named": {
+      const by = callers.tls === undefined ? "token" : "certificate";
+      const names = callers.callers.map(({ name }) => name);
+      const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
+      return `; callers by ${by}: ${names.slice(0, mostNamed).join(", ")}${more}`;
+    }
+  }
+}
+
 /** The effective configuration for people: every default filled in, every secret masked. */
 export function explain(config: Config): object {
   const { tokens, timeouts, limits, log, readiness, reload, acknowledge } = config;
   const sections = {
     listeners: config.listeners.map(({ bind, callers, ...listener }) => {
-      return { bind: describeBind(bind), ...listener, callers: callers && showCallers(callers) };
+      const mtls = callers?.kind === "named" && callers.tls ? { key: callers.tls.key } : undefined;
+      return { bind: describeBind(bind), ...listener, mtls, callers: callers && showCallers(callers) };
     }),
     callbacks: config.callbacks?.map(showCallbacks),
     admin: { bind: describeBind(config.admin), hosts: config.adminHosts ?? [] },
@@ -87,7 +104,17 @@ function toPlain(value: unknown, origins: ReadonlyMap<Secret, string>): unknown 
 
 function showCallers(callers: Callers): object | string {
   if (callers.kind === "anyone") return "anyone";
-  return callers.kind === "tokens" ? { tokens: callers.tokens } : { mtls: { key: callers.tls.key } };
+  if (callers.kind === "tokens") return { tokens: callers.tokens };
+  if (callers.kind === "mtls") return { mtls: { key: callers.tls.key } };
+  return new Map(callers.callers.map(({ name, ...caller }) => [name, showCaller(caller)]));
+}
+
+function showCaller({ tokens, certificates, ...rights }: Omit<Caller, "name">): object {
+  return {
+    token: tokens.length > 0 ? tokens : undefined,
+    certificate: certificates.length > 0 ? certificates : undefined,
+    ...rights,
+  };
 }
 
 function showCallbacks({ bind, application, tls, ...listener }: CallbackListenerConfig): object {

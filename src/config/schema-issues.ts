@@ -47,10 +47,15 @@ export function describeIssues(issues: readonly Issue[]): Fault[] {
   return faults.filter(({ path }) => !meant.has(formatPath(path)));
 }
 
+/** Whether a secret's source should stand here. Only a caller's `token` is one: an environment's has settings. */
+export function isSecretKey(path: Path): boolean {
+  return secretKeys.has(lastKey(path)) || (path[2] === "callers" && lastKey(path) === "token");
+}
+
 function describeIssue(issue: Issue, base: Path): Fault[] {
   const path: Path = [...base, ...issue.path.filter((part) => typeof part !== "symbol")];
   const faults = describeAt(issue, path);
-  const isSecret = path.some((part) => secretKeys.has(String(part)));
+  const isSecret = path.some((_, index) => isSecretKey(path.slice(0, index + 1)));
   return isSecret ? faults.map((fault) => ({ ...fault, found: "hidden" })) : faults;
 }
 
@@ -58,7 +63,7 @@ function describeAt(issue: Issue, path: Path): Fault[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => describeUnknownKey(key, path, Object.keys(issue.input ?? {})));
   }
-  if (issue.code === "invalid_union" && !secretKeys.has(lastKey(path))) return describeNearest(issue, path);
+  if (issue.code === "invalid_union" && !isSecretKey(path)) return describeNearest(issue, path);
   return [{ path, ...wordsOf(issue, path) }];
 }
 
@@ -100,7 +105,8 @@ function describeUnknownKey(key: string, holder: Path, given: readonly string[])
   const alternatives = nodesAt(holder).map(({ properties = {} }) => Object.keys(properties));
   const known = [...new Set(alternatives.flat())];
   if (known.includes(key)) {
-    const fix = `write either ${alternatives.map((keys) => keys.join(", ")).join(" or ")}`;
+    const ways = alternatives.filter((keys) => keys.length > 0).map((keys) => keys.join(", "));
+    const fix = `write either ${ways.join(" or ")}`;
     return { path, message: `${key} does not go with the other keys here`, fix, found: "hidden" };
   }
   const free = known.filter((name) => !given.includes(name));
@@ -132,14 +138,29 @@ function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_unio
   return [{ path, message, fix: ways }];
 }
 
-/** Wrong at the top is further off than wrong within; a key too many is worse than one too few. */
+/**
+ * Wrong at the top is further off than wrong within; a key too many is worse than one too few. However much is wrong
+ * further down, where a name is the file's own choice, it speaks for the alternative that has such names.
+ */
 function distanceOf(issues: readonly Issue[]): number {
-  return issues.reduce((sum, issue) => {
-    const isOtherKind =
-      issue.code === "invalid_type" || (issue.code === "invalid_value" && typeof issue.input === "object");
-    if (issue.path.length === 0 && isOtherKind) return sum + 100;
-    return sum + (issue.code === "unrecognized_keys" ? 2 * issue.keys.length : 1);
-  }, 0);
+  const within = issues.filter(isWithin);
+  return issues.reduce(
+    (sum, issue) => {
+      if (isWithin(issue)) return sum;
+      const isOtherKind =
+        issue.code === "invalid_type" || (issue.code === "invalid_value" && typeof issue.input === "object");
+      if (issue.path.length === 0 && isOtherKind) return sum + 100;
+      if (issue.code === "invalid_key") return sum + 2;
+      return sum + (issue.code === "unrecognized_keys" ? 2 * issue.keys.length : 1);
+    },
+    Math.min(mostWithin, within.length),
+  );
+}
+
+const mostWithin = 2;
+
+function isWithin({ code, path }: Issue): boolean {
+  return path.length > (code === "unrecognized_keys" ? 0 : 1);
 }
 
 /** What to call the kinds of values, for a person who writes YAML. */

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { callbackListener } from "./callback-schema.ts";
+import { callers, callersMtls } from "./caller-schema.ts";
 import { warningCodes } from "./diagnostics.ts";
 import { environmentSchema } from "./environment-schema.ts";
 import {
   bind,
-  callerTokenSource,
   count,
   duration,
   durationWithin,
@@ -27,36 +27,14 @@ const hosts = listOf(matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a
   [],
 );
 
-const callers = z
-  .union(
-    [
-      z.literal("anyone").describe("Everyone who can reach the listener; for a network policy that decides instead."),
-      mapping("Callers prove themselves with a token.", {
-        tokens: listOf(callerTokenSource, 1).describe(
-          "Tokens that callers give in Proxy-Authorization (`Bearer`, or `Basic` with it as the password); several while one replaces another. A `name` beside `file` or `env` says in the log who called; without one it is the file's or the variable's own name.",
-        ),
-      }),
-      mapping("Callers come over TLS and prove themselves with a certificate.", {
-        mtls: mapping("The files for TLS with callers.", {
-          caFile: text.describe(
-            "PEM file of the authorities that callers' certificates must come from; no others count.",
-          ),
-          certFile: text.describe("PEM file of the listener's own certificate."),
-          keyFile: text.describe("PEM file of its key, without a passphrase."),
-        }),
-      }),
-    ],
-    { error: "write anyone, { tokens: [ { file: /path } ] } or { mtls: { caFile, certFile, keyFile } }" },
-  )
-  .describe(
-    "Who may call, which a listener beyond loopback or a Unix socket has to say: `tokens`, `mtls`, or the written word `anyone`.",
-  );
-
 const listener = mapping("A place where applications call.", {
   bind: bind("127.0.0.1:7411"),
   environment: plainName.describe("The environment that everything on this listener belongs to."),
   hosts: hosts.describe("Host names accepted beside loopback names, the bind address and the baseUrl's host."),
   callers: callers.optional(),
+  mtls: callersMtls
+    .describe("TLS with callers that have names, each of which proves itself with a `certificate`.")
+    .optional(),
 });
 
 const sentinel = mapping("Sentinels, instead of url.", {

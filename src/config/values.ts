@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from "node:net";
+import { isIP, isIPv4, isIPv6 } from "node:net";
 import { parseDurationMs } from "../model/clock.ts";
 import type { Address } from "../model/environment.ts";
 import type { Bind } from "../model/listener.ts";
@@ -115,6 +115,27 @@ function readAuthority(text: string, defaultPort?: number): HostPort | undefined
   if (port === undefined || port < 1 || port > 65_535) return undefined;
   if (ipv6 === undefined) return name === "" ? undefined : { host: name.toLowerCase(), port };
   return isIPv6(ipv6) ? { host: canonicalIPv6(ipv6), port } : undefined;
+}
+
+/** For editors; `readCertificateName` decides. */
+export const certificateNamePattern = /^[^*\s]+$/;
+
+/** SPIFFE ID section 2: lower case, no empty segment, no port, no query. */
+const spiffeId = /^spiffe:\/\/[a-z0-9._-]{1,255}(\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)+$/;
+const uriForm = /^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/;
+const dnsForm = /^(?!-)[a-z0-9_-]{1,63}(\.(?!-)[a-z0-9_-]{1,63})*$/i;
+
+/** A URI or a DNS name, as `certificateNames` has those of a certificate: `URI:spiffe://…`, `DNS:…`. */
+export function readCertificateName(text: string): Read<string> {
+  const fix = "write a URI as the certificate has it, like spiffe://prod.example/ns/pay/sa/payments, or a DNS name";
+  if (text.includes("*")) return { message: "a pattern names no caller", fix: "write each name in full" };
+  if (isIP(text.replace(/^\[|\]$/g, "")) !== 0) return { message: "an address names no caller", fix };
+  if (text.toLowerCase().startsWith("spiffe:") && !spiffeId.test(text)) {
+    const form = "spiffe://trust-domain/path, the trust domain in lower case, without a slash at the end";
+    return { message: "this is no SPIFFE ID of a workload", fix: `write ${form}` };
+  }
+  if (uriForm.test(text) && !/[",'\\]/.test(text)) return { value: `URI:${text}` };
+  return dnsForm.test(text) ? { value: `DNS:${text.toLowerCase()}` } : { fix };
 }
 
 /** Whether only this machine, or only this pod, can reach it. */

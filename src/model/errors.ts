@@ -89,6 +89,25 @@ export const failures = {
     outcomes: notSent,
     meaning: "The listener asks its callers for a token, and got none that it knows.",
   },
+  caller_not_known: {
+    status: 403,
+    title: "Caller not known",
+    outcomes: notSent,
+    meaning:
+      "The client certificate is of a known authority, and its names are no caller's of the listener, or several callers'.",
+  },
+  caller_not_allowed: {
+    status: 403,
+    title: "Caller not allowed",
+    outcomes: notSent,
+    meaning: "The caller is known, and the operation or the site is not in its `operations` or `sites`.",
+  },
+  caller_rate_limited: {
+    status: 429,
+    title: "Caller makes too many requests",
+    outcomes: notSent,
+    meaning: "The caller makes more than its `requestsPerSecond`. Retry-After says when to come back.",
+  },
   request_timeout: {
     status: 408,
     title: "Request not received in time",

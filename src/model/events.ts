@@ -45,7 +45,7 @@ export interface RequestDetails {
   readonly target?: string | undefined;
   /** Where it came in, as configured. */
   readonly listener?: string | undefined;
-  /** Who called: the name of its token, or the subject of its certificate. */
+  /** Who called: its name in the configuration, or else the subject or the first name of its certificate. */
   readonly caller?: string | undefined;
   /** The caller's IP address; absent over a Unix socket. */
   readonly callerAddress?: string | undefined;

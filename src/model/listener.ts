@@ -1,3 +1,4 @@
+import type { Caller } from "./caller.ts";
 import type { Secret } from "./secret.ts";
 
 /** Where a server listens: a TCP address, or a Unix socket's path. */
@@ -32,5 +33,21 @@ export type Callers =
   | { readonly kind: "anyone" }
   /** By one of these tokens in Proxy-Authorization (RFC 9110 section 11.7); several while one replaces another. */
   | { readonly kind: "tokens"; readonly tokens: readonly CallerToken[] }
-  /** By a client certificate of one of the authorities. */
-  | { readonly kind: "mtls"; readonly tls: CallersTls };
+  /** By any client certificate of one of the authorities. */
+  | { readonly kind: "mtls"; readonly tls: CallersTls }
+  /** Each has a name and rights. With TLS, all prove themselves with a certificate; without, all with a token. */
+  | { readonly kind: "named"; readonly callers: readonly Caller[]; readonly tls: CallersTls | undefined };
+
+/** Undefined where a listener speaks no TLS. */
+export function callersTlsOf(callers: Callers | undefined): CallersTls | undefined {
+  return callers?.kind === "mtls" || callers?.kind === "named" ? callers.tls : undefined;
+}
+
+const allRights = { certificates: [], sites: "any", operations: "any", requestsPerSecond: undefined } as const;
+
+/** The callers that have a name. In a list of tokens that is each of these, and may do everything. */
+export function callersOf(callers: Callers | undefined): readonly Caller[] {
+  if (callers?.kind === "named") return callers.callers;
+  if (callers?.kind !== "tokens") return [];
+  return callers.tokens.map(({ name, token }) => ({ ...allRights, name, tokens: [token] }));
+}

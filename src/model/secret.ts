@@ -1,9 +1,7 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
+import { createSecretKey, type KeyObject } from "node:crypto";
 import { inspect } from "node:util";
 
 const masked = "[secret]";
-const digestName = "sha256";
-const digestBytes = 32;
 
 /**
  * A string that cannot be printed by accident: logged, interpolated, inspected or serialised it reads `[secret]`.
@@ -35,16 +33,6 @@ export class Secret {
   /** For secrets of our own: how long it takes may tell whether the lengths are the same. */
   equals(other: Secret): boolean {
     return this.#key.equals(other.#key);
-  }
-
-  /**
-   * Whether a text from outside is this secret. How long it takes tells nothing of the secret, not even its length: what
-   * is compared are digests under a key that is never known outside, made anew each time.
-   */
-  matches(given: string): boolean {
-    const once = randomBytes(digestBytes);
-    const digest = (content: Uint8Array) => createHmac(digestName, once).update(content).digest();
-    return timingSafeEqual(digest(Buffer.from(given, "utf8")), digest(this.#key.export()));
   }
 
   toString(): string {

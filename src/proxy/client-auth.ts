@@ -1,6 +1,8 @@
 import { type HeaderLines, valuesOf } from "../http/headers.ts";
+import { printable } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { ListenerContext } from "./messages.ts";
+import type { CallerRegistry, KnownCaller } from "./caller-registry.ts";
+import type { ClientRequest, ListenerContext, Peer } from "./messages.ts";
 
 /** One line for each: many clients read only the first challenge of a line (RFC 9110 section 11.7.1). */
 const challenges: readonly string[] = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'];
@@ -11,18 +13,23 @@ const advice =
 /** RFC 6750 section 2.1, and RFC 7617 section 2; schemes are compared without case. */
 const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i;
+const longestNames = 256;
 
 /**
  * Checks who calls, where the listener asks for that, before anything else about the request is looked at: a client that
  * is not authenticated takes no permit and learns nothing of what is served here.
- * @returns the name of the client's token; undefined where none is asked for
- * @throws ProxyError caller_not_authenticated
+ * @returns the caller; undefined where callers have no names
+ * @throws ProxyError caller_not_authenticated, caller_not_known
  */
 export function authenticateClient(
-  headers: HeaderLines,
-  { callerTokens }: Pick<ListenerContext, "callerTokens">,
-): string | undefined {
-  if (callerTokens === undefined) return undefined;
+  { headers, peer }: Pick<ClientRequest, "headers" | "peer">,
+  { callers }: Pick<ListenerContext, "callers">,
+): KnownCaller | undefined {
+  if (callers === undefined) return undefined;
+  return callers.byToken ? findByToken(headers, callers) : findByCertificate(peer, callers);
+}
+
+function findByToken(headers: HeaderLines, callers: CallerRegistry): KnownCaller {
   const [value, ...more] = valuesOf(headers, "proxy-authorization");
   if (value === undefined) throw refuse("The request has no Proxy-Authorization", "no Proxy-Authorization");
   if (more.length > 0) {
@@ -30,10 +37,27 @@ export function authenticateClient(
   }
   const given = readToken(value);
   if (given === undefined) throw refuse("Proxy-Authorization holds no token that can be read", "malformed token");
-  // Every token is compared: the time that it takes does not tell which one came close.
-  const [known] = callerTokens.filter(({ token }) => token.matches(given));
-  if (known !== undefined) return known.name;
+  const caller = callers.findByToken(given);
+  if (caller !== undefined) return caller;
   throw refuse("The token in Proxy-Authorization is not one of this listener's", "unknown token");
+}
+
+/** The authorities of the handshake vouch for the names; which of them may call here, the configuration says. */
+function findByCertificate(peer: Peer | undefined, callers: CallerRegistry): KnownCaller {
+  const names = peer?.certificateNames ?? [];
+  const [caller, ...others] = callers.findByCertificate(names);
+  if (caller !== undefined && others.length === 0) return caller;
+  const shown = names.length === 0 ? "no URI and no DNS name" : printable(names.join(", "), longestNames);
+  if (caller === undefined) {
+    const what = `The client certificate names no caller of this listener. It has ${shown}`;
+    throw new ProxyError("caller_not_known", `${what}; one of its names has to be configured as a caller's.`, {
+      causedBy: "unknown certificate",
+    });
+  }
+  const what = `The client certificate names several callers of this listener: it has ${shown}`;
+  throw new ProxyError("caller_not_known", `${what}. Give each caller a certificate of its own.`, {
+    causedBy: "certificate of several callers",
+  });
 }
 
 /** A client that is given a proxy's URL with user and password sends Basic; the name of the user means nothing. */

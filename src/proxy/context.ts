@@ -57,7 +57,7 @@ export class RequestContext {
     if (timeoutMs !== undefined) this.deadlineMs = this.#startedMs + timeoutMs;
   }
 
-  /** @param name of the token that it gave; undefined where none is asked for */
+  /** @param name by which the configuration knows it; undefined where callers have none */
   setClient(name: string | undefined): void {
     this.event.callerName = name;
     if (name !== undefined) this.event.caller = name;

@@ -4,6 +4,7 @@ import { openAccessEvent } from "./access-event.ts";
 import { Admission } from "./admission.ts";
 import { checkCharacters } from "./authenticate.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
+import { checkCallerOperation, checkCallerRate, checkCallerSite } from "./caller-rights.ts";
 import { authenticateClient } from "./client-auth.ts";
 import { toClientResponse } from "./client-response.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -49,7 +50,9 @@ async function proxy(
 ): Promise<UpstreamResponse> {
   const { environment } = listener;
   context.setStage("check_caller");
-  context.setClient(authenticateClient(request.headers, listener));
+  const caller = authenticateClient(request, listener);
+  context.setClient(caller?.name);
+  checkCallerRate(caller);
   context.setStage("admit");
   const buffer = admit(request, context, parts);
   context.setStage("check_head");
@@ -58,6 +61,7 @@ async function proxy(
   const operation = resolveTarget(target, host, listener);
   context.setOperation(operation, environment.operations);
   checkOperation(operation, environment);
+  checkCallerOperation(caller, operation);
   const options = readRequestOptions(request.headers, parts.requestMs);
   context.limitDeadline(options.timeoutMs);
   const body = await context.wait("read_body", () => request.readBody(context.deadlineMs, buffer));
@@ -71,6 +75,7 @@ async function proxy(
   context.setStage("choose_site");
   const choice = chooseSite(environment, options, parameters.get("site_identifier")?.text);
   context.setRoute(choice);
+  checkCallerSite(caller, choice.site);
   context.setStage("enrich");
   const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
   checkCharacters(prepared, parts.report);

@@ -1,8 +1,8 @@
 import type { HeaderLines } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { ProxyError } from "../model/errors.ts";
-import type { CallerToken } from "../model/listener.ts";
 import type { NamedValue } from "../signing/parameter-rules.ts";
+import type { CallerRegistry } from "./caller-registry.ts";
 
 /** What a request arrived on. */
 export interface ListenerContext {
@@ -12,20 +12,22 @@ export interface ListenerContext {
    * up, and no web page can reach it by rebinding one.
    */
   readonly hosts: ReadonlySet<string> | "any";
-  /** A client has to give one of these; absent where none is asked for. */
-  readonly callerTokens?: readonly CallerToken[] | undefined;
+  /** A client has to be one of these; absent where callers have no names. */
+  readonly callers?: CallerRegistry | undefined;
   /** How clients reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
   readonly url: string;
   /** Where it listens as configured, for the log. */
   readonly listener?: string;
 }
 
-/** The other end of a connection. Both are printable and bounded. */
+/** The other end of a connection. What the log shows of it is printable and bounded. */
 export interface Peer {
   /** Its IP address; undefined over a Unix socket. */
   readonly address: string | undefined;
   /** The subject of its certificate, where the listener asks for one. */
   readonly subject: string | undefined;
+  /** The names of its certificate, as in `certificateNames`; as long as the authority let them be. */
+  readonly certificateNames?: readonly string[];
 }
 
 /** What a body asks for memory while it is being read. */

@@ -86,6 +86,35 @@ describe("the effective configuration says who may call a listener, and where th
       { callers: { mtls: { key: "[secret from file DIR/key]" } } },
       "; callers by certificate",
     ],
+    [
+      ", callers: { a: { token: { file: DIR/main }, sites: [S1000000003], requestsPerSecond: 5 }, b: { token: [{ env: OLD }] } }",
+      {
+        callers: {
+          a: {
+            token: ["[secret from file DIR/main]"],
+            sites: ["S1000000003"],
+            operations: "any",
+            requestsPerSecond: 5,
+          },
+          b: { token: ["[secret from env OLD]"], sites: "any", operations: "any" },
+        },
+      },
+      "; callers by token: a, b",
+    ],
+    [
+      `, mtls: { caFile: ca, certFile: cert, keyFile: key }, callers: { a: { certificate: "urn:a" }, b: { certificate: b },
+        c: { certificate: c }, d: { certificate: d }, e: { certificate: e }, f: { certificate: f } }`,
+      {
+        mtls: { key: "[secret from file DIR/key]" },
+        callers: Object.fromEntries(
+          ["URI:urn:a", "DNS:b", "DNS:c", "DNS:d", "DNS:e", "DNS:f"].map((name) => [
+            name.at(-1),
+            { certificate: [name], sites: "any", operations: "any" },
+          ]),
+        ),
+      },
+      "; callers by certificate: a, b, c, d, e and 1 more",
+    ],
   ])("listener%s", async (written, explained, told) => {
     const folder = new ConfigFolder();
     folder.write("ca", authority);

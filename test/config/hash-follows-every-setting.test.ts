@@ -33,6 +33,16 @@ const variants: readonly string[] = [
     "{ mtls: { caFile: other-ca, certFile: cert, keyFile: key } }",
     "{ mtls: { caFile: ca, certFile: server-cert, keyFile: server-key } }",
     "{ mtls: { caFile: ca, certFile: reissued-cert, keyFile: server-key } }",
+    ...["", ", sites: [S1000000001]", ", sites: [S1000000003]", ", operations: [create_order]"].map(
+      (rights) => `{ a: { token: { file: DIR/main }${rights} } }`,
+    ),
+    ...[1, 2].map((rate) => `{ a: { token: { file: DIR/main }, requestsPerSecond: ${rate} } }`),
+    "{ b: { token: { file: DIR/main } } }",
+    "{ b: { token: { file: DIR/green } } }",
+    ...["ca", "other-ca"].map(
+      (ca) => `{ b: { certificate: b } }, mtls: { caFile: ${ca}, certFile: cert, keyFile: key }`,
+    ),
+    "{ b: { certificate: c } }, mtls: { caFile: ca, certFile: cert, keyFile: key }",
   ].map((callers) => edited([place, `${place}, callers: ${callers}`])),
   edited(['":7412"', '"127.0.0.1:7412"']),
   edited(['":7412"', '":7412", hosts: [proxy-1]']),

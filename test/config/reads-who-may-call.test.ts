@@ -17,9 +17,32 @@ async function load(yaml: string, files: Readonly<Record<string, string>> = {}) 
   const loaded = await folder.load(yaml, { env: { OLD: "canary-old-token", NEW: "canary-new-token-0" } });
   if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
   expect(JSON.stringify(loaded)).not.toContain("canary");
-  const warnings = loaded.warnings.map(({ path, message }) => `${path}: ${message}`);
-  return { config: loaded.config, warnings: warnings.filter((warning) => warning.startsWith("listeners")) };
+  const ofListeners = loaded.warnings.filter(({ path }) => path.startsWith("listeners"));
+  const others = ofListeners.filter(({ code }) => code !== "callers_without_rights");
+  return {
+    config: loaded.config,
+    warnings: others.map(({ path, message }) => `${path}: ${message}`),
+    former: ofListeners.filter((warning) => !others.includes(warning)),
+  };
 }
+
+test.each([
+  [
+    "{ tokens: [ { file: DIR/main } ] }",
+    /^each of these tokens may do everything$/,
+    /^give each a name and its rights/,
+  ],
+  [withMtls, /^every certificate of these authorities comes in, and may do everything$/, /^name those that may call/],
+])("%s works as before names and rights, and is warned of", async (callers, message, fix) => {
+  const { former } = await load(instead(calledBy(callers, '"127.0.0.1:7411"')));
+  expect(former).toEqual([
+    expect.objectContaining({
+      path: "listeners[0].callers",
+      message: expect.stringMatching(message),
+      fix: expect.stringMatching(fix),
+    }),
+  ]);
+});
 
 describe("the tokens of callers", () => {
   test("are read in their order, from files and variables, without the newline at a file's end", async () => {

@@ -109,7 +109,7 @@ describe("what merely follows is not reported", () => {
     expect(problems.map(({ path, fix }) => [path, fix])).toEqual([
       [
         "listeners[0].callers",
-        "write anyone, { tokens: [ { file: /path } ] } or { mtls: { caFile, certFile, keyFile } }",
+        "write anyone, or each caller's name and what proves it: { NAME: { token: { file: /path } } }",
       ],
     ]);
   });

@@ -79,7 +79,7 @@ itRefuses(
 );
 
 const ofSet = (set: string) => instead(blue, `          - { name: blue, ${set} } # here`);
-const ways = /^write anyone, \{ tokens: .* \} or \{ mtls: .* \}$/;
+const ways = /^write anyone, or each caller's name and what proves it: \{ NAME: /;
 const callers = (who: string) =>
   instead(listener, `  - { bind: ":7411", environment: sandbox, callers: ${who} } # here`);
 

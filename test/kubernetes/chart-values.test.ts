@@ -67,10 +67,10 @@ it("the schema knows exactly the keys of values.yaml, and what Helm adds", () =>
 it("the schema says of each value what values.yaml says, and has the product's own config, without what the chart decides", async () => {
   const { $schema: _, title: _title, required: _required, ...own } = jsonSchema() as typeof schema;
   const { admin: _admin, status: _status, ...properties } = own.properties;
-  const { callers } = own.properties.listeners.items.properties;
+  const { callers, mtls } = own.properties.listeners.items.properties;
   const made = structuredClone(schema);
   made.properties.config = { ...own, properties };
-  made.properties.gateway.properties.listeners.items.properties.callers = callers;
+  Object.assign(made.properties.gateway.properties.listeners.items.properties, { callers, mtls });
   for (const { key, description } of described) {
     let node = made;
     for (const name of key.split(".")) node = node.properties[name];

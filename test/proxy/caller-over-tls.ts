@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
 import { Agent, request } from "node:https";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
@@ -15,8 +16,9 @@ export const known: ConnectionOptions = { ca: authority, cert: clientCertificate
 
 export interface SecurelyCalled {
   readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
+  readonly headers: IncomingHttpHeaders;
   readonly isSameConnection: boolean;
+  readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
   readonly json: any;
 }
@@ -25,6 +27,7 @@ export interface SecurelyCalled {
 export async function callSecurely(
   port: number,
   options: ConnectionOptions & { readonly agent?: Agent } = known,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<SecurelyCalled> {
   const { agent = false, ...tls } = options;
   const outgoing = request({
@@ -34,14 +37,15 @@ export async function callSecurely(
     port,
     path: "/create_order",
     method: "POST",
-    headers: { "Content-Type": "application/json" },
+    headers: { "Content-Type": "application/json", ...more },
   });
   outgoing.end(JSON.stringify(order));
   const [incoming] = await once(outgoing, "response");
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
   const { statusCode: status, headers } = incoming;
-  return { status, headers, isSameConnection: outgoing.reusedSocket, json: JSON.parse(String(Buffer.concat(chunks))) };
+  const text = String(Buffer.concat(chunks));
+  return { status, headers, isSameConnection: outgoing.reusedSocket, text, json: JSON.parse(text) };
 }
 
 /** The code of the error that a call ends with; undefined when it was answered. */

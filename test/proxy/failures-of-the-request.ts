@@ -1,10 +1,21 @@
+import { expect } from "vitest";
 import { order } from "../../testkit/call.ts";
+import { strangerCertificate } from "../../testkit/caller-certificates.ts";
 import { byCalling, callBadly, type FailureCase, reference, type Wrong } from "../../testkit/failure-case.ts";
 import { ask } from "../../testkit/raw-caller.ts";
 import { bothSite, hmacSite, type StageOptions, stageProxy } from "../../testkit/stage.ts";
-import { stageWithTokens } from "./stage-with-callers.ts";
+import { callSecurely } from "./caller-over-tls.ts";
+import {
+  byCertificate,
+  clientWith,
+  stageWithCaller,
+  stageWithCallers,
+  stageWithTokens,
+  token,
+} from "./stage-with-callers.ts";
 
 const withReference = [`Countersign-Reference: ${reference}`];
+const withToken = { "Proxy-Authorization": `Bearer ${token}` };
 const bodyBytes = 262_144;
 
 /** Every way in which the caller's own request is at fault: 400 to 431, but for the values of its parameters. */
@@ -52,6 +63,40 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
     async provoke() {
       const stage = await stageWithTokens();
       return { stage, answer: await callBadly(stage) };
+    },
+  },
+  {
+    code: "caller_not_known",
+    way: "a certificate of the authority, of no caller",
+    status: 403,
+    detail: /^The client certificate names no caller of this listener\. It has URI:spiffe:.*\/payments2; one of its/,
+    async provoke() {
+      const stage = await stageWithCallers(byCertificate({ name: "a", certificates: ["DNS:a.example"] }));
+      const more = { "Countersign-Reference": reference };
+      return { stage, answer: await callSecurely(stage.port, clientWith(strangerCertificate), more) };
+    },
+  },
+  {
+    code: "caller_not_allowed",
+    way: "an operation that is not the caller's",
+    status: 403,
+    detail: /^Caller orders may not call create_order: it is not in the caller's operations\./,
+    async provoke() {
+      const stage = await stageWithCaller({ operations: new Set(["get_order"]) });
+      return { stage, answer: await callBadly(stage, { headers: withToken }) };
+    },
+  },
+  {
+    code: "caller_rate_limited",
+    way: "more requests than the caller may make",
+    status: 429,
+    detail:
+      /^Caller orders makes more requests than it may: 0\.01 a second \(requestsPerSecond\)\. Send this one again/,
+    sent: 1,
+    async provoke() {
+      const stage = await stageWithCaller({ requestsPerSecond: 0.01 });
+      expect((await callBadly(stage, { headers: withToken })).status).toBe(200);
+      return { stage, answer: await callBadly(stage, { headers: withToken }) };
     },
   },
   {

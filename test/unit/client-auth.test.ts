@@ -1,8 +1,8 @@
 /** Row 60: which Proxy-Authorization lets a caller in, line by line. */
 import { describe, expect, it } from "vitest";
 import { ProxyError } from "../../src/model/errors.ts";
-import type { CallerToken } from "../../src/model/listener.ts";
 import { Secret } from "../../src/model/secret.ts";
+import { CallerRegistry, type RegisteredCaller } from "../../src/proxy/caller-registry.ts";
 import { authenticateClient } from "../../src/proxy/client-auth.ts";
 
 /** One header line. */
@@ -10,16 +10,25 @@ type HeaderLine = readonly [name: string, value: string];
 
 const token = "canary-caller.token_1~+/==";
 const older = "canary-caller-token-0";
-const callerTokens = [
-  { name: "new", token: new Secret(token) },
-  { name: "old", token: new Secret(older) },
+const caller: RegisteredCaller = {
+  name: "orders",
+  tokens: [],
+  certificates: [],
+  sites: "any",
+  operations: "any",
+  requestsPerSecond: undefined,
+  rate: undefined,
+};
+const known: readonly RegisteredCaller[] = [
+  { ...caller, name: "new", tokens: [new Secret(token)] },
+  { ...caller, name: "old", tokens: [new Secret("canary-another-token"), new Secret(older)] },
 ];
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
 /** What is said against these header lines; undefined where nothing is. */
-function refusalOf(lines: readonly HeaderLine[], tokens: readonly CallerToken[] | undefined = callerTokens) {
+function refusalOf(lines: readonly HeaderLine[], callers = known) {
   try {
-    authenticateClient(lines.flat(), { callerTokens: tokens });
+    authenticateClient({ headers: lines.flat() }, { callers: new CallerRegistry(callers) });
     return undefined;
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
@@ -51,8 +60,8 @@ describe("a caller comes in", () => {
   });
 
   it("without anything where no token is asked for", () => {
-    expect(() => authenticateClient([], {})).not.toThrow();
-    expect(() => authenticateClient(["Proxy-Authorization", "Bearer x"], {})).not.toThrow();
+    expect(() => authenticateClient({ headers: [] }, {})).not.toThrow();
+    expect(() => authenticateClient({ headers: ["Proxy-Authorization", "Bearer x"] }, {})).not.toThrow();
   });
 });
 

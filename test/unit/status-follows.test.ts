@@ -77,6 +77,7 @@ function openModel(...environments: readonly Environment[]) {
   const source = {
     environments: () => state.environments,
     routes: () => ["a"],
+    callers: () => [],
     inFlight: () => new Map([["sandbox", 2]]),
     credentials: () => state.credentials,
     redis: () => state.redis,

@@ -25,6 +25,9 @@
   environment: {{ .environment | quote }}
   hosts: {{ concat $hosts (.hosts | default list) | toJson }}
   callers: {{ toJson .callers }}
+  {{- with .mtls }}
+  mtls: {{ toJson . }}
+  {{- end }}
 {{- end }}
 {{- end -}}
 

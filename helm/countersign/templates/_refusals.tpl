@@ -18,7 +18,7 @@
 {{-   end -}}
 {{-   range .Values.gateway.listeners -}}
 {{-     if not .callers -}}
-{{-       $missing = append $missing (printf "set callers of gateway.listeners for %s: { tokens: [ … ] }, { mtls: … }, or anyone where a NetworkPolicy decides" .environment) -}}
+{{-       $missing = append $missing (printf "set callers of gateway.listeners for %s: { NAME: { token: { file: … } } }, or anyone where a NetworkPolicy decides" .environment) -}}
 {{-     end -}}
 {{-   end -}}
 {{-   $ports := list -}}

@@ -47,7 +47,7 @@ set config.{{ index . 0 }} to a duration from {{ index . 2 }} to {{ index . 3 }}
 {{- range $index, $listener := .listeners -}}
 {{-   $place := printf "config.listeners[%d]" $index -}}
 {{-   if not (or .callers (regexMatch "^(?i)(unix:|localhost:|127(\\.\\d+){3}:|\\[[0:]*1\\]:)" .bind)) }}
-set callers of {{ $place }}, which more than this pod can reach ({{ .bind }}): { tokens: [ … ] }, { mtls: … } or anyone; or bind it to 127.0.0.1
+set callers of {{ $place }}, which more than this pod can reach ({{ .bind }}): { NAME: { token: { file: … } } } or anyone; or bind it to 127.0.0.1
 {{-   end -}}
 {{-   if not (or (hasPrefix "unix:" .bind) (hasSuffix ":0" .bind)) -}}
 {{-     $port := regexFind "[0-9]+$" .bind | int | toString -}}

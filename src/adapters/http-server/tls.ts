@@ -1,6 +1,7 @@
-import { constants } from "node:crypto";
+import { constants, type X509Certificate } from "node:crypto";
 import { Server as NetServer, type Socket } from "node:net";
 import { type SecureContextOptions, TLSSocket, type TlsOptions, Server as TlsServer } from "node:tls";
+import { certificateNames } from "../../model/caller.ts";
 import { type Clock, LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf, printable } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
@@ -82,16 +83,17 @@ export function transportOf(socket: Socket): Socket | undefined {
 }
 
 export function peerOf(socket: Socket): Peer {
-  return {
-    address: socket.remoteAddress?.replace(mappedIPv4, ""),
-    subject: socket instanceof TLSSocket ? subjectOf(socket) : undefined,
-  };
+  const address = socket.remoteAddress?.replace(mappedIPv4, "");
+  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  if (certificate === undefined) return { address, subject: undefined };
+  const names = certificateNames(certificate.subjectAltName);
+  return { address, subject: subjectOf(certificate, names), certificateNames: names };
 }
 
-/** OpenSSL escapes control characters, but writes one line for each part. */
-function subjectOf(socket: TLSSocket): string | undefined {
-  const subject = socket.getPeerX509Certificate()?.subject;
-  return subject === undefined ? undefined : printable(subject.trim().split("\n").join(", "), longestSubject);
+/** OpenSSL escapes control characters, but writes one line for each part. A workload's certificate may have none. */
+function subjectOf({ subject }: X509Certificate, [firstName]: readonly string[]): string | undefined {
+  const text = subject?.trim().split("\n").join(", ") || firstName;
+  return text === undefined ? undefined : printable(text, longestSubject);
 }
 
 /** Reports each handshake that fails, and marks those of a kind that was not seen for a while. */

@@ -13,7 +13,7 @@ import {
 import { onceResults } from "../../model/once-failures.ts";
 import { tunnelResults } from "../../model/tunnel-events.ts";
 import type { Metrics } from "./metrics.ts";
-import { createRequestCounting } from "./request-counting.ts";
+import { callerRefusals, createRequestCounting } from "./request-counting.ts";
 import { onceForEach } from "./series.ts";
 
 /**
@@ -87,16 +87,21 @@ export function createCounting(metrics: Metrics): Report {
  * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
  * @param redisNodes the Redis servers of the configuration, as in RedisEvent; none with the memory cache
  * @param calledBack environments that have a listener for callbacks
+ * @param callers those that have names
  */
 export type StartAtZero = (
   environments: readonly Environment[],
   redisNodes: readonly string[],
   calledBack: ReadonlySet<string>,
+  callers?: readonly { readonly listener: string; readonly name: string }[],
 ) => void;
 
 export function createStartAtZero(metrics: Metrics): StartAtZero {
-  return (environments, redisNodes, calledBack) => {
+  return (environments, redisNodes, calledBack, callers = []) => {
     startProcess(metrics, redisNodes);
+    for (const { listener, name: caller } of callers) {
+      for (const code of callerRefusals) metrics.callerRefusals.inc({ listener, caller, code }, 0);
+    }
     for (const environment of environments) {
       startAnswers(metrics, environment);
       startFailures(metrics, environment);

@@ -80,6 +80,11 @@ export function createMetrics(source?: GaugeSource) {
       "Requests by the configured name of their caller, at listeners whose callers are named, and by outcome.",
       ["listener", "caller", "outcome"],
     ),
+    callerRefusals: counter(
+      "countersign_caller_refusals_total",
+      "Requests of known callers that their rights or their rate did not allow, by code.",
+      ["listener", "caller", "code"],
+    ),
     requestDuration: histogram(
       "countersign_request_duration_seconds",
       "From the complete request head to the end of the answer.",

@@ -1,3 +1,4 @@
+import type { FailureCode } from "../../model/errors.ts";
 import { type RequestFinished, statusClass } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 import { onceForEach } from "./series.ts";
@@ -34,12 +35,22 @@ export function createRequestCounting(metrics: Metrics): (event: RequestFinished
     if (event.once !== undefined) metrics.once.inc({ environment, result: event.once });
     if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
     const { listener, callerName, tokenWaitMs, upstreamMs } = event;
-    if (listener !== undefined && callerName !== undefined) callerSeriesOf(listener, callerName, outcome).inc();
+    if (listener !== undefined && callerName !== undefined) {
+      callerSeriesOf(listener, callerName, outcome).inc();
+      if (isCallerRefusal(code)) metrics.callerRefusals.inc({ listener, caller: callerName, code });
+    }
     series.requestDuration.observe(event.durationMs / 1_000);
     series.overhead.observe(event.overheadMs / 1_000);
     if (upstreamMs !== undefined) series.upstreamDuration().observe(upstreamMs / 1_000);
     if (tokenWaitMs !== undefined) series.tokenWait().observe(tokenWaitMs / 1_000);
   };
+}
+
+/** Why a caller that is known can be refused. */
+export const callerRefusals = ["caller_not_allowed", "caller_rate_limited"] as const;
+
+function isCallerRefusal(code: FailureCode | undefined): code is (typeof callerRefusals)[number] {
+  return callerRefusals.some((refusal) => refusal === code);
 }
 
 /** The series of requests that end alike. */

@@ -4,6 +4,7 @@ import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 import { type CallbackPlace, CallbackStats } from "./callback-stats.ts";
+import { CallerStats, type ConfiguredCaller } from "./caller-stats.ts";
 import { RequestStats } from "./request-stats.ts";
 import { formatTime, type ModelView, type ReloadStatus } from "./snapshot.ts";
 import { TokenStats } from "./token-stats.ts";
@@ -13,6 +14,8 @@ export interface StatusSource {
   environments(): readonly Environment[];
   /** Where each listener leads, one line each. */
   routes(): readonly string[];
+  /** Those that have names, in the configuration's order. */
+  callers(): readonly ConfiguredCaller[];
   /** Requests being served, by environment. */
   inFlight(): ReadonlyMap<string, number>;
   /** Each set once. */
@@ -26,6 +29,7 @@ export class StatusModel {
   readonly #source: StatusSource;
   readonly #wallTime;
   readonly #requests: RequestStats;
+  readonly #callers: CallerStats;
   readonly #tokens: TokenStats;
   readonly #callbacks: CallbackStats;
 
@@ -33,6 +37,7 @@ export class StatusModel {
     this.#source = source;
     this.#wallTime = createWallTime(clock);
     this.#requests = new RequestStats(clock);
+    this.#callers = new CallerStats(clock);
     this.#tokens = new TokenStats(clock);
     this.#callbacks = new CallbackStats(clock);
     this.reload = new ReloadStats(clock);
@@ -49,6 +54,7 @@ export class StatusModel {
     switch (event.kind) {
       case "request_finished":
         this.#requests.report(event);
+        this.#callers.report(event);
         return;
       case "callback_finished":
         this.#callbacks.report(event);
@@ -64,12 +70,14 @@ export class StatusModel {
 
   view(): ModelView {
     const { environments, credentials, redis, inFlight, routes } = this.#source;
+    const callers = this.#callers.view(this.#source.callers());
     const wallTime = this.#wallTime;
     const sets = this.#tokens.view(credentials(), wallTime);
     const open = [...inFlight().values()].reduce((sum, each) => sum + each, 0);
     return {
       ...this.#requests.view(environments(), sets, open),
       callbacks: this.#callbacks.view(),
+      ...(callers.length === 0 ? {} : { callers }),
       credentials: sets,
       redis: redis().map(({ sinceMs, ...server }) => {
         return { ...server, since: sinceMs === undefined ? undefined : formatTime(wallTime(sinceMs)) };

@@ -30,6 +30,8 @@ export interface ModelView {
   /** One for each listener for callbacks. */
   readonly callbacks: readonly CallbackStatus[];
   readonly credentials: readonly CredentialStatus[];
+  /** Those that have names, in the configuration's order; absent where there are none. */
+  readonly callers?: readonly CallerStatus[] | undefined;
   /** One for each Redis server in use; none with the memory cache. */
   readonly redis: readonly RedisStatus[];
   readonly reload: ReloadStatus;
@@ -153,6 +155,20 @@ export interface CallbackFailureStatus {
   readonly cause: string | undefined;
   readonly site: string | undefined;
   readonly requestId: string;
+}
+
+/** A caller at a listener: what it may do, and what it did. */
+export interface CallerStatus {
+  readonly name: string;
+  readonly environment: string;
+  readonly listener: string;
+  /** What proves it; never the proof itself. */
+  readonly by: "token" | "certificate";
+  /** `["*"]`: all of the environment. */
+  readonly sites: readonly string[];
+  readonly operations: readonly string[];
+  readonly requestsPerSecond: number | undefined;
+  readonly tally: Tally;
 }
 
 /** A credential set: its token now, and what came of asking for tokens. */

@@ -1,6 +1,7 @@
 import type { StatusSnapshot } from "../snapshot.ts";
 import { notices, outages, unknownOutcomes, withoutToken } from "./alerts.ts";
 import { callbacks } from "./callbacks.ts";
+import { callers } from "./callers.ts";
 import { failuresAndRefusals } from "./failures.ts";
 import { Html, html, nothing } from "./html.ts";
 import { build, configuration, redis } from "./process.ts";
@@ -47,7 +48,7 @@ ${
 </head>
 <body>
 ${header(snapshot)}<main>
-${outages(snapshot)}${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
+${outages(snapshot)}${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
 ${configuration(snapshot)}${build(snapshot)}</div>
 </main>
 ${footer(refreshSeconds)}</body>

@@ -1,0 +1,46 @@
+import type { Clock } from "../model/clock.ts";
+
+/** Intervals are not whole in binary; far less than a request, far more than their errors add up to. */
+const roundingMs = 1e-6;
+
+/**
+ * How many requests a caller may make: a rate, and bursts of what one second brings, at least one. It keeps the moment
+ * at which all requests so far would have come at that rate (GCRA, ITU-T I.371): what nginx and Redis-cell do too.
+ */
+export class RateLimit {
+  readonly #clock: Clock;
+  #intervalMs: number;
+  #burst: number;
+  /** When the next request is due at the rate, on the monotonic clock. */
+  #dueMs = Number.NEGATIVE_INFINITY;
+
+  constructor(requestsPerSecond: number, clock: Clock) {
+    this.#clock = clock;
+    this.#intervalMs = 1_000 / requestsPerSecond;
+    this.#burst = burstOf(requestsPerSecond);
+  }
+
+  /** Requests of late count on, and at most as a whole burst of the new rate. */
+  resize(requestsPerSecond: number): void {
+    const nowMs = this.#clock.nowMs();
+    const spent = Math.max(0, this.#dueMs - nowMs) / this.#intervalMs;
+    this.#intervalMs = 1_000 / requestsPerSecond;
+    this.#burst = burstOf(requestsPerSecond);
+    this.#dueMs = nowMs + Math.min(spent, this.#burst) * this.#intervalMs;
+  }
+
+  /** @returns how long to wait before the next try; undefined where the request may pass, and counts */
+  take(): number | undefined {
+    const nowMs = this.#clock.nowMs();
+    const dueMs = Math.max(this.#dueMs, nowMs);
+    const earlyMs = dueMs - nowMs - (this.#burst - 1) * this.#intervalMs;
+    if (earlyMs > roundingMs) return earlyMs;
+    this.#dueMs = dueMs + this.#intervalMs;
+    return undefined;
+  }
+}
+
+/** Requests that may come at once after a rest. */
+export function burstOf(requestsPerSecond: number): number {
+  return Math.max(1, Math.floor(requestsPerSecond));
+}
