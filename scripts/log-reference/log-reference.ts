@@ -3,6 +3,7 @@ import type { Reference } from "./line.ts";
 import { processLines } from "./process.ts";
 import { requestLines } from "./requests.ts";
 import { tokenLines } from "./tokens.ts";
+import { traceLines } from "./traces.ts";
 
 /** Of every line. */
 export const everyLine = {
@@ -13,4 +14,10 @@ export const everyLine = {
 } as const;
 
 /** Every kind of log line with all its fields: docs/reference/log.md is made from it. */
-export const logReference: Reference = { ...requestLines, ...callbackLines, ...tokenLines, ...processLines };
+export const logReference: Reference = {
+  ...requestLines,
+  ...callbackLines,
+  ...tokenLines,
+  ...traceLines,
+  ...processLines,
+};

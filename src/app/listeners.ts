@@ -8,6 +8,7 @@ import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import { loopbackHosts } from "../proxy/target.ts";
+import type { Tracer } from "../proxy/tracer.ts";
 import type { CallbackListeners } from "./callback-listeners.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
@@ -40,6 +41,7 @@ export interface Binds {
 }
 
 export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers"> & {
+  readonly tracerOf: (config: Config) => Tracer | undefined;
   readonly callbacks: CallbackListeners;
   readonly createAdmin: () => Server;
   readonly createStatus: () => Server;
@@ -67,7 +69,7 @@ interface WantedListener {
   serving(): ServingOn;
 }
 
-export function openListeners({ callbacks, createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
+export function openListeners({ callbacks, tracerOf, createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
   const { clock, report } = parts;
   const limits = new KeyedResources<ConcurrencyLimit>(clock);
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
@@ -92,7 +94,8 @@ export function openListeners({ callbacks, createAdmin, createStatus, ...parts }
     const createLimit = () => new ConcurrencyLimit(bounds.inFlightPerEnvironment);
     const admission = limits.prepare(listener.environment, createLimit, requestMs);
     const { upstreamHeaders } = log;
-    const own = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID };
+    const tracer = tracerOf(config);
+    const own = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID, tracer };
     return {
       handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config)),
       requestMs,

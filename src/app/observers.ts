@@ -69,7 +69,7 @@ export function openObservers(
   };
   const metrics = createMetrics(gaugeSource);
   const startAtZero = createStartAtZero(metrics);
-  const count = createCounting(metrics);
+  const count = createCounting(metrics, clock);
   const readiness = new Readiness(snapshots.credentials, clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();
@@ -86,7 +86,7 @@ export function openObservers(
   return {
     prepare(config) {
       const calledBack = new Set(config.callbacks?.map(({ environment }) => environment));
-      startAtZero([...config.environments.values()], redisNodes(config), calledBack);
+      startAtZero([...config.environments.values()], redisNodes(config), calledBack, config.tracing !== undefined);
     },
     commit(config) {
       const environments = [...config.environments.values()];

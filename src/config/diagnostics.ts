@@ -17,6 +17,8 @@ export const warnings = {
   callbacks_in_plain_text: "a listener for callbacks is beyond loopback and has no TLS",
   callback_longer_than_request: "application.timeout is longer than timeouts.request, so it is never reached",
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
+  spans_in_plain_text: "spans, and what proves Countersign to the collector, go over the network in plain text",
+  otel_endpoint_unused: "a variable of OpenTelemetry names a collector, and tracing is not configured",
   redis_unused: "there is a section redis, and tokens.cache is memory",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
 } as const;

@@ -3,7 +3,7 @@ import type { Address, CredentialSet, Environment, Site, Tls } from "../model/en
 import { type Callers, describeBind } from "../model/listener.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
-import type { CallbackListenerConfig, Config } from "./config.ts";
+import type { CallbackListenerConfig, Config, TracingConfig } from "./config.ts";
 
 const callersInRoutes: Readonly<Record<Callers["kind"], string>> = {
   anyone: "; anyone may call",
@@ -42,6 +42,7 @@ export function explain(config: Config): object {
     timeouts,
     limits,
     log,
+    tracing: config.tracing && showTracing(config.tracing),
     readiness,
     reload,
     drain: { minSeconds: config.drain.minMs / 1_000 },
@@ -136,6 +137,10 @@ function showRedis({ place, username, password, tls, lockNodes, encryptionKeys }
     lockNodes: lockNodes.map(describeRedisNode),
     encryptionKeys,
   };
+}
+
+function showTracing({ endpoint, headers, tls, ...settings }: TracingConfig): object {
+  return { otlp: { endpoint: describeAddress(endpoint), headers, tls: showTls(tls) }, ...settings };
 }
 
 function showPlace(place: RedisPlace): object {

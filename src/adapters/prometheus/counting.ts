@@ -1,4 +1,5 @@
 import { forgeryReasons } from "../../model/callback-events.ts";
+import { type Clock, systemClock } from "../../model/clock.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
 import {
@@ -10,6 +11,7 @@ import {
   redisFailures,
   statusClasses,
 } from "../../model/events.ts";
+import { spanResults } from "../../model/trace-events.ts";
 import type { Metrics } from "./metrics.ts";
 import { createRequestCounting } from "./request-counting.ts";
 import { onceForEach } from "./series.ts";
@@ -18,8 +20,8 @@ import { onceForEach } from "./series.ts";
  * Turns events into counters and durations. What is so at the moment, gauges ask (gauges.ts). The series of events that come with
  * every request are held (series.ts).
  */
-export function createCounting(metrics: Metrics): Report {
-  const countRequest = createRequestCounting(metrics);
+export function createCounting(metrics: Metrics, clock: Pick<Clock, "wallMs"> = systemClock): Report {
+  const countRequest = createRequestCounting(metrics, clock);
   const cacheReads = onceForEach((tier: string, result: string) => metrics.tokenCache.series({ tier, result }));
   return (event: Event) => {
     switch (event.kind) {
@@ -64,6 +66,12 @@ export function createCounting(metrics: Metrics): Report {
       case "redis_failed":
         metrics.redisErrors.inc({ node: event.node, kind: event.failure });
         return;
+      case "spans_exported":
+        metrics.traceSpans.inc({ result: "exported" }, event.count);
+        return;
+      case "spans_lost":
+        metrics.traceSpans.inc({ result: event.result }, event.count);
+        return;
       case "config_applied":
         metrics.configReloads.inc({ result: "applied" });
         return;
@@ -82,16 +90,19 @@ export function createCounting(metrics: Metrics): Report {
  * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
  * @param redisNodes the Redis servers of the configuration, as in RedisEvent; none with the memory cache
  * @param calledBack environments that have a listener for callbacks
+ * @param isTraced whether tracing is configured
  */
 export type StartAtZero = (
   environments: readonly Environment[],
   redisNodes: readonly string[],
   calledBack: ReadonlySet<string>,
+  isTraced: boolean,
 ) => void;
 
 export function createStartAtZero(metrics: Metrics): StartAtZero {
-  return (environments, redisNodes, calledBack) => {
+  return (environments, redisNodes, calledBack, isTraced) => {
     startProcess(metrics, redisNodes);
+    if (isTraced) for (const result of spanResults) metrics.traceSpans.inc({ result }, 0);
     for (const environment of environments) {
       startAnswers(metrics, environment);
       startFailures(metrics, environment);

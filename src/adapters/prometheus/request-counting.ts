@@ -1,6 +1,7 @@
+import type { Clock } from "../../model/clock.ts";
 import { type RequestFinished, statusClass } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
-import { onceForEach } from "./series.ts";
+import { type Exemplar, onceForEach } from "./series.ts";
 
 type Counted = Pick<RequestFinished, "environment" | "operationLabel" | "by" | "outcome" | "status"> & {
   /** Or `none`. */
@@ -9,7 +10,10 @@ type Counted = Pick<RequestFinished, "environment" | "operationLabel" | "by" | "
 };
 
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
-export function createRequestCounting(metrics: Metrics): (event: RequestFinished) => void {
+export function createRequestCounting(
+  metrics: Metrics,
+  clock: Pick<Clock, "wallMs">,
+): (event: RequestFinished) => void {
   const seriesOf = onceForEach(
     (
       environment: string,
@@ -34,11 +38,17 @@ export function createRequestCounting(metrics: Metrics): (event: RequestFinished
     if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
     const { listener, callerName, tokenWaitMs, upstreamMs } = event;
     if (listener !== undefined && callerName !== undefined) callerSeriesOf(listener, callerName, outcome).inc();
-    series.requestDuration.observe(event.durationMs / 1_000);
-    series.overhead.observe(event.overheadMs / 1_000);
-    if (upstreamMs !== undefined) series.upstreamDuration().observe(upstreamMs / 1_000);
-    if (tokenWaitMs !== undefined) series.tokenWait().observe(tokenWaitMs / 1_000);
+    const exemplar = event.spanId === undefined ? undefined : exemplarOf(event, event.spanId, clock);
+    series.requestDuration.observe(event.durationMs / 1_000, exemplar);
+    series.overhead.observe(event.overheadMs / 1_000, exemplar);
+    if (upstreamMs !== undefined) series.upstreamDuration().observe(upstreamMs / 1_000, exemplar);
+    if (tokenWaitMs !== undefined) series.tokenWait().observe(tokenWaitMs / 1_000, exemplar);
   };
+}
+
+/** Leads from a bucket to a trace that is recorded. */
+function exemplarOf({ traceId }: RequestFinished, spanId: string, clock: Pick<Clock, "wallMs">): Exemplar | undefined {
+  return traceId === undefined ? undefined : { traceId, spanId, atMs: clock.wallMs() };
 }
 
 /** The series of requests that end alike. */
