@@ -72,9 +72,9 @@ function describeValue(value: number): string {
   return String(value);
 }
 
-/** Only OpenMetrics has exemplars. */
-function describeExemplar(exemplar: HistogramSample["exemplar"]): string {
-  if (exemplar === undefined) return "";
+/** Only OpenMetrics has exemplars. prom-client's own histograms say null where there is none. */
+function describeExemplar(exemplar: HistogramSample["exemplar"] | null): string {
+  if (exemplar === undefined || exemplar === null) return "";
   const { traceId, spanId, value, atMs } = exemplar;
   return ` # {trace_id="${traceId}",span_id="${spanId}"} ${describeValue(value)} ${atMs / 1_000}`;
 }

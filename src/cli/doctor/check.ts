@@ -16,7 +16,7 @@ export interface CheckResult {
 
 /** One line of the report. */
 export interface Check extends CheckResult {
-  readonly topic: "config" | "dns" | "tls" | "clock" | "token" | "redis" | "callback" | "serve";
+  readonly topic: "config" | "dns" | "tls" | "clock" | "token" | "redis" | "callback" | "tracing" | "serve";
   /** Absent where it concerns all of them. */
   readonly environment?: string;
   /** A host, a credential set, a server. */
