@@ -29,6 +29,7 @@ const packageOf = {
 const ports = [
   "^src/proxy/(messages|handler|once-store)\\.ts$",
   "^src/callbacks/(application|replay-store)\\.ts$",
+  "^src/tracing/span-exporter\\.ts$",
   "^src/oauth/(token-store|refresh-lock|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
 ];
 
@@ -45,6 +46,7 @@ module.exports = {
     folder("signing", "^src/signing/", ["^(node:)?crypto$"]),
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
     folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/token\\.ts$"]),
+    folder("tracing", "^src/tracing/", ["^src/proxy/(tracer|messages|access-event)\\.ts$"]),
     folder("callbacks", "^src/callbacks/", ["^src/signing/", "^src/proxy/", "^(node:)?crypto$"]),
     folder("config", "^src/config/", [
       "^node_modules/(zod|yaml)/",

@@ -3,6 +3,7 @@ import type { Reference } from "./line.ts";
 import { processLines } from "./process.ts";
 import { requestLines } from "./requests.ts";
 import { tokenLines } from "./tokens.ts";
+import { traceLines } from "./traces.ts";
 import { tunnelLines } from "./tunnels.ts";
 
 /** Of every line. */
@@ -19,5 +20,6 @@ export const logReference: Reference = {
   ...callbackLines,
   ...tokenLines,
   ...tunnelLines,
+  ...traceLines,
   ...processLines,
 };

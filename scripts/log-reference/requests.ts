@@ -22,7 +22,9 @@ export const requestLines: Reference<Kinds> = {
       environment,
       requestId,
       callerRequestId: "The caller's own `x-request-id`, where it is one id of at most 128 plain characters.",
-      traceId: "The trace-id of `traceparent` (W3C Trace Context).",
+      traceId:
+        "The trace-id of `traceparent` (W3C Trace Context), where the caller sent one; with `tracing` always that of its trace.",
+      spanId: "The request's own span, where its trace is recorded (docs/tracing.md).",
       reference,
       method: "As on the request line; absent where the head could not be read.",
       target:

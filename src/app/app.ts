@@ -14,6 +14,7 @@ import { type Binds, type Listeners, openListeners } from "./listeners.ts";
 import { openObservers, type Snapshots } from "./observers.ts";
 import { defaultBudget } from "./process-limits.ts";
 import { openTokens, type Tokens } from "./token-sources.ts";
+import { openTracing, type Tracing } from "./tracing.ts";
 import { openUpstreams, type Upstreams } from "./upstreams.ts";
 
 /**
@@ -33,6 +34,7 @@ export class App {
   readonly #clock: Clock;
   readonly #upstreams: Upstreams;
   readonly #tokens: Tokens;
+  readonly #tracing: Tracing;
   readonly #callbacks: CallbackListeners;
   readonly #listeners: Listeners;
   /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
@@ -63,7 +65,9 @@ export class App {
     this.report = report;
     this.#upstreams = openUpstreams(clock, report);
     const { send, tokenEndpointOf } = this.#upstreams;
-    this.#tokens = openTokens(tokenEndpointOf, report, dependencies);
+    this.#tracing = openTracing(report, dependencies);
+    const { tracerOf, observeTokens } = this.#tracing;
+    this.#tokens = openTokens(tokenEndpointOf, observeTokens(report), dependencies);
     const { tokensOf, replaysOf, onceOf } = this.#tokens;
     // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
     const readiness = () => {
@@ -71,7 +75,7 @@ export class App {
       if (view.awaitsToken) this.#tokens.warm();
       return view;
     };
-    const handling = { clock, report, send, tokensOf, buffers: budget };
+    const handling = { clock, report, send, tokensOf, tracerOf, buffers: budget };
     this.#callbacks = openCallbackListeners({ clock, report, buffers: budget, replaysOf });
     this.#listeners = openListeners({
       ...handling,
@@ -80,7 +84,8 @@ export class App {
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
       createStatus: () => createStatus(views),
     });
-    this.#parts = [memory, observers, this.#upstreams, this.#callbacks, this.#listeners, this.#tokens];
+    const tracing = this.#tracing;
+    this.#parts = [memory, observers, tracing, this.#upstreams, this.#callbacks, this.#listeners, this.#tokens];
   }
 
   /** The active configuration. */
@@ -163,5 +168,7 @@ export class App {
     await this.#tokens.close();
     await this.#upstreams.close();
     await this.#callbacks.close();
+    // Last, so that it has the spans of all that ended before.
+    await this.#tracing.close();
   }
 }

@@ -9,6 +9,7 @@ import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler
 import type { ListenerContext } from "../proxy/messages.ts";
 import type { OnceStore } from "../proxy/once-store.ts";
 import { loopbackHosts } from "../proxy/target.ts";
+import type { Tracer } from "../proxy/tracer.ts";
 import type { CallbackListeners } from "./callback-listeners.ts";
 import { CallerRates } from "./caller-rates.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
@@ -42,6 +43,7 @@ export interface Binds {
 }
 
 export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers"> & {
+  readonly tracerOf: (config: Config) => Tracer | undefined;
   readonly callbacks: CallbackListeners;
   readonly onceOf: (config: Config) => OnceStore | undefined;
   readonly createAdmin: () => Server;
@@ -70,7 +72,14 @@ interface WantedListener {
   serving(): ServingOn;
 }
 
-export function openListeners({ callbacks, onceOf, createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
+export function openListeners({
+  callbacks,
+  onceOf,
+  tracerOf,
+  createAdmin,
+  createStatus,
+  ...parts
+}: ListenersParts): Listeners {
   const { clock, report } = parts;
   const limits = new KeyedResources<ConcurrencyLimit>(clock);
   const rates = new CallerRates(clock);
@@ -97,7 +106,14 @@ export function openListeners({ callbacks, onceOf, createAdmin, createStatus, ..
     const admission = limits.prepare(listener.environment, createLimit, requestMs);
     const { upstreamHeaders } = log;
     const once = { store: onceOf(config), lifetimeMs: (config.once ?? defaultOnce).ttlMs };
-    const own = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID, once };
+    const own = {
+      concurrency: admission,
+      requestMs,
+      upstreamHeaders,
+      newRequestId: randomUUID,
+      once,
+      tracer: tracerOf(config),
+    };
     return {
       handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config, rates)),
       requestMs,

@@ -74,7 +74,7 @@ export function openObservers(
   };
   const metrics = createMetrics(gaugeSource);
   const startAtZero = createStartAtZero(metrics);
-  const count = createCounting(metrics);
+  const count = createCounting(metrics, clock);
   const readiness = new Readiness(snapshots.credentials, clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();
@@ -91,7 +91,9 @@ export function openObservers(
   return {
     prepare(config) {
       const calledBack = new Set(config.callbacks?.map(({ environment }) => environment));
-      startAtZero([...config.environments.values()], redisNodes(config), calledBack, configuredCallers(config));
+      const { environments, tracing } = config;
+      const callers = configuredCallers(config);
+      startAtZero([...environments.values()], redisNodes(config), calledBack, callers, tracing !== undefined);
     },
     commit(config) {
       const environments = [...config.environments.values()];

@@ -13,14 +13,19 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The answer to one request without a body, or the code of what went wrong: ETIMEDOUT when it took too long. */
-export async function ask(options: ClientRequestArgs, limitMs: number, clock: Clock): Promise<Answer | string> {
+/** The answer to one request, or the code of what went wrong: ETIMEDOUT when it took too long. */
+export async function ask(
+  options: ClientRequestArgs,
+  limitMs: number,
+  clock: Clock,
+  body?: string,
+): Promise<Answer | string> {
   const asking = request(options);
   try {
     return (
       (await within(
         clock,
-        readAnswer(asking).catch((error) => errorCodeOf(error) ?? "UNKNOWN"),
+        readAnswer(asking, body).catch((error) => errorCodeOf(error) ?? "UNKNOWN"),
         limitMs,
       )) ?? "ETIMEDOUT"
     );
@@ -29,8 +34,8 @@ export async function ask(options: ClientRequestArgs, limitMs: number, clock: Cl
   }
 }
 
-async function readAnswer(asking: ClientRequest): Promise<Answer> {
-  const [response] = await once(asking.on("error", () => {}).end(), "response");
+async function readAnswer(asking: ClientRequest, body: string | undefined): Promise<Answer> {
+  const [response] = await once(asking.on("error", () => {}).end(body), "response");
   let text = "";
   for await (const chunk of response.setEncoding("utf8")) {
     text += chunk;

@@ -20,6 +20,7 @@ import { checkRedis, evaluateEncryptionKeys } from "./doctor/redis.ts";
 import { checkServe } from "./doctor/serve.ts";
 import { evaluateConnection, type Host, probe } from "./doctor/tls.ts";
 import { checkToken, openSharedCache, type SharedCache, type SharedSet } from "./doctor/token.ts";
+import { checkTracing } from "./doctor/tracing.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {
@@ -31,7 +32,7 @@ interface Options {
 export function createCommand(): Command {
   return new Command("doctor")
     .description(
-      "Examine what requests and callbacks rest on: files, DNS, TLS, clock, token, Redis, applications. Each is ok, or comes with its fix.",
+      "Examine what requests and callbacks rest on: files, DNS, TLS, clock, token, Redis, applications, collector. Each is ok, or comes with its fix.",
     )
     .addOption(configOption())
     .option("--no-token", "ask for no token; one in the shared cache is looked at all the same")
@@ -43,7 +44,7 @@ export function createCommand(): Command {
 const harmless = `
 It sends no order. Each host gets one HEAD / without credentials, for its Date. The authorization server is asked for a token only for
 credential sets that have none in the shared cache, and what it issues goes there. In Redis, probe keys under countersign: are
-written, and removed at once. An application that callbacks go to is connected to, and gets nothing. It needs neither a shell nor other programs, and ends within 30 s:
+written, and removed at once. An application that callbacks go to is connected to, and gets nothing. A collector gets an export without spans. It needs neither a shell nor other programs, and ends within 30 s:
 
   kubectl exec POD -c countersign -- node /app/dist/main.js doctor
 
@@ -104,6 +105,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
     }
     yield* checkCallers(run);
     yield* await checkCallbacks(run);
+    yield* await checkTracing(run);
     const serve = { topic: "serve" as const, subject: `admin ${describeBind(config.admin)}` };
     yield timed(run, serve, () => checkServe(run));
   } finally {

@@ -58,6 +58,8 @@ export interface Config {
     readonly bufferedBytes?: number | undefined;
   };
   readonly log: { readonly level: LogLevel; readonly upstreamHeaders: readonly string[] };
+  /** Absent where nothing is traced. */
+  readonly tracing?: TracingConfig;
   /** What `/readyz` waits for. */
   readonly readiness: "listening" | "token";
   readonly reload: {
@@ -75,6 +77,22 @@ export interface Config {
 
 /** Where tokens are kept: in each process, or in the Redis that replicas share. */
 export type TokensConfig = { readonly cache: "memory" } | { readonly cache: "redis"; readonly redis: RedisAccess };
+
+/** Where spans go, and which requests have them. */
+export interface TracingConfig {
+  /** The collector's, with its path. */
+  readonly endpoint: Address;
+  /** Of each export; names in lower case. */
+  readonly headers: ReadonlyMap<string, Secret>;
+  readonly tls: Tls;
+  /** Of the traces that begin here, how many are recorded: 0 to 1. */
+  readonly sampleRatio: number;
+  readonly serviceName: string;
+  /** Further attributes of all spans. */
+  readonly resource: Readonly<Record<string, string>>;
+  /** Which requests to the service carry `traceparent`. */
+  readonly propagate: "callers" | "always" | "never";
+}
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
 

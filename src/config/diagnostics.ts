@@ -21,6 +21,8 @@ export const warnings = {
   proxy_variable_unused: "HTTPS_PROXY is set, and an environment without `egress` does not use it",
   proxy_variable_unset: "there is `egress: environment`, and HTTPS_PROXY is not set",
   proxy_password_in_plain_text: "the password of a forward proxy goes over the network in plain text",
+  spans_in_plain_text: "spans, and what proves Countersign to the collector, go over the network in plain text",
+  otel_endpoint_unused: "a variable of OpenTelemetry names a collector, and tracing is not configured",
   redis_unused: "there is a section redis, and tokens.cache is memory",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
 } as const;

@@ -12,7 +12,7 @@ import {
 import { type Callers, describeBind } from "../model/listener.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
-import type { CallbackListenerConfig, Config } from "./config.ts";
+import type { CallbackListenerConfig, Config, TracingConfig } from "./config.ts";
 
 const mostNamed = 5;
 
@@ -74,6 +74,7 @@ export function explain(config: Config): object {
     timeouts,
     limits,
     log,
+    tracing: config.tracing && showTracing(config.tracing),
     readiness,
     reload,
     drain: { minSeconds: config.drain.minMs / 1_000 },
@@ -185,6 +186,10 @@ function showRedis({ place, username, password, tls, lockNodes, encryptionKeys }
     lockNodes: lockNodes.map(describeRedisNode),
     encryptionKeys,
   };
+}
+
+function showTracing({ endpoint, headers, tls, ...settings }: TracingConfig): object {
+  return { otlp: { endpoint: describeAddress(endpoint), headers, tls: showTls(tls) }, ...settings };
 }
 
 function showPlace(place: RedisPlace): object {

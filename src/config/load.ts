@@ -13,6 +13,7 @@ import { loadListeners } from "./listeners.ts";
 import { type ConfigDependencies, type FileContent, LoadContext } from "./load-context.ts";
 import { loadRedis } from "./redis.ts";
 import type { RawConfig } from "./schema.ts";
+import { loadTracing } from "./tracing.ts";
 import { checkUniqueness } from "./uniqueness.ts";
 import { digestOf, digestOfFailure, type FileDigests } from "./watch.ts";
 import { readDocument } from "./yaml.ts";
@@ -111,6 +112,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
   const listeners = await loadListeners(raw, context);
   const callbacks = await loadCallbacks(raw.callbacks, environments, requestMs, context.in("callbacks"));
   const redis = await loadRedis(raw, context);
+  const tracing = await loadTracing(raw.tracing, context.in("tracing"));
   const tokens: TokensConfig =
     raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
   if (raw.once !== undefined && raw.tokens.cache === "memory") {
@@ -129,6 +131,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     timeouts: { requestMs, connectMs, tokenMs },
     limits: raw.limits,
     log: { level: raw.log.level, upstreamHeaders: raw.log.upstreamHeaders.map((header) => header.toLowerCase()) },
+    ...(tracing === undefined ? {} : { tracing }),
     readiness: raw.readiness,
     reload: { unreadyAfterRefusalMs: raw.reload.unreadyAfterRefusal },
     drain: { minMs: raw.drain.minSeconds * 1_000 },

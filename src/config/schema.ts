@@ -19,6 +19,7 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
+import { tracing } from "./tracing-schema.ts";
 import { hostPortPattern, readHostPort, readRedisNode, redisNodePattern } from "./values.ts";
 
 const redisNode = (example: string) => parsed(readRedisNode, { pattern: redisNodePattern, example });
@@ -154,6 +155,7 @@ export const configSchema = mapping("Configuration of Countersign.", {
   timeouts,
   limits,
   log,
+  tracing: tracing.optional(),
   readiness: z
     .enum(["listening", "token"])
     .default("listening")

@@ -3,6 +3,7 @@ import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
 import type { OnceResult } from "./once-failures.ts";
 import type { ProcessEvent } from "./process-events.ts";
+import type { TraceEvent } from "./trace-events.ts";
 import type { TunnelRequested } from "./tunnel-events.ts";
 
 /** Receives every event worth counting or logging. It never throws and never waits. */
@@ -23,6 +24,7 @@ export type Event =
   | TunnelRequested
   | TokenEvent
   | RedisEvent
+  | TraceEvent
   | ProcessEvent;
 
 /** A request was admitted; exactly one RequestFinished with the same id follows. */
@@ -76,8 +78,10 @@ export interface RequestFinished extends RequestDetails {
   readonly kind: "request_finished";
   readonly environment: string;
   readonly requestId: string;
-  /** The trace-id of `traceparent` (W3C Trace Context), when the caller sent one. */
+  /** The trace-id of `traceparent` (W3C Trace Context), when the caller sent one; with tracing that of the request's trace. */
   readonly traceId: string | undefined;
+  /** Of its own span, where the trace is recorded: 16 hex digits. */
+  readonly spanId?: string | undefined;
   /** The caller's own key for this order, from Countersign-Reference. */
   readonly reference: string | undefined;
   /** S… once it is known. */

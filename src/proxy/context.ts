@@ -5,6 +5,7 @@ import type { AccessEvent } from "./access-event.ts";
 import type { Admission } from "./admission.ts";
 import type { Route, UpstreamResponse } from "./messages.ts";
 import type { OnceKey } from "./once.ts";
+import type { RequestTrace } from "./tracer.ts";
 
 /** The steps of a request, by the names that logs and `/status` show. */
 export type Stage =
@@ -34,15 +35,18 @@ export class RequestContext {
   readonly admission: Admission;
   /** Where the client gave a key. */
   once: OnceKey | undefined;
+  /** Undefined where tracing is not configured. */
+  readonly trace: RequestTrace | undefined;
   readonly #clock: Clock;
   readonly #startedMs: number;
   /** Waiting for anything else: the client, the authorization server, the service. */
   #waitedMs = 0;
 
   /** @param requestMs `timeouts.request` */
-  constructor(event: AccessEvent, admission: Admission, clock: Clock, requestMs: number) {
+  constructor(event: AccessEvent, admission: Admission, clock: Clock, requestMs: number, trace?: RequestTrace) {
     this.event = event;
     this.admission = admission;
+    this.trace = trace;
     this.#clock = clock;
     this.#startedMs = clock.nowMs();
     this.deadlineMs = this.#startedMs + requestMs;
@@ -83,7 +87,13 @@ export class RequestContext {
     this.setStage(stage);
     const startedMs = this.#clock.nowMs();
     const value = get();
-    if (value instanceof Promise) return value.finally(() => this.#addWait(stage, startedMs));
+    if (value instanceof Promise) {
+      const endSpan = this.trace?.wait(stage);
+      return value.finally(() => {
+        endSpan?.();
+        this.#addWait(stage, startedMs);
+      });
+    }
     this.#addWait(stage, startedMs);
     return value;
   }
@@ -150,6 +160,7 @@ export class RequestContext {
     this.event.durationMs = this.#clock.nowMs() - this.#startedMs;
     this.event.overheadMs = Math.max(0, this.event.durationMs - this.#waitedMs);
     this.event.callerLeft = isClosed;
+    this.trace?.end();
     return this.event;
   }
 }

@@ -115,11 +115,12 @@ async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<
 async function send(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
   const { prepared, client, context, parts } = forwarding;
   const upstreamRequest = authenticate(prepared, material, () => Math.floor(parts.clock.wallMs() / 1_000));
+  const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
   for (let isReconnect = false; ; isReconnect = true) {
     const onConnected = context.connecting();
     context.event.outcome = "unknown";
     try {
-      const response = await parts.send(upstreamRequest, context.deadlineMs, onConnected);
+      const response = await sendOnce(upstreamRequest, context.deadlineMs, onConnected);
       context.event.outcome = "answered";
       return response;
     } catch (error) {

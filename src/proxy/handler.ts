@@ -19,6 +19,7 @@ import { checkHead } from "./request-head.ts";
 import { readRequestOptions } from "./request-options.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
+import type { Tracer } from "./tracer.ts";
 
 export interface RequestHandlerParts extends ForwardParts {
   /** A new, unguessable and unique id. */
@@ -30,6 +31,8 @@ export interface RequestHandlerParts extends ForwardParts {
   /** One for all. */
   readonly buffers: BufferBudget;
   readonly once: OnceRules;
+  /** Absent where tracing is not configured. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
@@ -109,7 +112,8 @@ async function serve(
 ): Promise<void> {
   const event = openAccessEvent(parts.newRequestId(), client, target, listener);
   const admission = new Admission(parts.concurrency, parts.buffers);
-  const context = new RequestContext(event, admission, parts.clock, parts.requestMs);
+  const trace = parts.tracer?.start(client.headers, event, listener);
+  const context = new RequestContext(event, admission, parts.clock, parts.requestMs, trace);
   try {
     await deliver(await steps(context), client, context, listener);
   } catch (error) {

@@ -12,6 +12,7 @@ export const outlets = [
   "failure answer",
   "admin or status page",
   "Redis",
+  "spans",
 ] as const;
 export type Outlet = (typeof outlets)[number];
 

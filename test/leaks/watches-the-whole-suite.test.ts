@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { call, order } from "../../testkit/call.ts";
+import { startCollector } from "../../testkit/collector.ts";
 import { EventRecorder } from "../../testkit/event-recorder.ts";
 import { ask } from "../../testkit/raw-caller.ts";
 import { orderRaw, sendRaw } from "../../testkit/raw-order.ts";
@@ -126,6 +127,13 @@ describe("the watch hears", () => {
     const upstream = await startRawUpstream({ answer: (_, socket) => void socket.end(rawAnswer(200, secret)) });
     await call(upstream.url, "", { method: "GET", path: "/status" });
     expectSighting("admin or status page");
+  });
+
+  it("what a collector gets", async () => {
+    const collector = await startCollector();
+    collector.answer = (response) => void response.end();
+    await fetch(collector.url, { method: "POST", body: secret });
+    expectSighting("spans");
   });
 
   it("what stands in Redis, but for the names of our keys", async () => {

@@ -20,6 +20,7 @@ const finished = {
   environment,
   requestId,
   traceId: "t",
+  spanId: "s",
   reference: "A-1",
   site,
   auth: "oauth",
@@ -154,6 +155,15 @@ const samples: Samples = {
     { ...failedCommand, isFirst: false },
   ],
   redis_down: [{ kind: "redis_down", node: "cache", failure: "timeout" }],
+  spans_exported: [{ kind: "spans_exported", count: 1 }],
+  spans_lost: [
+    { kind: "spans_lost", result: "dropped", count: 1, cause: "no room", isFirst: true },
+    { kind: "spans_lost", result: "dropped", count: 1, cause: "no room", isFirst: false },
+  ],
+  spans_delayed: [
+    { kind: "spans_delayed", waiting: 1, cause: "HTTP 503", pauseMs: 1, isFirst: true },
+    { kind: "spans_delayed", waiting: 1, cause: "HTTP 503", pauseMs: 1, isFirst: false },
+  ],
   redis_up: [{ kind: "redis_up", node: "cache", awayMs: 1 }],
   started: [{ kind: "started", version: "1", configHash: "h", routes: [], admin: ":1", status: ":2" }],
   configuration_warned: [{ kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short" }],

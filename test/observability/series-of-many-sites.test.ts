@@ -94,7 +94,7 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
     wallTime: createWallTime(systemClock),
   };
   const metrics = createMetrics(source);
-  createStartAtZero(metrics)(environments, ["cache"], new Set());
+  createStartAtZero(metrics)(environments, ["cache"], new Set(), [], false);
   const costs: { longestMs: number; cpuMs: number }[] = [];
   let text = "";
   for (let time = 0; time < 9; time += 1) {

@@ -26,7 +26,7 @@ export interface RunningPrometheus {
 /** How often it scrapes and evaluates. */
 export const scrapeSeconds = 1;
 
-/** A real one with our rules, which scrapes by these `scrape_configs`. Ends with the test. */
+/** A real one with our rules, which scrapes by these `scrape_configs` and stores exemplars. Ends with the test. */
 export async function startPrometheus(scrapes: readonly object[]): Promise<RunningPrometheus> {
   const folder = mkdtempSync(join(tmpdir(), "countersign-prometheus-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -43,6 +43,7 @@ export async function startPrometheus(scrapes: readonly object[]): Promise<Runni
     `--config.file=${file}`,
     `--storage.tsdb.path=${join(folder, "data")}`,
     `--web.listen-address=${address}`,
+    "--enable-feature=exemplar-storage",
   ];
   startProgram("prometheus", place);
   const ready = () =>

@@ -64,6 +64,7 @@ function drawRequest(): RequestFinished {
     environment: text(),
     requestId: text(),
     traceId: maybe(text),
+    spanId: maybe(text),
     reference: maybe(text),
     site: maybe(text),
     auth: pick(undefined, "hmac", "oauth"),

@@ -47,6 +47,7 @@ export function writeAccessLine(event: RequestFinished, level: RequestLevel, tim
     text(',"environment":', event.environment) +
     text(',"requestId":', event.requestId) +
     text(',"traceId":', event.traceId) +
+    text(',"spanId":', event.spanId) +
     text(',"reference":', event.reference) +
     text(',"site":', event.site) +
     text(',"auth":', event.auth) +

@@ -58,6 +58,12 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["warn", `Redis is away: ${event.failure}; every replica keeps its own tokens`];
     case "redis_up":
       return ["info", event.awayMs === undefined ? "Redis is there" : "Redis is back; tokens are shared again"];
+    case "spans_exported":
+      return ["debug", "spans exported"];
+    case "spans_lost":
+      return [event.isFirst ? "warn" : "debug", `${event.count} spans were ${event.result}: ${event.cause}`];
+    case "spans_delayed":
+      return [event.isFirst ? "warn" : "debug", `the collector took no spans: ${event.cause}; they are sent again`];
     case "started":
       return ["info", "listening"];
     case "configuration_warned":

@@ -1,4 +1,5 @@
 import { forgeryReasons } from "../../model/callback-events.ts";
+import { type Clock, systemClock } from "../../model/clock.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
 import {
@@ -11,6 +12,7 @@ import {
   statusClasses,
 } from "../../model/events.ts";
 import { onceResults } from "../../model/once-failures.ts";
+import { spanResults } from "../../model/trace-events.ts";
 import { tunnelResults } from "../../model/tunnel-events.ts";
 import type { Metrics } from "./metrics.ts";
 import { callerRefusals, createRequestCounting } from "./request-counting.ts";
@@ -20,8 +22,8 @@ import { onceForEach } from "./series.ts";
  * Turns events into counters and durations. What is so at the moment, gauges ask (gauges.ts). The series of events that come with
  * every request are held (series.ts).
  */
-export function createCounting(metrics: Metrics): Report {
-  const countRequest = createRequestCounting(metrics);
+export function createCounting(metrics: Metrics, clock: Pick<Clock, "wallMs"> = systemClock): Report {
+  const countRequest = createRequestCounting(metrics, clock);
   const cacheReads = onceForEach((tier: string, result: string) => metrics.tokenCache.series({ tier, result }));
   return (event: Event) => {
     switch (event.kind) {
@@ -69,6 +71,12 @@ export function createCounting(metrics: Metrics): Report {
       case "redis_failed":
         metrics.redisErrors.inc({ node: event.node, kind: event.failure });
         return;
+      case "spans_exported":
+        metrics.traceSpans.inc({ result: "exported" }, event.count);
+        return;
+      case "spans_lost":
+        metrics.traceSpans.inc({ result: event.result }, event.count);
+        return;
       case "config_applied":
         metrics.configReloads.inc({ result: "applied" });
         return;
@@ -88,20 +96,23 @@ export function createCounting(metrics: Metrics): Report {
  * @param redisNodes the Redis servers of the configuration, as in RedisEvent; none with the memory cache
  * @param calledBack environments that have a listener for callbacks
  * @param callers those that have names
+ * @param isTraced whether tracing is configured
  */
 export type StartAtZero = (
   environments: readonly Environment[],
   redisNodes: readonly string[],
   calledBack: ReadonlySet<string>,
-  callers?: readonly { readonly listener: string; readonly name: string }[],
+  callers: readonly { readonly listener: string; readonly name: string }[],
+  isTraced: boolean,
 ) => void;
 
 export function createStartAtZero(metrics: Metrics): StartAtZero {
-  return (environments, redisNodes, calledBack, callers = []) => {
+  return (environments, redisNodes, calledBack, callers, isTraced) => {
     startProcess(metrics, redisNodes);
     for (const { listener, name: caller } of callers) {
       for (const code of callerRefusals) metrics.callerRefusals.inc({ listener, caller, code }, 0);
     }
+    if (isTraced) for (const result of spanResults) metrics.traceSpans.inc({ result }, 0);
     for (const environment of environments) {
       startAnswers(metrics, environment);
       startFailures(metrics, environment);

@@ -1,4 +1,5 @@
-import type { MetricObject, MetricObjectWithValues, MetricValue, MetricValueWithName, Registry } from "prom-client";
+import type { MetricObject, MetricObjectWithValues, MetricValue, Registry } from "prom-client";
+import type { HistogramSample } from "./series.ts";
 
 /** The text formats that Prometheus reads. */
 export type ExpositionFormat = "text" | "openmetrics";
@@ -8,7 +9,7 @@ export const contentTypes: Readonly<Record<ExpositionFormat, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-type Value = MetricValue<string> | MetricValueWithName<string>;
+type Value = MetricValue<string> | HistogramSample;
 type Labels = Readonly<Record<string, string | number | undefined>>;
 
 /** Series that are written before other work gets its turn: a few milliseconds' worth. */
@@ -27,7 +28,8 @@ export async function writeExposition(registry: Registry, format: ExpositionForm
     lines.push(`# HELP ${family} ${escapeHelp(help, format)}`, `# TYPE ${family} ${String(type)}`);
     for (const value of values) {
       const series = "metricName" in value ? value.metricName : name;
-      lines.push(`${series}${describeLabels(value.labels)} ${describeValue(value.value)}`);
+      const exemplar = format === "openmetrics" && "exemplar" in value ? describeExemplar(value.exemplar) : "";
+      lines.push(`${series}${describeLabels(value.labels)} ${describeValue(value.value)}${exemplar}`);
       untilPause -= 1;
       if (untilPause > 0) continue;
       untilPause = seriesPerSlice;
@@ -68,6 +70,13 @@ function describeValue(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
   return String(value);
+}
+
+/** Only OpenMetrics has exemplars. prom-client's own histograms say null where there is none. */
+function describeExemplar(exemplar: HistogramSample["exemplar"] | null): string {
+  if (exemplar === undefined || exemplar === null) return "";
+  const { traceId, spanId, value, atMs } = exemplar;
+  return ` # {trace_id="${traceId}",span_id="${spanId}"} ${describeValue(value)} ${atMs / 1_000}`;
 }
 
 function escapeText(text: string): string {

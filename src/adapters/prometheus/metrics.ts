@@ -225,6 +225,7 @@ export function createMetrics(source?: GaugeSource) {
       "node",
       "kind",
     ]),
+    traceSpans: counter("countersign_trace_spans_total", "Spans of tracing by what became of them.", ["result"]),
     connections: gauge(
       "countersign_connections",
       "Open connections of a listener.",

@@ -1,7 +1,8 @@
+import type { Clock } from "../../model/clock.ts";
 import type { FailureCode } from "../../model/errors.ts";
 import { type RequestFinished, statusClass } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
-import { onceForEach } from "./series.ts";
+import { type Exemplar, onceForEach } from "./series.ts";
 
 type Counted = Pick<RequestFinished, "environment" | "operationLabel" | "by" | "outcome" | "status"> & {
   /** Or `none`. */
@@ -10,7 +11,10 @@ type Counted = Pick<RequestFinished, "environment" | "operationLabel" | "by" | "
 };
 
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
-export function createRequestCounting(metrics: Metrics): (event: RequestFinished) => void {
+export function createRequestCounting(
+  metrics: Metrics,
+  clock: Pick<Clock, "wallMs">,
+): (event: RequestFinished) => void {
   const seriesOf = onceForEach(
     (
       environment: string,
@@ -39,10 +43,11 @@ export function createRequestCounting(metrics: Metrics): (event: RequestFinished
       callerSeriesOf(listener, callerName, outcome).inc();
       if (isCallerRefusal(code)) metrics.callerRefusals.inc({ listener, caller: callerName, code });
     }
-    series.requestDuration.observe(event.durationMs / 1_000);
-    series.overhead.observe(event.overheadMs / 1_000);
-    if (upstreamMs !== undefined) series.upstreamDuration().observe(upstreamMs / 1_000);
-    if (tokenWaitMs !== undefined) series.tokenWait().observe(tokenWaitMs / 1_000);
+    const exemplar = event.spanId === undefined ? undefined : exemplarOf(event, event.spanId, clock);
+    series.requestDuration.observe(event.durationMs / 1_000, exemplar);
+    series.overhead.observe(event.overheadMs / 1_000, exemplar);
+    if (upstreamMs !== undefined) series.upstreamDuration().observe(upstreamMs / 1_000, exemplar);
+    if (tokenWaitMs !== undefined) series.tokenWait().observe(tokenWaitMs / 1_000, exemplar);
   };
 }
 
@@ -51,6 +56,11 @@ export const callerRefusals = ["caller_not_allowed", "caller_rate_limited"] as c
 
 function isCallerRefusal(code: FailureCode | undefined): code is (typeof callerRefusals)[number] {
   return callerRefusals.some((refusal) => refusal === code);
+}
+
+/** Leads from a bucket to a trace that is recorded. */
+function exemplarOf({ traceId }: RequestFinished, spanId: string, clock: Pick<Clock, "wallMs">): Exemplar | undefined {
+  return traceId === undefined ? undefined : { traceId, spanId, atMs: clock.wallMs() };
 }
 
 /** The series of requests that end alike. */

@@ -82,6 +82,19 @@ export class SeriesHistogram<Label extends string> {
   }
 }
 
+/** A request whose value fell into a bucket (OpenMetrics 1.0, section Exemplars). */
+export interface Exemplar {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** By the wall clock, in milliseconds since the Unix epoch. */
+  readonly atMs: number;
+}
+
+/** A sample as it is written; a bucket may have the last exemplar with its value. */
+export type HistogramSample = MetricValueWithName<string> & {
+  readonly exemplar?: (Exemplar & { readonly value: number }) | undefined;
+};
+
 /** One series of a histogram. */
 export class HistogramSeries {
   readonly #bounds: readonly number[];
@@ -89,6 +102,8 @@ export class HistogramSeries {
   readonly #counts: number[];
   #sum = 0;
   readonly #samples: MetricValueWithName<string>[];
+  /** By bucket; undefined until there is one. */
+  #exemplars: HistogramSample["exemplar"][] | undefined;
 
   constructor(name: string, labels: Readonly<Record<string, string>>, bounds: readonly number[]) {
     this.#bounds = bounds;
@@ -100,23 +115,29 @@ export class HistogramSeries {
     ];
   }
 
-  observe(value: number): void {
+  observe(value: number, exemplar?: Exemplar): void {
     const bounds = this.#bounds;
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket += 1;
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#sum += value;
+    if (exemplar === undefined) return;
+    this.#exemplars ??= [];
+    this.#exemplars[bucket] = { ...exemplar, value };
   }
 
   /** Its samples as they are written: buckets that add up, then sum and count. */
-  read(): MetricValueWithName<string>[] {
+  read(): HistogramSample[] {
     let count = 0;
     const values = this.#counts.map((inBucket) => {
       count += inBucket;
       return count;
     });
     values.push(this.#sum, count);
-    return this.#samples.map((sample, index) => ({ ...sample, value: values[index] ?? 0 }));
+    const exemplars = this.#exemplars;
+    if (exemplars === undefined)
+      return this.#samples.map((sample, index) => ({ ...sample, value: values[index] ?? 0 }));
+    return this.#samples.map((sample, index) => ({ ...sample, value: values[index] ?? 0, exemplar: exemplars[index] }));
   }
 }
 

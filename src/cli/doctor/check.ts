@@ -16,7 +16,18 @@ export interface CheckResult {
 
 /** One line of the report. */
 export interface Check extends CheckResult {
-  readonly topic: "config" | "egress" | "dns" | "tls" | "clock" | "token" | "redis" | "caller" | "callback" | "serve";
+  readonly topic:
+    | "config"
+    | "egress"
+    | "dns"
+    | "tls"
+    | "clock"
+    | "token"
+    | "redis"
+    | "caller"
+    | "callback"
+    | "tracing"
+    | "serve";
   /** Absent where it concerns all of them. */
   readonly environment?: string;
   /** A host, a credential set, a server. */

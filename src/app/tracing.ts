@@ -1,0 +1,68 @@
+import type { Config } from "../config/config.ts";
+import { fingerprint, fingerprintOf } from "../config/hash.ts";
+import { credentialSetsOf } from "../model/environment.ts";
+import type { Report } from "../model/events.ts";
+import { tokenUrlOf } from "../model/token-settings.ts";
+import type { Tracer } from "../proxy/tracer.ts";
+import type { Dependencies } from "./dependencies.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import type { SpanExport } from "./span-export.ts";
+
+/** The tracer of each configuration that has one. */
+export interface Tracing extends Reloadable {
+  tracerOf(config: Config): Tracer | undefined;
+  /** Reports the events of tokens, and records a span for each token request. */
+  observeTokens(report: Report): Report;
+  /** Sends what is left of the spans, within a bound. */
+  close(): Promise<void>;
+}
+
+/** A tracer outlives the deadline of its last request by this much. */
+const lingerMarginMs = 1_000;
+
+export function openTracing(report: Report, { clock, random }: Dependencies): Tracing {
+  const exports = new KeyedResources<SpanExport>(clock, { close: (each) => each.close() });
+  let active: { readonly config: Config; readonly spans: SpanExport } | undefined;
+
+  const exportOf = (config: Config) => {
+    const key = keyOf(config);
+    return key === undefined ? undefined : exports.get(key);
+  };
+
+  return {
+    async prepare(config) {
+      const { tracing, timeouts } = config;
+      const key = keyOf(config);
+      if (tracing === undefined || key === undefined) return;
+      // A process that does not trace saves its memory, and time at its start.
+      const { openSpanExport } = await import("./span-export.ts");
+      const open = () => openSpanExport(tracing, timeouts, { clock, random, report });
+      exports.prepare(key, open, timeouts.requestMs + lingerMarginMs);
+    },
+
+    commit(config) {
+      const spans = exportOf(config);
+      active = spans === undefined ? undefined : { config, spans };
+      const key = keyOf(config);
+      exports.commit(key === undefined ? [] : [key]);
+    },
+
+    tracerOf: (config) => exportOf(config)?.tracer,
+
+    observeTokens: (tell) => (event) => {
+      tell(event);
+      if (active === undefined || event.kind !== "token_requested") return;
+      const environment = active.config.environments.get(event.environment);
+      const found = environment && credentialSetsOf(environment).find(({ set }) => set.label === event.credential);
+      if (environment === undefined || found === undefined) return;
+      active.spans.tracer.tokenRequested(event, tokenUrlOf(environment, found.set));
+    },
+
+    close: () => exports.close(),
+  };
+}
+
+/** All that the export is made from. */
+function keyOf({ tracing, timeouts }: Config): string | undefined {
+  return tracing === undefined ? undefined : fingerprint([fingerprintOf(tracing), timeouts.connectMs]);
+}

@@ -1,0 +1,189 @@
+import type { SpanContext } from "../http/trace-context.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { AccessEvent } from "../proxy/access-event.ts";
+import type { ListenerContext, Send, UpstreamRequest, UpstreamResponse } from "../proxy/messages.ts";
+import type { RequestTrace } from "../proxy/tracer.ts";
+import { attributesOfPost, attributesOfRequest, isFailure, nameOfRequest, routeOf } from "./attributes.ts";
+import { type Propagation, propagate } from "./propagate.ts";
+import type { Attributes, RecordSpan, Span } from "./span.ts";
+import type { TokenWait, TokenWaits } from "./token-waits.ts";
+
+export interface RequestTraceParts {
+  readonly newSpanId: () => string;
+  readonly record: RecordSpan;
+  readonly waits: TokenWaits;
+  readonly propagation: Propagation;
+}
+
+/** The span of a request, which has begun. */
+export interface BegunSpan {
+  readonly context: SpanContext;
+  /** Of the caller; undefined where the trace begins here. */
+  readonly parentSpanId: string | undefined;
+  readonly traceState: string | undefined;
+  /** By the wall clock, from the moment of the start on. */
+  readonly now: () => number;
+}
+
+type OpenSpan = { -readonly [Name in keyof Span]: Span[Name] };
+
+/** A request whose trace is recorded elsewhere, or nowhere: it is continued, and has no spans. */
+export class PassingTrace implements RequestTrace {
+  readonly #begun: BegunSpan;
+  readonly #propagation: Propagation;
+
+  constructor(begun: BegunSpan, propagation: Propagation) {
+    this.#begun = begun;
+    this.#propagation = propagation;
+  }
+
+  traced(send: Send): Send {
+    const { context, traceState } = this.#begun;
+    return (request, deadlineMs, onConnected) => {
+      const headers = propagate(request.headers, context, traceState, this.#propagation);
+      return send({ ...request, headers }, deadlineMs, onConnected);
+    };
+  }
+
+  wait(): undefined {}
+
+  end(): void {}
+}
+
+/** A request whose spans are recorded: its own, its wait for a token, and each attempt. */
+export class RecordedTrace implements RequestTrace {
+  readonly #parts: RequestTraceParts;
+  readonly #begun: BegunSpan;
+  readonly #event: AccessEvent;
+  readonly #listener: ListenerContext;
+  readonly #startMs: number;
+  /** What was written, as it is known so far. */
+  readonly #attempts: OpenSpan[] = [];
+
+  constructor(parts: RequestTraceParts, begun: BegunSpan, event: AccessEvent, listener: ListenerContext) {
+    this.#parts = parts;
+    this.#begun = begun;
+    this.#event = event;
+    this.#listener = listener;
+    this.#startMs = begun.now();
+  }
+
+  traced(send: Send): Send {
+    const { now, context, traceState } = this.#begun;
+    const { newSpanId, propagation } = this.#parts;
+    return async (request, deadlineMs, onConnected) => {
+      const own = { ...context, spanId: newSpanId() };
+      const headers = propagate(request.headers, own, traceState, propagation);
+      const startMs = now();
+      const record = (attributes: Attributes, isError: boolean) => {
+        const span = { ...this.#describeAttempt(request, own.spanId, attributes), startMs, endMs: now(), isError };
+        this.#attempts.push(span);
+        return span;
+      };
+      try {
+        const response = await send({ ...request, headers }, deadlineMs, onConnected);
+        const { status } = response;
+        const isError = status >= 400;
+        const type = isError ? { "error.type": String(status) } : {};
+        return timed(response, record({ "http.response.status_code": status, ...type }, isError), now);
+      } catch (error) {
+        // What was not sent is no attempt at the service, and leaves no span that looks like one.
+        if (error instanceof ProxyError && error.outcome !== "not_sent") {
+          record({ "error.type": error.code, "countersign.cause": error.causedBy }, true);
+        }
+        throw error;
+      }
+    };
+  }
+
+  #describeAttempt({ environment, path }: UpstreamRequest, spanId: string, more: Attributes) {
+    const { site, credential, key, operationLabel } = this.#event;
+    const { baseUrl } = environment;
+    const route = routeOf(operationLabel);
+    const template = route === undefined ? undefined : `${baseUrl.path}${route}`;
+    const resent = this.#attempts.length;
+    return {
+      ...this.#child(spanId),
+      name: template === undefined ? "POST" : `POST ${template}`,
+      kind: "client",
+      attributes: {
+        ...attributesOfPost(baseUrl, path),
+        "url.template": template,
+        "http.request.resend_count": resent === 0 ? undefined : resent,
+        "countersign.site": site,
+        "countersign.credential": credential,
+        "countersign.key": key,
+        ...more,
+      },
+    } as const;
+  }
+
+  #child(spanId: string) {
+    const { context, traceState } = this.#begun;
+    return { traceId: context.traceId, spanId, parentSpanId: context.spanId, traceState };
+  }
+
+  wait(stage: string): (() => void) | undefined {
+    if (stage !== "await_token") return undefined;
+    const { waits, newSpanId, record } = this.#parts;
+    const { context, now } = this.#begun;
+    const { site } = this.#event;
+    const { environment } = this.#listener;
+    const { traceId } = context;
+    const wait: TokenWait = { traceId, spanId: newSpanId(), environment, site, startMs: now(), links: [] };
+    waits.add(wait);
+    return () => {
+      waits.delete(wait);
+      const { startMs, links } = wait;
+      const attributes = { "countersign.environment": environment.name, "countersign.site": site };
+      const times = { startMs, endMs: now() };
+      record({
+        ...this.#child(wait.spanId),
+        name: "await token",
+        kind: "internal",
+        ...times,
+        attributes,
+        links,
+        isError: false,
+      });
+    };
+  }
+
+  end(): void {
+    const { context, parentSpanId, traceState, now } = this.#begun;
+    const { record } = this.#parts;
+    for (const attempt of this.#attempts) record(attempt);
+    const scheme = this.#listener.url.startsWith("https:") ? "https" : "http";
+    record({
+      traceId: context.traceId,
+      spanId: context.spanId,
+      parentSpanId,
+      traceState,
+      name: nameOfRequest(this.#event),
+      kind: "server",
+      startMs: this.#startMs,
+      endMs: now(),
+      attributes: attributesOfRequest(this.#event, scheme),
+      isError: isFailure(this.#event),
+    });
+  }
+}
+
+/** An attempt lasts until its response has come whole, or as much of it as is read. */
+function timed(response: UpstreamResponse, span: OpenSpan, now: () => number): UpstreamResponse {
+  const { status, headers, body } = response;
+  if (body instanceof Uint8Array) return response;
+  return { status, headers, body: untilItsEnd(body, span, now), discard: () => response.discard() };
+}
+
+async function* untilItsEnd(
+  body: AsyncIterable<Uint8Array>,
+  span: OpenSpan,
+  now: () => number,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* body;
+  } finally {
+    span.endMs = now();
+  }
+}

@@ -1,0 +1,153 @@
+import { type Clock, LogThrottle, within } from "../model/clock.ts";
+import type { Report } from "../model/events.ts";
+import { encodeRequest, encodeSpan, type Origin } from "./otlp-json.ts";
+import type { Span } from "./span.ts";
+
+/** The collector's answer, or why there is none. */
+export type PostResult =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly retryAfter: string | undefined;
+      readonly body: string;
+    }
+  | { readonly kind: "failed"; readonly cause: string };
+
+/** Posts a body to the collector, once. It never rejects. */
+export type PostSpans = (body: string, timeoutMs: number) => Promise<PostResult>;
+
+export interface SpanExporterParts {
+  readonly post: PostSpans;
+  readonly origin: Origin;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly report: Report;
+}
+
+/** Spans that may wait; about 2 MiB of them. */
+const mostWaiting = 2_048;
+const mostInBatch = 512;
+/** Spans are sent together with those of so long after them. */
+const batchDelayMs = 1_000;
+const postTimeoutMs = 10_000;
+const longestPauseMs = 30_000;
+/** Statuses after which the same spans are sent again (OTLP 1.x, section Failures). */
+const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/**
+ * Sends spans to a collector, in batches, one at a time, in the background. Spans wait while it is away, up to a bound; what does not fit is
+ * dropped and counted. Whoever adds a span never waits.
+ */
+export class SpanExporter {
+  readonly #parts: SpanExporterParts;
+  readonly #throttle: LogThrottle;
+  /** Encoded when they are added, so that no batch takes long to make. */
+  #waiting: string[] = [];
+  #dropped = 0;
+  #failuresInARow = 0;
+  #isArmed = false;
+  /** No export begins any more but those of `close`. */
+  #isClosed = false;
+  #hasEnded = false;
+  #exporting: Promise<void> = Promise.resolve();
+  #isExporting = false;
+
+  constructor(parts: SpanExporterParts) {
+    this.#parts = parts;
+    this.#throttle = new LogThrottle(parts.clock);
+  }
+
+  add(span: Span): void {
+    if (this.#waiting.length >= mostWaiting || this.#isClosed) this.#dropped += 1;
+    else this.#waiting.push(encodeSpan(span));
+    const isFull = this.#waiting.length === mostInBatch && this.#failuresInARow === 0;
+    if (isFull && !this.#isExporting) this.#export();
+    else this.#arm(batchDelayMs);
+  }
+
+  /**
+   * Sends what waits, each batch once.
+   * @param limitMs after that the rest is dropped
+   */
+  async close(limitMs: number): Promise<void> {
+    this.#isClosed = true;
+    await within(this.#parts.clock, this.#drain(), limitMs);
+    this.#hasEnded = true;
+    this.#dropped += this.#waiting.length;
+    this.#waiting = [];
+    this.#reportDropped();
+  }
+
+  async #drain(): Promise<void> {
+    await this.#exporting;
+    let isTaken = true;
+    while (isTaken && this.#waiting.length > 0) isTaken = (await this.#exportBatch()) === undefined;
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#isArmed || this.#isExporting || this.#isClosed) return;
+    this.#isArmed = true;
+    this.#parts.clock.after(delayMs, () => {
+      this.#isArmed = false;
+      this.#export();
+    });
+  }
+
+  #export(): void {
+    if (this.#isExporting || this.#isClosed) return;
+    this.#isExporting = true;
+    this.#exporting = this.#exportBatch().then((pauseMs) => {
+      this.#isExporting = false;
+      this.#reportDropped();
+      if (this.#waiting.length > 0) this.#arm(pauseMs ?? (this.#waiting.length >= mostInBatch ? 0 : batchDelayMs));
+    });
+  }
+
+  /** @returns how long to wait before the next one; undefined where the collector has taken or refused this one */
+  async #exportBatch(): Promise<number | undefined> {
+    const { post, origin, report } = this.#parts;
+    const batch = this.#waiting.slice(0, mostInBatch);
+    if (batch.length === 0) return undefined;
+    const result = await post(encodeRequest(batch, origin), postTimeoutMs);
+    if (this.#hasEnded) return undefined;
+    if (result.kind === "failed") return this.#delay(result.cause, undefined);
+    const { status, retryAfter, body } = result;
+    if (retryable.has(status)) return this.#delay(`HTTP ${status}`, retryAfter);
+    this.#failuresInARow = 0;
+    this.#waiting.splice(0, batch.length);
+    const isTaken = status >= 200 && status <= 299;
+    const rejected = isTaken ? Math.min(rejectedSpans(body), batch.length) : batch.length;
+    const count = batch.length - rejected;
+    if (count > 0) report({ kind: "spans_exported", count });
+    if (rejected > 0) this.#reportLost("rejected", rejected, isTaken ? "partial success" : `HTTP ${status}`);
+    return undefined;
+  }
+
+  #delay(cause: string, retryAfter: string | undefined): number {
+    const backoffMs = Math.min(batchDelayMs * 2 ** this.#failuresInARow, longestPauseMs);
+    const askedMs = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) * 1_000 : 0;
+    const pauseMs = Math.max(Math.min(askedMs, longestPauseMs), backoffMs * (0.5 + this.#parts.random() / 2));
+    this.#failuresInARow += 1;
+    const isFirst = this.#throttle.isFirst("delayed");
+    this.#parts.report({ kind: "spans_delayed", waiting: this.#waiting.length, cause, pauseMs, isFirst });
+    return pauseMs;
+  }
+
+  #reportDropped(): void {
+    if (this.#dropped === 0) return;
+    const count = this.#dropped;
+    this.#dropped = 0;
+    this.#reportLost("dropped", count, this.#isClosed ? "the end" : "no room");
+  }
+
+  #reportLost(result: "dropped" | "rejected", count: number, cause: string): void {
+    this.#parts.report({ kind: "spans_lost", result, count, cause, isFirst: this.#throttle.isFirst(result) });
+  }
+}
+
+/** Of an ExportTraceServiceResponse: what was refused though the status says success. Int64 is a string in JSON. */
+function rejectedSpans(body: string): number {
+  const [, digits = "0"] = /"(?:rejectedSpans|rejected_spans)"\s*:\s*"?(\d{1,6})/.exec(body) ?? [];
+  return Number(digits);
+}

@@ -1,0 +1,31 @@
+import type { TracingConfig } from "../src/config/config.ts";
+import { readAddress } from "../src/config/values.ts";
+import { type Collector, startCollector } from "./collector.ts";
+import { type Stage, type StageOptions, stageProxy } from "./stage.ts";
+
+/** What a configuration with `tracing: { otlp: { endpoint } }` becomes. */
+export function tracingTo(endpoint: string, more: Partial<TracingConfig> = {}): TracingConfig {
+  const read = readAddress(endpoint);
+  if (!("value" in read)) throw new Error(`${endpoint} is no address`);
+  return {
+    endpoint: read.value,
+    headers: new Map(),
+    tls: { ca: undefined, cert: undefined, key: undefined },
+    sampleRatio: 1,
+    serviceName: "countersign",
+    resource: {},
+    propagate: "callers",
+    ...more,
+  };
+}
+
+/** The whole proxy with a collector behind it. */
+export async function stageTracing(
+  more: Partial<TracingConfig> = {},
+  options: StageOptions = {},
+): Promise<Stage & { readonly collector: Collector }> {
+  const collector = await startCollector();
+  const tracing = tracingTo(collector.url, more);
+  const stage = await stageProxy({ ...options, config: { ...options.config, tracing } });
+  return { ...stage, collector };
+}
