@@ -90,10 +90,14 @@ export function openObservers(
 
   return {
     prepare(config) {
-      const calledBack = new Set(config.callbacks?.map(({ environment }) => environment));
-      const { environments, tracing } = config;
-      const callers = configuredCallers(config);
-      startAtZero([...environments.values()], redisNodes(config), calledBack, callers, tracing !== undefined);
+      const { environments, callbacks = [], tracing } = config;
+      startAtZero({
+        environments: [...environments.values()],
+        redisNodes: redisNodes(config),
+        calledBack: new Set(callbacks.map(({ environment }) => environment)),
+        callers: configuredCallers(config),
+        isTraced: tracing !== undefined,
+      });
     },
     commit(config) {
       const environments = [...config.environments.values()];

@@ -94,7 +94,13 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
     wallTime: createWallTime(systemClock),
   };
   const metrics = createMetrics(source);
-  createStartAtZero(metrics)(environments, ["cache"], new Set(), [], false);
+  createStartAtZero(metrics)({
+    environments,
+    redisNodes: ["cache"],
+    calledBack: new Set(),
+    callers: [],
+    isTraced: false,
+  });
   const costs: { longestMs: number; cpuMs: number }[] = [];
   let text = "";
   for (let time = 0; time < 9; time += 1) {

@@ -93,21 +93,23 @@ export function createCounting(metrics: Metrics, clock: Pick<Clock, "wallMs"> = 
  * Makes the series on which alerts count, so that a first failure is an increase and not a new series, which `rate()` and
  * `increase()` do not see. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
  * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
- * @param redisNodes the Redis servers of the configuration, as in RedisEvent; none with the memory cache
- * @param calledBack environments that have a listener for callbacks
- * @param callers those that have names
- * @param isTraced whether tracing is configured
  */
-export type StartAtZero = (
-  environments: readonly Environment[],
-  redisNodes: readonly string[],
-  calledBack: ReadonlySet<string>,
-  callers: readonly { readonly listener: string; readonly name: string }[],
-  isTraced: boolean,
-) => void;
+export type StartAtZero = (configured: Configured) => void;
+
+/** What a configuration has that series are started for. */
+export interface Configured {
+  readonly environments: readonly Environment[];
+  /** The Redis servers, as in RedisEvent; none with the memory cache. */
+  readonly redisNodes: readonly string[];
+  /** Environments that have a listener for callbacks. */
+  readonly calledBack: ReadonlySet<string>;
+  /** Callers that have names. */
+  readonly callers: readonly { readonly listener: string; readonly name: string }[];
+  readonly isTraced: boolean;
+}
 
 export function createStartAtZero(metrics: Metrics): StartAtZero {
-  return (environments, redisNodes, calledBack, callers, isTraced) => {
+  return ({ environments, redisNodes, calledBack, callers, isTraced }) => {
     startProcess(metrics, redisNodes);
     for (const { listener, name: caller } of callers) {
       for (const code of callerRefusals) metrics.callerRefusals.inc({ listener, caller, code }, 0);
