@@ -1,5 +1,6 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { tooLarge } from "../adapters/http-server/read-body.ts";
+import type { CallbackForm } from "../callbacks/parameters.ts";
 import type { Config } from "../config/config.ts";
 import type { HeaderLines } from "../http/headers.ts";
 import { systemClock } from "../model/clock.ts";
@@ -15,6 +16,7 @@ import { readParameters } from "../proxy/parameters.ts";
 import { stringToSign } from "../signing/hmac.ts";
 import { exitCodes, usageFailure } from "./command.ts";
 import { configOption, loadOrRefuse } from "./config.ts";
+import { callbackForms, previewCallback } from "./preview-callback.ts";
 import { print, printError, printJson, readStandardInput } from "./terminal.ts";
 
 interface Options {
@@ -23,6 +25,8 @@ interface Options {
   readonly operation: string;
   readonly site?: string;
   readonly auth?: string;
+  readonly callback?: CallbackForm;
+  readonly listener?: string;
   readonly json?: boolean;
 }
 
@@ -36,7 +40,16 @@ export function createCommand(): Command {
     .option("--operation <name>", "operation to call", "create_order")
     .option("--site <identifier>", "S… or K…, as in the header Countersign-Site")
     .option("--auth <method>", "oauth or hmac, as in the header Countersign-Auth")
-    .option("--json", "print the request as JSON")
+    .addOption(
+      new Option(
+        "--callback <form>",
+        "read a callback instead, its body or its query, and print what a listener for callbacks makes of it",
+      )
+        .choices(callbackForms)
+        .conflicts(["site", "auth"]),
+    )
+    .option("--listener <bind>", "where the callback comes in; not needed where there is only one")
+    .option("--json", "print the result as JSON")
     .action(preview);
 }
 
@@ -45,6 +58,7 @@ async function preview(options: Options): Promise<void> {
   const { config } = await loadOrRefuse(options.config);
   const { bodyBytes } = config.limits;
   const environment = pickEnvironment(config, options.environment);
+  if (options.callback !== undefined) return previewCallback(options.callback, environment, config, options);
   const body = await readStandardInput("the body of a request, a JSON object,");
   let sent: UpstreamRequest | undefined;
   let refusal: ClientResponse | undefined;

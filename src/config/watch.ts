@@ -9,6 +9,8 @@ export type FileDigests = ReadonlyMap<string, string>;
 const pollOftenMs = 2_000;
 /** Where the kernel tells of every change: for what no watch sees, such as another file system that is mounted over a folder. */
 const pollSeldomMs = 30_000;
+/** What has changed between the reading of the files and the watching of their folders is found then. */
+const firstCheckMs = 300;
 /** A file is often written in steps: a change counts once the content has been the same for this long. */
 const stableMs = 100;
 const mostConcurrentReads = 8;
@@ -43,8 +45,7 @@ export class FileWatch {
     this.close();
     this.#known = known;
     this.#seen = known;
-    // Changes since they were read are found then.
-    this.#checkAfter(pollOftenMs);
+    this.#checkAfter(firstCheckMs);
     void this.#watchFolders();
   }
 

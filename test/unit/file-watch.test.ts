@@ -88,6 +88,19 @@ it.each([
   expect(changes()).toBe(0);
 });
 
+it.each([true, false])(
+  "a change between reading and watching is found soon, the kernel telling of changes: %s",
+  async (tellsAll) => {
+    const files = new FakeFiles(tellsAll);
+    const clock = new FakeClock();
+    let changes = 0;
+    const watch = new FileWatch(clock, () => (changes += 1), files);
+    watch.follow(new Map([[path, digestOf(Buffer.from("before"))]]));
+    await clock.advance(400);
+    expect(changes).toBe(1);
+  },
+);
+
 it("a change that the kernel tells of is reported as soon as it is stable", async () => {
   const files = new FakeFiles(true);
   const { clock, changes } = await startWatch(files);

@@ -95,11 +95,13 @@ function write({ url, form, forge }: CallbackOrder, signed: Readonly<Record<stri
   return { method: "POST", url, type: "application/json", body };
 }
 
+/** On a connection of its own: one that is kept makes whatever it leads to wait when it drains. */
 async function post(method: string, url: string, type: string | undefined, body: string | undefined) {
-  const content = type === undefined ? {} : { headers: { "content-type": type }, body: body ?? "" };
+  const headers = { connection: "close", ...(type === undefined ? {} : { "content-type": type }) };
+  const content = type === undefined ? {} : { body: body ?? "" };
   try {
     const signal = AbortSignal.timeout(answerMs);
-    const response = await fetch(url, { method, redirect: "manual", signal, ...content });
+    const response = await fetch(url, { method, redirect: "manual", signal, headers, ...content });
     return { status: response.status, body: await response.text() };
   } catch (error) {
     const cause = error instanceof Error ? (error.cause ?? error) : error;
