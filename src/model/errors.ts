@@ -198,7 +198,7 @@ export const failures = {
     status: 502,
     title: "Service unreachable",
     outcomes: notSent,
-    meaning: "No connection to the service: refused, DNS, or TLS.",
+    meaning: "No connection to the service: refused, DNS, TLS, or a forward proxy that opened no tunnel.",
   },
   credentials_refused: {
     status: 502,

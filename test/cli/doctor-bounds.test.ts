@@ -101,7 +101,7 @@ test("an unknown error is reported by its code, with a fix", () => {
 });
 
 test("every explanation of a failed connection names values that there are", () => {
-  const values = new Set([...Object.keys(to), "code", "ago", "butIn", "butFor", "issuer"]);
+  const values = new Set([...Object.keys(to), "egressSetting", "code", "ago", "butIn", "butFor", "issuer"]);
   const names = Object.values(connectFailures).flatMap((text) =>
     [...text.matchAll(/\$(\w+)/g)].map(([, name]) => name),
   );

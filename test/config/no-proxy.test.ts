@@ -1,3 +1,4 @@
+/** Row 78: what noProxy and the variables mean, entry by entry. */
 import { describe, expect, test } from "vitest";
 import { isDirect, readNoProxyRule } from "../../src/config/egress/no-proxy.ts";
 import { readProxyUrl, readProxyVariable } from "../../src/config/egress/proxy-url.ts";

@@ -1,3 +1,4 @@
+/** Row 78: what an environment says of its way out, and what is refused and warned of. */
 import { describe, expect, test } from "vitest";
 import { explain, routes } from "../../src/config/explain.ts";
 import type { Loaded } from "../../src/config/load.ts";

@@ -28,6 +28,7 @@ const labelsOf = {
   countersign_upstream_unauthorized_total: ["environment", "site", "auth", "attempt"],
   countersign_retries_total: ["environment", "site", "result"],
   countersign_once_total: ["environment", "result"],
+  countersign_tunnels_total: ["environment", "result"],
   countersign_callbacks_total: ["environment", "site", "result"],
   countersign_callbacks_unguarded_total: ["environment"],
   countersign_callback_duration_seconds: ["environment"],
