@@ -4,6 +4,7 @@ import { openAccessEvent } from "./access-event.ts";
 import { Admission } from "./admission.ts";
 import { checkCharacters } from "./authenticate.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
+import { checkCallerSignature } from "./caller-signature.ts";
 import { authenticateClient } from "./client-auth.ts";
 import { toClientResponse } from "./client-response.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -71,6 +72,8 @@ async function proxy(
   context.setStage("choose_site");
   const choice = chooseSite(environment, options, parameters.get("site_identifier")?.text);
   context.setRoute(choice);
+  const { site } = choice;
+  if (site.checksCallerSignature) context.event.callerSignature = checkCallerSignature(parameters, site);
   context.setStage("enrich");
   const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
   checkCharacters(prepared, parts.report);

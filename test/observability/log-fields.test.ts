@@ -46,6 +46,7 @@ const finished = {
   callerRequestId: "c",
   credential,
   key: "K1",
+  callerSignature: "valid",
   once: "recorded",
   onceFirst: "r",
   tokenWaitMs: 1,
