@@ -37,6 +37,9 @@ export const requestLines: Reference<Kinds> = {
       auth,
       credential: "The credential set whose token was attached last, as `<site>/<name>`.",
       key: "`K…` of the key that signed.",
+      callerSignature:
+        "Where the site has `checkCallerSignature`: `valid`, `invalid`, `unknown_key`, `incomplete` or `missing` " +
+        "(docs/moving-from-hmac.md).",
       once:
         "What came of its `Countersign-Once`: `recorded`, `freed`, `unrecorded`, or why it was refused: `already_sent`, " +
         "`in_progress`, `key_reused`, `unavailable` (docs/once.md).",

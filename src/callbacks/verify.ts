@@ -1,7 +1,7 @@
 import type { ForgeryReason } from "../model/callback-events.ts";
 import type { Environment, SigningKey, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { stringToSign, verify } from "../signing/hmac.ts";
+import { findSigner, isSigned } from "../signing/find-signer.ts";
 
 /** What a callback is verified by. */
 export interface VerifyRules {
@@ -48,36 +48,23 @@ export function verifyCallback(
   { environment, exempt, windowMs }: VerifyRules,
   nowMs: number,
 ): GenuineCallback {
-  const { version, identifier, timestamp, signature } = readRequired(parameters);
+  if (!isSigned(parameters)) throw new NotGenuine("parameter_missing");
+  const read = (name: string) => parameters.get(name) ?? "";
+  const identifier = read("site_identifier");
   const site = environment.sites.get(identifier) ?? environment.siteOfKey.get(identifier);
   if (site === undefined) throw new NotGenuine("site_unknown");
-  const keys = keysOf(site, identifier).filter((key) => key.version === version);
+  const keys = keysOf(site, identifier).filter((key) => key.version === read("version"));
   if (keys.length === 0) throw new NotGenuine("key_missing", site);
-  const named = Array.from(parameters, ([name, value]) => ({ name, value }));
-  const text = stringToSign(named, exempt);
-  const key = keys.find(({ secret }) => verify(text, secret, signature));
+  const key = findSigner(parameters, keys, exempt);
   if (key === undefined) throw new NotGenuine("signature_wrong", site);
+  const timestamp = read("timestamp");
   const signedAtMs = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1_000 : Number.NaN;
   if (!(Math.abs(nowMs - signedAtMs) <= windowMs)) throw new NotGenuine("timestamp_outside_window", site);
-  return { site, key, signature, expiresAtMs: signedAtMs + windowMs };
+  return { site, key, signature: read("signature"), expiresAtMs: signedAtMs + windowMs };
 }
 
 /** The service signs with the default key (spec 5.3); while one replaces another, either may be in use. */
 function keysOf({ keys, defaultKey }: Site, identifier: string): SigningKey[] {
   const named = keys.filter((key) => key.identifier === identifier);
   return [...new Set([...named, ...(defaultKey === undefined ? [] : [defaultKey]), ...keys])];
-}
-
-function readRequired(parameters: ReadonlyMap<string, string>) {
-  const read = (name: string): string => {
-    const value = parameters.get(name);
-    if (value === undefined || value === "") throw new NotGenuine("parameter_missing");
-    return value;
-  };
-  return {
-    version: read("version"),
-    identifier: read("site_identifier"),
-    timestamp: read("timestamp"),
-    signature: read("signature"),
-  };
 }

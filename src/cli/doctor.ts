@@ -10,6 +10,7 @@ import { tokenUrlOf } from "../model/token-settings.ts";
 import { exitCodes } from "./command.ts";
 import { configOption, loadOrRefuse } from "./config.ts";
 import { checkCallbacks } from "./doctor/callbacks.ts";
+import { checkCallerSignatures } from "./doctor/caller-signatures.ts";
 import { checkCallers } from "./doctor/callers.ts";
 import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor/check.ts";
 import { evaluateClock } from "./doctor/clock.ts";
@@ -84,6 +85,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
   const { config, clock } = run;
   const { tokens } = config;
   yield* checkConfig(run);
+  yield* checkCallerSignatures(run);
   const sets = distinctSets(config);
   const tags = sets.map(({ tokenKey }) => tokenKey);
   const redis = tokens.cache === "redis" ? await checkRedis(tokens.redis, tags, run) : [];

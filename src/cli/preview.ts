@@ -118,6 +118,9 @@ function printEvent(event: Event): void {
     const { parameter, position } = event;
     printError(`The value of ${parameter} has a character at position ${position} that the service may refuse.`);
   }
+  if (event.kind === "request_finished" && event.callerSignature !== undefined) {
+    printError(`The caller's own signature, which is dropped: ${event.callerSignature}.`);
+  }
   if (event.kind === "defect") printError(`A defect in countersign: ${event.error}`);
 }
 

@@ -96,6 +96,12 @@ const site = {
   exempt: listOf(parameterName)
     .optional()
     .describe("Names that are not signed (spec 5.2 step 1); signature never is. Default: format, signature, call."),
+  checkCallerSignature: z
+    .enum(["off", "report"])
+    .optional()
+    .describe(
+      "Whether the signature that a caller makes itself is checked with the site's keys before it is dropped, and counted (docs/moving-from-hmac.md). Default: off.",
+    ),
   decimals: listOf(parameterName)
     .optional()
     .describe("Parameters with two decimal digits beside `*_amount` (spec 5.2 rule 2). Default: none."),

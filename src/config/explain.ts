@@ -153,7 +153,7 @@ function showEgress({ proxy, credentials, noProxy, direct, tls }: Egress): objec
 
 /** A child that uses its parent's credential sets names the parent instead of repeating them. */
 function showSite({ identifier, credentials, keys, defaultKey, decimals, ...site }: Site): object {
-  const { parent, version, auth, identifyBy, characters, exempt } = site;
+  const { parent, version, auth, identifyBy, characters, exempt, checksCallerSignature } = site;
   const owner = credentials?.owner;
   const sets = credentials?.sets.map(showSet);
   const hmac = { keys: keys.map((key) => ({ ...key, default: key === defaultKey })), identifyBy, characters, exempt };
@@ -163,6 +163,7 @@ function showSite({ identifier, credentials, keys, defaultKey, decimals, ...site
     auth,
     credentials: owner === undefined || owner === identifier ? sets : `those of ${owner}`,
     ...(keys.length > 0 ? hmac : {}),
+    checkCallerSignature: checksCallerSignature ? "report" : undefined,
     decimals: decimals.size > 0 ? decimals : undefined,
   };
 }

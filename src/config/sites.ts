@@ -67,6 +67,11 @@ async function loadSite(
   for (const [name, at] of context.in("exempt").each(raw.exempt ?? [])) {
     if (alwaysSigned.has(name)) at.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
   }
+  const checksCallerSignature = raw.checkCallerSignature ?? parent?.raw.checkCallerSignature;
+  if (raw.checkCallerSignature === "report" && raw.keys === undefined) {
+    const fix = "add the keys that callers sign with; with auth: [oauth], or credentials, they sign nothing here";
+    context.in("checkCallerSignature").report("the site has no keys to check signatures with (spec 5.3)", fix);
+  }
   if (auth.includes("hmac")) {
     const message = "new clients must use OAuth from 2026-08-01; existing ones may stay with HMAC (spec 5.1)";
     context.warn("hmac_for_existing_clients", message, "move the site to OAuth");
@@ -79,6 +84,7 @@ async function loadSite(
     identifyBy: raw.identifyBy ?? inherited?.identifyBy ?? "site",
     characters: raw.characters ?? inherited?.characters ?? "reject",
     exempt: exemptNames(raw.exempt ?? inherited?.exempt ?? defaultExempt),
+    ...(checksCallerSignature === "report" ? { checksCallerSignature: true } : {}),
     decimals: new Set(raw.decimals ?? inherited?.decimals ?? []),
     ...keys,
     credentials,

@@ -116,6 +116,8 @@ export interface Site {
   readonly characters: "reject" | "warn" | "off";
   /** Names that are never signed; always holds `signature`. */
   readonly exempt: ReadonlySet<string>;
+  /** Whether signatures that callers make themselves are checked before they are dropped. */
+  readonly checksCallerSignature?: boolean;
   /** DECIMAL parameters beside `*_amount`. */
   readonly decimals: ReadonlySet<string>;
   readonly keys: readonly SigningKey[];

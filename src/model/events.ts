@@ -1,4 +1,5 @@
 import type { CallbackFinished } from "./callback-events.ts";
+import type { CallerSignatureResult } from "./caller-signature.ts";
 import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
 import type { OnceResult } from "./once-failures.ts";
@@ -57,6 +58,8 @@ export interface RequestDetails {
   readonly credential?: string | undefined;
   /** K… of the key that signed. */
   readonly key?: string | undefined;
+  /** Where the site has them checked: what the caller's own signature is. */
+  readonly callerSignature?: CallerSignatureResult | undefined;
   /** What came of its Countersign-Once. */
   readonly once?: OnceResult | undefined;
   /** Id of the request that has its Countersign-Once. */

@@ -5,6 +5,7 @@ import { Admission } from "./admission.ts";
 import { checkCharacters } from "./authenticate.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
 import { checkCallerOperation, checkCallerRate, checkCallerSite } from "./caller-rights.ts";
+import { checkCallerSignature } from "./caller-signature.ts";
 import { authenticateClient } from "./client-auth.ts";
 import { toClientResponse } from "./client-response.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -79,6 +80,8 @@ async function proxy(
   const choice = chooseSite(environment, options, parameters.get("site_identifier")?.text);
   context.setRoute(choice);
   checkCallerSite(caller, choice.site);
+  const { site } = choice;
+  if (site.checksCallerSignature) context.event.callerSignature = checkCallerSignature(parameters, site);
   context.setStage("enrich");
   const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
   checkCharacters(prepared, parts.report);

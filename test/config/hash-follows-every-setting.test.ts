@@ -95,6 +95,7 @@ const variants: readonly string[] = [
       return edited([set, `{ name: blue, clientId: a, privateKey: { file: key }, audience: b, token: ${token} }`]);
     },
   ),
+  edited([inSite3, `${inSite3}        checkCallerSignature: report\n`]),
   edited([inSite3, `${inSite3}        version: "3.1"\n`]),
   edited([inSite3, `${inSite3}        identifyBy: key\n`]),
   edited([inSite3, `${inSite3}        characters: warn\n`]),

@@ -17,6 +17,13 @@ const authentication: readonly Refusal[] = [
     fix: /site's version/,
   },
   {
+    what: "signatures of callers to be checked without keys",
+    yaml: after(inSite1, "        checkCallerSignature: report # here"),
+    path: `${site1}.checkCallerSignature`,
+    message: /no keys to check signatures with/,
+    fix: /add the keys that callers sign with/,
+  },
+  {
     what: "several keys without a default",
     yaml: edited([
       `        keys:\n${key}`,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { clientCertificate, clientKey } from "../../testkit/certificates.ts";
 import { rawPost } from "../../testkit/raw-caller.ts";
@@ -49,6 +50,13 @@ export const scenesOfOrders: readonly Scene[] = [
       await leave(lane, rawPost({ more: [headers.signed] }));
       simulator.faults.clear();
       return [];
+    },
+  },
+  {
+    name: "an order with a key of its own, and its repetition",
+    async play(lane) {
+      const once = rawPost({ more: [headers.signed, `Countersign-Once: ${randomUUID()}`] });
+      return [await ask(lane, once), await ask(lane, once)];
     },
   },
   { name: "a reader that takes its time", play: readSlowly },

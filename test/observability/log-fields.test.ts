@@ -47,6 +47,7 @@ const finished = {
   callerRequestId: "c",
   credential,
   key: "K1",
+  callerSignature: "valid",
   once: "recorded",
   onceFirst: "r",
   tokenWaitMs: 1,

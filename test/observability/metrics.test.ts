@@ -27,6 +27,7 @@ const labelsOf = {
   countersign_failures_total: ["environment", "site", "code", "outcome"],
   countersign_upstream_unauthorized_total: ["environment", "site", "auth", "attempt"],
   countersign_retries_total: ["environment", "site", "result"],
+  countersign_caller_signature_total: ["environment", "site", "result"],
   countersign_once_total: ["environment", "result"],
   countersign_tunnels_total: ["environment", "result"],
   countersign_callbacks_total: ["environment", "site", "result"],

@@ -70,6 +70,7 @@ export function writeAccessLine(event: RequestFinished, level: RequestLevel, tim
     milliseconds(',"tokenWaitMs":', event.tokenWaitMs) +
     text(',"credential":', event.credential) +
     text(',"key":', event.key) +
+    text(',"callerSignature":', event.callerSignature) +
     text(',"once":', event.once) +
     text(',"onceFirst":', event.onceFirst) +
     milliseconds(',"connectMs":', event.connectMs) +

@@ -1,4 +1,5 @@
 import { forgeryReasons } from "../../model/callback-events.ts";
+import { callerSignatureResults } from "../../model/caller-signature.ts";
 import { type Clock, systemClock } from "../../model/clock.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
@@ -119,6 +120,7 @@ export function createStartAtZero(metrics: Metrics): StartAtZero {
       startAnswers(metrics, environment);
       startFailures(metrics, environment);
       startDurations(metrics, environment);
+      startCallerSignatures(metrics, environment);
       if (calledBack.has(environment.name)) startCallbacks(metrics, environment);
       if (environment.egress !== undefined) startTunnels(metrics, environment);
       if (redisNodes.length === 0) continue;
@@ -179,6 +181,14 @@ function startCallbacks(
 
 function startTunnels({ tunnels }: Metrics, { name: environment }: Environment): void {
   for (const result of tunnelResults) tunnels.inc({ environment, result }, 0);
+}
+
+/** A cut-over is proved by these: a result that never came is seen to be 0. */
+function startCallerSignatures({ callerSignatures }: Metrics, { name: environment, sites }: Environment): void {
+  for (const { identifier: site, checksCallerSignature } of sites.values()) {
+    if (!checksCallerSignature) continue;
+    for (const result of callerSignatureResults) callerSignatures.inc({ environment, site, result }, 0);
+  }
 }
 
 function startDurations(

@@ -152,6 +152,11 @@ export function createMetrics(source?: GaugeSource) {
       "Callbacks by what came of them: delivered, declined, repeated, why it is not genuine, or the failure's code.",
       ["environment", "site", "result"],
     ),
+    callerSignatures: counter(
+      "countersign_caller_signature_total",
+      "Requests by what the caller's own signature is, at sites that have it checked.",
+      ["environment", "site", "result"],
+    ),
     once: counter("countersign_once_total", "Requests with Countersign-Once, by what came of it.", [
       "environment",
       "result",

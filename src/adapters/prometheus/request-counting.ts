@@ -36,6 +36,9 @@ export function createRequestCounting(
     series.requests.inc();
     series.answers.inc();
     if (outcome === "unknown") metrics.unknownOutcomes.inc({ environment, site });
+    if (event.callerSignature !== undefined) {
+      metrics.callerSignatures.inc({ environment, site, result: event.callerSignature });
+    }
     if (event.once !== undefined) metrics.once.inc({ environment, result: event.once });
     if (code !== undefined) metrics.failures.inc({ environment, site, code, outcome });
     const { listener, callerName, tokenWaitMs, upstreamMs } = event;

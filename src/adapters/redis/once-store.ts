@@ -15,7 +15,7 @@ const mostUnwritten = 1_024;
  * ARGV  1 request id, 2 digest, 3 lease in ms, 4 lifetime in ms
  * Returns { Redis's clock in ms, what stands there or nil }.
  */
-const claimScript = script(`
+const claimScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local found = redis.call('GET', KEYS[1])
@@ -23,7 +23,7 @@ if found then return { now, found } end
 local value = string.format('%s %s %.0f in_progress %.0f', ARGV[1], ARGV[2], now, now + ARGV[3])
 redis.call('SET', KEYS[1], value, 'PX', ARGV[4])
 return { now, false }
-`);
+`;
 
 /**
  * Writes the end of a request, or deletes its key, unless another request has it. A key that is gone, because Redis has lost it,
@@ -94,17 +94,26 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
       const name = nameOf(use);
       const digest = digestOf(keys[0], name, use);
       const args = [use.requestId, digest, Math.ceil(use.leaseMs), Math.ceil(use.lifetimeMs)];
+      // An earlier request of this process may have to free this very key.
+      for (const settlement of [...unwritten.values()]) if (settlement.name === name) await write(settlement);
+      let isSent = false;
       let reply: unknown;
       try {
-        reply = await connection.run(name, (client) => runScript(client, claimScript, [name], args));
+        reply = await connection.run(name, (client) => {
+          isSent = true;
+          // One command and no second try: nothing claims the key once it has been freed again.
+          return client.eval(claimScript, 1, name, ...args);
+        });
       } catch (error) {
         // It may have been made, or be made yet.
-        await write(settlementOf(name, digest, use, { outcome: "not_sent" })).catch(() => {});
+        if (isSent) await write(settlementOf(name, digest, use, { outcome: "not_sent" })).catch(() => {});
         throw error;
       }
       if (unwritten.size > 0) void writeAgain();
-      const [now, found] = Array.isArray(reply) ? reply : [];
-      return typeof found === "string" ? readFirst(found, Number(now), name, use, keys) : undefined;
+      const [nowMs, found]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      if (typeof nowMs === "number" && found === null) return undefined;
+      if (typeof nowMs === "number" && typeof found === "string") return readFirst(found, nowMs, name, use, keys);
+      throw new Error("a claim was answered in a form of its own");
     },
 
     async settle(use, end) {
