@@ -11,6 +11,8 @@ export interface Parts {
   /** Keys of the section `redis` beside the user and the encryption keys. */
   readonly redis?: string;
   readonly more?: string;
+  /** Keys of the listener beside its address and environment. */
+  readonly listener?: string;
 }
 
 export interface DoctorFolder {
@@ -29,10 +31,10 @@ export async function openFolder(): Promise<DoctorFolder> {
   return {
     folder,
     adminPort,
-    write({ environments, redis, more = "" }) {
+    write({ environments, redis, more = "", listener = "" }) {
       const [first = ""] = Object.keys(environments);
       const login = `username: ${aclUser.username}, password: { file: DIR/redis-password }`;
-      const yaml = `listeners: [ { bind: "unix:DIR/app.sock", environment: ${first} } ]
+      const yaml = `listeners: [ { bind: "unix:DIR/app.sock", environment: ${first}${listener} } ]
 admin: { bind: "127.0.0.1:${adminPort}" }
 status: { bind: "127.0.0.1:${statusPort}" }
 environments:

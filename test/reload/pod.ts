@@ -53,13 +53,20 @@ export interface Pod {
 export interface PodOptions {
   readonly settings?: Partial<Settings>;
   readonly simulator?: Partial<SimulatorOptions>;
+  /** Further files, by name. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** All of it ends with the test. */
-export async function startPod({ settings = {}, simulator: simulated = {} }: PodOptions = {}): Promise<Pod> {
+export async function startPod({
+  settings = {},
+  simulator: simulated = {},
+  files = {},
+}: PodOptions = {}): Promise<Pod> {
   const simulator = await startSimulator({ sites: simulatedSites, ...simulated });
   onTestFinished(() => simulator.stop());
   const folder = new ConfigFolder();
+  for (const [name, content] of Object.entries(files)) folder.write(name, content);
   const blue = new Mount(join(folder.path, "mounts/blue"), {
     "client-id": "blue-id\n",
     "client-secret": `${canaries.blue}\n`,
