@@ -30,7 +30,13 @@ export const secretKeys: ReadonlySet<string> = new Set([
   "password",
   "encryptionKeys",
   "tokens",
+  "headers",
 ]);
+
+/** Whether a secret's place is said there. The headers of tracing have names of the user's choice. */
+export function isSecretAt(path: Path): boolean {
+  return secretKeys.has(lastKey(path)) || path.at(-2) === "headers";
+}
 
 const seeSchema = "see `countersign schema`";
 
@@ -58,7 +64,7 @@ function describeAt(issue: Issue, path: Path): Fault[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => describeUnknownKey(key, path, Object.keys(issue.input ?? {})));
   }
-  if (issue.code === "invalid_union" && !secretKeys.has(lastKey(path))) return describeNearest(issue, path);
+  if (issue.code === "invalid_union" && !isSecretAt(path)) return describeNearest(issue, path);
   return [{ path, ...wordsOf(issue, path) }];
 }
 
