@@ -7,7 +7,7 @@ import { RequestStats } from "countersign/adapters/status/request-stats";
 import { type Clock, systemClock } from "countersign/model/clock";
 import type { Report, RequestFinished } from "countersign/model/events";
 import { finishedRequest } from "../../testkit/finished-request.ts";
-import { openHandler, openRequestReader, openResponseReader, openSigning } from "./request-path.ts";
+import { openHandler, openRequestReader, openResponseReader, openSigning, openTracedHandler } from "./request-path.ts";
 
 /** A piece of what every request takes. To add one, add it to the list. */
 export interface Operation {
@@ -21,7 +21,8 @@ export interface Operation {
 export const operations: readonly Operation[] = [
   { name: "request reader", budget: 1.2, open: openRequestReader },
   { name: "body to signed body", budget: 6, open: openSigning },
-  { name: "request handler", budget: 10, open: openHandler },
+  { name: "request handler", budget: 10, open: () => openHandler() },
+  { name: "traced request handler", budget: 24, open: openTracedHandler },
   { name: "response reader", budget: 1.2, open: openResponseReader },
   { name: "metrics", budget: 0.4, open: () => reportOrders(createCounting(createMetrics())) },
   { name: "status counters", budget: 0.3, open: openStatusCounters },

@@ -10,6 +10,9 @@ import { prepare } from "countersign/proxy/enrich";
 import { createRequestHandler, type RequestHandler } from "countersign/proxy/handler";
 import type { ClientRequest, ClientResponse } from "countersign/proxy/messages";
 import { readParameters } from "countersign/proxy/parameters";
+import type { Tracer } from "countersign/proxy/tracer";
+import { encodeSpan } from "countersign/tracing/otlp-json";
+import { SpanTracer } from "countersign/tracing/tracer";
 import { order } from "../http/job.mjs";
 
 // One order on its way, without sockets: what the client sends, what the proxy makes of it, what the service answers.
@@ -64,7 +67,7 @@ export function openSigning(): () => void {
 }
 
 /** All that the proxy does for an order, but for sockets, metrics and log. It must be awaited. */
-export function openHandler(): () => Promise<void> {
+export function openHandler(tracer?: Tracer): () => Promise<void> {
   const environment = createEnvironment();
   let requests = 0;
   const handler: RequestHandler = createRequestHandler(
@@ -80,6 +83,7 @@ export function openHandler(): () => Promise<void> {
       requestMs: 20_000,
       concurrency: new ConcurrencyLimit(1),
       buffers: new BufferBudget(2 ** 30, systemClock),
+      tracer,
       send(request, _, onConnected) {
         onConnected();
         request.render();
@@ -89,6 +93,19 @@ export function openHandler(): () => Promise<void> {
     { environment, hosts: new Set(["127.0.0.1"]), url: "http://127.0.0.1:7411", listener: "127.0.0.1:7411" },
   );
   return () => handler.handle(new Order());
+}
+
+/** The same with its spans, encoded as they wait for their export. */
+export function openTracedHandler(): () => Promise<void> {
+  let n = 0;
+  const tracer = new SpanTracer({
+    clock: systemClock,
+    randomHex: (bytes) => (++n).toString(16).padStart(2 * bytes, "a"),
+    record: encodeSpan,
+    sampleRatio: 1,
+    propagation: "callers",
+  });
+  return openHandler(tracer);
 }
 
 class Order implements ClientRequest {

@@ -1,6 +1,6 @@
 import { type Diagnostics, formatPath, type Path } from "./diagnostics.ts";
 import { configSchema, type RawConfig } from "./schema.ts";
-import { describeIssues, type Fault, isSecretKey } from "./schema-issues.ts";
+import { describeIssues, type Fault, isSecretAt } from "./schema-issues.ts";
 
 /** Reports every problem of form; returns the file's content, typed and with defaults, where there is none. */
 export function checkForm(value: unknown, diagnostics: Diagnostics): RawConfig | undefined {
@@ -43,7 +43,7 @@ function describePlaceholder(text: string, path: Path): Fault[] {
   const [, inBraces, inParentheses] = placeholder.exec(text) ?? [];
   const name = inBraces ?? inParentheses;
   if (name === undefined) return [];
-  const fix = isSecretKey(path)
+  const fix = isSecretAt(path)
     ? `write { env: ${name} } in its place, or better { file: /path }`
     : "write the value itself, or let a tool such as envsubst write this file; only secrets are named by { file } or { env }";
   const found = inBraces === undefined ? `$(${name})` : `\${${name}}`;

@@ -30,7 +30,14 @@ export const secretKeys: ReadonlySet<string> = new Set([
   "password",
   "encryptionKeys",
   "tokens",
+  "headers",
 ]);
+
+/** Whether a secret's source should stand there. The headers of tracing have names of the user's choice; an environment's `token` has settings. */
+export function isSecretAt(path: Path): boolean {
+  const key = lastKey(path);
+  return secretKeys.has(key) || path.at(-2) === "headers" || (path[2] === "callers" && key === "token");
+}
 
 const seeSchema = "see `countersign schema`";
 
@@ -47,15 +54,10 @@ export function describeIssues(issues: readonly Issue[]): Fault[] {
   return faults.filter(({ path }) => !meant.has(formatPath(path)));
 }
 
-/** Whether a secret's source should stand here. Only a caller's `token` is one: an environment's has settings. */
-export function isSecretKey(path: Path): boolean {
-  return secretKeys.has(lastKey(path)) || (path[2] === "callers" && lastKey(path) === "token");
-}
-
 function describeIssue(issue: Issue, base: Path): Fault[] {
   const path: Path = [...base, ...issue.path.filter((part) => typeof part !== "symbol")];
   const faults = describeAt(issue, path);
-  const isSecret = path.some((_, index) => isSecretKey(path.slice(0, index + 1)));
+  const isSecret = path.some((_, index) => isSecretAt(path.slice(0, index + 1)));
   return isSecret ? faults.map((fault) => ({ ...fault, found: "hidden" })) : faults;
 }
 
@@ -63,7 +65,7 @@ function describeAt(issue: Issue, path: Path): Fault[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => describeUnknownKey(key, path, Object.keys(issue.input ?? {})));
   }
-  if (issue.code === "invalid_union" && !isSecretKey(path)) return describeNearest(issue, path);
+  if (issue.code === "invalid_union" && !isSecretAt(path)) return describeNearest(issue, path);
   return [{ path, ...wordsOf(issue, path) }];
 }
 

@@ -88,11 +88,8 @@ export class RequestContext {
     const startedMs = this.#clock.nowMs();
     const value = get();
     if (value instanceof Promise) {
-      const endSpan = this.trace?.wait(stage);
-      return value.finally(() => {
-        endSpan?.();
-        this.#addWait(stage, startedMs);
-      });
+      if (stage === "await_token") this.trace?.beginTokenWait();
+      return value.finally(() => this.#addWait(stage, startedMs));
     }
     this.#addWait(stage, startedMs);
     return value;
@@ -103,7 +100,9 @@ export class RequestContext {
     const tookMs = this.#clock.nowMs() - sinceMs;
     this.#waitedMs += tookMs;
     if (stage === "send") event.upstreamMs = (event.upstreamMs ?? 0) + tookMs;
-    if (stage === "await_token") event.tokenWaitMs = (event.tokenWaitMs ?? 0) + tookMs;
+    if (stage !== "await_token") return;
+    event.tokenWaitMs = (event.tokenWaitMs ?? 0) + tookMs;
+    this.trace?.endTokenWait();
   }
 
   /** The body of the service's response, counted and, as long as it comes, timed. */

@@ -15,12 +15,10 @@ export interface Tracer {
 export interface RequestTrace {
   /** Sends as the one given does, with `traceparent`, and a span for whatever was written. */
   traced(send: Send): Send;
-  /**
-   * The request begins to wait.
-   * @param stage of the request (context.ts)
-   * @returns ends the wait; undefined where it has no span
-   */
-  wait(stage: string): (() => void) | undefined;
+  /** The request begins to wait for a token, which is not in memory. */
+  beginTokenWait(): void;
+  /** It has its token, or none. Harmless where it did not wait. */
+  endTokenWait(): void;
   /** The request has ended, and its event is complete. */
   end(): void;
 }

@@ -45,7 +45,9 @@ export class PassingTrace implements RequestTrace {
     };
   }
 
-  wait(): undefined {}
+  beginTokenWait(): void {}
+
+  endTokenWait(): void {}
 
   end(): void {}
 }
@@ -59,6 +61,7 @@ export class RecordedTrace implements RequestTrace {
   readonly #startMs: number;
   /** What was written, as it is known so far. */
   readonly #attempts: OpenSpan[] = [];
+  #wait: TokenWait | undefined;
 
   constructor(parts: RequestTraceParts, begun: BegunSpan, event: AccessEvent, listener: ListenerContext) {
     this.#parts = parts;
@@ -123,30 +126,33 @@ export class RecordedTrace implements RequestTrace {
     return { traceId: context.traceId, spanId, parentSpanId: context.spanId, traceState };
   }
 
-  wait(stage: string): (() => void) | undefined {
-    if (stage !== "await_token") return undefined;
-    const { waits, newSpanId, record } = this.#parts;
+  beginTokenWait(): void {
+    const { waits, newSpanId } = this.#parts;
     const { context, now } = this.#begun;
     const { site } = this.#event;
     const { environment } = this.#listener;
     const { traceId } = context;
-    const wait: TokenWait = { traceId, spanId: newSpanId(), environment, site, startMs: now(), links: [] };
-    waits.add(wait);
-    return () => {
-      waits.delete(wait);
-      const { startMs, links } = wait;
-      const attributes = { "countersign.environment": environment.name, "countersign.site": site };
-      const times = { startMs, endMs: now() };
-      record({
-        ...this.#child(wait.spanId),
-        name: "await token",
-        kind: "internal",
-        ...times,
-        attributes,
-        links,
-        isError: false,
-      });
-    };
+    this.#wait = { traceId, spanId: newSpanId(), environment, site, startMs: now(), links: [] };
+    waits.add(this.#wait);
+  }
+
+  endTokenWait(): void {
+    const wait = this.#wait;
+    if (wait === undefined) return;
+    this.#wait = undefined;
+    const { waits, record } = this.#parts;
+    waits.delete(wait);
+    const { spanId, environment, site, startMs, links } = wait;
+    record({
+      ...this.#child(spanId),
+      name: "await token",
+      kind: "internal",
+      startMs,
+      endMs: this.#begun.now(),
+      attributes: { "countersign.environment": environment.name, "countersign.site": site },
+      links,
+      isError: false,
+    });
   }
 
   end(): void {
