@@ -3,9 +3,10 @@ import { Command, InvalidArgumentError } from "commander";
 import { configSchema } from "../config/schema.ts";
 import { readDocument } from "../config/yaml.ts";
 import { inject } from "../inject/inject.ts";
-import { readSelector, type Selector } from "../inject/workloads.ts";
+import type { Selector } from "../inject/sidecar.ts";
 import { version } from "../version.ts";
 import { readOrRefuse, usageFailure } from "./command.ts";
+import { readSelector } from "./label-selector.ts";
 import { announceInput } from "./terminal.ts";
 
 interface Options {

@@ -1,69 +1,61 @@
 import { Document, isMap, parseAllDocuments, type ToStringOptions } from "yaml";
-import { addSidecar, asWritten, type InjectOptions } from "./sidecar.ts";
-import { isCollection, nameOf, refuseWorkload, type Workload, workloadKinds, workloadsIn } from "./workloads.ts";
+import { createPatch, type InjectOptions } from "./sidecar.ts";
+import { asWritten, mergePatch, unshared } from "./strategic-merge.ts";
+import { nameOf, refuseWorkload, workloadKinds, workloadsIn } from "./workloads.ts";
 
 /** The manifest with its sidecars, or everything that is wrong with it. */
-export type Injected = { readonly kind: "injected"; readonly manifest: string } | Refused;
-
-interface Refused {
-  readonly kind: "refused";
-  readonly problems: readonly string[];
-}
+export type Injected =
+  | { readonly kind: "injected"; readonly manifest: string }
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 /** Adds Countersign to every workload of a manifest. The rest stays as it is, comments too. */
 export function inject(manifest: string, options: InjectOptions): Injected {
-  const read = readManifest(manifest);
-  if (read.kind === "refused") return read;
-  const workloads = read.values.map((value) => workloadsIn(value, options.selects));
-  const problems = workloads.flat().flatMap((workload) => refuseWorkload(workload, options.isClassic) ?? []);
-  if (workloads.flat().length === 0) problems.push(`there is none of ${workloadKinds.join(", ")} to inject into`);
+  const { documents, problems } = readManifest(manifest);
   if (problems.length > 0) return { kind: "refused", problems };
+  const workloads = documents.map(({ resolved }) => workloadsIn(resolved.contents, options.selects));
+  const refused = workloads.flat().flatMap((workload) => refuseWorkload(workload, options.isClassic) ?? []);
+  if (workloads.flat().length === 0) refused.push(`there is none of ${workloadKinds.join(", ")} to inject into`);
+  if (refused.length > 0) return { kind: "refused", problems: refused };
 
-  const injected = injectText(manifest, workloads, options);
-  const expected = read.values.map((value, index) => injectValue(value, workloads[index] ?? [], options));
-  const shared = findShared(expected, injected);
+  const style = styleOf(manifest);
+  const texts = documents.map(({ text, written, resolved }, index) => {
+    const before: unknown = resolved.toJS();
+    for (const { path, podSpec } of workloads[index] ?? []) {
+      if (podSpec === undefined) continue;
+      const patch = createPatch(podSpec, options);
+      const node = written.getIn(path);
+      if (isMap(node)) mergePatch(node, podSpec, patch);
+      // The result that is expected, since nothing is shared here.
+      mergePatch(podSpec, podSpec, patch);
+    }
+    return findDifference(resolved.toJS(), before) === undefined ? text : written.toString(style);
+  });
+  const injected = texts.join("");
+  const shared = findShared(documents, injected);
   return shared.length > 0 ? { kind: "refused", problems: shared } : { kind: "injected", manifest: injected };
 }
 
-/** Each document as a cluster understands it: with what its aliases and merge keys stand for in their place. */
-function readManifest(manifest: string): { readonly kind: "read"; readonly values: readonly unknown[] } | Refused {
-  const documents: readonly Document[] = parseAllDocuments(manifest, asWritten);
-  const problems = documents.flatMap(({ errors }) => errors.map(({ message }) => message));
-  if (problems.length > 0) return { kind: "refused", problems };
+interface ManifestDocument {
+  readonly text: string;
+  readonly written: Document;
+  /** As a cluster understands it: with what its aliases and merge keys stand for in their place. */
+  readonly resolved: Document;
+}
+
+function readManifest(manifest: string): { documents: readonly ManifestDocument[]; problems: readonly string[] } {
+  const parsed: readonly Document.Parsed[] = parseAllDocuments(manifest, asWritten);
+  const problems = parsed.flatMap(({ errors }) => errors.map(({ message }) => message));
+  if (problems.length > 0) return { documents: [], problems };
   try {
-    return { kind: "read", values: documents.map((document) => document.toJS({ maxAliasCount: -1 })) };
+    const documents = parsed.map((written, index) => {
+      const end = index === parsed.length - 1 ? undefined : written.range[2];
+      const resolved = new Document(written.toJS({ maxAliasCount: -1 }), unshared);
+      return { text: manifest.slice(parsed[index - 1]?.range[2] ?? 0, end), written, resolved };
+    });
+    return { documents, problems };
   } catch (error) {
     // An alias without an anchor, or a merge of what is no mapping.
-    return { kind: "refused", problems: [(error as Error).message] };
-  }
-}
-
-/** A document that is not changed stays to the byte. */
-function injectText(manifest: string, workloads: readonly Workload[][], options: InjectOptions): string {
-  const documents: readonly Document.Parsed[] = parseAllDocuments(manifest, asWritten);
-  // An alias that has lost its anchor is found afterwards, and named.
-  const style = { ...styleOf(manifest), verifyAliasOrder: false };
-  const ends = documents.map(({ range }, index) => (index === documents.length - 1 ? manifest.length : range[2]));
-  const texts = documents.map((document, index) => {
-    const own = workloads[index] ?? [];
-    if (own.length === 0) return manifest.slice(ends[index - 1] ?? 0, ends[index]);
-    addSidecars(document, own, options);
-    return document.toString(style);
-  });
-  return texts.join("");
-}
-
-/** The same where nothing is shared. */
-function injectValue(value: unknown, workloads: readonly Workload[], options: InjectOptions): unknown {
-  const document = new Document(value, { ...asWritten, aliasDuplicateObjects: false });
-  addSidecars(document, workloads, options);
-  return document.toJS();
-}
-
-function addSidecars(document: Document, workloads: readonly Workload[], options: InjectOptions): void {
-  for (const { path, podSpec = {} } of workloads) {
-    const node = document.getIn(path);
-    if (isMap(node)) addSidecar(node, podSpec, options);
+    return { documents: [], problems: [(error as Error).message] };
   }
 }
 
@@ -74,6 +66,8 @@ function styleOf(manifest: string): ToStringOptions {
     lineWidth: 0,
     indentSeq: !/^( *)[^\s#-][^\n]*:\n+(?:\s*#[^\n]*\n)*\1- /m.test(manifest),
     flowCollectionPadding: count(/[[{] /g) > count(/[[{][^ \n\]}]/g),
+    // An alias that has lost its anchor is found afterwards, and named.
+    verifyAliasOrder: false,
   };
 }
 
@@ -81,18 +75,15 @@ function styleOf(manifest: string): ToStringOptions {
  * An alias or a merge key makes one text stand in several places, so that a change is made in one place too many, or is
  * hidden. Either way the result differs from that of a manifest that shares nothing.
  */
-function findShared(expected: readonly unknown[], injected: string): readonly string[] {
-  const read = readManifest(injected);
-  if (read.kind === "refused") {
-    return read.problems.map(
-      (problem) => `an anchor is on what is replaced, and needed elsewhere; move it: ${problem}`,
-    );
+function findShared(expected: readonly ManifestDocument[], injected: string): readonly string[] {
+  const { documents, problems } = readManifest(injected);
+  if (problems.length > 0) {
+    return problems.map((problem) => `an anchor is on what is replaced, and needed elsewhere; move it: ${problem}`);
   }
-  return expected.flatMap((value, index) => {
-    const path = findDifference(value, read.values[index]);
+  return expected.flatMap(({ resolved }, index) => {
+    const path = findDifference(resolved.toJS(), documents[index]?.resolved.toJS())?.join(".");
     if (path === undefined) return [];
-    const name = isCollection(value) ? nameOf(value) : "a document";
-    return `${name} shares ${path.join(".")} with another place by an alias or a merge key (<<), but only one of them is to change: write it out`;
+    return `${nameOf(resolved)} shares ${path} with another place by an alias or a merge key (<<), but only one of them is to change: write it out`;
   });
 }
 
@@ -107,4 +98,8 @@ function findDifference(one: unknown, other: unknown): readonly string[] | undef
     if (inner !== undefined) return [isCollection(item) ? String(item["name"] ?? key) : key, ...inner];
   }
   return undefined;
+}
+
+function isCollection(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
 }

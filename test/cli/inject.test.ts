@@ -100,6 +100,11 @@ it.each([
   }
 });
 
+it("JSON that has its sidecar already stays to the byte", () => {
+  const json = JSON.stringify(parse(inject(deployment(application)), { schema: "failsafe" }));
+  expect(inject(json)).toBe(json);
+});
+
 it.each([
   ["a key behind its volumes", (once: string) => `${once.trimEnd()}\n      dnsPolicy: Default\n`],
   [
