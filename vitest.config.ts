@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { redisIsMissing, redisTests } from "./testkit/left-out.ts";
+import { LongestFirst } from "./testkit/longest-first.ts";
 
 /** Pure logic, on clocks that the tests own: for watching. */
 const unit = [
@@ -65,6 +66,7 @@ export default defineConfig({
   resolve: { conditions: ["source"] },
   ssr: { resolve: { conditions: ["source"] } },
   test: {
+    sequence: { sequencer: LongestFirst },
     // For what hangs, on the slowest of machines.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -147,9 +147,13 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
         operation: long,
       }));
       const credentials = badNight.credentials.map((each) => ({ ...each, environment: long, credential: long }));
-      const { page } = await visit(browser, await serve({ ...badNight, unknownOutcomes, credentials, host: long }), {
-        viewport: { width, height: 900 },
-      });
+      const callbacks = badNight.callbacks.map(({ lastFailure, ...each }) => ({
+        ...each,
+        ...{ environment: long, listener: long, application: `https://${long}/${long}` },
+        lastFailure: lastFailure && { ...lastFailure, cause: long, site: long, requestId: long },
+      }));
+      const night = { ...badNight, unknownOutcomes, credentials, callbacks, host: long };
+      const { page } = await visit(browser, await serve(night), { viewport: { width, height: 900 } });
       expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(width);
       const table = page.getByRole("table", { name: "Requests whose outcome is unknown" });
       expect(await table.locator("tr[role=row]").count()).toBe(1 + 3);
