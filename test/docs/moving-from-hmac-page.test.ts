@@ -14,6 +14,8 @@ const blocks = (language: string) =>
 const canFollow = isInstalled("curl", "--version") && isInstalled("openssl", "version");
 it.runIf(canFollow)(
   `${canFollow ? "" : "NOT TRIED, curl or openssl is missing: "}its commands create two orders and tell their signatures apart`,
+  // Another test may take a port between choosing and listening.
+  { retry: 1 },
   async () => {
     const folder = new ConfigWriter("moving-page");
     onTestFinished(() => folder.remove());

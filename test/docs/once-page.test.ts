@@ -23,6 +23,8 @@ it("shows a configuration that the schema takes, and that the example has", () =
 const canFollow = isInstalled("curl", "--version") && isInstalled("redis-server", "--version");
 it.runIf(canFollow)(
   `${canFollow ? "" : "NOT TRIED, curl or redis-server is missing: "}its commands create an order, and only one`,
+  // Another test may take a port between choosing and listening.
+  { retry: 1 },
   async () => {
     const folder = new ConfigWriter("once-page");
     onTestFinished(() => folder.remove());
