@@ -8,7 +8,7 @@ import { type Parameter, type Parameters, refuseParameter, showName } from "./pa
 /** Set anew for every attempt; what the client sent is dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);
 /** The client's request headers that go upstream when the client sent them. */
-const passedUpstream: readonly string[] = [
+export const passedUpstream: readonly string[] = [
   "user-agent",
   "accept-language",
   "traceparent",

@@ -3,14 +3,19 @@ import type { Simulator } from "../../simulator/src/service/simulator.ts";
 export const sites = { oauth: "S1000000001", hmac: "S1000000003" } as const;
 export const audience = "https://api.sandbox.example";
 
-/** Both ways of authentication, and Redis; `DIR` stands for the folder of the secrets. */
+/** Both ways of authentication, Redis and tracing; `DIR` stands for the folder of the secrets. */
 export function configuration(
   simulator: Simulator,
   socketPath: string,
   redisUrl: string,
-  more: { readonly listeners?: readonly string[]; readonly callbacks?: string; readonly requestSeconds?: number } = {},
+  more: {
+    readonly listeners?: readonly string[];
+    readonly callbacks?: string;
+    readonly requestSeconds?: number;
+    readonly tracing?: string;
+  } = {},
 ): string {
-  const { listeners = [], callbacks = "[]", requestSeconds = 2 } = more;
+  const { listeners = [], callbacks = "[]", requestSeconds = 2, tracing = "" } = more;
   const all = [`{ bind: "unix:${socketPath}", environment: sandbox }`, ...listeners];
   return `listeners: [ ${all.join(", ")} ]
 callbacks: ${callbacks}
@@ -32,5 +37,6 @@ environments:
 timeouts: { request: ${requestSeconds}s, connect: 1s, token: 1s }
 tokens: { cache: redis }
 redis: { url: "${redisUrl}", encryptionKeys: [ { file: DIR/token-key } ] }
+${tracing}
 `;
 }

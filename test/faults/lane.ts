@@ -5,6 +5,7 @@ import { onTestFinished } from "vitest";
 import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
+import { type Collector, startCollector } from "../../testkit/collector.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
@@ -35,6 +36,7 @@ export class Lane {
   readonly callbackPort: number;
   /** The application that callbacks go to. */
   readonly application: Application;
+  readonly #collector: Collector;
   #program: Program | undefined;
   #hasEnded = true;
   #adminUrl = "";
@@ -44,6 +46,7 @@ export class Lane {
     server: RealRedis,
     simulator: Simulator,
     application: Application,
+    collector: Collector,
     ports: { readonly tls: number; readonly callbacks: number },
   ) {
     this.#faulty = faulty;
@@ -61,6 +64,7 @@ export class Lane {
     this.tlsPort = ports.tls;
     this.callbackPort = ports.callbacks;
     this.application = application;
+    this.#collector = collector;
     this.control = new Control(join(this.#folder.path, "faults.sock"));
     this.#configFile = this.configure({ isOther: false });
   }
@@ -77,7 +81,7 @@ export class Lane {
     });
     onTestFinished(() => simulator.stop());
     const ports = { tls: await freePort(), callbacks: await freePort() };
-    return new Lane(faulty, await startRedis(), simulator, await startApplication(), ports);
+    return new Lane(faulty, await startRedis(), simulator, await startApplication(), await startCollector(), ports);
   }
 
   /** Writes the configuration; the other one has another secret, other times and a listener more. */
@@ -95,6 +99,7 @@ export class Lane {
       listeners: isOther ? [tls, more] : [tls],
       callbacks,
       requestSeconds: isOther ? 3 : 2,
+      tracing: `tracing: { otlp: { endpoint: "${this.#collector.url}" }, serviceName: ${isOther ? "other" : "one"} }`,
     });
     return this.#folder.write("countersign.yaml", yaml.replaceAll("DIR", this.#folder.path));
   }

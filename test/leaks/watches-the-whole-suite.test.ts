@@ -1,4 +1,4 @@
-/** Row 56, for the whole suite: that the watch hears every outlet, knows a canary in every dress, and forgives nothing. */
+/** Row 56, and row 84 for spans, for the whole suite: that the watch hears every outlet, knows a canary in every dress, and forgives nothing. */
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

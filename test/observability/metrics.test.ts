@@ -36,6 +36,7 @@ const labelsOf = {
   countersign_token_requests_total: ["environment", "credential", "result"],
   countersign_token_request_duration_seconds: ["environment"],
   countersign_token_wait_duration_seconds: ["environment"],
+  countersign_trace_spans_total: ["result"],
   countersign_token_expiry_timestamp_seconds: ["environment", "credential"],
   countersign_token_issued_timestamp_seconds: ["environment", "credential"],
   countersign_credential_last_used_timestamp_seconds: ["environment", "credential"],
