@@ -8,9 +8,15 @@ export function configuration(
   simulator: Simulator,
   socketPath: string,
   redisUrl: string,
-  more: { readonly listeners?: readonly string[]; readonly callbacks?: string; readonly requestSeconds?: number } = {},
+  more: {
+    readonly listeners?: readonly string[];
+    readonly callbacks?: string;
+    readonly requestSeconds?: number;
+    /** Another environment, `out`. */
+    readonly out?: string;
+  } = {},
 ): string {
-  const { listeners = [], callbacks = "[]", requestSeconds = 2 } = more;
+  const { listeners = [], callbacks = "[]", requestSeconds = 2, out } = more;
   const all = [`{ bind: "unix:${socketPath}", environment: sandbox }`, ...listeners];
   return `listeners: [ ${all.join(", ")} ]
 callbacks: ${callbacks}
@@ -29,7 +35,7 @@ environments:
         credentials:
           - { name: blue, dir: DIR/blue }
           - { name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }
-timeouts: { request: ${requestSeconds}s, connect: 1s, token: 1s }
+${out === undefined ? "" : `  out: ${out}\n`}timeouts: { request: ${requestSeconds}s, connect: 1s, token: 1s }
 tokens: { cache: redis }
 redis: { url: "${redisUrl}", encryptionKeys: [ { file: DIR/token-key } ] }
 `;
