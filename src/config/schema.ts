@@ -85,7 +85,7 @@ const timeouts = section("How long things may take: a whole number with ms, s, m
     "From a request's head to the end of its answer, retry and waiting included; 100ms to 600s.",
   ),
   connect: duration("2s", 10, 60_000).describe(
-    "To connect to the service or the authorization server, TLS included; 10ms to 60s.",
+    "To connect to the service or the authorization server, a proxy's tunnel and TLS included; 10ms to 60s.",
   ),
   token: duration("5s", 10, 60_000).describe("The longest that a request waits for a token; 10ms to 60s."),
 });

@@ -13,9 +13,11 @@ export function configuration(
     readonly callbacks?: string;
     readonly requestSeconds?: number;
     readonly tracing?: string;
+    /** Another environment, `out`. */
+    readonly out?: string;
   } = {},
 ): string {
-  const { listeners = [], callbacks = "[]", requestSeconds = 2, tracing = "" } = more;
+  const { listeners = [], callbacks = "[]", requestSeconds = 2, tracing = "", out } = more;
   const all = [`{ bind: "unix:${socketPath}", environment: sandbox }`, ...listeners];
   return `listeners: [ ${all.join(", ")} ]
 callbacks: ${callbacks}
@@ -34,7 +36,7 @@ environments:
         credentials:
           - { name: blue, dir: DIR/blue }
           - { name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }
-timeouts: { request: ${requestSeconds}s, connect: 1s, token: 1s }
+${out === undefined ? "" : `  out: ${out}\n`}timeouts: { request: ${requestSeconds}s, connect: 1s, token: 1s }
 tokens: { cache: redis }
 redis: { url: "${redisUrl}", encryptionKeys: [ { file: DIR/token-key } ] }
 ${tracing}

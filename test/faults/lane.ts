@@ -6,6 +6,7 @@ import { type Simulator, startSimulator } from "../../simulator/src/service/simu
 import { call } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { type Collector, startCollector } from "../../testkit/collector.ts";
+import type { ForwardProxy } from "../../testkit/forward-proxy.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { type Program, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
@@ -14,6 +15,7 @@ import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
 import { audience, configuration, sites } from "./configuration.ts";
 import { type Armed, Control } from "./control.ts";
 import type { Faulty } from "./faulty.ts";
+import { environmentThrough, startWayOut } from "./way-out.ts";
 
 const startMs = 30_000;
 
@@ -37,6 +39,9 @@ export class Lane {
   /** The application that callbacks go to. */
   readonly application: Application;
   readonly #collector: Collector;
+  /** Orders that come here go through a forward proxy. */
+  readonly outSocketPath: string;
+  readonly #wayOut: ForwardProxy;
   #program: Program | undefined;
   #hasEnded = true;
   #adminUrl = "";
@@ -47,6 +52,7 @@ export class Lane {
     simulator: Simulator,
     application: Application,
     collector: Collector,
+    wayOut: ForwardProxy,
     ports: { readonly tls: number; readonly callbacks: number },
   ) {
     this.#faulty = faulty;
@@ -65,6 +71,8 @@ export class Lane {
     this.callbackPort = ports.callbacks;
     this.application = application;
     this.#collector = collector;
+    this.outSocketPath = join(this.#folder.path, "out.sock");
+    this.#wayOut = wayOut;
     this.control = new Control(join(this.#folder.path, "faults.sock"));
     this.#configFile = this.configure({ isOther: false });
   }
@@ -81,7 +89,8 @@ export class Lane {
     });
     onTestFinished(() => simulator.stop());
     const ports = { tls: await freePort(), callbacks: await freePort() };
-    return new Lane(faulty, await startRedis(), simulator, await startApplication(), await startCollector(), ports);
+    const others = [await startApplication(), await startCollector(), await startWayOut()] as const;
+    return new Lane(faulty, await startRedis(), simulator, ...others, ports);
   }
 
   /** Writes the configuration; the other one has another secret, other times and a listener more. */
@@ -91,12 +100,14 @@ export class Lane {
     this.#folder.write("green", secret);
     const mtls = "{ caFile: DIR/authority, certFile: DIR/serverCertificate, keyFile: DIR/serverKey }";
     const tls = `{ bind: "127.0.0.1:${this.tlsPort}", environment: sandbox, callers: { mtls: ${mtls} } }`;
+    const out = `{ bind: "unix:${this.outSocketPath}", environment: out }`;
     const more = `{ bind: "unix:${this.socketPath}.more", environment: sandbox }`;
     const callbacks =
       `[ { bind: "127.0.0.1:${this.callbackPort}", environment: sandbox, replay: best_effort, ` +
       `application: { url: "${this.application.url}", timeout: ${isOther ? 2 : 1}s } } ]`;
     const yaml = configuration(this.simulator, this.socketPath, this.server.url, {
-      listeners: isOther ? [tls, more] : [tls],
+      listeners: isOther ? [tls, out, more] : [tls, out],
+      out: environmentThrough(this.#wayOut),
       callbacks,
       requestSeconds: isOther ? 3 : 2,
       tracing: `tracing: { otlp: { endpoint: "${this.#collector.url}" }, serviceName: ${isOther ? "other" : "one"} }`,

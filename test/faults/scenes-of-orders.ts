@@ -13,6 +13,10 @@ export const scenesOfOrders: readonly Scene[] = [
   { name: "a signed order", play: async (lane) => [await signed(lane)] },
   { name: "an authorised order", play: async (lane) => [await authorised(lane)] },
   {
+    name: "an order through a forward proxy",
+    play: async (lane) => [await ask(lane, rawPost({}), connect(lane.outSocketPath))],
+  },
+  {
     name: "metrics, readiness and a page that is not there",
     play: async (lane) => [await page(lane, "/metrics"), await page(lane, "/readyz"), await page(lane, "/other")],
   },
