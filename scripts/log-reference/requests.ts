@@ -32,7 +32,9 @@ export const requestLines: Reference<Kinds> = {
         "characters. Of a URL the scheme and the host alone; absent for `CONNECT`.",
       listener,
       callerAddress: "The caller's IP address; absent over a Unix socket.",
-      caller: "Who called: the name of its token in `callers.tokens`, or the subject of its certificate.",
+      caller:
+        "Who called: its name in the configuration. Where it has none, the subject of its certificate, or else the " +
+        "certificate's first name.",
       site: "`S…`, once it is known.",
       auth,
       credential: "The credential set whose token was attached last, as `<site>/<name>`.",

@@ -3,7 +3,7 @@ import type { Caller } from "../model/caller.ts";
 import type { Callers, CallersTls, CallerToken } from "../model/listener.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import type { Secret } from "../model/secret.ts";
-import { isFormerForm, namedCallers, type Proof } from "./caller-proofs.ts";
+import { isFormerForm, type Proof } from "./caller-proofs.ts";
 import type { RawCaller } from "./caller-schema.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { CallerTokenSource, SecretSource } from "./fields.ts";
@@ -31,25 +31,23 @@ export async function loadCallers(
 ): Promise<Callers | undefined> {
   const { bind, callers, mtls } = listener;
   const at = context.in("callers");
-  const named = namedCallers(callers);
   const isNamed = typeof callers === "object" && !isFormerForm(callers);
   if (mtls !== undefined && !isNamed) {
     context.in("mtls").report("mtls is for callers that have names", "add callers: { NAME: { certificate: … } }");
   }
   if (callers === undefined) return undefined;
   if (callers === "anyone") return { kind: "anyone" };
-  if (isNamed) {
-    if (Object.keys(named).length === 0) at.report("there is no caller", "add one: NAME: { token: { file: /path } }");
-    const tls = mtls && (await loadCallersTls(mtls, context.in("mtls")));
-    const loaded: Caller[] = [];
-    for (const [name, caller] of Object.entries(named)) {
-      checkRights(caller, listener.environment, environment, at.in(name));
-      loaded.push(await loadCaller(name, caller, listener, proofs, at.in(name)));
-    }
-    if (mtls === undefined && !isLocal(bind)) warnOfPlainText(at, "use mtls, and a certificate for each caller");
-    return { kind: "named", callers: loaded, tls };
+  if (!isNamed) return loadFormerForm(callers, listener, proofs, at);
+  const entries = Object.entries(callers);
+  if (entries.length === 0) at.report("there is no caller", "add one: NAME: { token: { file: /path } }");
+  const tls = mtls && (await loadCallersTls(mtls, context.in("mtls")));
+  const named: Caller[] = [];
+  for (const [name, caller] of entries) {
+    checkRights(caller, listener.environment, environment, at.in(name));
+    named.push(await loadCaller(name, caller, listener, proofs, at.in(name)));
   }
-  return loadFormerForm(callers, listener, proofs, at);
+  if (mtls === undefined && !isLocal(bind)) warnOfPlainText(at);
+  return { kind: "named", callers: named, tls };
 }
 
 /** Callers without rights: a list of tokens, or all that have a certificate of the authorities. */
@@ -74,7 +72,7 @@ async function loadFormerForm(
   }
   const fix = "give each a name and its rights: callers: { NAME: { token: { file: /path }, sites: [ … ] } }";
   at.warn("callers_without_rights", "each of these tokens may do everything", fix);
-  if (!isLocal(listener.bind)) warnOfPlainText(at.in("tokens"), "use mtls, and a certificate for each caller");
+  if (!isLocal(listener.bind)) warnOfPlainText(at.in("tokens"));
   return { kind: "tokens", tokens };
 }
 
@@ -83,8 +81,8 @@ async function loadCallersTls(files: Required<TlsFiles>, context: LoadContext): 
   return ca === undefined || cert === undefined || key === undefined ? undefined : { ca, cert, key };
 }
 
-function warnOfPlainText(context: LoadContext, what: string): void {
-  const fix = `${what}, or make sure that no one can listen in between`;
+function warnOfPlainText(context: LoadContext): void {
+  const fix = "use mtls, and a certificate for each caller, or make sure that no one can listen in between";
   context.warn("callers_in_plain_text", "tokens and orders go over the network in plain text", fix);
 }
 

@@ -30,11 +30,12 @@ export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<
     root.in("status", "bind").report("the status port is for loopback only", fix);
   }
   checkBindings(raw, root);
+  const known = new Map(Object.entries(raw.environments));
   const proofs: Proof[] = [];
   const listeners: ListenerConfig[] = [];
   for (const [listener, at] of context.each(raw.listeners)) {
     const { bind, environment, hosts } = listener;
-    const callers = await loadCallers(listener, raw.environments[environment], proofs, at);
+    const callers = await loadCallers(listener, known.get(environment), proofs, at);
     listeners.push({ bind, environment, hosts: hosts.map((host) => host.toLowerCase()), callers });
   }
   checkProofs(proofs);

@@ -73,6 +73,12 @@ describe("callers with names", () => {
     expect((await load(`${instead(both)}${production}`)).warnings).toEqual([]);
   });
 
+  test("of an environment with the name of an object's own method are refused for that alone", async () => {
+    const yaml = instead(line(`{ payments: { ${byToken}, sites: [S1] } }`, "", loopback, "constructor"));
+    const problems = await new ConfigFolder().problemsOf(yaml);
+    expect(problems.map(({ path }) => path)).toEqual(["listeners[0].environment"]);
+  });
+
   test("are warned about where their tokens cross a network", async () => {
     const { warnings } = await load(instead(line(`{ payments: { ${byToken} } }`, "", '":7411"')));
     expect(warnings).toEqual(["listeners[0].callers: callers_in_plain_text"]);

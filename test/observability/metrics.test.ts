@@ -51,6 +51,7 @@ const labelsOf = {
   countersign_connections_limit: ["listener"],
   countersign_certificate_expiry_timestamp_seconds: ["environment", "listener", "use"],
   countersign_caller_requests_total: ["listener", "caller", "outcome"],
+  countersign_caller_refusals_total: ["listener", "caller", "code"],
   countersign_clock_skew_seconds: ["environment"],
   countersign_config_reloads_total: ["result"],
   countersign_config_last_reload_successful: [],
