@@ -1,6 +1,5 @@
 import { onTestFinished } from "vitest";
-import { ConnectionPool } from "../src/adapters/http-client/connection-pool.ts";
-import { createSend } from "../src/adapters/http-client/send.ts";
+import { ConnectionPool, createSend } from "../src/adapters/http-client/connection-pool.ts";
 import type { Clock } from "../src/model/clock.ts";
 import type { Environment, Tls } from "../src/model/environment.ts";
 import { ProxyError } from "../src/model/errors.ts";

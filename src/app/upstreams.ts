@@ -1,6 +1,5 @@
-import { ConnectionPool } from "../adapters/http-client/connection-pool.ts";
+import { ConnectionPool, createSend } from "../adapters/http-client/connection-pool.ts";
 import { createPostTokenRequest } from "../adapters/http-client/post-token-request.ts";
-import { createSend } from "../adapters/http-client/send.ts";
 import type { TunnelReport } from "../adapters/http-client/tunnel.ts";
 import type { Pool } from "../adapters/http-client/undici-pool.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";

@@ -7,8 +7,8 @@ import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
 import { parseTarget, targetInLog } from "../proxy/target.ts";
 import type { Delivery } from "./replay-guard.ts";
 
-/** Where a callback came in. */
-interface Place {
+/** The listener where a callback came in. */
+interface ReceivingListener {
   readonly environment: Environment;
   /** As configured. */
   readonly listener: string;
@@ -29,7 +29,7 @@ export class CallbackContext {
   constructor(
     requestId: string,
     client: ClientConnection,
-    { environment, listener, requestMs }: Place,
+    { environment, listener, requestMs }: ReceivingListener,
     admission: Admission,
     clock: Clock,
   ) {

@@ -6,7 +6,6 @@ import { inject } from "../inject/inject.ts";
 import type { Selector } from "../inject/sidecar.ts";
 import { version } from "../version.ts";
 import { readOrRefuse, usageFailure } from "./command.ts";
-import { readSelector } from "./label-selector.ts";
 import { announceInput } from "./terminal.ts";
 
 interface Options {
@@ -72,6 +71,29 @@ function parseSelector(given: string): Selector {
   const selector = readSelector(given);
   if (selector !== undefined) return selector;
   throw new InvalidArgumentError("Write it like kubectl's: a=b,c!=d,e in (f,g),!h.");
+}
+
+const requirement =
+  /^\s*(?<not>!?)\s*(?<key>[\w./-]+)\s*(?:(?<sign>==?|!=)\s*(?<value>[\w.-]*)|\s(?<word>in|notin)\s*\((?<values>[^()]+)\))?\s*$/;
+
+/**
+ * A label selector in the syntax of `kubectl --selector`: `a=b`, `a!=b`, `a in (b, c)`, `a notin (b)`, `a`, `!a`, joined by
+ * commas. As there, `!=` and `notin` also select what lacks the label.
+ * @returns undefined where the text is no such selector
+ */
+function readSelector(text: string): Selector | undefined {
+  const selectors = text.split(/,(?![^(]*\))/).map(readRequirement);
+  if (selectors.includes(undefined)) return undefined;
+  return (labels) => selectors.every((selects) => selects?.(labels));
+}
+
+function readRequirement(text: string): Selector | undefined {
+  const { not, key, sign, value, word, values = value } = requirement.exec(text)?.groups ?? {};
+  if (key === undefined || (not === "!" && values !== undefined)) return undefined;
+  const isNegated = not === "!" || sign === "!=" || word === "notin";
+  const wanted = values?.split(",").map((each) => each.trim());
+  const matches: Selector = (labels) => Object.hasOwn(labels, key) && (wanted?.includes(String(labels[key])) ?? true);
+  return (labels) => matches(labels) !== isNegated;
 }
 
 async function run({ file, classic = false, env, selector, config, ...rest }: Options): Promise<void> {

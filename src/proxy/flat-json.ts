@@ -1,5 +1,4 @@
 import { ProxyError } from "../model/errors.ts";
-import { decodeUtf8 } from "./decode-utf8.ts";
 
 /** What a JSON value is (RFC 8259 section 3). */
 export type Kind = "string" | "number" | "boolean" | "null" | "object" | "array";
@@ -67,9 +66,9 @@ export class FlatJson {
   #at = 0;
   #hasMembers = false;
 
-  /** @throws ProxyError body_not_json, where the body is not UTF-8 or no object begins it */
-  constructor(body: Uint8Array) {
-    this.#text = decodeUtf8(body);
+  /** @throws ProxyError body_not_json, where no object begins the text */
+  constructor(text: string) {
+    this.#text = text;
     const kind = this.#kindAhead();
     if (kind !== "object") throw refuse(`The body is ${kindInWords[kind]}, not a JSON object`);
     this.#at += 1;

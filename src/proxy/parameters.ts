@@ -15,6 +15,10 @@ export interface Parameter {
 /** In the client's order. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
+const byteOrderMark = "\uFEFF";
+/** `ignoreBOM` keeps the mark, so that it is seen. */
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 const longestShownName = 40;
 /** The shortest member of an object, with its comma: `"a":1,`. */
 const shortestMemberBytes = 6;
@@ -35,7 +39,7 @@ export function mostParameters(body: Uint8Array): number {
  * @throws ProxyError body_not_json, duplicate_parameter, name_not_allowed, null_value, nested_value; malformed_request
  */
 export function readParameters(body: Uint8Array, most = Number.POSITIVE_INFINITY): Parameters {
-  const json = new FlatJson(body);
+  const json = new FlatJson(decodeUtf8(body));
   const parameters = new Map<string, Parameter>();
   let failure: ProxyError | undefined;
   for (let member = json.readMember(); member !== undefined; member = json.readMember()) {
@@ -45,6 +49,45 @@ export function readParameters(body: Uint8Array, most = Number.POSITIVE_INFINITY
   }
   if (failure !== undefined) throw failure;
   return parameters;
+}
+
+/**
+ * Decodes a body as JSON travels: UTF-8 without a byte order mark (RFC 8259 section 8.1). Nothing is replaced: the text
+ * encodes to the very bytes that came in, so it has no lone surrogate.
+ * @throws ProxyError body_not_json
+ */
+function decodeUtf8(body: Uint8Array): string {
+  if (isUtf16(body)) throw refuseText("The body looks like UTF-16; send it as UTF-8");
+  const text = decode(body);
+  if (text === undefined) throw refuseText(`The body is not valid UTF-8: see byte ${findBadByte(body)}`);
+  if (text.startsWith(byteOrderMark)) throw refuseText("The body starts with a byte order mark; send it without one");
+  return text;
+}
+
+function decode(body: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Either byte order mark, or a NUL where JSON has its first two characters. */
+function isUtf16(body: Uint8Array): boolean {
+  const first = body[0];
+  const second = body[1];
+  if (first === undefined || second === undefined) return false;
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || first === 0 || second === 0;
+}
+
+/** Where lenient decoding first changes a byte, counted from 1. */
+function findBadByte(body: Uint8Array): number {
+  const fixed = new TextEncoder().encode(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
+  return fixed.findIndex((byte, index) => byte !== body[index]) + 1;
+}
+
+function refuseText(what: string): ProxyError {
+  return new ProxyError("body_not_json", `${what}.`);
 }
 
 export function tooMany(most: number): ProxyError {

@@ -1,5 +1,7 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Environment } from "../../model/environment.ts";
+import type { Send } from "../../proxy/messages.ts";
+import { Attempt } from "./attempt.ts";
 import { type ConnectSettings, createConnect } from "./connect.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./connection.ts";
 import { poolClosedCode, TransportError } from "./transport-error.ts";
@@ -140,4 +142,16 @@ export class ConnectionPool implements ConnectionOwner {
     if (!this.#isClosing || this.#connections.size > 0 || this.#waiting.length > 0) return;
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
+}
+
+/**
+ * Sends each request once: nothing is repeated, and no redirect followed.
+ * @param poolOf the connections to an environment's baseUrl
+ */
+export function createSend(poolOf: (environment: Environment) => ConnectionPool): Send {
+  return (request, deadlineMs, onConnected) =>
+    new Promise((resolve, reject) => {
+      const attempt = new Attempt(request, deadlineMs, onConnected, resolve, reject);
+      poolOf(request.environment).send(attempt);
+    });
 }

@@ -12,7 +12,7 @@ export const keepAliveTimeoutMs = 75_000;
 /** A longer piece of a body is not copied into one text with what is before and behind it. */
 const mostJoinedBytes = 16_384;
 
-const kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}\r\n`;
+const keepAliveLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveTimeoutMs / 1_000}\r\n`;
 const closed = "Connection: close\r\n";
 
 /** How a response's body ends on the connection (RFC 9112 section 6.3). */
@@ -32,7 +32,7 @@ export function formatHead(
   let lines = formatFieldLines(headers);
   if (lines === undefined || status < 200 || status > 999) throw badHead();
   if (date !== undefined) lines += `Date: ${date}\r\n`;
-  lines += closes ? closed : kept;
+  lines += closes ? closed : keepAliveLines;
   if (framing === "chunks") lines += "Transfer-Encoding: chunked\r\n";
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n${lines}\r\n`;
 }
