@@ -12,6 +12,7 @@ import { type Dependencies, systemDependencies } from "./dependencies.ts";
 import type { Reloadable } from "./keyed-resources.ts";
 import { type Binds, type Listeners, openListeners } from "./listeners.ts";
 import { openObservers, type Snapshots } from "./observers.ts";
+import { openPassThrough, type PassThrough } from "./pass-through.ts";
 import { defaultBudget } from "./process-limits.ts";
 import { openTokens, type Tokens } from "./token-sources.ts";
 import { openUpstreams, type Upstreams } from "./upstreams.ts";
@@ -34,6 +35,7 @@ export class App {
   readonly #upstreams: Upstreams;
   readonly #tokens: Tokens;
   readonly #callbacks: CallbackListeners;
+  readonly #passThrough: PassThrough;
   readonly #listeners: Listeners;
   /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
   readonly #parts: readonly Reloadable[];
@@ -73,13 +75,23 @@ export class App {
     };
     const handling = { clock, report, send, tokensOf, buffers: budget };
     this.#callbacks = openCallbackListeners({ clock, report, buffers: budget, replaysOf });
+    this.#passThrough = openPassThrough(clock);
     this.#listeners = openListeners({
       ...handling,
       callbacks: this.#callbacks,
+      passThrough: this.#passThrough,
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
       createStatus: () => createStatus(views),
     });
-    this.#parts = [memory, observers, this.#upstreams, this.#callbacks, this.#listeners, this.#tokens];
+    this.#parts = [
+      memory,
+      observers,
+      this.#upstreams,
+      this.#callbacks,
+      this.#passThrough,
+      this.#listeners,
+      this.#tokens,
+    ];
   }
 
   /** The active configuration. */
@@ -162,5 +174,6 @@ export class App {
     await this.#tokens.close();
     await this.#upstreams.close();
     await this.#callbacks.close();
+    await this.#passThrough.close();
   }
 }

@@ -11,6 +11,7 @@ import { loopbackHosts } from "../proxy/target.ts";
 import type { CallbackListeners } from "./callback-listeners.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import type { PassThrough } from "./pass-through.ts";
 
 /** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
 export interface Listeners extends Reloadable {
@@ -41,6 +42,7 @@ export interface Binds {
 
 export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers"> & {
   readonly callbacks: CallbackListeners;
+  readonly passThrough: PassThrough;
   readonly createAdmin: () => Server;
   readonly createStatus: () => Server;
 };
@@ -67,7 +69,13 @@ interface WantedListener {
   serving(): ServingOn;
 }
 
-export function openListeners({ callbacks, createAdmin, createStatus, ...parts }: ListenersParts): Listeners {
+export function openListeners({
+  callbacks,
+  passThrough,
+  createAdmin,
+  createStatus,
+  ...parts
+}: ListenersParts): Listeners {
   const { clock, report } = parts;
   const limits = new KeyedResources<ConcurrencyLimit>(clock);
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
@@ -93,8 +101,10 @@ export function openListeners({ callbacks, createAdmin, createStatus, ...parts }
     const admission = limits.prepare(listener.environment, createLimit, requestMs);
     const { upstreamHeaders } = log;
     const own = { concurrency: admission, requestMs, upstreamHeaders, newRequestId: randomUUID };
+    const context = contextOf(listener, config);
+    const main = createRequestHandler({ ...parts, ...own }, context);
     return {
-      handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config)),
+      handler: passThrough.handlerFor(main, context, config, { ...parts, ...own }),
       requestMs,
       settings: { ...bounds, clock },
       tls: listener.callers?.kind === "mtls" ? listener.callers.tls : undefined,
@@ -170,7 +180,10 @@ export function openListeners({ callbacks, createAdmin, createStatus, ...parts }
       };
     },
 
-    inFlight: () => new Map(limits.entries().map(([environment, { inFlight }]) => [environment, inFlight])),
+    inFlight: () => {
+      const all = limits.entries();
+      return new Map(all.map(([name, { inFlight }]) => [name, inFlight + passThrough.inFlight(name)]));
+    },
 
     connections: () => hotListeners().map(({ name, listener: { open } }) => ({ listener: name, open })),
 
@@ -179,6 +192,7 @@ export function openListeners({ callbacks, createAdmin, createStatus, ...parts }
       const refuseAll = () => {
         for (const limit of limits.values()) limit.close();
         callbacks.refuseAll();
+        passThrough.endAll();
       };
       const drained = hotListeners().map((listener) => listener.drain(openMs, refuseAll));
       return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
