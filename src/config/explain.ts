@@ -21,7 +21,8 @@ export function routes({ listeners, callbacks = [], environments }: Config): str
     if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
     const operations = listOperations(environment).join(", ");
     const who = callers === undefined ? "" : callersInRoutes[callers.kind];
-    return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${who}`;
+    const passed = (environment.passThrough ?? []).map(({ prefix }) => `; ${prefix} passes through`).join("");
+    return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${passed}${who}`;
   });
   return [...outbound, ...inbound];
 }
@@ -86,11 +87,13 @@ function showCallbacks({ bind, application, tls, ...listener }: CallbackListener
 }
 
 function showEnvironment(environment: Environment): object {
-  const { baseUrl, authUrl, defaultSite, sites, allowsPlaintext, undecided, forwardHeaders, via, tls } = environment;
+  const { baseUrl, authUrl, passThrough, defaultSite, sites, allowsPlaintext, undecided, forwardHeaders, via, tls } =
+    environment;
   return {
     baseUrl: describeAddress(baseUrl),
     authUrl: authUrl && describeAddress(authUrl),
     operations: listOperations(environment),
+    passThrough,
     defaultSite,
     sites: new Map([...sites].map(([identifier, site]) => [identifier, showSite(site)])),
     allowPlaintext: allowsPlaintext ?? false,

@@ -133,6 +133,8 @@ async function switchOver(
   { idleMs }: PassThroughRoute,
 ): Promise<void> {
   const { event } = context;
+  // From here on each side ends the other.
+  request.onGone(() => {});
   const identified = [...headersDownstream(headers), "Countersign-Request-Id", event.requestId];
   try {
     const passage = await context.wait("stream_answer", () => request.tunnel(identified, connection, idleMs));

@@ -1,4 +1,4 @@
-import type { Environment, PassThroughRoute } from "../model/environment.ts";
+import type { PassThroughRoute } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import { originPath, type Target } from "../proxy/target.ts";
@@ -18,7 +18,13 @@ export function findRoute(
   { scheme, path = "" }: Target,
   routes: readonly PassThroughRoute[],
 ): PassThroughRoute | undefined {
-  return routes.find((route) => path.startsWith(scheme === undefined ? route.prefix : route.upstreamPrefix));
+  let longest: PassThroughRoute | undefined;
+  for (const route of routes) {
+    if (!path.startsWith(beginningOf(route, scheme))) continue;
+    if (longest === undefined || beginningOf(route, scheme).length > beginningOf(longest, scheme).length)
+      longest = route;
+  }
+  return longest;
 }
 
 /**
@@ -32,7 +38,7 @@ export function resolvePath(target: Target, host: string, route: PassThroughRout
   const isOrigin = target.scheme === undefined;
   const whole = isOrigin ? originPath(target, host, listener) : (target.path ?? "");
   if (target.authority?.includes("@")) throw refuse("The request target carries user information");
-  const rest = whole.slice((isOrigin ? route.prefix : route.upstreamPrefix).length);
+  const rest = whole.slice(beginningOf(route, target.scheme).length);
   const query = rest.indexOf("?");
   const path = query === -1 ? rest : rest.slice(0, query);
   const why = explainDoubt(path, rest);
@@ -49,8 +55,8 @@ export function checkMethod(method: string, { prefix, methods }: PassThroughRout
   });
 }
 
-/** Whether a path can be read in more than one way. The same holds for a prefix. */
-export function explainDoubt(path: string, whole = path): string | undefined {
+/** Why a path could be read in more than one way. */
+function explainDoubt(path: string, whole: string): string | undefined {
   if (whole.includes("#")) return "has a fragment";
   if (!plainPath.test(path)) return "has a character that must be percent-encoded";
   // The prefix ends with a slash.
@@ -58,9 +64,9 @@ export function explainDoubt(path: string, whole = path): string | undefined {
   return dotSegment.test(path) ? "has a segment of dots" : undefined;
 }
 
-/** Labels of metrics: the configured prefixes. */
-export function prefixesOf({ passThrough = [] }: Environment): string[] {
-  return passThrough.map(({ prefix }) => prefix);
+/** The baseUrl's own paths come with a scheme, through HTTP_PROXY. */
+function beginningOf({ prefix, upstreamPrefix }: PassThroughRoute, scheme: string | undefined): string {
+  return scheme === undefined ? prefix : upstreamPrefix;
 }
 
 function refuse(what: string): ProxyError {

@@ -50,12 +50,12 @@ function endUnasked(this: Duplex): void {
 
 /**
  * Node reports a reset that comes together with bytes as an orderly end (libuv, uv__stream_io), and so a part of a body for the
- * whole. The system knows better: a connection that was reset has no peer any more. Nothing may ask for the address before.
+ * whole. The system knows better: a connection that was reset has no peer any more, and neither has one that both sides have ended. Nothing may ask for the address before.
  */
 function failAtReset(socket: Socket): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: Buffer | null) => {
-    if (chunk !== null || socket.remoteAddress !== undefined) return push(chunk);
+    if (chunk !== null || socket.writableEnded || socket.remoteAddress !== undefined) return push(chunk);
     socket.destroy(Object.assign(new Error("reset"), { code: "ECONNRESET" }));
     return false;
   };

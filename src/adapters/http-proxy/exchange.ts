@@ -1,8 +1,7 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type Server from "http-proxy";
-import type { HeaderLines } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { type Outcome, ProxyError } from "../../model/errors.ts";
 import type {
@@ -13,6 +12,7 @@ import type {
   StreamTimes,
 } from "../../pass-through/messages.ts";
 import type { ServiceAgent } from "./agent.ts";
+import { noResponse, toIncoming } from "./stand-ins.ts";
 
 /** How requests to one service are sent. */
 export interface ServiceSettings {
@@ -90,45 +90,13 @@ export class Exchange {
     const target = { protocol: "http:", host: authority, hostname: authority, port: "80" };
     const options = { target, agent, toProxy: true, prependPath: false, selfHandleResponse: true };
     try {
-      const [request, response] = [this.#asIncoming(), { finished: true } as unknown as ServerResponse];
+      const request = toIncoming(this.#given, authority, (made) => this.#begin(made));
       // Errors come by the request's own events as well.
-      proxy.web(request, response, options as unknown as Server.ServerOptions, () => {});
+      proxy.web(request, noResponse, options as unknown as Server.ServerOptions, () => {});
     } catch (error) {
-      this.#fail(error);
+      this.#end();
+      this.#reject(error);
     }
-  }
-
-  /** All that http-proxy asks of a request. */
-  #asIncoming(): IncomingMessage {
-    const { method, path } = this.#given;
-    const incoming = {
-      method,
-      url: path,
-      headers: this.#headers(),
-      socket: { destroyed: false },
-      on: () => incoming,
-      pipe: (request: ClientRequest) => this.#begin(request),
-    };
-    return incoming as unknown as IncomingMessage;
-  }
-
-  /** Those of one name stand together: Node takes the last of several. */
-  #headers(): Record<string, string[]> {
-    const { headers, body, upgrades } = this.#given;
-    const lines: HeaderLines = ["host", this.#parts.authority, ...headers, ...framingOf(body), ...switchOf(upgrades)];
-    const found: Record<string, string[]> = Object.create(null);
-    const names = new Map<string, string[]>();
-    for (let at = 0; at < lines.length; at += 2) {
-      const [name = "", value = ""] = [lines[at], lines[at + 1]];
-      const known = names.get(name.toLowerCase());
-      if (known !== undefined) known.push(value);
-      else {
-        const values = [value];
-        names.set(name.toLowerCase(), values);
-        found[name] = values;
-      }
-    }
-    return found;
   }
 
   /** http-proxy has made the request; nothing of it is written yet. */
@@ -322,17 +290,6 @@ function tooLate(wait: Wait): ProxyError {
 
 function timeout(what: string, causedBy: string, outcome: Outcome = "unknown"): ProxyError {
   return new ProxyError("upstream_timeout", what, { outcome, causedBy });
-}
-
-/** Each body gets its framing anew; one that has none is a request without a body, whatever its method. */
-function framingOf(body: BodyStream | undefined): HeaderLines {
-  if (body === undefined) return [];
-  const { declaredBytes } = body;
-  return declaredBytes === undefined ? ["transfer-encoding", "chunked"] : ["content-length", String(declaredBytes)];
-}
-
-function switchOf(upgrades: boolean): HeaderLines {
-  return upgrades ? ["connection", "Upgrade", "upgrade", "websocket"] : [];
 }
 
 /** @param error of whatever reads the body */
