@@ -14,6 +14,7 @@ import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor
 import { evaluateClock } from "./doctor/clock.ts";
 import { checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkDns } from "./doctor/dns.ts";
+import { checkPassThrough } from "./doctor/pass-through.ts";
 import { checkRedis, evaluateEncryptionKeys } from "./doctor/redis.ts";
 import { checkServe } from "./doctor/serve.ts";
 import { evaluateConnection, type Host, probe } from "./doctor/tls.ts";
@@ -100,6 +101,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
       const keys = evaluateEncryptionKeys(shared.map((set) => set.shared));
       yield { topic: "redis", subject: "encryptionKeys", ...keys, tookMs: 0 };
     }
+    yield* checkPassThrough(run);
     yield* await checkCallbacks(run);
     const serve = { topic: "serve" as const, subject: `admin ${describeBind(config.admin)}` };
     yield timed(run, serve, () => checkServe(run));

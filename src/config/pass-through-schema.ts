@@ -4,9 +4,7 @@ import { duration, listOf, mapping, matching, siteIdentifier } from "./fields.ts
 const prefix = matching(/^\/(?:[^/?#\s]+\/)+$/, "write a path with a slash at both ends, like /files/");
 
 /** CONNECT and TRACE never pass (RFC 9110 sections 9.3.6 and 9.3.8). */
-const method = z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"], {
-  error: "write one of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS",
-});
+const method = z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 export const passThroughRoute = mapping("Paths whose requests pass with their bodies untouched, behind a token.", {
   prefix: prefix.describe("How their paths begin, with a slash at both ends; of several routes the longest counts."),

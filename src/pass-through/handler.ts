@@ -44,6 +44,7 @@ function prepare(
 ): Prepared {
   const { environment } = listener;
   const { method } = request;
+  context.setOperation(route.prefix, new Set([route.prefix]));
   context.setStage("check_caller");
   context.setClient(authenticateClient(request.headers, listener));
   context.setStage("admit");
@@ -53,7 +54,6 @@ function prepare(
   checkAuthority(target, listener);
   const host = checkHeadOfStream(request.headers);
   const path = resolvePath(target, host, route, listener);
-  context.setOperation(route.prefix, new Set([route.prefix]));
   checkMethod(method, route);
   const options = readRequestOptions(request.headers, parts.requestMs);
   context.limitDeadline(options.timeoutMs);

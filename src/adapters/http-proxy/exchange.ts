@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type Server from "http-proxy";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
-import { type Outcome, ProxyError } from "../../model/errors.ts";
+import { ProxyError } from "../../model/errors.ts";
 import type {
   BodyStream,
   StreamControl,
@@ -12,6 +12,7 @@ import type {
   StreamTimes,
 } from "../../pass-through/messages.ts";
 import type { ServiceAgent } from "./agent.ts";
+import { brokenOff, tooLate, type Wait } from "./failures.ts";
 import { noResponse, toIncoming } from "./stand-ins.ts";
 
 /** How requests to one service are sent. */
@@ -37,8 +38,6 @@ export interface ExchangeParts extends ServiceSettings {
 const continueMs = 1_000;
 const connectTimedOut = { code: "UND_ERR_CONNECT_TIMEOUT" };
 const closed = { code: "UND_ERR_SOCKET" };
-/** What is waited for. */
-type Wait = "connection" | "caller" | "service" | "head" | "answer";
 
 /**
  * One request through http-proxy, from its wait for a connection to the end of its response. The package makes the request and
@@ -270,33 +269,6 @@ export class Exchange {
 }
 
 const isAscii = /^[\t -~]*$/;
-
-function tooLate(wait: Wait): ProxyError {
-  switch (wait) {
-    case "connection":
-      return timeout("No connection to the service was ready in time.", "no connection", "not_sent");
-    case "service":
-      return timeout("The service did not take the request's body in time.", "slow service");
-    case "head":
-      return timeout("No answer came in time.", "no answer");
-    case "answer":
-      return timeout("The answer stood still for too long.", "incomplete answer");
-    case "caller": {
-      const what = "The rest of the request's body did not come in time.";
-      return new ProxyError("body_incomplete", what, { status: 408, causedBy: "body" });
-    }
-  }
-}
-
-function timeout(what: string, causedBy: string, outcome: Outcome = "unknown"): ProxyError {
-  return new ProxyError("upstream_timeout", what, { outcome, causedBy });
-}
-
-/** @param error of whatever reads the body */
-function brokenOff(error: unknown): unknown {
-  if (!(error instanceof ProxyError)) return error;
-  return new ProxyError("body_incomplete", error.message, { causedBy: error.causedBy });
-}
 
 function drained(request: ClientRequest): Promise<void> {
   return new Promise((resolve) => {

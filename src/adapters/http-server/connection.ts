@@ -3,22 +3,11 @@ import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Peer } from "../../proxy/messages.ts";
 import { endConnection, linger, resetConnection, wholeTurn } from "./closing.ts";
-import { closedEarly, type RequestBody, tooSoon } from "./read-body.ts";
+import { closedEarly, type QueuedRequest, tooSoon } from "./read-body.ts";
 import { HeadReader, type RequestHead } from "./request-reader.ts";
 import { keepAliveTimeoutMs } from "./response.ts";
 import { malformed } from "./syntax-fault.ts";
 import { peerOf } from "./tls.ts";
-
-/** A request that is served when all before it on its connection have their responses. */
-export interface QueuedRequest {
-  readonly body: RequestBody;
-  /** Nothing behind it is to be served. */
-  readonly isLast: boolean;
-  /** Its client has said that nothing comes behind it. */
-  readonly clientCloses: boolean;
-  /** Resolves when its response is written, or the client has closed. It never rejects. */
-  serve(): Promise<void>;
-}
 
 /** A request's head must be complete within this time (row 7). */
 const headTimeoutMs = 10_000;

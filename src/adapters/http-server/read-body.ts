@@ -177,6 +177,17 @@ export class RequestBody {
   }
 }
 
+/** A request that is served when all before it on its connection have their responses. */
+export interface QueuedRequest {
+  readonly body: RequestBody;
+  /** Nothing behind it is to be served. */
+  readonly isLast: boolean;
+  /** Its client has said that nothing comes behind it. */
+  readonly clientCloses: boolean;
+  /** Resolves when its response is written, or the client has closed. It never rejects. */
+  serve(): Promise<void>;
+}
+
 export function closedEarly(): ProxyError {
   return new ProxyError("malformed_request", "The connection closed before the body was complete.", {
     causedBy: "incomplete body",

@@ -16,10 +16,10 @@ export interface CheckResult {
 
 /** One line of the report. */
 export interface Check extends CheckResult {
-  readonly topic: "config" | "dns" | "tls" | "clock" | "token" | "redis" | "callback" | "serve";
+  readonly topic: "config" | "dns" | "tls" | "clock" | "token" | "redis" | "route" | "callback" | "serve";
   /** Absent where it concerns all of them. */
   readonly environment?: string;
-  /** A host, a credential set, a server. */
+  /** A host, a credential set, a server, a prefix. */
   readonly subject: string;
   /** 0 where nothing was waited for. */
   readonly tookMs: number;
