@@ -74,6 +74,24 @@ it("sends a body that has not begun with the retry, though its sender expects no
   expect(recorder.of("retry_finished")).toMatchObject([{ result: "cured" }]);
 });
 
+it("leaves a body that begins behind a 401 to the retry, whole", async () => {
+  const upstream = await startRawUpstream({
+    receive: (_, socket) => {
+      // The rest of it never comes.
+      if (upstream.connections === 1) socket.write("HTTP/1.1 401 No\r\nContent-Length: 9\r\n\r\n");
+    },
+    answer: ({ number }, socket) => void (number === 1 && socket.write(rawAnswer(201))),
+  });
+  const { port, recorder } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("PUT /files/a", ["Content-Length: 4"]));
+  await recorder.nth("upstream_unauthorized", 1);
+  await recorder.nth("token_adopted", 2);
+  const [answer] = readAnswers(await caller.write("body").ended());
+  expect(answer).toMatchObject({ status: 201 });
+  expect(upstream.requests).toMatchObject([{ body: "body", head: expect.stringMatching(/bearer token_2/i) }]);
+});
+
 it("invites the body of a sender that waits, where the service ignores Expect", async () => {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(201)) });
   const { port } = await stageRoute(upstream.url);

@@ -58,6 +58,8 @@ export class Exchange {
   #answer: IncomingMessage | Duplex | undefined;
   #wasWritten = false;
   #isSendingBody = false;
+  /** It was refused before any of the body was taken, which the next attempt may send. */
+  #leavesBody = false;
   #hasEnded = false;
 
   constructor(
@@ -152,13 +154,13 @@ export class Exchange {
     }
   }
 
-  /** Called once at the most; an attempt that has ended takes no more of the body. */
+  /** Takes the body once at the most, and no more of it once the attempt has ended. */
   async #sendBody(request: ClientRequest, body: BodyStream): Promise<void> {
     if (this.#hasEnded || this.#isSendingBody) return;
     this.#isSendingBody = true;
     try {
       body.invite();
-      while (!request.destroyed) {
+      while (!request.destroyed && !this.#leavesBody) {
         const piece = body.take();
         if (piece !== undefined) {
           this.#touch("service");
@@ -172,8 +174,8 @@ export class Exchange {
       }
     } catch (error) {
       this.#fail(brokenOff(error));
-      return;
     }
+    if (this.#hasEnded || this.#leavesBody) return;
     if (this.#answer !== undefined) this.#touch("answer");
     else this.#awaitUntil("head", this.#parts.clock.nowMs() + this.#times.headMs);
     request.end();
@@ -186,6 +188,7 @@ export class Exchange {
     const { statusCode: status = 0, httpVersionMajor, rawHeaders: headers } = response;
     if (httpVersionMajor !== 1) this.#fail({ code: "HPE_INVALID_VERSION" });
     if (this.#hasEnded) response.destroy();
+    this.#leavesBody = status === 401 && this.#given.body?.takenBytes === 0;
     this.#touch("answer");
     this.#resolve({ status, headers, body: this.#pieces(response), discard: () => this.#end() });
   }
