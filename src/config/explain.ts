@@ -93,7 +93,7 @@ function showEnvironment(environment: Environment): object {
     baseUrl: describeAddress(baseUrl),
     authUrl: authUrl && describeAddress(authUrl),
     operations: listOperations(environment),
-    passThrough,
+    passThrough: passThrough?.map(({ idleMs, ...route }) => ({ ...route, idleTimeoutMs: idleMs })),
     defaultSite,
     sites: new Map([...sites].map(([identifier, site]) => [identifier, showSite(site)])),
     allowPlaintext: allowsPlaintext ?? false,
