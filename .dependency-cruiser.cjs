@@ -18,16 +18,18 @@ const only = (packageName, where) => ({
   to: { path: `^node_modules/${packageName}/` },
 });
 
-const adapters = ["memory", "redis", "http-server", "http-client", "jose", "prometheus", "log", "status"];
+const adapters = ["memory", "redis", "http-server", "http-client", "http-proxy", "jose", "prometheus", "log", "status"];
 const packageOf = {
   redis: "(ioredis|redlock)",
   "http-client": "undici",
+  "http-proxy": "http-proxy",
   jose: "jose",
   prometheus: "prom-client",
   log: "pino",
 };
 const ports = [
   "^src/proxy/(messages|handler|once-store)\\.ts$",
+  "^src/pass-through/messages\\.ts$",
   "^src/callbacks/(application|replay-store)\\.ts$",
   "^src/tracing/span-exporter\\.ts$",
   "^src/oauth/(token-store|refresh-lock|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
@@ -48,6 +50,7 @@ module.exports = {
     folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/token\\.ts$"]),
     folder("tracing", "^src/tracing/", ["^src/proxy/(tracer|messages|access-event)\\.ts$"]),
     folder("callbacks", "^src/callbacks/", ["^src/signing/", "^src/proxy/", "^(node:)?crypto$"]),
+    folder("pass-through", "^src/pass-through/", ["^src/proxy/", "^(node:)?stream$"]),
     folder("config", "^src/config/", [
       "^node_modules/(zod|yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",
@@ -117,6 +120,7 @@ module.exports = {
     only("undici", "adapters/http-client"),
     only("prom-client", "adapters/prometheus"),
     only("pino", "adapters/log"),
+    only("http-proxy", "adapters/http-proxy"),
     only("jose", "adapters/jose"),
     only("(ioredis|redlock)", "adapters/redis"),
     only("commander", "cli"),

@@ -65,7 +65,9 @@ function expectAdvice(detail: string, outcome: "not_sent" | "unknown", trace: st
     expect(detail).toMatch(isOfAnother ? /\. This request was not sent\.$/ : /\. Nothing was sent\.$/);
   } else {
     expect(detail).not.toContain("Nothing was sent");
-    expect(detail).toMatch(/\. create_order was sent\. The order may exist: look for .* before sending it again\.$/);
+    const advice =
+      /\. (create_order was sent\. The order may exist|\/files\/ was sent\. The call may have taken effect): look for .* before sending it again\.$/;
+    expect(detail).toMatch(advice);
     expect(detail).toContain(`look for ${trace} before`);
   }
 }

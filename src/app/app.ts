@@ -8,10 +8,12 @@ import type { ReloadTrigger } from "../model/process-events.ts";
 import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { version } from "../version.ts";
 import { type CallbackListeners, openCallbackListeners } from "./callback-listeners.ts";
+import { createConnectSettings } from "./connect-settings.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
 import type { Reloadable } from "./keyed-resources.ts";
 import { type Binds, type Listeners, openListeners } from "./listeners.ts";
 import { openObservers, type Snapshots } from "./observers.ts";
+import { openPassThrough, type PassThrough } from "./pass-through.ts";
 import { defaultBudget } from "./process-limits.ts";
 import { openTokens, type Tokens } from "./token-sources.ts";
 import { openTracing, type Tracing } from "./tracing.ts";
@@ -36,6 +38,7 @@ export class App {
   readonly #tokens: Tokens;
   readonly #tracing: Tracing;
   readonly #callbacks: CallbackListeners;
+  readonly #passThrough: PassThrough;
   readonly #listeners: Listeners;
   /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
   readonly #parts: readonly Reloadable[];
@@ -63,7 +66,8 @@ export class App {
     const observers = openObservers(snapshots, dependencies);
     const { report, views } = observers;
     this.report = report;
-    this.#upstreams = openUpstreams(clock, report);
+    const connectSettingsOf = createConnectSettings(clock, report);
+    this.#upstreams = openUpstreams(clock, connectSettingsOf);
     const { send, tokenEndpointOf } = this.#upstreams;
     this.#tracing = openTracing(report, dependencies);
     const { tracerOf, observeTokens } = this.#tracing;
@@ -77,15 +81,25 @@ export class App {
     };
     const handling = { clock, report, send, tokensOf, tracerOf, buffers: budget };
     this.#callbacks = openCallbackListeners({ clock, report, buffers: budget, replaysOf });
+    this.#passThrough = openPassThrough(clock, connectSettingsOf);
     this.#listeners = openListeners({
       ...handling,
       callbacks: this.#callbacks,
       onceOf,
+      passThrough: this.#passThrough,
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
       createStatus: () => createStatus(views),
     });
-    const tracing = this.#tracing;
-    this.#parts = [memory, observers, tracing, this.#upstreams, this.#callbacks, this.#listeners, this.#tokens];
+    this.#parts = [
+      memory,
+      observers,
+      this.#tracing,
+      this.#upstreams,
+      this.#callbacks,
+      this.#passThrough,
+      this.#listeners,
+      this.#tokens,
+    ];
   }
 
   /** The active configuration. */
@@ -168,6 +182,7 @@ export class App {
     await this.#tokens.close();
     await this.#upstreams.close();
     await this.#callbacks.close();
+    await this.#passThrough.close();
     // Last, so that it has the spans of all that ended before.
     await this.#tracing.close();
   }

@@ -14,6 +14,7 @@ import type { CallbackListeners } from "./callback-listeners.ts";
 import { CallerRates } from "./caller-rates.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import type { PassThrough } from "./pass-through.ts";
 
 /** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
 export interface Listeners extends Reloadable {
@@ -46,6 +47,7 @@ export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "sen
   readonly tracerOf: (config: Config) => Tracer | undefined;
   readonly callbacks: CallbackListeners;
   readonly onceOf: (config: Config) => OnceStore | undefined;
+  readonly passThrough: PassThrough;
   readonly createAdmin: () => Server;
   readonly createStatus: () => Server;
 };
@@ -76,6 +78,7 @@ export function openListeners({
   callbacks,
   onceOf,
   tracerOf,
+  passThrough,
   createAdmin,
   createStatus,
   ...parts
@@ -114,8 +117,10 @@ export function openListeners({
       once,
       tracer: tracerOf(config),
     };
+    const context = contextOf(listener, config, rates);
+    const main = createRequestHandler({ ...parts, ...own }, context);
     return {
-      handler: createRequestHandler({ ...parts, ...own }, contextOf(listener, config, rates)),
+      handler: passThrough.handlerFor(main, context, config, { ...parts, ...own }),
       requestMs,
       settings: { ...bounds, clock },
       tls: callersTlsOf(listener.callers),
@@ -192,7 +197,10 @@ export function openListeners({
       };
     },
 
-    inFlight: () => new Map(limits.entries().map(([environment, { inFlight }]) => [environment, inFlight])),
+    inFlight: () => {
+      const all = limits.entries();
+      return new Map(all.map(([name, { inFlight }]) => [name, inFlight + passThrough.inFlight(name)]));
+    },
 
     connections: () => hotListeners().map(({ name, listener: { open } }) => ({ listener: name, open })),
 
@@ -201,6 +209,7 @@ export function openListeners({
       const refuseAll = () => {
         for (const limit of limits.values()) limit.close();
         callbacks.refuseAll();
+        passThrough.endAll();
       };
       const drained = hotListeners().map((listener) => listener.drain(openMs, refuseAll));
       return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);

@@ -1,23 +1,15 @@
 import { ConnectionPool, createSend } from "../adapters/http-client/connection-pool.ts";
 import { createPostTokenRequest } from "../adapters/http-client/post-token-request.ts";
-import type { TunnelReport } from "../adapters/http-client/tunnel.ts";
 import type { Pool } from "../adapters/http-client/undici-pool.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
 import type { Config } from "../config/config.ts";
-import { fingerprint, fingerprintOf } from "../config/hash.ts";
-import { type Clock, LogThrottle } from "../model/clock.ts";
-import {
-  type Address,
-  type CredentialSet,
-  credentialSetsOf,
-  type Environment,
-  egressTo,
-  placeOf,
-} from "../model/environment.ts";
-import type { Report } from "../model/events.ts";
+import { fingerprint } from "../config/hash.ts";
+import type { Clock } from "../model/clock.ts";
+import { type Address, type CredentialSet, credentialSetsOf, type Environment } from "../model/environment.ts";
 import { tokenUrlOf } from "../model/token-settings.ts";
 import { fetchDeadlineMs, type TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { Send } from "../proxy/messages.ts";
+import { type ConnectSettingsOf, connectionKeyOf, createConnectSettings } from "./connect-settings.ts";
 import { type Endings, KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
 /** The connections to services and authorization servers. A request uses those of the configuration that accepted it. */
@@ -34,27 +26,16 @@ const authConnections = 8;
 const lingerMarginMs = 1_000;
 
 /** Opens a pool for each environment and host: they lead to the configured hosts and to no others. */
-export function openUpstreams(clock: Clock, report: Report = () => {}): Upstreams {
-  const tunnelLog = new LogThrottle(clock);
+export function openUpstreams(
+  clock: Clock,
+  connectSettingsOf: ConnectSettingsOf = createConnectSettings(clock, () => {}),
+): Upstreams {
   const endings: Endings<ConnectionPool | Pool> = { retire: (pool) => pool.close(), close: (pool) => pool.destroy() };
   const services = new KeyedResources<ConnectionPool>(clock, endings);
   const authorizationServers = new KeyedResources<Pool>(clock, endings);
   const servicePools = new WeakMap<Environment, ConnectionPool>();
   /** By origin. */
   const authPools = new WeakMap<Environment, ReadonlyMap<string, Pool>>();
-
-  /** How connections to a host of the environment are made. */
-  function describeWay(environment: Environment, address: Address) {
-    const egress = egressTo(environment, address);
-    if (egress === undefined) return { address, tls: environment.tls };
-    const { name } = environment;
-    const about = { environment: name, proxy: placeOf(egress.proxy), destination: placeOf(address) };
-    const onTunnel = (tunnel: TunnelReport) => {
-      const isFirst = tunnel.cause !== undefined && tunnelLog.isFirst(`${name} ${tunnel.cause}`);
-      report({ kind: "tunnel_requested", ...about, ...tunnel, isFirst });
-    };
-    return { address, tls: environment.tls, egress: { ...egress, onTunnel } };
-  }
 
   return {
     send: createSend((environment) => opened(servicePools.get(environment))),
@@ -69,15 +50,15 @@ export function openUpstreams(clock: Clock, report: Report = () => {}): Upstream
       const lingerMs = Math.max(config.timeouts.requestMs, fetchDeadlineMs) + lingerMarginMs;
       for (const environment of config.environments.values()) {
         const connections = config.limits.inFlightPerEnvironment;
-        const way = describeWay(environment, environment.baseUrl);
-        const open = () => new ConnectionPool({ ...way, connectTimeoutMs, connections }, clock);
+        const to = connectSettingsOf(environment, environment.baseUrl);
+        const open = () => new ConnectionPool({ ...to, connectTimeoutMs, connections }, clock);
         servicePools.set(environment, services.prepare(servicePoolKey(environment, config), open, lingerMs));
         const own = new Map<string, Pool>();
         for (const address of authorizationServersOf(environment)) {
           // A process without OAuth saves its memory, and a fifth of its start.
           const { openPool } = await import("../adapters/http-client/undici-pool.ts");
-          const wayToAuth = describeWay(environment, address);
-          const settings = { ...wayToAuth, connectTimeoutMs, connections: authConnections };
+          const toAuth = connectSettingsOf(environment, address);
+          const settings = { ...toAuth, connectTimeoutMs, connections: authConnections };
           const openAuth = () => openPool(settings, clock);
           const key = authPoolKey(environment, address, config);
           own.set(address.origin, authorizationServers.prepare(key, openAuth, lingerMs));
@@ -106,7 +87,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}): Upstream
 function servicePoolKey(environment: Environment, { timeouts, limits }: Config): string {
   return fingerprint([
     "service",
-    ...wayParts(environment, environment.baseUrl),
+    ...connectionKeyOf(environment, environment.baseUrl),
     limits.inFlightPerEnvironment,
     timeouts,
   ]);
@@ -114,14 +95,7 @@ function servicePoolKey(environment: Environment, { timeouts, limits }: Config):
 
 /** The same for the pool to an authorization server. */
 export function authPoolKey(environment: Environment, address: Address, { timeouts }: Config): string {
-  return fingerprint(["authorization server", ...wayParts(environment, address), timeouts]);
-}
-
-/** All that decides how a host of the environment is reached. */
-function wayParts(environment: Environment, address: Address): unknown[] {
-  const { name, tls } = environment;
-  const { proxy, tls: proxyTls, credentials } = egressTo(environment, address) ?? {};
-  return [name, address.origin, fingerprintOf(tls), proxy?.origin, proxyTls, credentials];
+  return fingerprint(["authorization server", ...connectionKeyOf(environment, address), timeouts]);
 }
 
 /** Where an environment's tokens come from; sets whose endpoints are on one host share its connections. */

@@ -17,6 +17,7 @@ import { evaluateClock } from "./doctor/clock.ts";
 import { checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkDns } from "./doctor/dns.ts";
 import { checkEgress } from "./doctor/egress.ts";
+import { checkPassThrough } from "./doctor/pass-through.ts";
 import { checkRedis, evaluateEncryptionKeys } from "./doctor/redis.ts";
 import { checkServe } from "./doctor/serve.ts";
 import { evaluateConnection, type Host, probe } from "./doctor/tls.ts";
@@ -106,6 +107,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
       yield { topic: "redis", subject: "encryptionKeys", ...keys, tookMs: 0 };
     }
     yield* checkCallers(run);
+    yield* checkPassThrough(run);
     yield* await checkCallbacks(run);
     yield* await checkTracing(run);
     const serve = { topic: "serve" as const, subject: `admin ${describeBind(config.admin)}` };

@@ -17,6 +17,7 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
+import { passThroughRoute } from "./pass-through-schema.ts";
 import { readAddress, urlPattern } from "./values.ts";
 
 const url = (example: string) => parsed(readAddress, { pattern: urlPattern, example });
@@ -138,6 +139,9 @@ export const environmentSchema = mapping(
       ),
     token: tokenSettings.optional(),
     operations: listOf(operation, 1).describe('Operations that may be called; `["*"]` alone allows any.'),
+    passThrough: listOf(passThroughRoute)
+      .default([])
+      .describe("Other paths of the service behind the same tokens: files, streams, WebSocket. OAuth only."),
     defaultSite: siteIdentifier
       .optional()
       .describe("Site of requests that name none. Default: the only site, where there is only one."),

@@ -5,6 +5,7 @@ import { checkTokenSettings, type EnvironmentSettings } from "./credentials/toke
 import { loadEgress } from "./egress/egress.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
+import { loadPassThrough } from "./pass-through.ts";
 import { loadSites } from "./sites.ts";
 import { loadTls } from "./tls.ts";
 
@@ -35,6 +36,7 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
     baseUrl,
     authUrl,
     operations: raw.operations.includes("*") ? "any" : new Set(raw.operations),
+    passThrough: loadPassThrough(raw, sites, context.in("passThrough")),
     defaultSite,
     sites,
     siteOfKey: new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site]))),

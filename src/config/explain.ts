@@ -25,9 +25,10 @@ export function routes({ listeners, callbacks = [], environments }: Config): str
     const environment = environments.get(name);
     if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
     const operations = listOperations(environment).join(", ");
+    const passed = (environment.passThrough ?? []).map(({ prefix }) => `; ${prefix} passes through`).join("");
     const who = describeCallers(callers);
     const way = environment.egress === undefined ? "" : describeWay(environment.egress);
-    return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${who}${way}`;
+    return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${passed}${who}${way}`;
   });
   return [...outbound, ...inbound];
 }
@@ -129,12 +130,24 @@ function showCallbacks({ bind, application, tls, ...listener }: CallbackListener
 }
 
 function showEnvironment(environment: Environment): object {
-  const { baseUrl, authUrl, defaultSite, sites, allowsPlaintext, undecided, forwardHeaders, via, tls, egress } =
-    environment;
+  const {
+    baseUrl,
+    authUrl,
+    passThrough,
+    defaultSite,
+    sites,
+    allowsPlaintext,
+    undecided,
+    forwardHeaders,
+    via,
+    tls,
+    egress,
+  } = environment;
   return {
     baseUrl: describeAddress(baseUrl),
     authUrl: authUrl && describeAddress(authUrl),
     operations: listOperations(environment),
+    passThrough: passThrough?.map(({ idleMs, ...route }) => ({ ...route, idleTimeoutMs: idleMs })),
     defaultSite,
     sites: new Map([...sites].map(([identifier, site]) => [identifier, showSite(site)])),
     allowPlaintext: allowsPlaintext ?? false,

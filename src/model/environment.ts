@@ -146,6 +146,21 @@ export interface Egress {
   readonly direct: ReadonlySet<string>;
 }
 
+/** Paths whose requests pass with their bodies untouched, with a token attached (docs/pass-through.md). */
+export interface PassThroughRoute {
+  /** How their paths begin here, with a slash at both ends: `/files/`. */
+  readonly prefix: string;
+  /** How they begin at the baseUrl's host, where that differs, with a slash at both ends. */
+  readonly upstreamPrefix: string;
+  readonly methods: ReadonlySet<string>;
+  /** S… of requests that name none; undefined: as for operations. */
+  readonly site: string | undefined;
+  /** The protocol that a request may switch to. */
+  readonly upgrade: "websocket" | undefined;
+  /** How long a body, or a connection that has switched, may stand still. */
+  readonly idleMs: number;
+}
+
 export interface Environment {
   readonly name: string;
   /** Where operations go. */
@@ -153,6 +168,8 @@ export interface Environment {
   /** Token requests go to `{authUrl}/oauth/token`. Undefined where no site has credentials, or all sets have `token.url`. */
   readonly authUrl: Address | undefined;
   readonly operations: ReadonlySet<string> | "any";
+  /** Longest prefix first; absent where there are none. */
+  readonly passThrough?: readonly PassThroughRoute[] | undefined;
   readonly defaultSite: string | undefined;
   /** By S… identifier, children included. */
   readonly sites: ReadonlyMap<string, Site>;

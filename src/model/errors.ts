@@ -81,7 +81,9 @@ export const failures = {
     status: 405,
     title: "Method not allowed",
     outcomes: notSent,
-    meaning: "Operations are called with POST; a CONNECT means that an https URL came through a proxy setting.",
+    meaning:
+      "Operations are called with POST, a pass-through route with its `methods`; a CONNECT means that an https URL came " +
+      "through a proxy setting.",
   },
   caller_not_authenticated: {
     status: 407,
@@ -236,6 +238,12 @@ export const failures = {
     title: "Shutting down",
     outcomes: notSent,
     meaning: "The process is ending and its time for open requests has run out.",
+  },
+  body_incomplete: {
+    status: 400,
+    title: "Body not received in full",
+    outcomes: unknown,
+    meaning: "Pass-through routes only: the body broke off or stood still after the request had been sent on.",
   },
   upstream_timeout: {
     status: 504,

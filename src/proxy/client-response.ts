@@ -8,6 +8,7 @@ export function toClientResponse(
   response: UpstreamResponse,
   outcome: Outcome,
   context: RequestContext,
+  idleMs: number | undefined,
 ): ClientResponse {
   const { requestId, attempts } = context.event;
   const headers = headersDownstream(response.headers);
@@ -19,6 +20,7 @@ export function toClientResponse(
     body: context.received(response.body),
     isLocal: false,
     isFramed: isFramed(response),
+    idleMs,
     onSlowReader: () => context.admission.buffer?.chargeSlowReader(),
   };
 }

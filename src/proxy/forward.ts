@@ -8,7 +8,7 @@ import { pickHeaders } from "./access-event.ts";
 import { type AuthMaterial, authenticate } from "./authenticate.ts";
 import { type BufferedResponse, bufferResponse } from "./buffered-response.ts";
 import type { RequestContext } from "./context.ts";
-import type { ClientConnection, PreparedRequest, Send, UpstreamResponse } from "./messages.ts";
+import type { ClientConnection, PreparedRequest, Route, Send, UpstreamResponse } from "./messages.ts";
 import { keyOf } from "./site.ts";
 
 export interface ForwardParts {
@@ -21,12 +21,21 @@ export interface ForwardParts {
   readonly upstreamHeaders: readonly string[];
 }
 
+/** What is sent, in as many attempts as its authentication takes. */
+export interface Sending {
+  readonly route: Pick<Route, "environment" | "site" | "auth" | "key">;
+  /** Prepares one attempt. What it returns sends it, and sends it again where nothing of it was written. */
+  readonly prepareAttempt: (material: AuthMaterial) => (onConnected: () => void) => Promise<UpstreamResponse>;
+  /** Whether a second attempt would send the same again. */
+  readonly isRepeatable: () => boolean;
+}
+
 /** One request being forwarded. */
 interface Forwarding {
-  readonly prepared: PreparedRequest;
+  readonly sending: Sending;
   readonly client: Pick<ClientConnection, "isClosed">;
   readonly context: RequestContext;
-  readonly parts: ForwardParts;
+  readonly parts: Omit<ForwardParts, "send">;
 }
 
 /** The client closed its connection before anything was sent, so nothing will be. There is no connection to answer on. */
@@ -42,15 +51,31 @@ const longestFinishMs = 1_000;
  * HMAC and every other response pass.
  * @throws ProxyError of the token source and of Send; ClientClosedRequest
  */
-export async function forward(
+export function forward(
   prepared: PreparedRequest,
   client: Pick<ClientConnection, "isClosed">,
   context: RequestContext,
   parts: ForwardParts,
 ): Promise<UpstreamResponse> {
-  const forwarding = { prepared, client, context, parts };
-  const { auth, environment, site } = prepared.route;
-  if (auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(prepared.route) });
+  const prepareAttempt = (material: AuthMaterial) => {
+    const upstreamRequest = authenticate(prepared, material, () => Math.floor(parts.clock.wallMs() / 1_000));
+    const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
+    return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
+  };
+  const sending = { route: prepared.route, prepareAttempt, isRepeatable: () => true };
+  return sendAuthenticated(sending, client, context, parts);
+}
+
+/** The same for whatever can be sent. A 401 to what cannot be repeated passes; the next request has a newer token. */
+export async function sendAuthenticated(
+  sending: Sending,
+  client: Pick<ClientConnection, "isClosed">,
+  context: RequestContext,
+  parts: Omit<ForwardParts, "send">,
+): Promise<UpstreamResponse> {
+  const forwarding = { sending, client, context, parts };
+  const { auth, environment, site } = sending.route;
+  if (auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(sending.route) });
   if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
   const source = parts.tokensOf(environment.name, site.credentials.owner);
   const token = await context.wait("await_token", () => source.get(context.deadlineMs));
@@ -66,10 +91,10 @@ async function retryOnce(
   refused: Token,
   first: BufferedResponse,
 ): Promise<UpstreamResponse> {
-  const { prepared, client, context, parts } = forwarding;
-  const site = prepared.route.site.identifier;
+  const { sending, client, context, parts } = forwarding;
+  const site = sending.route.site.identifier;
   const token = await context.wait("await_token", () => source.replace(refused, site, context.deadlineMs));
-  if (token === undefined || client.isClosed()) {
+  if (token === undefined || client.isClosed() || !sending.isRepeatable()) {
     reportRetry(forwarding, "not_possible");
     return first.response;
   }
@@ -113,14 +138,13 @@ async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<
 
 /** With one reconnect when not a byte was written. */
 async function send(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
-  const { prepared, client, context, parts } = forwarding;
-  const upstreamRequest = authenticate(prepared, material, () => Math.floor(parts.clock.wallMs() / 1_000));
-  const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
+  const { sending, client, context } = forwarding;
+  const sendOnce = sending.prepareAttempt(material);
   for (let isReconnect = false; ; isReconnect = true) {
     const onConnected = context.connecting();
     context.event.outcome = "unknown";
     try {
-      const response = await sendOnce(upstreamRequest, context.deadlineMs, onConnected);
+      const response = await sendOnce(onConnected);
       context.event.outcome = "answered";
       return response;
     } catch (error) {
@@ -133,8 +157,8 @@ async function send(forwarding: Forwarding, material: AuthMaterial): Promise<Ups
   }
 }
 
-function recordResponse({ prepared, context, parts }: Forwarding, material: AuthMaterial, response: UpstreamResponse) {
-  const { environment, site, auth } = prepared.route;
+function recordResponse({ sending, context, parts }: Forwarding, material: AuthMaterial, response: UpstreamResponse) {
+  const { environment, site, auth } = sending.route;
   const { attempts, requestId, reference } = context.event;
   const dateMs = parseHttpDate(firstOf(response.headers, "date"));
   if (dateMs !== undefined) {
@@ -157,8 +181,8 @@ function recordResponse({ prepared, context, parts }: Forwarding, material: Auth
   });
 }
 
-function reportRetry({ prepared, context, parts }: Forwarding, result: RetryResult): void {
-  const { environment, site } = prepared.route;
+function reportRetry({ sending, context, parts }: Forwarding, result: RetryResult): void {
+  const { environment, site } = sending.route;
   const { requestId } = context.event;
   parts.report({ kind: "retry_finished", environment: environment.name, site: site.identifier, result, requestId });
 }

@@ -36,12 +36,18 @@ export interface RequestHandlerParts extends ForwardParts {
   readonly tracer?: Tracer | undefined;
 }
 
+/** What every request is served with, whatever its steps are. */
+export type ServeParts = Pick<
+  RequestHandlerParts,
+  "clock" | "report" | "newRequestId" | "requestMs" | "concurrency" | "buffers" | "tracer"
+>;
+
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
-export interface RequestHandler {
+export interface RequestHandler<Request = ClientRequest> {
   /** Serves one request. */
-  handle(request: ClientRequest): Promise<void>;
+  readonly handle: (request: Request) => Promise<void>;
   /** Answers a request that the listener itself had to refuse. An error that is no ProxyError is a defect, and reported. */
-  refuse(client: ClientConnection, error: Error): Promise<void>;
+  readonly refuse: (client: ClientConnection, error: Error) => Promise<void>;
 }
 
 /** START HERE: one request, from its head to the service's response. Each line is a step, and any of them may throw. */
@@ -96,7 +102,9 @@ export function createRequestHandler(parts: RequestHandlerParts, listener: Liste
   return {
     handle(request) {
       const target = parseTarget(request.target);
-      return serve(request, target, listener, parts, (context) => proxy(request, target, listener, context, parts));
+      return serve(request, target, listener, parts, async (context) =>
+        deliver(await proxy(request, target, listener, context, parts), request, context, listener),
+      );
     },
     refuse(client, error) {
       const target = client.target === undefined ? undefined : parseTarget(client.target);
@@ -106,19 +114,19 @@ export function createRequestHandler(parts: RequestHandlerParts, listener: Liste
 }
 
 /** Runs the steps, gives the client a response whatever happens, and reports how the request ended. */
-async function serve(
+export async function serve(
   client: ClientConnection,
   target: Target | undefined,
   listener: ListenerContext,
-  parts: RequestHandlerParts,
-  steps: (context: RequestContext) => Promise<UpstreamResponse>,
+  parts: ServeParts,
+  steps: (context: RequestContext) => Promise<void>,
 ): Promise<void> {
   const event = openAccessEvent(parts.newRequestId(), client, target, listener);
   const admission = new Admission(parts.concurrency, parts.buffers);
   const trace = parts.tracer?.start(client.headers, event, listener);
   const context = new RequestContext(event, admission, parts.clock, parts.requestMs, trace);
   try {
-    await deliver(await steps(context), client, context, listener);
+    await steps(context);
   } catch (error) {
     await fail(error, client, context, parts);
   }
@@ -126,10 +134,11 @@ async function serve(
   parts.report(context.finish(client.isClosed()));
 }
 
-function admit(
+/** @throws ProxyError overloaded, draining */
+export function admit(
   { peer }: ClientRequest,
   { event, admission }: RequestContext,
-  { report }: RequestHandlerParts,
+  { report }: Pick<ServeParts, "report">,
 ): RequestBuffer {
   const buffer = admission.begin(peer);
   event.admitted = true;
@@ -137,15 +146,17 @@ function admit(
   return buffer;
 }
 
-async function deliver(
+/** @param idleMs where only this limits how long the client may take: for each piece of the body */
+export async function deliver(
   response: UpstreamResponse,
   client: ClientConnection,
   context: RequestContext,
   { environment }: ListenerContext,
+  idleMs?: number,
 ): Promise<void> {
   const { status } = response;
   const outcome = environment.undecided.has(status) ? "unknown" : "answered";
-  const clientResponse = toClientResponse(response, outcome, context);
+  const clientResponse = toClientResponse(response, outcome, context, idleMs);
   // A client that has its response finds it recorded.
   if (context.once !== undefined) await context.once.settle({ outcome, status });
   await context.wait("stream_answer", () => client.reply(clientResponse, context.deadlineMs));
@@ -157,7 +168,7 @@ async function fail(
   error: unknown,
   client: ClientConnection,
   context: RequestContext,
-  parts: RequestHandlerParts,
+  parts: ServeParts,
 ): Promise<void> {
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.

@@ -150,6 +150,11 @@ export interface ClientResponse {
   readonly isLocal: boolean;
   /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
   readonly isFramed: boolean;
+  /**
+   * The body may go on for ever: the client has so long to take each piece of it, and once the client has closed, no more of it
+   * is read.
+   */
+  readonly idleMs?: number | undefined;
   /** Called when the client does not read the body as fast as it comes. */
   readonly onSlowReader?: () => void;
 }

@@ -44,6 +44,18 @@ export function checkFraming(headers: HeaderLines): string {
   return host;
 }
 
+/**
+ * The same of a request whose body is passed on as it comes, compressed or not.
+ * @throws ProxyError headers_too_large, malformed_request, expectation_not_supported, media_type_not_supported
+ */
+export function checkHeadOfStream(headers: HeaderLines): string {
+  checkCount(headers);
+  const host = checkHost(headers);
+  checkExpectation(headers);
+  checkTransferEncoding(headers);
+  return host;
+}
+
 function checkMethod(method: string, target: string, url: string): void {
   if (method === "POST") return;
   const detail =

@@ -73,7 +73,8 @@ export function resolveTarget(target: Target, host: string, listener: ListenerCo
   throw new ProxyError("target_not_allowed", `${what}${suggest(path, listener.environment)}`);
 }
 
-function originPath({ text, path }: Target, host: string, { hosts }: ListenerContext): string {
+/** @throws ProxyError target_not_allowed, where it is no path or names a foreign host */
+export function originPath({ text, path }: Target, host: string, { hosts }: ListenerContext): string {
   if (path === undefined) {
     throw new ProxyError("target_not_allowed", `The request target ${show(text)} is neither a path nor an http URL.`);
   }

@@ -55,6 +55,14 @@ const variants: readonly string[] = [
   edited([inSandbox, `${inSandbox}    undecided: [502]\n`]),
   edited([inSandbox, `${inSandbox}    undecided: [502, 504]\n`]),
   edited([inSandbox, `${inSandbox}    via: false\n`]),
+  ...[
+    "methods: [GET]",
+    "methods: [GET, PUT]",
+    "methods: [GET], upgrade: websocket",
+    "methods: [GET], site: S1000000001",
+    "methods: [GET], upstreamPrefix: /store/",
+    "methods: [GET], idleTimeout: 5s",
+  ].map((route) => edited([inSandbox, `${inSandbox}    passThrough: [ { prefix: /files/, ${route} } ]\n`])),
   edited([inSandbox, `${inSandbox}    allowPlaintext: true\n`]),
   ...[
     "proxy: http://a:3128",

@@ -29,6 +29,7 @@ environments:
     authUrl: ${simulator.loginUrl}
     allowPlaintext: true
     operations: [create_order]
+    passThrough: [ { prefix: /files/, methods: [GET, PUT], site: ${sites.oauth}, upgrade: websocket, idleTimeout: 2s } ]
     defaultSite: ${sites.hmac}
     sites:
       ${sites.hmac}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }

@@ -4,6 +4,7 @@ import type { Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
 import { scenesOfCallbacks } from "./scenes-of-callbacks.ts";
 import { scenesOfOrders } from "./scenes-of-orders.ts";
+import { scenesOfRoutes } from "./scenes-of-routes.ts";
 import { scenesOfTokens } from "./scenes-of-tokens.ts";
 
 /** Has the configuration read again, and waits for what comes of it. */
@@ -26,4 +27,10 @@ const reloading: Scene = {
 };
 
 /** In the order in which points are looked for; each is tried in the first scene that reaches it. */
-export const scenes: readonly Scene[] = [...scenesOfOrders, ...scenesOfCallbacks, ...scenesOfTokens, reloading];
+export const scenes: readonly Scene[] = [
+  ...scenesOfOrders,
+  ...scenesOfCallbacks,
+  ...scenesOfRoutes,
+  ...scenesOfTokens,
+  reloading,
+];

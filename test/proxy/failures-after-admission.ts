@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { call } from "../../testkit/call.ts";
 import { byCalling, callBadly, type FailureCase, type Provoked, reference } from "../../testkit/failure-case.ts";
 import { RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { audience, hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
+import { files } from "../pass-through/stage.ts";
 
 const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
 /** Nobody listens on it. */
@@ -34,6 +36,14 @@ export const failuresAfterAdmission: readonly FailureCase[] = [
       await stage.simulator.stopApi();
       return { stage, answer: await callBadly(stage) };
     },
+  },
+  {
+    code: "body_incomplete",
+    way: "the body of a pass-through request breaks off",
+    status: 400,
+    outcome: "unknown",
+    detail: /^(The connection closed before the body|The request)/,
+    provoke: breakOff,
   },
   {
     code: "credentials_refused",
@@ -164,6 +174,21 @@ export const failuresAfterAdmission: readonly FailureCase[] = [
     },
   },
 ];
+
+/** The body of a pass-through request breaks off when its head has gone on. */
+async function breakOff(): Promise<Provoked> {
+  const stage = await stageProxy({ environment: { passThrough: [files] } });
+  const caller = await RawConnection.open(stage.port);
+  const framing = ["Content-Length: 100"];
+  const more = [`Countersign-Reference: ${reference}`];
+  caller.write(rawPost({ method: "PUT", target: "/files/a", framing, more, body: "some" }));
+  await stage.recorder.nth("token_used", 1);
+  await delay(100);
+  caller.socket.end();
+  const [answer] = readAnswers(await caller.ended());
+  if (answer === undefined) throw new Error("no answer");
+  return { stage, answer };
+}
 
 /** The only place is taken by a request that hangs. */
 async function crowd(): Promise<Provoked> {

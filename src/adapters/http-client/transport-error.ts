@@ -28,7 +28,8 @@ export const poolClosedCode = "POOL_CLOSED";
 export function explainTransportError(error: unknown, wasWritten: boolean): ProxyError {
   const causedBy = codeOf(error);
   if (!wasWritten) return new ProxyError("upstream_unreachable", describeUnreachable(causedBy), { causedBy });
-  if (error instanceof MalformedResponse) {
+  // Node's own parser says so by these codes.
+  if (error instanceof MalformedResponse || causedBy.startsWith("HPE_")) {
     return new ProxyError("upstream_bad_response", `The service's answer is not HTTP/1.1 (${causedBy}).`, { causedBy });
   }
   return new ProxyError(

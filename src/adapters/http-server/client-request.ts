@@ -1,10 +1,14 @@
+import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../../http/headers.ts";
-import type { Clock } from "../../model/clock.ts";
-import type { BodyBuffer, ClientConnection, ClientRequest, ClientResponse, Peer } from "../../proxy/messages.ts";
-import type { Connection, QueuedRequest } from "./connection.ts";
-import { closedEarly, RequestBody, tooLarge, tooSlow } from "./read-body.ts";
+import { type Clock, within } from "../../model/clock.ts";
+import type { BodyStream, Passage, StreamingRequest } from "../../pass-through/messages.ts";
+import type { BodyBuffer, ClientConnection, ClientResponse, Peer } from "../../proxy/messages.ts";
+import type { Connection } from "./connection.ts";
+import { closedEarly, type QueuedRequest, RequestBody, tooLarge, tooSlow } from "./read-body.ts";
 import type { RequestHead } from "./request-reader.ts";
-import { type Framing, formatHead, framingOf, writeJoined } from "./response.ts";
+import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./response.ts";
+import { StreamedBody } from "./stream-body.ts";
+import { tunnel } from "./tunnel.ts";
 
 export interface ClientRequestSettings {
   readonly bodyBytes: number;
@@ -26,10 +30,12 @@ export interface Service {
 
 /** A body must arrive within this time (row 7). */
 const bodyTimeoutMs = 15_000;
+/** The head of a response that streams goes out without the first piece of its body after this. */
+const headDelayMs = 20;
 const continueHead = "HTTP/1.1 100 Continue\r\n\r\n";
 
 /** A request on a connection, as the proxy sees it. */
-export class SocketRequest implements ClientRequest, QueuedRequest {
+export class SocketRequest implements StreamingRequest, QueuedRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderLines;
@@ -42,6 +48,7 @@ export class SocketRequest implements ClientRequest, QueuedRequest {
   readonly #service: Service;
   /** It expects 100 Continue and has not had it: what follows may be its body or not (RFC 9110 section 10.1.1). */
   #awaitsContinue: boolean;
+  readonly #isChunked: boolean;
   #framing: Framing = "length";
   #repliedStatus: number | undefined;
   #isDelivered = false;
@@ -58,6 +65,7 @@ export class SocketRequest implements ClientRequest, QueuedRequest {
     this.#isCurrent = head.version === "1.1";
     this.#service = service;
     this.#awaitsContinue = head.expects;
+    this.#isChunked = head.isChunked;
   }
 
   serve(): Promise<void> {
@@ -75,6 +83,33 @@ export class SocketRequest implements ClientRequest, QueuedRequest {
     const whole = body.whole(buffer);
     if (whole instanceof Promise) this.#awaitBody(deadlineMs);
     return whole;
+  }
+
+  streamBody(): BodyStream | undefined {
+    if (!this.#isChunked && this.body.declaredBytes === 0) return undefined;
+    return new StreamedBody(
+      this.body,
+      this.#connection,
+      this.#isChunked,
+      this.#awaitsContinue && !this.body.isComplete,
+      () => {
+        if (this.#awaitsContinue) this.#invite();
+      },
+    );
+  }
+
+  onGone(listener: () => void): void {
+    this.#connection.onGone = listener;
+    if (this.#connection.isGone) listener();
+  }
+
+  async tunnel(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage> {
+    const head = formatSwitch(headers);
+    const socket = this.#connection.giveSocket();
+    this.#repliedStatus = 101;
+    this.#isDelivered = true;
+    socket.write(head, "latin1");
+    return tunnel(socket, upstream, idleMs, this.#service.settings.clock);
   }
 
   isClosed(): boolean {
@@ -114,36 +149,62 @@ export class SocketRequest implements ClientRequest, QueuedRequest {
 
   /**
    * Streams the service's response to the client, as fast as the client reads but not beyond the deadline. Where the client
-   * has closed, the response is still read to its end: how the request ended is worth knowing.
+   * has closed, the response is still read to its end: how the request ended is worth knowing. One with `idleMs` is not, since
+   * it may have no end.
    *
    * The head goes out with the first piece of the body. A response that breaks right after its head would become a bare
    * close, and libraries repeat a POST after that (row 12a); so it still becomes a problem.
    */
   async #stream(response: ClientResponse, body: AsyncIterable<Uint8Array>, deadlineMs: number): Promise<void> {
     const connection = this.#connection;
+    const { idleMs } = response;
     const pieces = body[Symbol.asyncIterator]();
     try {
-      let step = await pieces.next();
-      let head = connection.isGone ? "" : this.#begin(response);
+      const first = pieces.next();
+      let head: string | undefined = idleMs === undefined ? undefined : await this.#beginSoon(response, first);
+      let step = await first;
+      head ??= connection.isGone ? "" : this.#begin(response);
       for (; step.done !== true; step = await pieces.next()) {
+        if (connection.isGone && idleMs !== undefined) break;
         const piece = step.value;
         if (connection.isGone || piece.length === 0 || this.#framing === "no body") continue;
         const isTaken = writeJoined(connection.socket, head + this.#beforePiece(piece), piece, this.#afterPiece);
         head = "";
         if (isTaken || connection.isFlushed) continue;
         response.onSlowReader?.();
-        await connection.flushed(deadlineMs);
+        await connection.flushed(this.#takenByMs(deadlineMs, idleMs));
       }
       if (connection.isGone) return;
       if (head + this.#end !== "") connection.socket.write(head + this.#end, "latin1");
-      if (!connection.isFlushed) await connection.flushed(deadlineMs);
+      if (!connection.isFlushed) await connection.flushed(this.#takenByMs(deadlineMs, idleMs));
       this.#isDelivered = !connection.isGone;
     } catch (error) {
+      if (connection.isGone && idleMs !== undefined && this.#repliedStatus !== undefined) return;
       if (this.#repliedStatus !== undefined) await connection.reset();
       throw error;
     } finally {
       await pieces.return?.();
     }
+  }
+
+  /**
+   * A response that streams may begin long before its first piece, and its client waits for the head.
+   * @returns undefined where the piece is there soon, or no more than its head is to come: they go out together
+   */
+  async #beginSoon(response: ClientResponse, first: Promise<unknown>): Promise<"" | undefined> {
+    const connection = this.#connection;
+    const isThere = await within(
+      this.#service.settings.clock,
+      first.then(() => true),
+      headDelayMs,
+    );
+    if (isThere === true || connection.isGone) return undefined;
+    connection.socket.write(this.#begin(response), "latin1");
+    return "";
+  }
+
+  #takenByMs(deadlineMs: number, idleMs: number | undefined): number {
+    return idleMs === undefined ? deadlineMs : this.#service.settings.clock.nowMs() + idleMs;
   }
 
   /** Waits until the client has taken the response. */

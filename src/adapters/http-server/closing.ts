@@ -45,7 +45,7 @@ export async function linger(socket: Socket, body: RequestBody, clock: Clock): P
   let length = 0;
   const take = (bytes: Buffer) => {
     length += bytes.length;
-    if (length > mostBytes) socket.destroySoon();
+    if (length > mostBytes && !over.signal.aborted) socket.destroySoon();
     if (length > mostBytes || body.skip(bytes)) stop();
   };
   socket.on("data", take).on("end", stop).on("close", stop).resume();

@@ -3,22 +3,11 @@ import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { Peer } from "../../proxy/messages.ts";
 import { endConnection, linger, resetConnection, wholeTurn } from "./closing.ts";
-import { closedEarly, type RequestBody } from "./read-body.ts";
+import { closedEarly, type QueuedRequest, tooSoon } from "./read-body.ts";
 import { HeadReader, type RequestHead } from "./request-reader.ts";
 import { keepAliveTimeoutMs } from "./response.ts";
 import { malformed } from "./syntax-fault.ts";
 import { peerOf } from "./tls.ts";
-
-/** A request that is served when all before it on its connection have their responses. */
-export interface QueuedRequest {
-  readonly body: RequestBody;
-  /** Nothing behind it is to be served. */
-  readonly isLast: boolean;
-  /** Its client has said that nothing comes behind it. */
-  readonly clientCloses: boolean;
-  /** Resolves when its response is written, or the client has closed. It never rejects. */
-  serve(): Promise<void>;
-}
 
 /** A request's head must be complete within this time (row 7). */
 const headTimeoutMs = 10_000;
@@ -44,6 +33,8 @@ export class Connection {
   isGone = false;
   /** The present request came before the one before it was answered. */
   hasQueued = false;
+  /** Called when the client closes while the present request is served. */
+  onGone = ignore;
   readonly #clock: Clock;
   readonly #receive: (head: RequestHead | Error) => QueuedRequest;
   readonly #heads = new HeadReader();
@@ -133,6 +124,16 @@ export class Connection {
     if (this.socket.isPaused() && this.#request?.body.isFull !== true) this.socket.resume();
   }
 
+  /**
+   * Gives the socket away for another protocol. The present request must be the last; it lasts until the socket is closed.
+   * @throws ProxyError body_incomplete where the client has sent more without waiting for the response
+   */
+  giveSocket(): Socket {
+    if (this.#hasDropped) throw tooSoon();
+    this.#relax();
+    return this.socket.off("data", this.#onData).off("end", this.#onEnd);
+  }
+
   /** Calls this at a moment (monotonic), unless something else is expected by then. */
   expect(deadlineMs: number, onDeadline: () => void): void {
     this.#waits += 1;
@@ -209,6 +210,7 @@ export class Connection {
   #goOn(): void {
     const request = this.#request;
     this.#request = undefined;
+    this.onGone = ignore;
     if (this.#isLast) {
       this.#close(request);
       return;
@@ -249,6 +251,7 @@ export class Connection {
       this.#fail(malformed("HPE_INVALID_EOF_STATE"));
     } else {
       this.isGone = true;
+      this.onGone();
       endConnection(this.socket, this.#clock);
     }
   };
@@ -258,6 +261,7 @@ export class Connection {
     this.#timer.close();
     this.#request?.body.fail(closedEarly());
     this.#onFlushed();
+    if (this.isGone) this.onGone();
   };
 
   readonly #onSlowHead = (): void => {

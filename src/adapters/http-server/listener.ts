@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { ProxyError } from "../../model/errors.ts";
 import type { Report } from "../../model/events.ts";
 import type { CallersTls } from "../../model/listener.ts";
+import type { StreamingRequest } from "../../pass-through/messages.ts";
 import type { RequestHandler } from "../../proxy/handler.ts";
 import { type ClientRequestSettings, clientOf, SocketRequest } from "./client-request.ts";
 import { Connection } from "./connection.ts";
@@ -25,7 +26,7 @@ export interface ListenerSettings extends ClientRequestSettings {
 
 /** What a listener serves with. */
 export interface Serving {
-  readonly handler: RequestHandler;
+  readonly handler: RequestHandler<StreamingRequest>;
   readonly settings: ListenerSettings;
   /** Clients are authenticated by certificate. A listener stays with TLS or without, as it was made. */
   readonly tls?: CallersTls | undefined;

@@ -38,6 +38,8 @@ export class RequestBody {
   #isDropped = false;
   #failure: unknown;
   #reading: Reading | undefined;
+  /** It is taken piece by piece: whatever waits for the next one. */
+  #onPiece: (() => void) | undefined;
 
   constructor({ bodyBytes, isChunked }: Pick<RequestHead, "bodyBytes" | "isChunked">, limitBytes: number) {
     this.limitBytes = limitBytes;
@@ -70,6 +72,7 @@ export class RequestBody {
       this.isComplete = this.#chunks.isComplete;
     }
     if (this.isComplete && this.#reading !== undefined) this.#endReading()?.resolve(this.#join());
+    this.#onPiece?.();
     return position;
   }
 
@@ -90,12 +93,39 @@ export class RequestBody {
     });
   }
 
+  /**
+   * What has come of it, to be passed on: no limit but `isFull` bounds it. Once it is complete, `isRead` says that this was all.
+   * @returns undefined where nothing has come since
+   * @throws what `fail` was given
+   */
+  take(): Uint8Array | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    const hasPieces = this.#pieces.length > 0;
+    if (!hasPieces && !this.isComplete) return undefined;
+    const all = this.#join();
+    this.#bytes = 0;
+    this.isRead = this.isComplete;
+    return hasPieces ? all : undefined;
+  }
+
+  /** Resolves when more of it has come, or when it is complete or has failed. */
+  more(): Promise<void> {
+    if (this.isComplete || this.#pieces.length > 0 || this.#failure !== undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onPiece = () => {
+        this.#onPiece = undefined;
+        resolve();
+      };
+    });
+  }
+
   /** It will not be complete, or is too much: what still comes of it is dropped. */
   fail(error: unknown): void {
     if (this.isComplete || this.#isDropped) return;
     this.#drop();
     this.#failure = error;
     this.#endReading()?.reject(error);
+    this.#onPiece?.();
   }
 
   /**
@@ -147,6 +177,17 @@ export class RequestBody {
   }
 }
 
+/** A request that is served when all before it on its connection have their responses. */
+export interface QueuedRequest {
+  readonly body: RequestBody;
+  /** Nothing behind it is to be served. */
+  readonly isLast: boolean;
+  /** Its client has said that nothing comes behind it. */
+  readonly clientCloses: boolean;
+  /** Resolves when its response is written, or the client has closed. It never rejects. */
+  serve(): Promise<void>;
+}
+
 export function closedEarly(): ProxyError {
   return new ProxyError("malformed_request", "The connection closed before the body was complete.", {
     causedBy: "incomplete body",
@@ -157,6 +198,12 @@ export function tooLarge(bodyBytes: number): ProxyError {
   return new ProxyError("body_too_large", `The body is longer than ${bodyBytes} bytes (limits.bodyBytes).`, {
     causedBy: "limits.bodyBytes",
   });
+}
+
+/** Of another protocol, which begins behind the response. */
+export function tooSoon(): ProxyError {
+  const what = "Bytes of another protocol came before the connection had switched to it.";
+  return new ProxyError("body_incomplete", what, { causedBy: "no wait for 101" });
 }
 
 /** @param timeoutMs what it was given */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { formatFieldLines } from "../../http/field-line.ts";
-import { firstOf } from "../../http/headers.ts";
+import { firstOf, type HeaderLines } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { ClientResponse } from "../../proxy/messages.ts";
@@ -35,6 +35,16 @@ export function formatHead(
   lines += closes ? closed : keepAliveLines;
   if (framing === "chunks") lines += "Transfer-Encoding: chunked\r\n";
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n${lines}\r\n`;
+}
+
+/**
+ * The head of a response that switches to WebSocket (RFC 6455 section 4.2.2).
+ * @throws ProxyError upstream_bad_response where a line would break the head
+ */
+export function formatSwitch(headers: HeaderLines): string {
+  const lines = formatFieldLines(headers);
+  if (lines === undefined) throw badHead();
+  return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${lines}\r\n`;
 }
 
 /** @param isCurrent whether the client speaks HTTP/1.1, which has chunks */

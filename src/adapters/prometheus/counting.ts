@@ -193,9 +193,10 @@ function startCallerSignatures({ callerSignatures }: Metrics, { name: environmen
 
 function startDurations(
   { requestDuration, overhead, upstreamDuration, tokenWait, tokenRequestDuration }: Metrics,
-  { name: environment, operations }: Environment,
+  { name: environment, operations, passThrough = [] }: Environment,
 ): void {
-  const sent = operations === "any" ? ["other"] : [...operations];
+  const routes = passThrough.map(({ prefix }) => prefix);
+  const sent = [...(operations === "any" ? ["other"] : operations), ...routes];
   for (const operation of new Set([...sent, "other", "none"])) {
     for (const histogram of [requestDuration, overhead]) histogram.series({ environment, operation });
   }

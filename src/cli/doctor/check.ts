@@ -25,12 +25,13 @@ export interface Check extends CheckResult {
     | "token"
     | "redis"
     | "caller"
+    | "route"
     | "callback"
     | "tracing"
     | "serve";
   /** Absent where it concerns all of them. */
   readonly environment?: string;
-  /** A host, a credential set, a server. */
+  /** A host, a credential set, a server, a prefix. */
   readonly subject: string;
   /** 0 where nothing was waited for. */
   readonly tookMs: number;

@@ -1,0 +1,71 @@
+import { Agent, type ClientRequest } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+
+/** What the agent asks of a way to connect; `createConnect` gives it. */
+export type Connect = (handlers: { onReady(socket: Socket): void; onFailed(error: unknown): void }) => unknown;
+
+/** How long an idle connection is kept: most servers close theirs after 5 s and more. */
+const keepAliveMs = 4_000;
+
+/** The connections to one service. Each carries one request at a time. */
+export class ServiceAgent extends Agent {
+  readonly #connect: Connect;
+  #isClosing = false;
+
+  /** @param connections the most of them at once */
+  constructor(connect: Connect, connections: number) {
+    super({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections, timeout: keepAliveMs });
+    this.#connect = connect;
+  }
+
+  /** With TLS or without, through a proxy or not: this decides it, not the URL. */
+  override createConnection(
+    _: unknown,
+    onCreated: (error: Error | null, socket: Duplex) => void = () => {},
+  ): undefined {
+    const onReady = (socket: Socket) => {
+      failAtReset(socket);
+      onCreated(null, socket);
+    };
+    // Node takes no socket with an error, and its types want one.
+    this.#connect({ onReady, onFailed: (error) => onCreated(error as Error, undefined as unknown as Duplex) });
+  }
+
+  /** Bytes that nothing asked for would be taken for the next response. */
+  override keepSocketAlive(socket: Duplex): boolean {
+    if (this.#isClosing || socket.readableLength > 0) return false;
+    // Node documents what it returns, and its types do not.
+    const isKept: unknown = super.keepSocketAlive(socket);
+    if (isKept === true) socket.once("data", endUnasked);
+    return isKept === true;
+  }
+
+  override reuseSocket(socket: Duplex, request: ClientRequest): void {
+    socket.off("data", endUnasked);
+    super.reuseSocket(socket, request);
+  }
+
+  /** Ends idle connections now, and the others behind their response. */
+  close(): void {
+    this.#isClosing = true;
+    for (const socket of Object.values(this.freeSockets).flat()) socket?.destroy();
+  }
+}
+
+function endUnasked(this: Duplex): void {
+  this.destroy();
+}
+
+/**
+ * Node reports a reset that comes together with bytes as an orderly end (libuv, uv__stream_io), and so a part of a body for the
+ * whole. The system knows better: a connection that was reset has no peer any more, and neither has one that both sides have ended. Nothing may ask for the address before.
+ */
+function failAtReset(socket: Socket): void {
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: Buffer | null) => {
+    if (chunk !== null || socket.writableEnded || socket.remoteAddress !== undefined) return push(chunk);
+    socket.destroy(Object.assign(new Error("reset"), { code: "ECONNRESET" }));
+    return false;
+  };
+}

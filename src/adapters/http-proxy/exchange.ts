@@ -1,0 +1,267 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type Server from "http-proxy";
+import { type Clock, DeadlineTimer } from "../../model/clock.ts";
+import { ProxyError } from "../../model/errors.ts";
+import type {
+  BodyStream,
+  StreamControl,
+  StreamedRequest,
+  StreamedResponse,
+  StreamTimes,
+} from "../../pass-through/messages.ts";
+import type { ServiceAgent } from "./agent.ts";
+import { brokenOff, tooLate, type Wait } from "./failures.ts";
+import { noResponse, toIncoming } from "./stand-ins.ts";
+
+/** How requests to one service are sent. */
+export interface ServiceSettings {
+  /** The value of Host. */
+  readonly authority: string;
+  /** An error of the transport, by whether a byte was written, as a ProxyError. */
+  readonly explain: (error: unknown, wasWritten: boolean) => ProxyError;
+}
+
+/** What every exchange with one service shares. */
+export interface ExchangeParts extends ServiceSettings {
+  readonly proxy: Server;
+  readonly agent: ServiceAgent;
+  readonly clock: Clock;
+}
+
+/** A service that ignores `Expect` gets the body after this, as curl does it (RFC 9110 section 10.1.1). */
+const continueMs = 1_000;
+const closed = { code: "UND_ERR_SOCKET" };
+
+/**
+ * One request through http-proxy, from its wait for a connection to the end of its response. The package makes the request and
+ * chooses how it connects. It is given no request and no response of Node's, but something that looks like them, so that it reads,
+ * writes, ends and pipes nothing by itself: all that it does wrong lies there.
+ */
+export class Exchange {
+  readonly #given: StreamedRequest;
+  readonly #times: StreamTimes;
+  readonly #control: StreamControl;
+  readonly #parts: ExchangeParts;
+  readonly #resolve: (response: StreamedResponse) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #deadline: DeadlineTimer;
+  #wait: Wait = "connection";
+  #request: ClientRequest | undefined;
+  /** What has come of the response: it, or the connection that has switched. */
+  #answer: IncomingMessage | Duplex | undefined;
+  #wasWritten = false;
+  #isSendingBody = false;
+  /** It was refused before any of the body was taken, which the next attempt may send. */
+  #leavesBody = false;
+  #hasEnded = false;
+
+  constructor(
+    given: StreamedRequest,
+    times: StreamTimes,
+    control: StreamControl,
+    parts: ExchangeParts,
+    resolve: (response: StreamedResponse) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#given = given;
+    this.#times = times;
+    this.#control = control;
+    this.#parts = parts;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#deadline = new DeadlineTimer(parts.clock, this.#onDeadline);
+  }
+
+  start(): void {
+    const { signal } = this.#control;
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal.aborted) {
+      this.#onAbort();
+      return;
+    }
+    this.#deadline.set(this.#times.deadlineMs);
+    const { proxy, agent, authority } = this.#parts;
+    const target = { protocol: "http:", host: authority, hostname: authority, port: "80" };
+    const options = { target, agent, toProxy: true, prependPath: false, selfHandleResponse: true };
+    try {
+      const request = toIncoming(this.#given, authority, (made) => this.#begin(made));
+      // Errors come by the request's own events as well.
+      proxy.web(request, noResponse, options as unknown as Server.ServerOptions, () => {});
+    } catch (error) {
+      this.#end();
+      this.#reject(error);
+    }
+  }
+
+  /** http-proxy has made the request; nothing of it is written yet. */
+  #begin(request: ClientRequest): void {
+    const { path, body } = this.#given;
+    this.#request = request;
+    // The package collapses slashes in it.
+    request.path = path;
+    request
+      .on("socket", () => this.#onConnected(request))
+      .on("response", (response) => this.#respond(response))
+      .on("error", (error) => this.#fail(error))
+      .on("close", () => {
+        if (this.#answer === undefined) this.#fail(closed);
+      });
+    if (this.#given.upgrades) request.on("upgrade", (response, socket, head) => this.#switch(response, socket, head));
+    if (body === undefined) request.end();
+    else this.#sendHead(request, body);
+  }
+
+  /** Before the body, so that the service can answer it alone. */
+  #sendHead(request: ClientRequest, body: BodyStream): void {
+    // Node writes such a head as UTF-8, and so others than ASCII wrong.
+    if (body.awaitsContinue && this.#given.headers.every((text) => isAscii.test(text))) {
+      request.setHeader("expect", "100-continue");
+      request.once("continue", () => void this.#sendBody(request, body));
+    }
+    request.write("", "latin1");
+  }
+
+  #onConnected(request: ClientRequest): void {
+    if (this.#hasEnded) return;
+    this.#control.onConnected();
+    this.#wasWritten = true;
+    this.#awaitUntil("head", this.#times.deadlineMs);
+    const { body } = this.#given;
+    if (body === undefined) return;
+    const begin = () => void this.#sendBody(request, body);
+    if (request.hasHeader("expect")) {
+      const cancel = this.#parts.clock.after(continueMs, begin);
+      for (const event of ["response", "continue", "close"]) request.once(event, cancel);
+    } else {
+      begin();
+    }
+  }
+
+  /** Takes the body once at the most, and no more of it once the attempt has ended. */
+  async #sendBody(request: ClientRequest, body: BodyStream): Promise<void> {
+    if (this.#hasEnded || this.#isSendingBody) return;
+    this.#isSendingBody = true;
+    try {
+      body.invite();
+      while (!request.destroyed && !this.#leavesBody) {
+        const piece = body.take();
+        if (piece !== undefined) {
+          this.#touch("service");
+          if (!request.write(piece)) await drained(request);
+        } else if (body.isRead) {
+          break;
+        } else {
+          this.#touch("caller");
+          await body.more();
+        }
+      }
+    } catch (error) {
+      this.#fail(brokenOff(error));
+    }
+    if (this.#hasEnded || this.#leavesBody) return;
+    if (this.#answer !== undefined) this.#touch("answer");
+    else this.#awaitUntil("head", this.#parts.clock.nowMs() + this.#times.headMs);
+    request.end();
+  }
+
+  #respond(response: IncomingMessage): void {
+    // One that breaks before it is read fails its reader later.
+    response.on("error", () => {});
+    this.#answer = response;
+    const { statusCode: status = 0, httpVersionMajor, rawHeaders: headers } = response;
+    if (httpVersionMajor !== 1) this.#fail({ code: "HPE_INVALID_VERSION" });
+    if (this.#hasEnded) response.destroy();
+    this.#leavesBody = status === 401 && this.#given.body?.takenBytes === 0;
+    this.#touch("answer");
+    this.#resolve({ status, headers, body: this.#pieces(response), discard: () => this.#end() });
+  }
+
+  /** @param head what came behind the response's */
+  #switch({ rawHeaders: headers }: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // A connection that breaks before it is used fails its user later.
+    socket.on("error", () => {});
+    this.#answer = socket;
+    if (this.#hasEnded) socket.destroy();
+    this.#deadline.close();
+    if (head.length > 0) socket.unshift(head);
+    this.#resolve({ status: 101, headers, body: new Uint8Array(0), connection: socket, discard: () => this.#end() });
+  }
+
+  async *#pieces(response: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+    try {
+      for await (const piece of response) {
+        // The caller has its own time to take it.
+        if (this.#wait === "answer") this.#deadline.clear();
+        yield piece;
+        this.#touch("answer");
+      }
+    } catch (error) {
+      throw error instanceof ProxyError || error === this.#control.signal.reason ? error : this.#explain(error);
+    } finally {
+      this.#end();
+    }
+  }
+
+  #touch(wait: Wait): void {
+    this.#awaitUntil(wait, this.#parts.clock.nowMs() + this.#times.idleMs);
+  }
+
+  #awaitUntil(wait: Wait, deadlineMs: number): void {
+    this.#wait = wait;
+    if (!this.#hasEnded) this.#deadline.set(deadlineMs);
+  }
+
+  readonly #onDeadline = (): void => {
+    this.#fail(tooLate(this.#wait));
+  };
+
+  readonly #onAbort = (): void => {
+    this.#fail(this.#control.signal.reason);
+  };
+
+  #explain(error: unknown): ProxyError {
+    return this.#parts.explain(error, this.#wasWritten);
+  }
+
+  /** Ends it by an error, which its response fails with where there is one already. Harmless afterwards. */
+  #fail(error: unknown): void {
+    if (this.#hasEnded) return;
+    const isKnown = error instanceof ProxyError || error === this.#control.signal.reason;
+    const reason = isKnown ? (error as Error) : this.#explain(error);
+    this.#answer?.destroy(reason);
+    this.#end();
+    this.#reject(reason);
+  }
+
+  /** Ends the connection, unless request and response are complete. */
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#deadline.close();
+    this.#control.signal.removeEventListener("abort", this.#onAbort);
+    const request = this.#request;
+    const isComplete = request?.writableFinished === true && this.#isAnswered();
+    if (!isComplete) {
+      this.#answer?.destroy();
+      request?.destroy();
+    }
+  }
+
+  #isAnswered(): boolean {
+    const answer = this.#answer;
+    return answer !== undefined && "complete" in answer && answer.complete && answer.readableEnded;
+  }
+}
+
+const isAscii = /^[\t -~]*$/;
+
+function drained(request: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      request.off("drain", go).off("close", go);
+      resolve();
+    };
+    request.on("drain", go).on("close", go);
+  });
+}

@@ -1,0 +1,113 @@
+import { setMaxListeners } from "node:events";
+import { createConnect } from "../adapters/http-client/connect.ts";
+import { explainTransportError } from "../adapters/http-client/transport-error.ts";
+import type { HttpProxy } from "../adapters/http-proxy/load.ts";
+import type { StreamPool } from "../adapters/http-proxy/pool.ts";
+import type { Config } from "../config/config.ts";
+import { fingerprint } from "../config/hash.ts";
+import type { Clock } from "../model/clock.ts";
+import type { Environment } from "../model/environment.ts";
+import { createPassThroughHandler, type PassThroughParts } from "../pass-through/handler.ts";
+import type { SendStream, StreamingRequest } from "../pass-through/messages.ts";
+import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import type { RequestHandler } from "../proxy/handler.ts";
+import type { ListenerContext } from "../proxy/messages.ts";
+import { type ConnectSettingsOf, connectionKeyOf } from "./connect-settings.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+
+/** What pass-through routes are served with: their own connections to services, and a limit of their own for each environment. */
+export interface PassThrough extends Reloadable {
+  /** @returns the main path's own handler where the listener's environment has no routes */
+  handlerFor(
+    main: RequestHandler,
+    listener: ListenerContext,
+    config: Config,
+    parts: Omit<PassThroughParts, "sendStream" | "shutdown" | "concurrency">,
+  ): RequestHandler<StreamingRequest>;
+  /** Requests that are being served, in an environment. */
+  inFlight(environment: string): number;
+  /** From now on no request is let in, and what is still under way ends. */
+  endAll(): void;
+  /** Ends all connections. */
+  close(): Promise<void>;
+}
+
+export function openPassThrough(clock: Clock, connectSettingsOf: ConnectSettingsOf): PassThrough {
+  const endings = { retire: (pool: StreamPool) => pool.close(), close: (pool: StreamPool) => pool.destroy() };
+  const pools = new KeyedResources<StreamPool>(clock, endings);
+  const limits = new KeyedResources<ConcurrencyLimit>(clock);
+  const shutdown = new AbortController();
+  let proxy: HttpProxy | undefined;
+  setMaxListeners(0, shutdown.signal);
+
+  const sendStreamOf =
+    (config: Config): SendStream =>
+    (request, times, control) => {
+      const pool = pools.get(poolKey(request.environment, config));
+      if (pool === undefined) throw new Error("a configuration is prepared before it serves");
+      return pool.send(request, times, control);
+    };
+
+  return {
+    handlerFor(main, listener, config, parts) {
+      const { name, passThrough } = listener.environment;
+      if (passThrough === undefined) return main;
+      const createLimit = () => new ConcurrencyLimit(config.limits.inFlightPerEnvironment);
+      const concurrency = limits.prepare(name, createLimit, config.timeouts.requestMs);
+      const own = { concurrency, sendStream: sendStreamOf(config), shutdown: shutdown.signal };
+      return createPassThroughHandler({ ...parts, ...own }, listener, passThrough, main);
+    },
+
+    async prepare(config) {
+      const { connectMs: connectTimeoutMs, requestMs } = config.timeouts;
+      const { inFlightPerEnvironment: connections } = config.limits;
+      if (routed(config).length === 0) return;
+      // A process without such routes saves its memory.
+      const { openStreamPool } = await import("../adapters/http-proxy/pool.ts");
+      const { loadHttpProxy } = await import("../adapters/http-proxy/load.ts");
+      proxy ??= await loadHttpProxy();
+      const loaded = proxy;
+      for (const environment of routed(config)) {
+        const { baseUrl } = environment;
+        const open = () => {
+          const to = { ...connectSettingsOf(environment, baseUrl), connectTimeoutMs };
+          const authority = new URL(baseUrl.origin).host;
+          const settings = {
+            connect: createConnect(to, clock),
+            authority,
+            explain: explainTransportError,
+            connections,
+          };
+          return openStreamPool(loaded, settings, clock);
+        };
+        pools.prepare(poolKey(environment, config), open, requestMs);
+      }
+    },
+
+    commit(config) {
+      pools.commit(routed(config).map((environment) => poolKey(environment, config)));
+      limits.commit(routed(config).map(({ name }) => name));
+      for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
+    },
+
+    inFlight: (environment) => limits.get(environment)?.inFlight ?? 0,
+
+    endAll() {
+      for (const limit of limits.values()) limit.close();
+      shutdown.abort();
+    },
+
+    close: () => pools.close(),
+  };
+}
+
+function routed({ environments }: Config): Environment[] {
+  return [...environments.values()].filter(({ passThrough }) => passThrough !== undefined);
+}
+
+/** All that a pool is made from: configurations that agree in it share the pool. */
+function poolKey(environment: Environment, { timeouts, limits }: Config): string {
+  const { connectMs } = timeouts;
+  const to = connectionKeyOf(environment, environment.baseUrl);
+  return fingerprint(["pass-through", ...to, limits.inFlightPerEnvironment, connectMs]);
+}

@@ -1,0 +1,201 @@
+import type { Duplex } from "node:stream";
+import type { HeaderLines } from "../http/headers.ts";
+import type { PassThroughRoute } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { AuthMaterial } from "../proxy/authenticate.ts";
+import { checkCallerOperation, checkCallerRate, checkCallerSite } from "../proxy/caller-rights.ts";
+import { authenticateClient } from "../proxy/client-auth.ts";
+import { headersDownstream } from "../proxy/client-response.ts";
+import type { RequestContext } from "../proxy/context.ts";
+import { ClientClosedRequest, sendAuthenticated } from "../proxy/forward.ts";
+import { admit, deliver, type RequestHandler, type RequestHandlerParts, serve } from "../proxy/handler.ts";
+import type { ListenerContext, Route, UpstreamResponse } from "../proxy/messages.ts";
+import { checkHeadOfStream } from "../proxy/request-head.ts";
+import { readRequestOptions } from "../proxy/request-options.ts";
+import { chooseSite } from "../proxy/site.ts";
+import { checkAuthority, parseTarget, type Target } from "../proxy/target.ts";
+import { asksForWebSocket, headersUpstream } from "./headers.ts";
+import type { BodyStream, SendStream, StreamedRequest, StreamedResponse, StreamingRequest } from "./messages.ts";
+import { checkMethod, findRoute, resolvePath } from "./route.ts";
+
+export interface PassThroughParts extends Omit<RequestHandlerParts, "send"> {
+  readonly sendStream: SendStream;
+  /** Ends what is still under way when the process drains no longer. */
+  readonly shutdown: AbortSignal;
+}
+
+/** A request of a route, ready but for its token. */
+interface Prepared extends Pick<StreamedRequest, "environment" | "method" | "path" | "headers" | "upgrades"> {
+  readonly body: BodyStream | undefined;
+  readonly choice: Pick<Route, "environment" | "site" | "auth" | "key">;
+  readonly route: PassThroughRoute;
+}
+
+/** A body in memory: what waits to be passed on, here and towards the service. */
+const bodyBytes = 65_536;
+
+/** START HERE: one request of a pass-through route, up to the service's response. Any step may throw. */
+function prepare(
+  request: StreamingRequest,
+  target: Target,
+  route: PassThroughRoute,
+  listener: ListenerContext,
+  context: RequestContext,
+  parts: PassThroughParts,
+): Prepared {
+  const { environment } = listener;
+  const { method } = request;
+  context.setOperation(route.prefix, new Set([route.prefix]));
+  context.setStage("check_caller");
+  const caller = authenticateClient(request, listener);
+  context.setClient(caller?.name);
+  checkCallerRate(caller);
+  context.setStage("admit");
+  const buffer = admit(request, context, parts);
+  context.admission.acquirePermit();
+  context.setStage("check_head");
+  checkAuthority(target, listener);
+  const host = checkHeadOfStream(request.headers);
+  const path = resolvePath(target, host, route, listener);
+  checkMethod(method, route);
+  checkCallerOperation(caller, route.prefix);
+  const options = readRequestOptions(request.headers, parts.requestMs);
+  if (options.once !== undefined) throw onceNotPossible(route);
+  context.limitDeadline(options.timeoutMs);
+  context.setStage("choose_site");
+  const choice = chooseSite(
+    environment,
+    { site: options.site ?? route.site, auth: options.auth ?? "oauth" },
+    undefined,
+  );
+  context.setRoute(choice);
+  checkCallerSite(caller, choice.site);
+  if (choice.auth !== "oauth") throw hmacNotPossible(route);
+  const body = request.streamBody();
+  const upgrades = body === undefined && route.upgrade === "websocket" && asksForWebSocket(method, request.headers);
+  buffer.chargeBody(body === undefined ? 0 : bodyBytes, 0);
+  const headers = headersUpstream(request.headers, environment, context.event.requestId);
+  return { environment, method, path, headers, upgrades, body, choice: { environment, ...choice }, route };
+}
+
+/** Sends it with a token, and gives the client what comes back, as it comes. */
+async function pass(
+  prepared: Prepared,
+  request: StreamingRequest,
+  listener: ListenerContext,
+  context: RequestContext,
+  parts: PassThroughParts,
+): Promise<void> {
+  const { body, route } = prepared;
+  const { clock, shutdown } = parts;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const headMs = context.deadlineMs - clock.nowMs();
+  let isConnected = false;
+  let connection: StreamedResponse["connection"];
+  const send = async (headers: HeaderLines, onConnected: () => void): Promise<StreamedResponse> => {
+    isConnected = false;
+    const times = { deadlineMs: context.deadlineMs, headMs, idleMs: route.idleMs };
+    const onReady = () => {
+      isConnected = true;
+      onConnected();
+    };
+    const response = await parts.sendStream({ ...prepared, headers }, times, { signal, onConnected: onReady });
+    // The body took its own time.
+    if (body?.takenBytes) context.deadlineMs = Math.max(context.deadlineMs, clock.nowMs() + headMs);
+    connection = response.connection;
+    return response;
+  };
+  const sending = {
+    route: prepared.choice,
+    isRepeatable: () => body === undefined || body.takenBytes === 0,
+    prepareAttempt: (material: AuthMaterial) => {
+      const headers = [...prepared.headers, "authorization", bearerOf(material)];
+      return (onConnected: () => void) => send(headers, onConnected);
+    },
+  };
+  const onShutdown = () => ending.abort(shutDown(isConnected));
+  shutdown.addEventListener("abort", onShutdown);
+  request.onGone(() => ending.abort(new ClientClosedRequest()));
+  try {
+    const response = await sendAuthenticated(sending, request, context, parts);
+    if (connection === undefined) await deliver(response, request, context, listener, route.idleMs);
+    else await switchOver(response, connection, request, context, route);
+  } catch (error) {
+    if (error instanceof ClientClosedRequest && !isConnected) context.event.outcome = "not_sent";
+    throw error;
+  } finally {
+    shutdown.removeEventListener("abort", onShutdown);
+    if (body !== undefined) context.event.requestBytes = body.takenBytes;
+  }
+}
+
+/** Passes bytes both ways for as long as both sides want. An idle connection that is closed has done its job. */
+async function switchOver(
+  { headers }: UpstreamResponse,
+  connection: Duplex,
+  request: StreamingRequest,
+  context: RequestContext,
+  { idleMs }: PassThroughRoute,
+): Promise<void> {
+  const { event } = context;
+  // From here on each side ends the other.
+  request.onGone(() => {});
+  const identified = [...headersDownstream(headers), "Countersign-Request-Id", event.requestId];
+  try {
+    const passage = await context.wait("stream_answer", () => request.tunnel(identified, connection, idleMs));
+    const isBroken = passage.end === "broken";
+    event.requestBytes = passage.toService;
+    event.responseBytes = passage.toClient;
+    if (passage.end !== "closed") event.cause = passage.end;
+    context.end(101, "service", isBroken ? "unknown" : "answered", isBroken ? "upstream_reset" : undefined);
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+/**
+ * Serves the pass-through routes of one listener.
+ * @param main serves everything else
+ */
+export function createPassThroughHandler(
+  parts: PassThroughParts,
+  listener: ListenerContext,
+  routes: readonly PassThroughRoute[],
+  main: RequestHandler,
+): RequestHandler<StreamingRequest> {
+  return {
+    handle(request) {
+      const target = parseTarget(request.target);
+      const route = findRoute(target, routes);
+      if (route === undefined) return main.handle(request);
+      return serve(request, target, listener, parts, async (context) => {
+        const prepared = prepare(request, target, route, listener, context, parts);
+        await pass(prepared, request, listener, context, parts);
+      });
+    },
+    refuse: main.refuse,
+  };
+}
+
+function bearerOf(material: AuthMaterial): string {
+  if (material.method !== "oauth") throw new Error("a pass-through request is authenticated by OAuth");
+  return `Bearer ${material.token.secret.reveal()}`;
+}
+
+function hmacNotPossible({ prefix }: PassThroughRoute): ProxyError {
+  const what = `Below ${prefix} requests carry a token; HMAC signs parameters, and these have none.`;
+  return new ProxyError("auth_not_configured", what, { causedBy: "hmac" });
+}
+
+function onceNotPossible({ prefix }: PassThroughRoute): ProxyError {
+  const what = `Countersign-Once is for operations: below ${prefix} bodies pass unread, and no key can be kept.`;
+  return new ProxyError("malformed_request", what, { causedBy: "Countersign-Once" });
+}
+
+function shutDown(isConnected: boolean): ProxyError {
+  const outcome = isConnected ? "unknown" : "not_sent";
+  const what = "Countersign is shutting down, and its time for open requests has run out.";
+  return new ProxyError("upstream_timeout", what, { outcome, causedBy: "shutdown" });
+}

@@ -1,0 +1,74 @@
+import type { PassThroughRoute } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
+import type { ListenerContext } from "../proxy/messages.ts";
+import { originPath, type Target } from "../proxy/target.ts";
+
+/** Characters of a path (RFC 3986 section 3.3), each escape whole. */
+const plainPath = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/;
+/** What a server may take for a slash or collapse into one. */
+const doubtfulSlash = /\/\/|%2f|%5c/i;
+/** What a server may climb by; some ignore what follows a semicolon. */
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:;[^/]*)?(?:\/|$)/i;
+
+/**
+ * The route of a request target, by the longest prefix: of its own in origin-form, of the baseUrl's in absolute-form.
+ * @returns undefined where the target is none of them
+ */
+export function findRoute(
+  { scheme, path = "" }: Target,
+  routes: readonly PassThroughRoute[],
+): PassThroughRoute | undefined {
+  let longest: PassThroughRoute | undefined;
+  for (const route of routes) {
+    if (!path.startsWith(beginningOf(route, scheme))) continue;
+    if (longest === undefined || beginningOf(route, scheme).length > beginningOf(longest, scheme).length)
+      longest = route;
+  }
+  return longest;
+}
+
+/**
+ * The path that is sent, with its query: to the letter as it came, but for the prefix. Every server must read it in one way only,
+ * or another path than those of the route could be reached.
+ * @param target its authority is checked
+ * @param host the request's only Host value
+ * @throws ProxyError target_not_allowed
+ */
+export function resolvePath(target: Target, host: string, route: PassThroughRoute, listener: ListenerContext): string {
+  const isOrigin = target.scheme === undefined;
+  const whole = isOrigin ? originPath(target, host, listener) : (target.path ?? "");
+  if (target.authority?.includes("@")) throw refuse("The request target carries user information");
+  const rest = whole.slice(beginningOf(route, target.scheme).length);
+  const query = rest.indexOf("?");
+  const path = query === -1 ? rest : rest.slice(0, query);
+  const why = explainDoubt(path, rest);
+  if (why !== undefined) throw refuse(`The path below ${route.prefix} ${why}`);
+  return `${route.upstreamPrefix}${rest}`;
+}
+
+/** @throws ProxyError method_not_allowed */
+export function checkMethod(method: string, { prefix, methods }: PassThroughRoute): void {
+  if (methods.has(method)) return;
+  const allow = [...methods].join(", ");
+  throw new ProxyError("method_not_allowed", `${method} is not allowed below ${prefix}; its methods are ${allow}.`, {
+    allow,
+  });
+}
+
+/** Why a path could be read in more than one way. */
+function explainDoubt(path: string, whole: string): string | undefined {
+  if (whole.includes("#")) return "has a fragment";
+  if (!plainPath.test(path)) return "has a character that must be percent-encoded";
+  // The prefix ends with a slash.
+  if (path.startsWith("/") || doubtfulSlash.test(path)) return "has an empty segment, or an encoded slash";
+  return dotSegment.test(path) ? "has a segment of dots" : undefined;
+}
+
+/** The baseUrl's own paths come with a scheme, through HTTP_PROXY. */
+function beginningOf({ prefix, upstreamPrefix }: PassThroughRoute, scheme: string | undefined): string {
+  return scheme === undefined ? prefix : upstreamPrefix;
+}
+
+function refuse(what: string): ProxyError {
+  return new ProxyError("target_not_allowed", `${what}.`);
+}
