@@ -24,9 +24,10 @@ const certificateName = parsed(readCertificateName, {
   example: "spiffe://prod.example/ns/pay/sa/payments",
 });
 
+/** An operation, or the prefix of a pass-through route. */
 const operation = matching(
-  /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*$/,
-  "write segments of A-Z a-z 0-9 _ -, like create_order; leave operations out to allow all of the environment",
+  /^(?:[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*|\/(?:[^/?#\s]+\/)+)$/,
+  "write an operation, like create_order, or the prefix of a route, like /files/; leave operations out to allow all of the environment",
 );
 
 const caller = mapping("A caller: what proves it, and what it may do.", {
@@ -47,7 +48,9 @@ const caller = mapping("A caller: what proves it, and what it may do.", {
     .describe("Sites that it may use, children by their own identifiers. Default: all of the environment."),
   operations: listOf(operation, 1)
     .optional()
-    .describe("Operations that it may call, of those of the environment. Default: all of these."),
+    .describe(
+      "Operations that it may call, and prefixes of pass-through routes, of those of the environment. Default: all of these.",
+    ),
   requestsPerSecond: z
     .number()
     .min(0.01)

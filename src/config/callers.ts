@@ -157,7 +157,8 @@ function checkRights(
   const all = Object.entries(environment.sites).flatMap(([site, { children }]) => [site, ...Object.keys(children)]);
   check("site", sites, all, context.in("sites"));
   if (environment.operations.includes("*")) return;
-  check("operation", operations, environment.operations, context.in("operations"));
+  const prefixes = environment.passThrough.map(({ prefix }) => prefix);
+  check("operation", operations, [...environment.operations, ...prefixes], context.in("operations"));
 }
 
 async function loadToken(source: SecretSource, context: LoadContext): Promise<Secret | undefined> {

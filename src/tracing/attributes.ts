@@ -16,8 +16,10 @@ export function nameOfRequest({ method, operationLabel }: RequestFinished): stri
   return route === undefined ? verb : `${verb} ${route}`;
 }
 
+/** Of a pass-through route the label is a path. */
 export function routeOf(operationLabel: string): string | undefined {
-  return operationLabel === "none" || operationLabel === "other" ? undefined : `/${operationLabel}`;
+  if (operationLabel === "none" || operationLabel === "other") return undefined;
+  return operationLabel.startsWith("/") ? operationLabel : `/${operationLabel}`;
 }
 
 /** @param scheme of the listener */
