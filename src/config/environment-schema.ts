@@ -17,7 +17,7 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
-import { passThroughRoute } from "./pass-through-schema.ts";
+import { passThroughRoute } from "./pass-through/pass-through-schema.ts";
 import { readAddress, urlPattern } from "./values.ts";
 
 const url = (example: string) => parsed(readAddress, { pattern: urlPattern, example });

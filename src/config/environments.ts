@@ -5,7 +5,7 @@ import { checkTokenSettings, type EnvironmentSettings } from "./credentials/toke
 import { loadEgress } from "./egress/egress.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
-import { loadPassThrough } from "./pass-through.ts";
+import { loadPassThrough } from "./pass-through/pass-through.ts";
 import { loadSites } from "./sites.ts";
 import { loadTls } from "./tls.ts";
 

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { type Bind, describeBind } from "../model/listener.ts";
-import { checkProofs, checkRates, type Proof } from "./caller-proofs.ts";
-import { loadCallers } from "./callers.ts";
+import { checkProofs, checkRates, type Proof } from "./callers/caller-proofs.ts";
+import { loadCallers } from "./callers/callers.ts";
 import type { ListenerConfig } from "./config.ts";
 import { formatPath } from "./diagnostics.ts";
 import type { LoadContext } from "./load-context.ts";

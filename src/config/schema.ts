@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { callbackListener } from "./callback-schema.ts";
-import { callers, callersMtls } from "./caller-schema.ts";
+import { callbackListener } from "./callbacks/callback-schema.ts";
+import { callers, callersMtls } from "./callers/caller-schema.ts";
 import { warningCodes } from "./diagnostics.ts";
 import { environmentSchema } from "./environment-schema.ts";
 import {
@@ -19,7 +19,7 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
-import { tracing } from "./tracing-schema.ts";
+import { tracing } from "./tracing/tracing-schema.ts";
 import { hostPortPattern, readHostPort, readRedisNode, redisNodePattern } from "./values.ts";
 
 const redisNode = (example: string) => parsed(readRedisNode, { pattern: redisNodePattern, example });

@@ -1,11 +1,11 @@
-import { type Address, type Environment, withoutBrackets } from "../model/environment.ts";
-import { type Bind, describeBind } from "../model/listener.ts";
-import { exemptNames, requiredNames } from "../signing/parameter-rules.ts";
+import { type Address, type Environment, withoutBrackets } from "../../model/environment.ts";
+import { type Bind, describeBind } from "../../model/listener.ts";
+import { exemptNames, requiredNames } from "../../signing/parameter-rules.ts";
+import type { CallbackListenerConfig } from "../config.ts";
+import type { LoadContext } from "../load-context.ts";
+import { loadTls } from "../tls.ts";
+import { isLocal } from "../values.ts";
 import type { RawCallbackListener } from "./callback-schema.ts";
-import type { CallbackListenerConfig } from "./config.ts";
-import type { LoadContext } from "./load-context.ts";
-import { loadTls } from "./tls.ts";
-import { isLocal } from "./values.ts";
 
 const mostSitesShown = 3;
 

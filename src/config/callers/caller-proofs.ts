@@ -1,10 +1,10 @@
-import type { Secret } from "../model/secret.ts";
+import type { Secret } from "../../model/secret.ts";
+import { formatPath } from "../diagnostics.ts";
+import { fingerprint } from "../hash.ts";
+import type { LoadContext } from "../load-context.ts";
+import type { RawListener } from "../schema.ts";
+import { repeats } from "../uniqueness.ts";
 import type { RawCaller } from "./caller-schema.ts";
-import { formatPath } from "./diagnostics.ts";
-import { fingerprint } from "./hash.ts";
-import type { LoadContext } from "./load-context.ts";
-import type { RawListener } from "./schema.ts";
-import { repeats } from "./uniqueness.ts";
 
 /** What proves a caller to a listener. */
 export interface Proof {

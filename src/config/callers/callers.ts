@@ -1,16 +1,16 @@
 import { basename } from "node:path";
-import type { Caller } from "../model/caller.ts";
-import type { Callers, CallersTls, CallerToken } from "../model/listener.ts";
-import { nearestName } from "../model/nearest-name.ts";
-import type { Secret } from "../model/secret.ts";
+import type { Caller } from "../../model/caller.ts";
+import type { Callers, CallersTls, CallerToken } from "../../model/listener.ts";
+import { nearestName } from "../../model/nearest-name.ts";
+import type { Secret } from "../../model/secret.ts";
+import type { RawEnvironment } from "../environment-schema.ts";
+import type { CallerTokenSource, SecretSource } from "../fields.ts";
+import type { LoadContext } from "../load-context.ts";
+import type { RawListener } from "../schema.ts";
+import { loadTls, type TlsFiles } from "../tls.ts";
+import { isLocal } from "../values.ts";
 import { isFormerForm, type Proof } from "./caller-proofs.ts";
 import type { RawCaller } from "./caller-schema.ts";
-import type { RawEnvironment } from "./environment-schema.ts";
-import type { CallerTokenSource, SecretSource } from "./fields.ts";
-import type { LoadContext } from "./load-context.ts";
-import type { RawListener } from "./schema.ts";
-import { loadTls, type TlsFiles } from "./tls.ts";
-import { isLocal } from "./values.ts";
 
 /** RFC 6750 section 2.1: what can follow `Bearer`, and fits into a proxy's URL with little escaping. */
 const bearerToken = /^[A-Za-z0-9._~+/-]+=*$/;

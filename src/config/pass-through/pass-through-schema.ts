@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { duration, listOf, mapping, matching, siteIdentifier } from "./fields.ts";
+import { duration, listOf, mapping, matching, siteIdentifier } from "../fields.ts";
 
 const prefix = matching(/^\/(?:[^/?#\s]+\/)+$/, "write a path with a slash at both ends, like /files/");
 

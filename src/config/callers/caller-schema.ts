@@ -9,8 +9,8 @@ import {
   secretSource,
   siteIdentifier,
   text,
-} from "./fields.ts";
-import { certificateNamePattern, readCertificateName } from "./values.ts";
+} from "../fields.ts";
+import { certificateNamePattern, readCertificateName } from "../values.ts";
 
 /** TLS with callers; the authorities vouch for names, and say nothing of rights. */
 export const callersMtls = mapping("The files for TLS with callers.", {

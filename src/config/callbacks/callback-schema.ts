@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { defaultExempt } from "../signing/parameter-rules.ts";
-import { bind, duration, flag, listOf, mapping, parameterName, parsed, plainName, text, tlsFiles } from "./fields.ts";
-import { readAddress, urlPattern } from "./values.ts";
+import { defaultExempt } from "../../signing/parameter-rules.ts";
+import { bind, duration, flag, listOf, mapping, parameterName, parsed, plainName, text, tlsFiles } from "../fields.ts";
+import { readAddress, urlPattern } from "../values.ts";
 
 const application = mapping("The application that genuine callbacks are handed to.", {
   url: parsed(readAddress, { pattern: urlPattern, example: "http://127.0.0.1:8080/callbacks" }).describe(
