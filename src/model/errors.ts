@@ -1,4 +1,5 @@
 import { callbackFailures } from "./callback-failures.ts";
+import { callerFailures } from "./caller-failures.ts";
 import { onceFailures } from "./once-failures.ts";
 
 /**
@@ -85,31 +86,7 @@ export const failures = {
       "Operations are called with POST, a pass-through route with its `methods`; a CONNECT means that an https URL came " +
       "through a proxy setting.",
   },
-  caller_not_authenticated: {
-    status: 407,
-    title: "Caller not authenticated",
-    outcomes: notSent,
-    meaning: "The listener asks its callers for a token, and got none that it knows.",
-  },
-  caller_not_known: {
-    status: 403,
-    title: "Caller not known",
-    outcomes: notSent,
-    meaning:
-      "The client certificate is of a known authority, and its names are no caller's of the listener, or several callers'.",
-  },
-  caller_not_allowed: {
-    status: 403,
-    title: "Caller not allowed",
-    outcomes: notSent,
-    meaning: "The caller is known, and the operation or the site is not in its `operations` or `sites`.",
-  },
-  caller_rate_limited: {
-    status: 429,
-    title: "Caller makes too many requests",
-    outcomes: notSent,
-    meaning: "The caller makes more than its `requestsPerSecond`. Retry-After says when to come back.",
-  },
+  ...callerFailures,
   request_timeout: {
     status: 408,
     title: "Request not received in time",

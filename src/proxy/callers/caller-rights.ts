@@ -1,6 +1,6 @@
-import { printable } from "../model/defect.ts";
-import type { Site } from "../model/environment.ts";
-import { ProxyError } from "../model/errors.ts";
+import { printable } from "../../model/defect.ts";
+import type { Site } from "../../model/environment.ts";
+import { ProxyError } from "../../model/errors.ts";
 import type { KnownCaller } from "./caller-registry.ts";
 
 /** An environment may allow any operation, and then its length is the client's choice. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../model/clock.ts";
+import type { Clock } from "../../model/clock.ts";
 
 /** Intervals are not whole in binary; far less than a request, far more than their errors add up to. */
 const roundingMs = 1e-6;

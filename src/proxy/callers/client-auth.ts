@@ -1,8 +1,8 @@
-import { type HeaderLines, valuesOf } from "../http/headers.ts";
-import { printable } from "../model/defect.ts";
-import { ProxyError } from "../model/errors.ts";
+import { type HeaderLines, valuesOf } from "../../http/headers.ts";
+import { printable } from "../../model/defect.ts";
+import { ProxyError } from "../../model/errors.ts";
+import type { ClientRequest, ListenerContext, Peer } from "../messages.ts";
 import type { CallerRegistry, KnownCaller } from "./caller-registry.ts";
-import type { ClientRequest, ListenerContext, Peer } from "./messages.ts";
 
 /** One line for each: many clients read only the first challenge of a line (RFC 9110 section 11.7.1). */
 const challenges: readonly string[] = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'];
