@@ -13,7 +13,7 @@ import { loadListeners } from "./listeners.ts";
 import { type ConfigDependencies, type FileContent, LoadContext } from "./load-context.ts";
 import { loadRedis } from "./redis.ts";
 import type { RawConfig } from "./schema.ts";
-import { loadTracing } from "./tracing/tracing.ts";
+import { loadTracing } from "./tracing.ts";
 import { checkUniqueness } from "./uniqueness.ts";
 import { digestOf, digestOfFailure, type FileDigests } from "./watch.ts";
 import { readDocument } from "./yaml.ts";

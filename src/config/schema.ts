@@ -19,7 +19,7 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
-import { tracing } from "./tracing/tracing-schema.ts";
+import { tracing } from "./tracing-schema.ts";
 import { hostPortPattern, readHostPort, readRedisNode, redisNodePattern } from "./values.ts";
 
 const redisNode = (example: string) => parsed(readRedisNode, { pattern: redisNodePattern, example });

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { headerName, mapping, parsed, printable, secretSource, tlsFiles } from "../fields.ts";
-import { readAddress, urlPattern } from "../values.ts";
+import { headerName, mapping, parsed, printable, secretSource, tlsFiles } from "./fields.ts";
+import { readAddress, urlPattern } from "./values.ts";
 
 const otlp = mapping("The collector, which takes OTLP over HTTP in JSON.", {
   endpoint: parsed(readAddress, { pattern: urlPattern, example: "https://collector:4318/v1/traces" }).describe(

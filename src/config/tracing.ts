@@ -1,11 +1,11 @@
-import { hopByHop } from "../../http/headers.ts";
-import { withoutBrackets } from "../../model/environment.ts";
-import type { Secret } from "../../model/secret.ts";
-import type { TracingConfig } from "../config.ts";
-import type { LoadContext } from "../load-context.ts";
-import { loadTls } from "../tls.ts";
-import { isLocal } from "../values.ts";
+import { hopByHop } from "../http/headers.ts";
+import { withoutBrackets } from "../model/environment.ts";
+import type { Secret } from "../model/secret.ts";
+import type { TracingConfig } from "./config.ts";
+import type { LoadContext } from "./load-context.ts";
+import { loadTls } from "./tls.ts";
 import type { RawTracing } from "./tracing-schema.ts";
+import { isLocal } from "./values.ts";
 
 /** Set with each export. */
 const ownHeaders: ReadonlySet<string> = new Set([
