@@ -6,6 +6,7 @@ import { ConfigFolder, tokenKey } from "../test/config/config-folder.ts";
 import { aclUser } from "./acl.ts";
 import { type Called, call, order } from "./call.ts";
 import { type Exposition, scrape } from "./exposition.ts";
+import { freePort } from "./free-port.ts";
 import { plainEnvironment, startProgram } from "./run-program.ts";
 
 /** Two sites share one credential set, so that one can be refused while the other is served. */
@@ -59,7 +60,9 @@ export interface Fleet {
 
 /** Proxy processes that share one Redis, with the simulator behind them. All of it ends with the test. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const simulator = await startSimulator({ sites: simulatedSites, ...options.simulator });
+  // Of those that no other program is given while the service is stopped.
+  const ports = { apiPort: await freePort(), loginPort: await freePort() };
+  const simulator = await startSimulator({ sites: simulatedSites, ...ports, ...options.simulator });
   onTestFinished(() => simulator.stop());
   const baseUrl = (await options.front?.(simulator.apiUrl)) ?? simulator.apiUrl;
   const folder = new ConfigFolder();

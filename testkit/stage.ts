@@ -8,6 +8,7 @@ import type { AuthMethod, CredentialSet, Environment, SigningKey, Site } from ".
 import { Secret } from "../src/model/secret.ts";
 import { addressOf } from "./address.ts";
 import { EventRecorder } from "./event-recorder.ts";
+import { freePort } from "./free-port.ts";
 
 export const audience = "https://api.example";
 /** Parent with two sets, its child, and a site that signs. */
@@ -78,7 +79,9 @@ export interface Stage {
 
 /** The whole proxy in this process, over real sockets, with the simulator behind it. Ends with the test. */
 export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
-  const simulator = await startSimulator({ sites: simulatedSites, ...options.simulator });
+  // Of those that no other program is given while the service is stopped.
+  const ports = { apiPort: await freePort(), loginPort: await freePort() };
+  const simulator = await startSimulator({ sites: simulatedSites, ...ports, ...options.simulator });
   onTestFinished(() => simulator.stop());
   const recorder = new EventRecorder();
   const config = describeConfig(options, simulator);
