@@ -122,9 +122,12 @@ function describeEnd({ outcome, status }: RequestEnd): string {
   return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for it.`;
 }
 
+/** Set by the configuration, which may have changed before a repetition. */
+const configured = ["version", "site_identifier"];
+
 /** The operation, and what is sent, in an order of its own: clients write the members of an object in any order. */
 function contentOf({ route, parameters }: PreparedRequest): string {
-  const sent = parameters.filter(({ name }) => name !== "site_identifier");
+  const sent = parameters.filter(({ name }) => !configured.includes(name));
   sent.sort((a, b) => (a.name < b.name ? -1 : 1));
   return `${route.operation} ${serialise(sent)}`;
 }
