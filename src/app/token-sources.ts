@@ -38,7 +38,9 @@ export interface Tokens extends Reloadable {
 }
 
 /** A fetch that began with another backend still saves and unlocks there. */
-const backendLingerMs = 20_000;
+const fetchLingerMs = 20_000;
+/** A request ends by its deadline, and its end is written right after that. */
+const lateMs = 1_000;
 /** The longest that a changed configuration waits for its tokens before it is committed. */
 const longestPrefetchMs = 5_000;
 /** Enough to tell two pools apart. It is shared through Redis, so it is not the whole fingerprint of a key. */
@@ -174,7 +176,9 @@ export function openTokens(
     async prepare(config) {
       const key = backendKey(config);
       const backend = backends.get(key) ?? (await openBackend(config));
-      backends.prepare(key, () => backend, backendLingerMs);
+      // A request that began with another backend still says there how it ended.
+      const lingerMs = Math.max(fetchLingerMs, config.timeouts.requestMs + lateMs);
+      backends.prepare(key, () => backend, lingerMs);
       const opened = ownersOf(config).map((owner) => ({ owner, sets: openSets(owner, config) }));
       const awaited = opened.filter(({ owner }) => failovers.get(owner.key) !== undefined);
       await within(clock, Promise.all(awaited.map(({ sets }) => fetchFirst(sets))), longestPrefetchMs);

@@ -41,7 +41,7 @@ export function resolvePath(target: Target, host: string, route: PassThroughRout
   const rest = whole.slice(beginningOf(route, target.scheme).length);
   const query = rest.indexOf("?");
   const path = query === -1 ? rest : rest.slice(0, query);
-  const why = explainDoubt(path, rest);
+  const why = explainDoubt(path, rest) ?? explainOther(whole.split("?", 1)[0] ?? "", target, route, listener);
   if (why !== undefined) throw refuse(`The path below ${route.prefix} ${why}`);
   return `${route.upstreamPrefix}${rest}`;
 }
@@ -62,6 +62,25 @@ function explainDoubt(path: string, whole: string): string | undefined {
   // The prefix ends with a slash.
   if (path.startsWith("/") || doubtfulSlash.test(path)) return "has an empty segment, or an encoded slash";
   return dotSegment.test(path) ? "has a segment of dots" : undefined;
+}
+
+/** A longer route has methods, a site and rights of its own, and no spelling may reach below it by way of a shorter one. */
+function explainOther(
+  path: string,
+  { scheme }: Target,
+  route: PassThroughRoute,
+  { environment: { passThrough: routes = [] } }: ListenerContext,
+): string | undefined {
+  const { length } = beginningOf(route, scheme);
+  const longer = routes.map((other) => beginningOf(other, scheme)).filter((beginning) => beginning.length > length);
+  const isOther = longer.some((beginning) => readLoosely(path).startsWith(beginning.toLowerCase()));
+  return isOther ? "could be read as one of another route" : undefined;
+}
+
+/** As a server may read it that decodes, and minds neither case nor what follows a semicolon. */
+function readLoosely(path: string): string {
+  const decoded = path.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return decoded.replace(/;[^/]*/g, "").toLowerCase();
 }
 
 /** The baseUrl's own paths come with a scheme, through HTTP_PROXY. */

@@ -109,8 +109,10 @@ async function retryOnce(
     return second;
   } catch (error) {
     reportRetry(forwarding, "failed");
+    // Whatever became of the second attempt, the first was sent and answered.
+    if (context.event.outcome === "not_sent") context.event.outcome = "answered";
     if (error instanceof ProxyError && error.outcome === "not_sent") {
-      Object.assign(context.event, { attempts: 1, outcome: "answered" });
+      context.event.attempts = 1;
       return first.response;
     }
     first.discard();

@@ -1,4 +1,5 @@
 import type { Clock } from "../model/clock.ts";
+import { digestOf } from "../model/digest.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { AccessEvent } from "./access-event.ts";
 import { serialise } from "./authenticate.ts";
@@ -122,9 +123,13 @@ function describeEnd({ outcome, status }: RequestEnd): string {
   return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for it.`;
 }
 
-/** The operation, and what is sent, in an order of its own: clients write the members of an object in any order. */
+/** Set by the configuration, which may have changed before a repetition. */
+const configured = ["version", "site_identifier"];
+
+/** A digest of the operation and of what is sent, in an order of its own: clients write the members of an object in any order. */
 function contentOf({ route, parameters }: PreparedRequest): string {
-  const sent = parameters.filter(({ name }) => name !== "site_identifier");
+  const sent = parameters.filter(({ name }) => !configured.includes(name));
   sent.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return `${route.operation} ${serialise(sent)}`;
+  // A request may wait for long, and no memory is set aside for its body a second time.
+  return digestOf(`${route.operation} ${serialise(sent)}`);
 }

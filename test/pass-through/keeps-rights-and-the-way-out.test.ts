@@ -11,13 +11,13 @@ import { files, rawRequest, stageRoute } from "./stage.ts";
 
 const right = `Proxy-Authorization: Bearer ${token}`;
 
-async function stageFor(rights: Parameters<typeof stageWithCaller>[0]) {
+async function stageFor(rights: Parameters<typeof stageWithCaller>[0], passThrough = [files]) {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
-  const environment = { passThrough: [files] };
+  const environment = { passThrough };
   const stage = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
   return {
     upstream,
-    ask: (headers: readonly string[] = []) => ask(stage.port, rawRequest("GET /files/a", [right, ...headers])),
+    ask: (target = "/files/a") => ask(stage.port, rawRequest(`GET ${target}`, [right])),
   };
 }
 
@@ -39,6 +39,28 @@ describe("a caller with a name", () => {
     expect((await ask()).status).toBe(200);
     expect(await ask()).toMatchObject({ status: 429, headers: { "countersign-error": "caller_rate_limited" } });
     expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe("a caller that may use a route, and not the longer one below it", () => {
+  const inner = { ...files, prefix: "/files/inner/", upstreamPrefix: "/json-api/files/inner/" };
+  const rights = { operations: new Set(["/files/"]) };
+
+  it.each([
+    ["/files/inner/a", 403],
+    ["/files/%69nner/a", 400],
+    ["/files/Inner/a", 400],
+    ["/files/inner;x=1/a", 400],
+    ["/files/inne%72%3bx/a?b", 400],
+  ])("does not get there by %s", async (target, status) => {
+    const { upstream, ask } = await stageFor(rights, [inner, files]);
+    for (const way of [target, `${upstream.url}/json-api${target}`]) expect((await ask(way)).status).toBe(status);
+    expect(upstream.spoken).toBe(0);
+  });
+
+  it.each(["/files/inner", "/files/inne%72s/a", "/files/a?/files/%69nner/"])("is served at %s", async (target) => {
+    const { ask } = await stageFor(rights, [inner, files]);
+    expect((await ask(target)).status).toBe(200);
   });
 });
 

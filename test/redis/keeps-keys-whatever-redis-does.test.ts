@@ -6,6 +6,7 @@ import { expectFailure } from "../../testkit/expect-failure.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { startReplicated } from "../../testkit/redis-fleet.ts";
+import { openReplica, patientClock } from "../../testkit/redis-replica.ts";
 import { accepted, keysIn, type OnceStage, stageOnce } from "./once-stage.ts";
 
 /** Commands of Redis end after 100 ms, as in earnest. */
@@ -116,4 +117,22 @@ it("what stands there in another form is no free key", async () => {
   await redis.command("SADD", name, "another type");
   expectFailure(await stage.once("order-1"), refused);
   expect(stage.upstream.requests).toHaveLength(1);
+});
+
+it("an end that waits for Redis never follows a later one: an answer that was cut stays unknown", async () => {
+  const redis = await startRedis();
+  const { once } = openReplica(redis, patientClock);
+  const use = (requestId: string, key = "order-1") => {
+    return { scope: ["sandbox", "S1", key], requestId, content: "", leaseMs: 10_000, lifetimeMs: 60_000 };
+  };
+  await once.claim(use("a"));
+  await redis.command("CONFIG", "SET", "maxmemory", "1");
+  await expect(once.settle(use("a"), { outcome: "answered", status: 200 })).rejects.toThrow();
+  await redis.command("CONFIG", "SET", "maxmemory", "0");
+  const end = { outcome: "unknown", status: 200 } as const;
+  await once.settle(use("a"), end);
+  // Whatever waits is written behind this.
+  await once.claim(use("b", "order-2"));
+  await once.settle(use("b", "order-2"), { outcome: "not_sent" });
+  expect(await once.claim(use("c"))).toMatchObject({ requestId: "a", end });
 });

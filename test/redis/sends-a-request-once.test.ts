@@ -2,12 +2,13 @@
 import { once as event } from "node:events";
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/model/clock.ts";
+import { type Clock, sleep, systemClock } from "../../src/model/clock.ts";
 import { call, order } from "../../testkit/call.ts";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { scrape } from "../../testkit/exposition.ts";
 import { rawAnswer } from "../../testkit/raw-upstream.ts";
 import { startRedis } from "../../testkit/redis.ts";
+import { accessTo, nodeAt, patientClock, sealKey } from "../../testkit/redis-replica.ts";
 import { bothSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 import { accepted, keysIn, stageOnce } from "./once-stage.ts";
 
@@ -125,6 +126,44 @@ it("a key belongs to one request: another operation or value is refused, another
   const turned = { signature: "old", order_amount: 10.5, timestamp: "1", order_currency: "EUR" };
   expectFailure(await once("order-1", { body: turned }), { status: 409, code: "already_sent" });
   expect(upstream.requests).toHaveLength(1);
+});
+
+it("a repetition is the same request though the site's version has changed meanwhile", async () => {
+  const { once, upstream, proxy, config } = await stageOnce(await startRedis());
+  expect((await once("order-1")).status).toBe(200);
+  const environments = new Map(
+    Array.from(config.environments, ([name, environment]) => {
+      const sites = Array.from(environment.sites, ([id, site]) => [id, { ...site, version: "3.9" }] as const);
+      return [name, { ...environment, sites: new Map(sites) }] as const;
+    }),
+  );
+  await proxy.apply({ ...config, environments, hash: "ba9876543210" }, "file_change");
+  expectFailure(await once("order-1"), { status: 409, code: "already_sent" });
+  expect((await once("order-2")).status).toBe(200);
+  expect(upstream.requests[1]?.body).toContain('"version":"3.9"');
+});
+
+it("an end is written though the configuration has had other settings of Redis for long", async () => {
+  let finish = () => {};
+  // As if 20 s had passed.
+  const clock: Clock = { ...patientClock, after: (ms, task) => patientClock.after(ms === 20_000 ? 0 : ms, task) };
+  const redis = await startRedis();
+  const { once, upstream, proxy, config, lastEnd } = await stageOnce(
+    redis,
+    (_, socket) => {
+      finish = () => void socket.write(accepted);
+    },
+    { surroundings: { clock }, config: { timeouts: { requestMs: 60_000, connectMs: 1_000, tokenMs: 2_000 } } },
+  );
+  const first = once("order-1");
+  await upstream.whenRequests(1);
+  const rolled = accessTo(nodeAt(redis.port), { encryptionKeys: [sealKey(8), sealKey()] });
+  await proxy.apply({ ...config, tokens: { cache: "redis", redis: rolled }, hash: "ba9876543210" }, "file_change");
+  await sleep(systemClock, 50);
+  finish();
+  expect((await first).status).toBe(200);
+  expect(await lastEnd()).toMatchObject({ once: "recorded" });
+  expect((await once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
 });
 
 it("keys of different sites are different keys; letters count", async () => {

@@ -64,12 +64,19 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
 
   async function write(settlement: Unwritten): Promise<void> {
     const { name, args } = settlement;
-    const id = `${name} ${args[0]}`;
+    await connection.run(name, (client) => runScript(client, settleScript, [name], args));
+    const id = idOf(settlement);
+    if (unwritten.get(id) === settlement) unwritten.delete(id);
+  }
+
+  /** What waited to be written of the same request is out of date, and never follows. */
+  async function writeFirst(settlement: Unwritten): Promise<void> {
+    const id = idOf(settlement);
+    unwritten.delete(id);
     try {
-      await connection.run(name, (client) => runScript(client, settleScript, [name], args));
-      if (unwritten.get(id)?.args === args) unwritten.delete(id);
+      await write(settlement);
     } catch (error) {
-      if (unwritten.size < mostUnwritten || unwritten.has(id)) unwritten.set(id, settlement);
+      if (unwritten.size < mostUnwritten) unwritten.set(id, settlement);
       throw error;
     }
   }
@@ -79,7 +86,7 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
     if (isWriting) return;
     isWriting = true;
     try {
-      for (const settlement of [...unwritten.values()]) await write(settlement);
+      for (const [id, settlement] of [...unwritten]) if (unwritten.get(id) === settlement) await write(settlement);
     } catch {
       // They wait on.
     } finally {
@@ -106,7 +113,7 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
         });
       } catch (error) {
         // It may have been made, or be made yet.
-        if (isSent) await write(settlementOf(name, digest, use, { outcome: "not_sent" })).catch(() => {});
+        if (isSent) await writeFirst(settlementOf(name, digest, use, { outcome: "not_sent" })).catch(() => {});
         throw error;
       }
       if (unwritten.size > 0) void writeAgain();
@@ -118,7 +125,7 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
 
     async settle(use, end) {
       const name = nameOf(use);
-      await write(settlementOf(name, digestOf(keys[0], name, use), use, end));
+      await writeFirst(settlementOf(name, digestOf(keys[0], name, use), use, end));
     },
   };
 }
@@ -126,6 +133,11 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
 /** A key is remembered whatever becomes of the keys that seal. */
 function nameOf({ scope }: KeyUse): string {
   return redisKey(createHash("sha256").update(JSON.stringify(scope)).digest("hex"), "once");
+}
+
+/** One for each request: its last end counts. */
+function idOf({ name, args }: Unwritten): string {
+  return `${name} ${args[0]}`;
 }
 
 function settlementOf(name: string, digest: string, use: KeyUse, { outcome, status }: RequestEnd): Unwritten {
