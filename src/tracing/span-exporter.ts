@@ -61,6 +61,11 @@ export class SpanExporter {
   add(span: Span): void {
     if (this.#waiting.length >= mostWaiting || this.#isClosed) this.#dropped += 1;
     else this.#waiting.push(encodeSpan(span));
+    // No export follows that would count it.
+    if (this.#hasEnded) {
+      this.#reportDropped();
+      return;
+    }
     const isFull = this.#waiting.length === mostInBatch && this.#failuresInARow === 0;
     if (isFull && !this.#isExporting) this.#export();
     else this.#arm(batchDelayMs);

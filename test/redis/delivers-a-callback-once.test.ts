@@ -169,3 +169,23 @@ it("one that was taken while Redis was away is known to all replicas once it is 
   await expect.poll(async () => (await sendJson(other?.port ?? 0, callback)).status, { timeout: 5_000 }).toBe(200);
   expect(application.received).toHaveLength(1);
 });
+
+it("one that was taken while Redis refused writes, as in a failover, is known to all replicas afterwards", async () => {
+  const redis = await startRedis();
+  const application = await startApplication();
+  const [one, other] = await startPods(2, redis, application, "strict");
+  const demote = () => redis.command("REPLICAOF", "127.0.0.1", "1");
+  application.answerWith((response, received) => void demote().then(() => accepts(response, received)));
+  const callback = freshCallback();
+  expect((await sendJson(one?.port ?? 0, callback)).status).toBe(200);
+  application.answerWith(accepts);
+  await redis.command("REPLICAOF", "NO", "ONE");
+  const sendBoth = async () => {
+    await sendJson(one?.port ?? 0, freshCallback());
+    return (await sendJson(other?.port ?? 0, callback)).status;
+  };
+  // Without the mark it would be refused for the lease of 7 s, and then be delivered again.
+  await expect.poll(sendBoth, { timeout: 12_000, interval: 250 }).toBe(200);
+  const number = `"number":"${callback["number"]}"`;
+  expect(application.received.filter(({ body }) => body.includes(number))).toHaveLength(1);
+});

@@ -139,3 +139,10 @@ it("does not wait at the end for a collector that is away", async () => {
   expect(posted.length).toBeLessThanOrEqual(2);
   expect(sum("dropped")).toBe(1_200);
 });
+
+it("counts what comes after its end, such as the span of a stream that outlived its configuration", async () => {
+  const { add, exporter, sum } = open(() => taken);
+  await exporter.close(2_000);
+  add(3);
+  expect(sum("dropped")).toBe(3);
+});

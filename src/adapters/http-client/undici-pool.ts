@@ -5,13 +5,15 @@ import { type Connect, createConnect } from "./connect.ts";
 import type { PoolSettings } from "./connection-pool.ts";
 import { ResponseHeads } from "./response-heads.ts";
 import { keepAliveMarginMs, keepAliveMs, longestKeepAliveMs } from "./response-rules.ts";
+import type { Transport } from "./transport.ts";
 import { resetCode } from "./transport-error.ts";
 
 export type { Pool } from "undici";
 
 /** To an authorization server, or an application that takes callbacks. Undici's own timeouts are off: the deadline of each request rules them all. */
 export function openPool(settings: PoolSettings, clock: Clock): Pool {
-  return new Pool(settings.address.origin, {
+  const connecting = new Set<Transport>();
+  const pool = new Pool(settings.address.origin, {
     connections: settings.connections,
     pipelining: 1,
     headersTimeout: 0,
@@ -20,19 +22,37 @@ export function openPool(settings: PoolSettings, clock: Clock): Pool {
     keepAliveMaxTimeout: longestKeepAliveMs,
     keepAliveTimeoutThreshold: keepAliveMarginMs,
     allowH2: false,
-    connect: createConnector(createConnect(settings, clock)),
+    connect: createConnector(createConnect(settings, clock), connecting),
   });
+  const destroy = pool.destroy.bind(pool) as (...given: unknown[]) => Promise<void>;
+  // Undici leaves these alone, and each would keep the process alive until `timeouts.connect`.
+  pool.destroy = ((...given: unknown[]) => {
+    for (const transport of connecting) transport.destroy();
+    connecting.clear();
+    return destroy(...given);
+  }) as Pool["destroy"];
+  return pool;
 }
 
-/** Connects as the other pools do, and puts these checks between each new connection and undici's parser. */
-function createConnector(connect: Connect): buildConnector.connector {
+/**
+ * Connects as the other pools do, and puts these checks between each new connection and undici's parser.
+ * @param connecting holds each connection while it is being made
+ */
+function createConnector(connect: Connect, connecting: Set<Transport>): buildConnector.connector {
   return (_, callback) => {
-    const onReady = (socket: Socket) => {
-      markResets(socket);
-      checkHeads(socket);
-      callback(null, socket);
-    };
-    connect({ onReady, onFailed: (error) => callback(error as Error, null) });
+    const transport = connect({
+      onReady(socket) {
+        connecting.delete(transport);
+        markResets(socket);
+        checkHeads(socket);
+        callback(null, socket);
+      },
+      onFailed(error) {
+        connecting.delete(transport);
+        callback(error as Error, null);
+      },
+    });
+    connecting.add(transport);
   };
 }
 

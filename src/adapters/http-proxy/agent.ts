@@ -3,7 +3,13 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 /** What the agent asks of a way to connect; `createConnect` gives it. */
-export type Connect = (handlers: { onReady(socket: Socket): void; onFailed(error: unknown): void }) => unknown;
+export type Connect = (handlers: { onReady(socket: Socket): void; onFailed(error: unknown): void }) => Connecting;
+
+/** A connection that is being made. */
+interface Connecting {
+  /** Ends it; no handler is called for that. */
+  destroy(): void;
+}
 
 /** How long an idle connection is kept: most servers close theirs after 5 s and more. */
 const keepAliveMs = 4_000;
@@ -11,6 +17,7 @@ const keepAliveMs = 4_000;
 /** The connections to one service. Each carries one request at a time. */
 export class ServiceAgent extends Agent {
   readonly #connect: Connect;
+  readonly #connecting = new Set<Connecting>();
   #isClosing = false;
 
   /** @param connections the most of them at once */
@@ -24,12 +31,19 @@ export class ServiceAgent extends Agent {
     _: unknown,
     onCreated: (error: Error | null, socket: Duplex) => void = () => {},
   ): undefined {
-    const onReady = (socket: Socket) => {
-      failAtReset(socket);
-      onCreated(null, socket);
-    };
-    // Node takes no socket with an error, and its types want one.
-    this.#connect({ onReady, onFailed: (error) => onCreated(error as Error, undefined as unknown as Duplex) });
+    const connecting = this.#connect({
+      onReady: (socket) => {
+        this.#connecting.delete(connecting);
+        failAtReset(socket);
+        onCreated(null, socket);
+      },
+      onFailed: (error) => {
+        this.#connecting.delete(connecting);
+        // Node takes no socket with an error, and its types want one.
+        onCreated(error as Error, undefined as unknown as Duplex);
+      },
+    });
+    this.#connecting.add(connecting);
   }
 
   /** Bytes that nothing asked for would be taken for the next response. */
@@ -50,6 +64,14 @@ export class ServiceAgent extends Agent {
   close(): void {
     this.#isClosing = true;
     for (const socket of Object.values(this.freeSockets).flat()) socket?.destroy();
+  }
+
+  /** Ends all connections at once, with those that are being made, which Node does not know. */
+  override destroy(): void {
+    this.#isClosing = true;
+    for (const connecting of this.#connecting) connecting.destroy();
+    this.#connecting.clear();
+    super.destroy();
   }
 }
 

@@ -37,14 +37,17 @@ export function createRedisReplayStore(connection: RedisConnection): ReplayStore
     try {
       await connection.run(each.name, each.send);
     } catch (error) {
-      if (isFatal(kindOf(error)) && kept.length < mostKept) kept.push(each);
+      const kind = kindOf(error);
+      // A server that has just become a replica says so by `readonly`; its successor is found soon.
+      if ((isFatal(kind) || kind === "readonly") && kept.length < mostKept) kept.push(each);
       throw error;
     }
   };
   // A command that was sent before Redis hung is carried out before these. One after another: Redis has just come back.
-  connection.onReturn(async () => {
+  const makeGood = async () => {
     for (const each of kept.splice(0)) await write(each).catch(() => {});
-  });
+  };
+  connection.onReturn(makeGood);
   return {
     async claim(key, holder, leaseMs): Promise<Claim> {
       const name = nameOf(key);
@@ -55,7 +58,11 @@ export function createRedisReplayStore(connection: RedisConnection): ReplayStore
           const isClaimed = await client.set(name, `${held}${holder}`, "PX", Math.ceil(leaseMs), "NX");
           return isClaimed === "OK" ? undefined : ((await client.get(name)) ?? held);
         });
-        if (found === undefined) return { kind: "claimed" };
+        if (found === undefined) {
+          // It is written to again, perhaps without having been away.
+          if (kept.length > 0) void makeGood();
+          return { kind: "claimed" };
+        }
         if (found.startsWith(taken)) return { kind: "taken", receipt: found.slice(taken.length) };
         return { kind: "in_delivery" };
       } catch (error) {
