@@ -119,7 +119,8 @@ async function pass(
   request.onGone(() => ending.abort(new ClientClosedRequest()));
   try {
     const response = await sendAuthenticated(sending, request, context, parts);
-    if (connection === undefined) await deliver(response, request, context, listener, route.idleMs);
+    const streaming = { idleMs: route.idleMs, signal };
+    if (connection === undefined) await deliver(response, request, context, listener, streaming);
     else await switchOver(response, connection, request, context, route);
   } catch (error) {
     if (error instanceof ClientClosedRequest && !isConnected) context.event.outcome = "not_sent";
