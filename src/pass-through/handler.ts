@@ -123,7 +123,7 @@ async function pass(
     if (connection === undefined) await deliver(response, request, context, listener, streaming);
     else await switchOver(response, connection, request, context, route);
   } catch (error) {
-    if (error instanceof ClientClosedRequest && !isConnected) context.event.outcome = "not_sent";
+    if (error instanceof ClientClosedRequest) context.event.outcome = isConnected ? "unknown" : "not_sent";
     throw error;
   } finally {
     shutdown.removeEventListener("abort", onShutdown);

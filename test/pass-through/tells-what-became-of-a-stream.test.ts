@@ -33,6 +33,19 @@ it("ends a request at the service whose caller leaves before its answer", async 
   expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 499, outcome: "unknown" });
 });
 
+it("says unknown where the caller leaves before it has anything of the answer", async () => {
+  const service = await startService((_, response) =>
+    response.writeHead(503, { "content-length": "5" }).flushHeaders(),
+  );
+  const environment = { undecided: new Set([503]) };
+  const { port, recorder } = await stageRoute(service.url, { environment });
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/a"));
+  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await caller.leave();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ callerLeft: true, outcome: "unknown" });
+});
+
 it("says unknown where an upload breaks off in the middle", async () => {
   const service = await startService((incoming) => void incoming.resume());
   const { port, recorder } = await stageRoute(service.url);
