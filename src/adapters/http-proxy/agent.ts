@@ -3,7 +3,12 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 /** What the agent asks of a way to connect; `createConnect` gives it. */
-export type Connect = (handlers: { onReady(socket: Socket): void; onFailed(error: unknown): void }) => unknown;
+export type Connect = (handlers: { onReady(socket: Socket): void; onFailed(error: unknown): void }) => Connecting;
+
+/** A connection that is being made; ended, it tells nobody. */
+export interface Connecting {
+  destroy(): void;
+}
 
 /** How long an idle connection is kept: most servers close theirs after 5 s and more. */
 const keepAliveMs = 4_000;
@@ -12,6 +17,8 @@ const keepAliveMs = 4_000;
 export class ServiceAgent extends Agent {
   readonly #connect: Connect;
   #isClosing = false;
+  /** Begun last. */
+  #connecting: Connecting | undefined;
 
   /** @param connections the most of them at once */
   constructor(connect: Connect, connections: number) {
@@ -29,7 +36,15 @@ export class ServiceAgent extends Agent {
       onCreated(null, socket);
     };
     // Node takes no socket with an error, and its types want one.
-    this.#connect({ onReady, onFailed: (error) => onCreated(error as Error, undefined as unknown as Duplex) });
+    const onFailed = (error: unknown) => onCreated(error as Error, undefined as unknown as Duplex);
+    this.#connecting = this.#connect({ onReady, onFailed });
+  }
+
+  /** @returns the connection that this begins to make; undefined where there is one, or the request has to wait for one */
+  begunBy(makeRequest: () => void): Connecting | undefined {
+    this.#connecting = undefined;
+    makeRequest();
+    return this.#connecting;
   }
 
   /** Bytes that nothing asked for would be taken for the next response. */
