@@ -60,7 +60,7 @@ export function openPassThrough(clock: Clock, connectSettingsOf: ConnectSettings
 
     async prepare(config) {
       const { connectMs: connectTimeoutMs, requestMs } = config.timeouts;
-      const { inFlightPerEnvironment: connections } = config.limits;
+      const { inFlightPerEnvironment: requests } = config.limits;
       if (routed(config).length === 0) return;
       // A process without such routes saves its memory.
       const { openStreamPool } = await import("../adapters/http-proxy/pool.ts");
@@ -76,7 +76,7 @@ export function openPassThrough(clock: Clock, connectSettingsOf: ConnectSettings
             connect: createConnect(to, clock),
             authority,
             explain: explainTransportError,
-            connections,
+            requests,
           };
           return openStreamPool(loaded, settings, clock);
         };

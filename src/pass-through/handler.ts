@@ -119,12 +119,15 @@ async function pass(
   request.onGone(() => ending.abort(new ClientClosedRequest()));
   try {
     const response = await sendAuthenticated(sending, request, context, parts);
-    if (connection === undefined) await deliver(response, request, context, listener, route.idleMs);
+    const streaming = { idleMs: route.idleMs, signal };
+    if (connection === undefined) await deliver(response, request, context, listener, streaming);
     else await switchOver(response, connection, request, context, route);
   } catch (error) {
-    if (error instanceof ClientClosedRequest && !isConnected) context.event.outcome = "not_sent";
+    if (error instanceof ClientClosedRequest) context.event.outcome = isConnected ? "unknown" : "not_sent";
     throw error;
   } finally {
+    // Of a first answer that was passed on without its rest being read.
+    ending.abort(new ClientClosedRequest());
     shutdown.removeEventListener("abort", onShutdown);
     if (body !== undefined) context.event.requestBytes = body.takenBytes;
   }

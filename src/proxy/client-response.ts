@@ -8,7 +8,7 @@ export function toClientResponse(
   response: UpstreamResponse,
   outcome: Outcome,
   context: RequestContext,
-  idleMs: number | undefined,
+  streaming: Pick<ClientResponse, "idleMs" | "signal">,
 ): ClientResponse {
   const { requestId, attempts } = context.event;
   const headers = headersDownstream(response.headers);
@@ -20,7 +20,7 @@ export function toClientResponse(
     body: context.received(response.body),
     isLocal: false,
     isFramed: isFramed(response),
-    idleMs,
+    ...streaming,
     onSlowReader: () => context.admission.buffer?.chargeSlowReader(),
   };
 }

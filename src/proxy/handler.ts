@@ -12,7 +12,7 @@ import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { RequestContext } from "./context.ts";
 import { prepare } from "./enrich.ts";
 import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
-import type { ClientConnection, ClientRequest, ListenerContext, UpstreamResponse } from "./messages.ts";
+import type { ClientConnection, ClientRequest, ClientResponse, ListenerContext, UpstreamResponse } from "./messages.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { mostParameters, readParameters } from "./parameters.ts";
 import { problemReply, toProxyError } from "./problem.ts";
@@ -146,17 +146,17 @@ export function admit(
   return buffer;
 }
 
-/** @param idleMs where only this limits how long the client may take: for each piece of the body */
+/** @param streaming where `idleMs` alone limits how long the client may take: for each piece of the body */
 export async function deliver(
   response: UpstreamResponse,
   client: ClientConnection,
   context: RequestContext,
   { environment }: ListenerContext,
-  idleMs?: number,
+  streaming: Pick<ClientResponse, "idleMs" | "signal"> = {},
 ): Promise<void> {
   const { status } = response;
   const outcome = environment.undecided.has(status) ? "unknown" : "answered";
-  const clientResponse = toClientResponse(response, outcome, context, idleMs);
+  const clientResponse = toClientResponse(response, outcome, context, streaming);
   // A client that has its response finds it recorded.
   if (context.once !== undefined) await context.once.settle({ outcome, status });
   await context.wait("stream_answer", () => client.reply(clientResponse, context.deadlineMs));

@@ -155,6 +155,8 @@ export interface ClientResponse {
    * is read.
    */
   readonly idleMs?: number | undefined;
+  /** Ends it in the middle, with its reason as the error, though the client takes nothing of it. */
+  readonly signal?: AbortSignal | undefined;
   /** Called when the client does not read the body as fast as it comes. */
   readonly onSlowReader?: () => void;
 }

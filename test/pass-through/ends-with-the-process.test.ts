@@ -1,5 +1,6 @@
 /** Proves row 76: streams have limits of their own, outlive a reload, and end with the process, each with a line in the log. */
 import { once } from "node:events";
+import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { ask, RawConnection } from "../../testkit/raw-caller.ts";
 import { rawRequest, stageRoute, startService } from "./stage.ts";
@@ -21,6 +22,21 @@ it("cuts a stream when the time of open requests has run out, and says so", asyn
     { status: 200, code: "upstream_timeout", cause: "shutdown", outcome: "unknown" },
   ]);
   await service.allClosed();
+});
+
+it("cuts the stream of a caller that reads nothing, too, and says so", async () => {
+  const service = await startService((_, response) => void response.writeHead(200).write("a".repeat(16_777_216)));
+  const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
+  const { port, proxy, recorder } = await stageRoute(service.url, { config: { timeouts } });
+  const caller = connect(port, "127.0.0.1");
+  caller.write(rawRequest("GET /files/a"));
+  await once(caller, "data");
+  caller.pause();
+  await proxy.stop("SIGTERM");
+  expect(recorder.of("request_finished")).toMatchObject([
+    { status: 200, code: "upstream_timeout", cause: "shutdown", outcome: "unknown" },
+  ]);
+  caller.destroy();
 });
 
 it("lets a stream end by itself while it drains", async () => {

@@ -1,5 +1,6 @@
 /** Proves row 76: whichever side breaks off, the other one learns it, the log tells the truth, and the process lives on. */
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { ask, RawConnection } from "../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
@@ -31,6 +32,35 @@ it("ends a request at the service whose caller leaves before its answer", async 
   await caller.leave();
   await service.allClosed();
   expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 499, outcome: "unknown" });
+});
+
+it("ends a connection that is being made for a caller who leaves", async () => {
+  const sockets: Socket[] = [];
+  // It never answers the handshake.
+  const upstream = await startRawUpstream({ accept: (socket) => void sockets.push(socket) });
+  const timeouts = { requestMs: 5_000, connectMs: 4_000, tokenMs: 2_000 };
+  const { port, recorder } = await stageRoute(upstream.url.replace("http:", "https:"), { config: { timeouts } });
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/a"));
+  await upstream.whenConnections(1);
+  const leftAtMs = performance.now();
+  await caller.leave();
+  await Promise.all(sockets.map((socket) => once(socket, "close")));
+  expect(performance.now() - leftAtMs).toBeLessThan(2_000);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 499, outcome: "not_sent" });
+});
+
+it("says unknown where the caller leaves before it has anything of the answer", async () => {
+  const service = await startService((_, response) =>
+    response.writeHead(503, { "content-length": "5" }).flushHeaders(),
+  );
+  const environment = { undecided: new Set([503]) };
+  const { port, recorder } = await stageRoute(service.url, { environment });
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/a"));
+  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await caller.leave();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ callerLeft: true, outcome: "unknown" });
 });
 
 it("says unknown where an upload breaks off in the middle", async () => {

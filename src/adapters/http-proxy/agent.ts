@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 export type Connect = (handlers: { onReady(socket: Socket): void; onFailed(error: unknown): void }) => Connecting;
 
 /** A connection that is being made. */
-interface Connecting {
+export interface Connecting {
   /** Ends it; no handler is called for that. */
   destroy(): void;
 }
@@ -18,11 +18,16 @@ const keepAliveMs = 4_000;
 export class ServiceAgent extends Agent {
   readonly #connect: Connect;
   readonly #connecting = new Set<Connecting>();
+  /** The last of them. */
+  #begun: Connecting | undefined;
   #isClosing = false;
 
-  /** @param connections the most of them at once */
-  constructor(connect: Connect, connections: number) {
-    super({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections, timeout: keepAliveMs });
+  /**
+   * @param requests the most of them at once. A request never waits for a connection: the retry of one whose first answer still comes
+   * has its own.
+   */
+  constructor(connect: Connect, requests: number) {
+    super({ keepAlive: true, maxSockets: 2 * requests, maxFreeSockets: requests, timeout: keepAliveMs });
     this.#connect = connect;
   }
 
@@ -44,6 +49,14 @@ export class ServiceAgent extends Agent {
       },
     });
     this.#connecting.add(connecting);
+    this.#begun = connecting;
+  }
+
+  /** @returns the connection that this begins to make; undefined where there is one */
+  begunBy(makeRequest: () => void): Connecting | undefined {
+    this.#begun = undefined;
+    makeRequest();
+    return this.#begun;
   }
 
   /** Bytes that nothing asked for would be taken for the next response. */

@@ -10,7 +10,7 @@ import type {
   StreamedResponse,
   StreamTimes,
 } from "../../pass-through/messages.ts";
-import type { ServiceAgent } from "./agent.ts";
+import type { Connecting, ServiceAgent } from "./agent.ts";
 import { brokenOff, tooLate, type Wait } from "./failures.ts";
 import { noResponse, toIncoming } from "./stand-ins.ts";
 
@@ -48,6 +48,8 @@ export class Exchange {
   readonly #deadline: DeadlineTimer;
   #wait: Wait = "connection";
   #request: ClientRequest | undefined;
+  /** What was begun for this request alone. */
+  #connecting: Connecting | undefined;
   /** What has come of the response: it, or the connection that has switched. */
   #answer: IncomingMessage | Duplex | undefined;
   #wasWritten = false;
@@ -87,7 +89,10 @@ export class Exchange {
     try {
       const request = toIncoming(this.#given, authority, (made) => this.#begin(made));
       // Errors come by the request's own events as well.
-      proxy.web(request, noResponse, options as unknown as Server.ServerOptions, () => {});
+      const ignore = () => {};
+      this.#connecting = agent.begunBy(() =>
+        proxy.web(request, noResponse, options as unknown as Server.ServerOptions, ignore),
+      );
     } catch (error) {
       this.#end();
       this.#reject(error);
@@ -245,6 +250,7 @@ export class Exchange {
     if (!isComplete) {
       this.#answer?.destroy();
       request?.destroy();
+      if (this.#wait === "connection") this.#connecting?.destroy();
     }
   }
 

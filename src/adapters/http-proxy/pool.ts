@@ -7,8 +7,8 @@ import type { HttpProxy } from "./load.ts";
 export interface StreamPoolSettings extends ServiceSettings {
   /** Begins to connect, as the environment wants it. */
   readonly connect: Connect;
-  /** The most connections at once. */
-  readonly connections: number;
+  /** The most requests at once. */
+  readonly requests: number;
 }
 
 /** The connections to one service, for requests whose bodies are passed on. */
@@ -22,7 +22,7 @@ export interface StreamPool {
 
 /** @param proxy from `loadHttpProxy` */
 export function openStreamPool(proxy: HttpProxy, settings: StreamPoolSettings, clock: Clock): StreamPool {
-  const agent = new ServiceAgent(settings.connect, settings.connections);
+  const agent = new ServiceAgent(settings.connect, settings.requests);
   const parts = { ...settings, proxy, agent, clock };
   return {
     send: (request, times, control) =>

@@ -172,11 +172,11 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
         head = "";
         if (isTaken || connection.isFlushed) continue;
         response.onSlowReader?.();
-        await connection.flushed(this.#takenByMs(deadlineMs, idleMs));
+        await this.#taken(response, deadlineMs);
       }
       if (connection.isGone) return;
       if (head + this.#end !== "") connection.socket.write(head + this.#end, "latin1");
-      if (!connection.isFlushed) await connection.flushed(this.#takenByMs(deadlineMs, idleMs));
+      if (!connection.isFlushed) await this.#taken(response, deadlineMs);
       this.#isDelivered = !connection.isGone;
     } catch (error) {
       if (connection.isGone && idleMs !== undefined && this.#repliedStatus !== undefined) return;
@@ -203,8 +203,17 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     return "";
   }
 
-  #takenByMs(deadlineMs: number, idleMs: number | undefined): number {
-    return idleMs === undefined ? deadlineMs : this.#service.settings.clock.nowMs() + idleMs;
+  /** Waits until the client has taken what was written. */
+  #taken({ idleMs, signal }: ClientResponse, deadlineMs: number): Promise<void> {
+    const { clock } = this.#service.settings;
+    const taken = this.#connection.flushed(idleMs === undefined ? deadlineMs : clock.nowMs() + idleMs);
+    if (signal === undefined) return taken;
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(signal.reason);
+      signal.addEventListener("abort", giveUp);
+      if (signal.aborted) giveUp();
+      taken.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
+    });
   }
 
   /** Waits until the client has taken the response. */
