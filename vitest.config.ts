@@ -38,6 +38,7 @@ const accounts = [
   "test/process/agrees-with-its-caller-though-stopped.test.ts",
   "test/redis/is-back-at-once-after-a-kill.test.ts",
   "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
+  "test/reload/serves-with-the-old-token-until-the-new-secret-has-one.test.ts",
   "test/soak/soak.test.ts",
   "test/wire/verified-by-another-program.test.ts",
 ];
