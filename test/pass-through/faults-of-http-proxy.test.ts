@@ -142,6 +142,40 @@ it("http-proxy alone ends its process when a WebSocket is reset before it has sw
   expect(await program.ended).not.toBe(0);
 });
 
+/** Answers with a part, and resets while the request's body still comes. */
+const breaksLate = () =>
+  startRawUpstream({
+    receive: (_, socket) =>
+      void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome", () =>
+        delay(50).then(() => socket.resetAndDestroy()),
+      ),
+  });
+const upload = rawRequest("PUT /files/a", ["Content-Length: 1000000"], "x");
+
+it("http-proxy alone ends its process at an error behind the head of an answer, with a handler as its page has it", async () => {
+  const upstream = await breaksLate();
+  const script = `
+    const proxy = require("http-proxy").createProxyServer({ target: ${JSON.stringify(upstream.url)} });
+    proxy.on("error", (error, request, response) => { response.writeHead(502); response.end(); });
+    const server = require("node:http").createServer((request, response) => proxy.web(request, response));
+    server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
+  const program = startProgram(process.execPath, ["-e", script], plainEnvironment());
+  const port = Number(await program.line((line) => /^\d+$/.test(line)));
+  const caller = await RawConnection.open(port);
+  await caller.write(upload).until(/some$/);
+  expect(await program.ended).not.toBe(0);
+});
+
+it("a pass-through route survives an error behind the head of an answer, and tells its caller", async () => {
+  const upstream = await breaksLate();
+  const { port, recorder } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  await caller.write(upload).until(/some$/);
+  await caller.closed;
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "unknown" });
+  expect(recorder.of("defect")).toEqual([]);
+});
+
 function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
