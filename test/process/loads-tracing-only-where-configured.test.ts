@@ -10,7 +10,7 @@ import { register } from "node:module";
 register("data:text/javascript," + encodeURIComponent(\`
 import { writeSync } from "node:fs";
 export function resolve(specifier, context, next) {
-  if (specifier === "undici" || /tracing\\\\/|span-export/.test(specifier)) writeSync(2, "loaded " + specifier + "\\\\n");
+  if (specifier.split("/")[0] === "undici" || /tracing\\\\/|span-export/.test(specifier)) writeSync(2, "loaded " + specifier + "\\\\n");
   return next(specifier, context);
 }\`));
 `)}`;

@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
-import { type buildConnector, Pool } from "undici";
+import type { buildConnector } from "undici";
+// The package's own entry would load fetch, WebSocket and caches too: half of its code, and 8 MiB.
+import Pool from "undici/lib/dispatcher/pool.js";
 import type { Clock } from "../../model/clock.ts";
 import { type Connect, createConnect } from "./connect.ts";
 import type { PoolSettings } from "./connection-pool.ts";
