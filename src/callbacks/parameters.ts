@@ -63,7 +63,7 @@ export function readCallback(
   };
   for (const [name, value] of readForm(query ?? "", "query")) add(name, value);
   if (form === "form") for (const [name, value] of readForm(latin1(body), "body")) add(name, value);
-  if (form === "json") for (const [name, { text }] of readParameters(body, mostNames)) add(name, text);
+  if (form === "json") for (const [name, { value }] of readParameters(body, mostNames)) add(name, value);
   return parameters;
 }
 

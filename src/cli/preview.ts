@@ -136,12 +136,11 @@ const maskedTokens: TokenSource = {
 /** What was signed, read from the body that is sent, and the K… of the key pair; undefined with OAuth. */
 function explainSignature(body: string, { sites, siteOfKey }: Environment) {
   const parameters = readParameters(Buffer.from(body));
-  const identifier = parameters.get("site_identifier")?.text ?? "";
+  const identifier = parameters.get("site_identifier")?.value ?? "";
   const site = sites.get(identifier) ?? siteOfKey.get(identifier);
   if (site === undefined || !parameters.has("signature")) return undefined;
   const key = siteOfKey.has(identifier) ? identifier : site.defaultKey?.identifier;
-  const sent = Array.from(parameters, ([name, { text }]) => ({ name, value: text }));
-  return { key, stringToSign: stringToSign(sent, site.exempt) };
+  return { key, stringToSign: stringToSign([...parameters.values()], site.exempt) };
 }
 
 function printRequest({ environment, path, headers, render }: UpstreamRequest, asJson: boolean): void {

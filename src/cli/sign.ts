@@ -67,10 +67,11 @@ async function readStringParameters(): Promise<NamedValue[]> {
   const body = await readStandardInput("the string parameters, a JSON object,");
   const parameters: NamedValue[] = [];
   try {
-    for (const [name, { kind, text }] of readParameters(body)) {
-      const isString = kind === "string";
-      if (!isString) throw usageFailure(`The parameter ${name} is a ${kind}; every value is a string, in quotes.`);
-      parameters.push({ name, value: text });
+    for (const parameter of readParameters(body).values()) {
+      const { name, kind } = parameter;
+      if (kind !== "string")
+        throw usageFailure(`The parameter ${name} is a ${kind}; every value is a string, in quotes.`);
+      parameters.push(parameter);
     }
   } catch (error) {
     throw error instanceof ProxyError ? usageFailure(`Standard input: ${error.message}`) : error;

@@ -11,7 +11,7 @@ export function checkCallerSignature(
   parameters: Parameters,
   { keys, defaultKey, exempt }: Site,
 ): CallerSignatureResult {
-  const given = new Map(Array.from(parameters.values(), ({ name, text }) => [name, text]));
+  const given = new Map(Array.from(parameters.values(), ({ name, value }) => [name, value]));
   if ((given.get("signature") ?? "") === "") return "missing";
   if (!isSigned(given)) return "incomplete";
   const key = keys.find(({ identifier }) => identifier === given.get("site_identifier")) ?? defaultKey;

@@ -50,7 +50,8 @@ export function enrich(
     const { name, isPlain } = parameter;
     if (ofOneAttempt.has(name)) continue;
     const text = writeOut(parameter);
-    sent.push({ name, value: isDecimal(name, site.decimals) ? writeAmount(name, text) : text, isPlain });
+    const value = isDecimal(name, site.decimals) ? writeAmount(name, text) : text;
+    sent.push(value === parameter.value ? parameter : { name, value, isPlain });
   }
   checkVersion(sent, site);
   put(sent, "version", site.version);
@@ -64,8 +65,8 @@ function put(sent: SentParameter[], name: string, value: string): void {
   sent[index < 0 ? sent.length : index] = { name, value, isPlain: false };
 }
 
-function writeOut({ name, kind, text }: Parameter): string {
-  const written = kind === "number" ? expandNumber(text) : text;
+function writeOut({ name, kind, value }: Parameter): string {
+  const written = kind === "number" ? expandNumber(value) : value;
   if (written !== undefined) return written;
   const what = `The number of parameter ${showName(name)} takes more than 64 digits when written without an exponent`;
   throw refuseParameter("number_out_of_range", `${what}; send it as a string if it is meant.`, name);

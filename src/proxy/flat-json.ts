@@ -9,8 +9,8 @@ export interface Member {
   readonly nameAt: number;
   readonly kind: Kind;
   /** A string unescaped; a number or a word as written; empty for an object or an array. */
-  readonly text: string;
-  /** Whether the text needs no escape between the quotes of a JSON string. A string that is written with escapes may. */
+  readonly value: string;
+  /** Whether the value needs no escape between the quotes of a JSON string. A string that is written with escapes may. */
   readonly isPlain: boolean;
   readonly valueAt: number;
 }
@@ -101,12 +101,12 @@ export class FlatJson {
     const valueAt = this.#at;
     if (kind === "object" || kind === "array") {
       this.#skipNested();
-      return { name, nameAt, kind, text: "", isPlain: true, valueAt };
+      return { name, nameAt, kind, value: "", isPlain: true, valueAt };
     }
-    const text = this.#readScalar(kind);
-    // Between its quotes a string without an escape is as long as its text.
-    const isPlain = kind !== "string" || this.#at - valueAt === text.length + 2;
-    return { name, nameAt, kind, text, isPlain, valueAt };
+    const value = this.#readScalar(kind);
+    // Between its quotes a string without an escape is as long as its value.
+    const isPlain = kind !== "string" || this.#at - valueAt === value.length + 2;
+    return { name, nameAt, kind, value, isPlain, valueAt };
   }
 
   /** Reads over white space and returns the kind of the value that begins there. */

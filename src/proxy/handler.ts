@@ -83,7 +83,7 @@ async function proxy(
   const parameters = readParameters(body);
   buffer.chargeParameters(body.length, parameters.size);
   context.setStage("choose_site");
-  const choice = chooseSite(environment, options, parameters.get("site_identifier")?.text);
+  const choice = chooseSite(environment, options, parameters.get("site_identifier")?.value);
   context.setRoute(choice);
   checkCallerSite(caller, choice.site);
   const { site } = choice;

@@ -7,8 +7,8 @@ export interface Parameter {
   readonly name: string;
   readonly kind: "string" | "number" | "boolean";
   /** A string unescaped; a number exactly as written, e.g. `1.50e1`; `true` or `false`. */
-  readonly text: string;
-  /** Whether the text needs no escape between the quotes of a JSON string. */
+  readonly value: string;
+  /** Whether the value needs no escape between the quotes of a JSON string. */
   readonly isPlain: boolean;
 }
 
@@ -43,8 +43,8 @@ export function readParameters(body: Uint8Array, most = Number.POSITIVE_INFINITY
   const parameters = new Map<string, Parameter>();
   let failure: ProxyError | undefined;
   for (let member = json.readMember(); member !== undefined; member = json.readMember()) {
-    failure ??= checkName(member, parameters, json) ?? checkValue(member, json);
-    if (isScalar(member)) parameters.set(member.name, member);
+    const isNew = isScalar(member) ? add(parameters, member) : !parameters.has(member.name);
+    failure ??= checkName(member, isNew, json) ?? checkValue(member, json);
     if (parameters.size > most) throw tooMany(most);
   }
   if (failure !== undefined) throw failure;
@@ -94,11 +94,18 @@ export function tooMany(most: number): ProxyError {
   return new ProxyError("malformed_request", `There are more than ${most} parameters.`, { causedBy: "count" });
 }
 
+/** @returns whether its name was not there; looked up once, since a body may have tens of thousands */
+function add(parameters: Map<string, Parameter>, parameter: Parameter): boolean {
+  const count = parameters.size;
+  parameters.set(parameter.name, parameter);
+  return parameters.size > count;
+}
+
 function isScalar(member: Member): member is Member & Parameter {
   return member.kind === "string" || member.kind === "number" || member.kind === "boolean";
 }
 
-function checkName({ name, nameAt }: Member, earlier: Parameters, json: FlatJson): ProxyError | undefined {
+function checkName({ name, nameAt }: Member, isNew: boolean, json: FlatJson): ProxyError | undefined {
   if (!allowedName.test(name)) {
     const where = `The name ${showName(name)} at character ${json.characterAt(nameAt)}`;
     return refuseParameter(
@@ -107,7 +114,7 @@ function checkName({ name, nameAt }: Member, earlier: Parameters, json: FlatJson
       name,
     );
   }
-  if (!earlier.has(name)) return undefined;
+  if (isNew) return undefined;
   const where = `${showName(name)} is given twice, again at character ${json.characterAt(nameAt)}`;
   return refuseParameter("duplicate_parameter", `The parameter ${where}; send it once.`, name);
 }

@@ -14,7 +14,7 @@ const encode = (text: string) => new TextEncoder().encode(text);
 
 function readingOf(body: Uint8Array): Expected {
   try {
-    return Array.from(readParameters(body), ([name, { kind, text }]) => [name, kind, text] as const);
+    return Array.from(readParameters(body), ([name, { kind, value }]) => [name, kind, value] as const);
   } catch (error) {
     if (error instanceof ProxyError) return error.code;
     throw error;
@@ -99,7 +99,7 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
     fc.assert(
       fc.property(documentOf(plain), (text) => {
         fc.pre(Array.isArray(expectReading(text)));
-        for (const { text: value, isPlain } of readParameters(encode(text)).values()) {
+        for (const { value, isPlain } of readParameters(encode(text)).values()) {
           if (isPlain) expect(JSON.stringify(value)).toBe(`"${value}"`);
         }
       }),
@@ -145,7 +145,7 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
     fc.assert(
       fc.property(number, (text) => {
         const [, parameter] = [...readParameters(encode(`{"a":${text}}`))][0] ?? [];
-        expect(parameter).toMatchObject({ kind: "number", text });
+        expect(parameter).toMatchObject({ kind: "number", value: text });
         const expanded = expandNumber(text);
         fc.pre(expanded !== undefined);
         expect(Number(expanded)).toBe(JSON.parse(text) + 0);

@@ -7,18 +7,18 @@ import { refusalOf } from "./refusal-of.ts";
 const limitBytes = 262_144;
 const body = (text: string) => new TextEncoder().encode(text);
 const read = (text: string) => readParameters(body(text));
-const readPairs = (text: string) => [...read(text)].map(([name, { text }]) => [name, text]);
-const readKinds = (text: string) => [...read(text)].map(([name, { kind, text }]) => [name, { kind, text }]);
+const readPairs = (text: string) => [...read(text)].map(([name, { value }]) => [name, value]);
+const readKinds = (text: string) => [...read(text)].map(([name, { kind, value }]) => [name, { kind, value }]);
 const refusal = (text: string) => refusalOf(() => read(text));
 
 describe("reads a flat object as it is written", () => {
-  it("keeps order, kinds and texts", () => {
+  it("keeps order, kinds and values", () => {
     const text = '{"order_amount":10.50,"order_is_standing":false,"order_type":"any","x":true}';
     expect(readKinds(text)).toEqual([
-      ["order_amount", { kind: "number", text: "10.50" }],
-      ["order_is_standing", { kind: "boolean", text: "false" }],
-      ["order_type", { kind: "string", text: "any" }],
-      ["x", { kind: "boolean", text: "true" }],
+      ["order_amount", { kind: "number", value: "10.50" }],
+      ["order_is_standing", { kind: "boolean", value: "false" }],
+      ["order_type", { kind: "string", value: "any" }],
+      ["x", { kind: "boolean", value: "true" }],
     ]);
   });
 
@@ -53,7 +53,7 @@ describe("reads a flat object as it is written", () => {
     ["what looks like JSON", '"{\\"a\\":[1,null]}"', '{"a":[1,null]}'],
     ["an escaped backslash before a u", String.raw`"\\u0041"`, String.raw`\u0041`],
   ])("unescapes a string: %s", (_, literal, value) => {
-    expect(readKinds(`{"a":${literal}}`)).toEqual([["a", { kind: "string", text: value }]]);
+    expect(readKinds(`{"a":${literal}}`)).toEqual([["a", { kind: "string", value }]]);
   });
 
   it.each(
@@ -62,8 +62,8 @@ describe("reads a flat object as it is written", () => {
       ["9007199254740993", "12345678901234567890.10", "1E400", "1e999999999", `1${"0".repeat(400)}`],
     ].flat(),
   )("keeps the number %s to the letter", (number) => {
-    expect(readKinds(`{"a":${number}}`)[0]).toEqual(["a", { kind: "number", text: number }]);
-    expect(readKinds(`{"a": ${number} ,"b":1}`)[0]).toEqual(["a", { kind: "number", text: number }]);
+    expect(readKinds(`{"a":${number}}`)[0]).toEqual(["a", { kind: "number", value: number }]);
+    expect(readKinds(`{"a": ${number} ,"b":1}`)[0]).toEqual(["a", { kind: "number", value: number }]);
   });
 
   it.each([
