@@ -4,10 +4,13 @@ import {
   isMap,
   isNode,
   isScalar,
+  isSeq,
   LineCounter,
+  type Pair,
   parseDocument,
   stringify,
   visit,
+  type YAMLMap,
 } from "yaml";
 import type { Location, Path, Problem } from "./diagnostics.ts";
 
@@ -39,9 +42,9 @@ export function readDocument(text: string): SourceDocument {
       return { path: "", line, column, message, found: undefined, fix };
     }),
     locate(path) {
-      const offset = nearestOffset(document, path);
+      const { node, offset } = follow(document, path);
       const { line, col: column } = offset === undefined ? { line: 1, col: 1 } : lineCounter.linePos(offset);
-      return { line, column, found: show(document.getIn(path, true)) };
+      return { line, column, found: show(node) };
     },
   };
 }
@@ -117,14 +120,28 @@ function explain({ message }: Error): string {
   return `this is not valid YAML: ${message.replace(/:.*$/s, "")}`;
 }
 
-/** The offset of a key or a list's item, or of the nearest thing around it that exists; undefined for the file itself. */
-function nearestOffset(document: Document, path: Path): number | undefined {
-  const [last, holderPath] = [path.at(-1), path.slice(0, -1)];
-  if (last === undefined) return undefined;
-  const holder = document.getIn(holderPath, true);
-  const pair = isMap(holder) ? holder.items.find(({ key }) => isScalar(key) && key.value === last) : undefined;
-  const node = pair?.key ?? document.getIn(path, true);
-  return (isNode(node) ? node.range?.[0] : undefined) ?? nearestOffset(document, holderPath);
+/** What a path leads to, and the offset of its key or list item, or of the nearest thing around it that exists. */
+function follow(document: Document, path: Path): { readonly node: unknown; readonly offset: number | undefined } {
+  let node: unknown = document.contents;
+  let offset: number | undefined;
+  for (const part of path) {
+    const pair = isMap(node) ? pairsOf(node).get(part) : undefined;
+    const item = isSeq(node) ? node.items[Number(part)] : undefined;
+    const named = pair === undefined ? item : pair.key;
+    offset = (isNode(named) ? named.range?.[0] : undefined) ?? offset;
+    node = pair === undefined ? item : pair.value;
+  }
+  return { node, offset };
+}
+
+const pairsKnown = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
+
+/** A mapping by its keys: of a thousand sites each may have a warning, and the library looks at one after another. */
+function pairsOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
+  const known =
+    pairsKnown.get(map) ?? new Map(map.items.map((pair) => [isScalar(pair.key) ? pair.key.value : pair, pair]));
+  pairsKnown.set(map, known);
+  return known;
 }
 
 /** As it is written, but for a password in a URL: before its host, or in its query. */
