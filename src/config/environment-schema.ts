@@ -138,7 +138,9 @@ export const environmentSchema = mapping(
           "Needed where a site has credentials, unless `token.url` says where tokens come from.",
       ),
     token: tokenSettings.optional(),
-    operations: listOf(operation, 1).describe('Operations that may be called; `["*"]` alone allows any.'),
+    operations: listOf(operation, 1)
+      .describe('Operations that may be called; `["*"]` alone allows any.')
+      .meta({ examples: [["create_order"]] }),
     passThrough: listOf(passThroughRoute)
       .default([])
       .describe("Other paths of the service behind the same tokens: files, streams, WebSocket. OAuth only."),

@@ -181,7 +181,7 @@ function describeType({ expected, input, message }: IssueOf<"invalid_type">, pat
   if (name === "version" && typeof input === "number") return { message, fix: 'write it in quotes, like "3.0"' };
   const kind = kinds[expected] ?? expected;
   const nodes = nodesAt(path);
-  const [example] = nodes.flatMap(({ examples = [] }) => examples);
+  const example = nodes.map(exampleOf).find((each) => each !== undefined);
   const like = example === undefined ? "" : `, like ${JSON.stringify(example)}`;
   if (input === undefined) return { message: `${name} is missing`, fix: `add ${kind}${like}` };
   if (expected === "string" && typeof input === "number" && durationPattern.test(String(example))) {
@@ -197,6 +197,14 @@ function describeType({ expected, input, message }: IssueOf<"invalid_type">, pat
   // A text in place of a mapping may be a secret.
   const found = typeof input === "string" ? { found: "a text" } : {};
   return { message: `this must be ${kind}`, fix: `write ${kind}${like}`, ...found };
+}
+
+/** An example from the schema, or one of the parts that have to be there; undefined where such a part has none. */
+function exampleOf({ examples = [], properties = {}, required = [] }: SchemaNode): unknown {
+  const [example] = examples;
+  if (example !== undefined || required.length === 0) return example;
+  const parts = required.map((name) => [name, exampleOf(properties[name] ?? {})] as const);
+  return parts.every(([, part]) => part !== undefined) ? Object.fromEntries(parts) : undefined;
 }
 
 function describeSize({ code, origin, input }: IssueOf<"too_small" | "too_big">, path: Path): Words {
@@ -215,6 +223,7 @@ function rangeOf([{ minimum, maximum } = {}]: readonly SchemaNode[]): string {
 /** A node of the JSON Schema, as far as it helps a person. */
 export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
   readonly additionalProperties?: SchemaNode | boolean;
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];

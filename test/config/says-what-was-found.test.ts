@@ -187,6 +187,20 @@ itRefuses(
       /^write https:\/\/login\.sandbox\.example\/a$/,
     ],
     [
+      "no operations",
+      instead(operations, "").replace("  sandbox:\n", "  sandbox: # here\n"),
+      "environments.sandbox.operations",
+      /^operations is missing$/,
+      /^add a list, like \["create_order"\]$/,
+    ],
+    [
+      "no status page",
+      instead('status: { bind: "127.0.0.1:7413" }\n', "").replace("listeners:\n", "listeners: # here\n"),
+      "status",
+      /^status is missing$/,
+      /^add a mapping, like \{"bind":"127\.0\.0\.1:7413"\}$/,
+    ],
+    [
       "no authUrl",
       instead(authUrl, "").replace("  sandbox:\n", "  sandbox: # here\n"),
       "environments.sandbox.authUrl",
