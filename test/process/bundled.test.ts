@@ -37,9 +37,10 @@ it("has the simulator beside it in the npm package, as a program of its own", ()
   const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
   const paths = files.map(({ path }) => path);
   expect(paths).toEqual(expect.arrayContaining(["dist/main.js", "dist/cli/serve.js", "simulator/dist/program.js"]));
+  const units = readdirSync("deploy/systemd").map((name) => `deploy/systemd/${name}`);
   expect(paths.filter((path) => path.startsWith("dist/") && /simulat|demo/.test(path))).toEqual([]);
   expect(paths.filter((path) => !/^(dist|simulator\/dist)\//.test(path)).sort()).toEqual(
-    ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "package.json", "simulator/README.md"].sort(),
+    ["CHANGELOG.md", "LICENSE", ...units, "README.md", "SECURITY.md", "package.json", "simulator/README.md"].sort(),
   );
 });
 
