@@ -22,8 +22,10 @@ trap 'rm -rf "$scratch"' EXIT
 for target in proxy simulator; do
   name=countersign
   [ "$target" = simulator ] && name=countersign-simulator
-  options=(--tag "$prefix/$name:$version" --output "type=oci,dest=$prefix/$name.oci.tar")
-  if [ -n "$push" ]; then
+  if [ -z "$push" ]; then
+    mkdir -p "$prefix"
+    options=(--tag "$name:$version" --output "type=oci,dest=$prefix/$name.oci.tar")
+  else
     options=(--tag "$prefix/$name:$version" --push)
     # 0.1 moves with each 0.1.x; a pre-release moves nothing.
     [[ $version == *-* ]] || options+=(--tag "$prefix/$name:${version%.*}")
