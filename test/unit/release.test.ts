@@ -85,9 +85,10 @@ describe("the change log", () => {
     expect(() => release(more, "0.1.0", "2026-12-02", home)).toThrow("a section [0.1.0] already");
   });
 
-  it("can be released as it is", () => {
-    const released = release(readFileSync("CHANGELOG.md", "utf8"), "99.0.0", "2026-12-01", home);
-    expect(readSections(released).map(({ name }) => name)).toEqual(expect.arrayContaining(["Unreleased", "99.0.0"]));
+  it("has that form", () => {
+    const [first, ...others] = readSections(readFileSync("CHANGELOG.md", "utf8"));
+    expect(first?.name).toBe("Unreleased");
+    for (const { name, date } of others) expect({ name, date }).toEqual({ name, date: expect.any(String) });
   });
 });
 
