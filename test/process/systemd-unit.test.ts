@@ -39,6 +39,18 @@ it("systemd waits longer than open requests may take", () => {
   expect(Number(seconds) * 1_000).toBeGreaterThan(longestMs);
 });
 
+it("docs/install.md makes the user, the folder and the program that the unit names", () => {
+  const page = readFileSync("docs/install.md", "utf8");
+  const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "";
+  expect(page).toMatch(new RegExp(`^adduser --system --group .* ${value("User")}$`, "m"));
+  expect(value("Group")).toBe(value("User"));
+  const [, folder = ""] = /^COUNTERSIGN_CONFIG=(.*)\/countersign\.yaml$/.exec(value("Environment")) ?? [];
+  expect(page).toContain(`install -d -o root -g ${value("Group")} -m 750 ${folder} ${folder}/secrets\n`);
+  const [, prefix = ""] = /^(.*)\/bin\/countersign serve$/.exec(value("ExecStart")) ?? [];
+  expect(page).toContain(`npm install --global --prefix ${prefix} countersign@`);
+  expect(page).toContain(`${prefix}/lib/node_modules/countersign/deploy/systemd/countersign.service`);
+});
+
 it("V8 may compile, and a reload with credentials asks for none, which systemd does not give it", () => {
   expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
   expect(dropIn).toMatch(/^ExecReload=\nExecReload=\/bin\/kill -HUP \$MAINPID$/m);
