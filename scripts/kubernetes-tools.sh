@@ -18,6 +18,9 @@ done
 go -C "$module" build -p 2 -trimpath -gcflags='all=-N -l' -ldflags="$flags" -o "$tools/bin/" \
   helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources
 
+# The checker of .github/workflows.
+GOBIN=$tools/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
+
 copy_definitions() { # module@version, folder, names…
   local folder
   folder=$(go mod download -json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["Dir"])')/$2

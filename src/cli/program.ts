@@ -20,8 +20,8 @@ const program: Program = {
     keygen: () => import("./keygen.ts"),
     schema: () => import("./schema.ts"),
     inject: () => import("./inject.ts"),
-    simulate: simulatorCommand("simulate"),
-    demo: simulatorCommand("demo"),
+    simulate: simulatorCommand("simulate", "Play the payment service, for trials and tests."),
+    demo: simulatorCommand("demo", "Show Countersign at work in front of a simulated service."),
   },
 };
 
@@ -39,18 +39,16 @@ export async function run(args: readonly string[]): Promise<number> {
   return module.run(args, program.name);
 }
 
-const whereToGetIt = "the image and the npm package countersign-simulator have it";
+const whereToGetIt = "the npm package countersign and the image countersign-simulator have it";
 
-/** `simulate` and `demo` belong to the package countersign-simulator, which runs them where it is installed beside this one. */
-export function simulatorCommand(name: string): () => Promise<CommandFile> {
-  return async () => ({ createCommand: () => createCommand(name) });
+/** `simulate` and `demo` belong to the simulator, a program of its own, which the npm package carries and the proxy's image does not. */
+function simulatorCommand(name: string, description: string): () => Promise<CommandFile> {
+  return async () => ({ createCommand: () => createCommand(name, description) });
 }
 
-function createCommand(name: string): Command {
+function createCommand(name: string, description: string): Command {
   return new Command(name)
-    .description(
-      locateSimulator() === undefined ? `Left out here: ${whereToGetIt}.` : `As countersign-simulator ${name}.`,
-    )
+    .description(locateSimulator() === undefined ? `Left out here: ${whereToGetIt}.` : description)
     .argument("[arguments...]")
     .allowUnknownOption()
     .action(() => {
@@ -58,10 +56,10 @@ function createCommand(name: string): Command {
     });
 }
 
-/** The URL of the package's main module. */
+/** The URL of the simulator's main module, which package.json names. */
 function locateSimulator(): string | undefined {
   try {
-    return pathToFileURL(createRequire(import.meta.url).resolve("countersign-simulator")).href;
+    return pathToFileURL(createRequire(import.meta.url).resolve("#simulator")).href;
   } catch {
     return undefined;
   }

@@ -67,7 +67,9 @@ describe.runIf(hasDocker)(name, () => {
     const run = (...args: string[]) => docker("run", "--rm", ...locked, "--user", "1000650000:0", proxy, ...args);
     expect(run("--version")).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
     const help = run("--help").stdout.replace(/\s+/g, " ");
-    expect(help).toMatch(/ simulate \S+ Left out here: the image and the npm package countersign-simulator have it\. /);
+    expect(help).toMatch(
+      / simulate \S+ Left out here: the npm package countersign and the image countersign-simulator have it\. /,
+    );
     for (const command of ["simulate", "demo"]) {
       const says = expect.stringMatching(`^countersign ${command} is left out here.* countersign-simulator .*\n$`);
       expect(run(command, "--once", "more")).toEqual({ exitCode: 2, stdout: "", stderr: says });

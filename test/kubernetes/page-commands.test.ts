@@ -53,9 +53,9 @@ test(tools.named("they make the Secrets that both configurations name, with thei
 test(tools.named("they add the sidecar from the reader's registry"), () => {
   const [injected, patched, ...more] = sent("Deployment/orders").map((object) => podTemplateOf(object).spec);
   expect(more).toEqual([]);
-  for (const spec of [injected, patched]) expect(sidecarOf({ spec }).image).toBe("REGISTRY/countersign:0.1.0");
+  for (const spec of [injected, patched]) expect(sidecarOf({ spec }).image).toBe(`REGISTRY/countersign:${version}`);
   expect(injected.containers[0].env).toEqual([{ name: "BASE_URL", value: "http://127.0.0.1:7411" }]);
-  expect(sidecarOf(podTemplateOf(sent("CronJob/settle")[0])).image).toBe("REGISTRY/countersign:0.1.0");
+  expect(sidecarOf(podTemplateOf(sent("CronJob/settle")[0])).image).toBe(`REGISTRY/countersign:${version}`);
 });
 
 test(tools.named("they give the Operator what it takes, and Grafana its dashboards"), () => {
@@ -68,6 +68,8 @@ test(tools.named("they give the Operator what it takes, and Grafana its dashboar
 });
 
 const label = "  labels: { countersign: sidecar }\n";
+
+import { version } from "../../src/version.ts";
 
 test.each([
   { what: "to what it labels, with the variable", manifest: orders.replaceAll(label, ""), served: ["Deployment"] },
@@ -88,7 +90,7 @@ test.each([
   expect(built).toHaveLength(5);
   const images = built.map((object) => [object.kind, sidecarOf(podTemplateOf(object))?.image]);
   const withSidecar = images.filter(([, image]) => image !== undefined);
-  expect(withSidecar.sort()).toEqual(served.map((kind) => [kind, "REGISTRY/countersign:0.1.0"]));
+  expect(withSidecar.sort()).toEqual(served.map((kind) => [kind, `REGISTRY/countersign:${version}`]));
   const { spec } = podTemplateOf(built.find(({ kind }) => kind === "Deployment"));
   const [application] = spec.containers;
   expect(application).toMatchObject({ image: "orders:1", env: [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }] });

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
+import { version } from "../../src/version.ts";
 import { Charts } from "./charts.ts";
 import { check } from "./fake-secrets.ts";
 import { complaintsOfDefinitions, complaintsOfOpenApi, complaintsOfPodSecurity } from "./judges.ts";
@@ -35,7 +36,7 @@ it.runIf(charts)(
     const head =
       "apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: orders }\nspec:\n  selector: {}\n  template:\n";
     const [deployment, monitor] = withTemplate(charts, `${head}${block("template")}`);
-    expect(sidecarOf(podTemplateOf(deployment)).image).toBe("countersign:0.1.0");
+    expect(sidecarOf(podTemplateOf(deployment)).image).toBe(`countersign:${version}`);
     const { matchLabels } = monitor.spec.selector;
     expect(podTemplateOf(deployment).metadata.labels).toMatchObject(matchLabels);
   },

@@ -14,6 +14,7 @@ const trials = {
   kubectl: ["kubectl", "version", "--client"],
   "pod-security": ["pod-security"],
   "custom-resources": ["custom-resources", `${folder}/crds`],
+  actionlint: ["actionlint", "-version"],
   "kubernetes-validate": ["python3", "-m", "kubernetes_validate", "--version"],
 } as const;
 

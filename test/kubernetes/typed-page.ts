@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { version } from "../../src/version.ts";
 import { type Manifest, parse } from "./manifests.ts";
 import { run } from "./tools.ts";
 
@@ -47,7 +48,7 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
 const standIns = {
   docker: `#!/bin/sh -eu
 [ "$1" = run ] || exit 0
-until [ "$1" = REGISTRY/countersign:0.1.0 ]; do shift; done
+until [ "$1" = REGISTRY/countersign:${version} ]; do shift; done
 shift
 exec node "$MAIN" "$@"
 `,

@@ -10,6 +10,9 @@ import { accessTo, nodeAt } from "../../testkit/redis-replica.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../testkit/stage.ts";
 
 const environment = "sandbox";
+
+import { version } from "../../src/version.ts";
+
 const sets = [`${oauthSite}/blue`, `${oauthSite}/green`, `${bothSite}/both`];
 
 const labelsOf = {
@@ -178,7 +181,7 @@ it("says what is running", async () => {
   const { families, value } = await scrape(adminUrl);
   expect(value("countersign_config_info", { hash: config.hash })).toBe(1);
   const [build] = families.get("countersign_build_info")?.samples ?? [];
-  expect(build).toMatchObject({ value: 1, labels: { version: "0.1.0", node: process.version } });
+  expect(build).toMatchObject({ value: 1, labels: { version, node: process.version } });
 });
 
 it("is read by a parser that refuses what Prometheus would refuse", () => {

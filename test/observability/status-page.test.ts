@@ -6,6 +6,7 @@ import { listen } from "../../src/adapters/http-server/listen.ts";
 import { createStatus, type StatusViews } from "../../src/adapters/http-server/read-only-server.ts";
 import { renderPage } from "../../src/adapters/status/page/render-page.ts";
 import type { StatusSnapshot } from "../../src/adapters/status/snapshot.ts";
+import { version } from "../../src/version.ts";
 import { call, order } from "../../testkit/call.ts";
 import { hasChromium, launchChromium, type Visit, visit } from "../../testkit/chromium.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
@@ -89,7 +90,7 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     expect(await part("Tokens")).toContain("Issued here, because");
     expect(await part("Redis")).toContain("Not used");
     expect(await part("Configuration")).toContain(config.hash);
-    expect(await part("Build")).toContain("0.1.0");
+    expect(await part("Build")).toContain(version);
     const source = await page.content();
     for (const secret of Object.values(canaries)) expect(source).not.toContain(secret);
   });

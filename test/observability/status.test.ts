@@ -1,5 +1,6 @@
 /** Product section 5: `/status` shows what is configured, the state of each token, and the last 100 unknown outcomes. */
 import { expect, it } from "vitest";
+import { version } from "../../src/version.ts";
 import { call, order } from "../../testkit/call.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
@@ -17,7 +18,7 @@ it("shows what runs and what is configured, secrets masked", async () => {
   const stage = await stageProxy();
   await stage.recorder.nth("token_adopted", 1);
   const shown = await statusOf(stage);
-  expect(shown).toMatchObject({ version: "0.1.0", startedAt: isoTime, configHash: stage.config.hash });
+  expect(shown).toMatchObject({ version, startedAt: isoTime, configHash: stage.config.hash });
   expect(shown.readiness).toMatchObject({ isReady: true, reason: "ok" });
   const { sandbox } = shown.configuration.environments;
   expect(sandbox).toMatchObject({

@@ -27,17 +27,21 @@ it.each(["simulate", "demo"])("says where to get %s, which is left out of it", a
   const program = startProgram(process.execPath, [bundle(), command, "--once", "more"], plainEnvironment());
   expect(await program.ended).toBe(2);
   expect(program.stderr()).toBe(
-    `countersign ${command} is left out here: the image and the npm package countersign-simulator have it.\n`,
+    `countersign ${command} is left out here: the npm package countersign and the image countersign-simulator have it.\n`,
   );
   expect(program.stdout()).toBe("");
 });
 
-it("leaves the simulator out of the npm package as well", () => {
+it("has the simulator beside it in the npm package, as a program of its own", () => {
   const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { encoding: "utf8" });
   const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
   const paths = files.map(({ path }) => path);
-  expect(paths).toEqual(expect.arrayContaining(["dist/main.js", "dist/cli/serve.js"]));
-  expect(paths.filter((path) => /simulat|demo/.test(path))).toEqual([]);
+  expect(paths).toEqual(expect.arrayContaining(["dist/main.js", "dist/cli/serve.js", "simulator/dist/program.js"]));
+  const units = readdirSync("deploy/systemd").map((name) => `deploy/systemd/${name}`);
+  expect(paths.filter((path) => path.startsWith("dist/") && /simulat|demo/.test(path))).toEqual([]);
+  expect(paths.filter((path) => !/^(dist|simulator\/dist)\//.test(path)).sort()).toEqual(
+    ["CHANGELOG.md", "LICENSE", ...units, "README.md", "SECURITY.md", "package.json", "simulator/README.md"].sort(),
+  );
 });
 
 it("holds no simulator, and the licence of every package in it", () => {

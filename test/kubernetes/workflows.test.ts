@@ -1,0 +1,70 @@
+/** .github/workflows: checked by actionlint where it is installed, and held to what CONTRIBUTING.md and docs/releasing.md say. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { run, withTools } from "./tools.ts";
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+interface Job {
+  readonly uses?: string;
+  readonly needs?: string;
+  readonly environment?: string;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly "timeout-minutes"?: number;
+  readonly steps?: readonly Step[];
+}
+interface Workflow {
+  readonly permissions: unknown;
+  readonly concurrency: unknown;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+const folder = ".github/workflows";
+const files = readdirSync(folder).map((name) => join(folder, name));
+const tools = withTools("actionlint");
+
+it.runIf(tools.isThere)(tools.named("actionlint finds nothing"), () => {
+  expect(run("actionlint", files)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+});
+
+describe.each(files)("%s", (file) => {
+  const text = readFileSync(file, "utf8");
+  const workflow: Workflow = parse(text);
+  const jobs = Object.entries(workflow.jobs);
+
+  it("may read, and no more than that where a job does not ask for it", () => {
+    expect(workflow.permissions).toEqual({ contents: "read" });
+    expect(workflow.concurrency).toBeDefined();
+    const writing = jobs.filter(([, { permissions = {} }]) => Object.values(permissions).includes("write"));
+    for (const [, { environment }] of writing) expect(environment).toBe("release");
+  });
+
+  it("names each action by its commit, with the version beside it", () => {
+    const used = [...text.matchAll(/uses: (.*)$/gm)].map(([, action]) => action ?? "");
+    expect(used.length).toBeGreaterThan(0);
+    const loose = used.filter((action) => !/^([\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\.\/\.github\/\S+)$/.test(action));
+    expect(loose).toEqual([]);
+  });
+
+  it("bounds the time of each job, and keeps no credential in the checkout", () => {
+    for (const [name, { uses, "timeout-minutes": minutes, steps = [] }] of jobs) {
+      if (uses === undefined) expect({ name, minutes }).toEqual({ name, minutes: expect.any(Number) });
+      for (const step of steps.filter(({ uses = "" }) => uses.startsWith("actions/checkout@"))) {
+        expect(step).toMatchObject({ with: { "persist-credentials": false } });
+      }
+    }
+  });
+});
+
+it("what a change and a release must pass is .ci/run", () => {
+  const { jobs: ci }: Workflow = parse(readFileSync(join(folder, "ci.yaml"), "utf8"));
+  expect(Object.values(ci).flatMap(({ steps = [] }) => steps.map(({ run }) => run))).toContain(".ci/run");
+  const { jobs }: Workflow = parse(readFileSync(join(folder, "release.yaml"), "utf8"));
+  expect(jobs["ci"]).toMatchObject({ uses: "./.github/workflows/ci.yaml", needs: "check" });
+  expect(jobs["images"]).toMatchObject({ needs: "ci" });
+  expect(jobs["package"]).toMatchObject({ needs: "images" });
+});
