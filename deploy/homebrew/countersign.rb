@@ -28,6 +28,7 @@ class Countersign < Formula
       listeners:
         - { bind: "127.0.0.1:7411", environment: sandbox }
       admin: { bind: "127.0.0.1:7412" }
+      status: { bind: "127.0.0.1:7413" }
       environments:
         sandbox:
           baseUrl: https://api.sandbox.example/json-api

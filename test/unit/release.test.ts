@@ -5,6 +5,7 @@ import { fillFormula } from "../../scripts/release/artifacts.ts";
 import { readSections, release } from "../../scripts/release/changelog.ts";
 import { readOptions } from "../../scripts/release/options.ts";
 import { findMentions, isVersion, places, replaceVersion } from "../../scripts/release/versions.ts";
+import { ConfigFolder } from "../config/config-folder.ts";
 
 const home = "https://forge.example/countersign";
 const changelog = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n* This.\n";
@@ -103,6 +104,12 @@ it("the formula has the version and the checksum, and no placeholder", () => {
   );
   expect(formula).toMatch(/^class Countersign < Formula\n/);
   expect(() => fillFormula("@OTHER@", "0.1.0", "c0ffee")).toThrow("a placeholder");
+});
+
+it("the configuration that the formula checks is sound", async () => {
+  const [, yaml = ""] = /<<~YAML\n(.*?)\n *YAML\n/s.exec(readFileSync("deploy/homebrew/countersign.rb", "utf8")) ?? [];
+  expect(yaml).toContain("#{testpath}/key");
+  expect(await new ConfigFolder().problemsOf(yaml.replace("#{testpath}/key", "DIR/k1"))).toEqual([]);
 });
 
 it.each([
