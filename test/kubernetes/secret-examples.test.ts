@@ -122,6 +122,8 @@ test(tools.named("the injector's Job ends, and its pods have no token but Vault'
   const [job] = objects.filter(({ kind }) => kind === "Job").map(podTemplateOf);
   const [deployment] = objects.filter(({ kind }) => kind === "Deployment").map(podTemplateOf);
   expect(job.metadata.annotations[annotation]).toBe("true");
+  const tested = objects.find(({ kind }) => kind === "Pod").metadata.annotations;
+  expect(tested).toMatchObject({ "vault.hashicorp.com/agent-inject": "false", "linkerd.io/inject": "disabled" });
   expect(deployment.metadata.annotations).not.toHaveProperty([annotation]);
   for (const { spec } of [job, deployment]) {
     expect(spec.automountServiceAccountToken).toBe(false);
