@@ -37,22 +37,27 @@ it("are all on the page, with every file, and its links lead somewhere", () => {
   }
 });
 
+/** What the chart makes of an example's values; rendered once. */
+const rendered = new Map<string, readonly Manifest[]>();
+function render(name: string): readonly Manifest[] {
+  const args = ["--values", `${folder}/${name}/values.yaml`, "--namespace", "payments"];
+  const objects = rendered.get(name) ?? parse(charts?.render("countersign", args) ?? "");
+  rendered.set(name, objects);
+  return objects;
+}
+
 describe.each(examples)("$name", ({ name, variants }) => {
-  const render = () =>
-    parse(
-      charts?.render("countersign", ["--values", `${folder}/${name}/values.yaml`, "--namespace", "payments"]) ?? "",
-    );
   const own = variants.flat();
 
   test(tools.named("is what a cluster with these operators takes"), () => {
-    const objects = [...own, ...render()];
+    const objects = [...own, ...render(name)];
     expect(complaintsOfOpenApi(objects, "1.37")).toEqual([]);
     expect(complaintsOfDefinitions(objects)).toEqual([]);
     expect(complaintsOfPodSecurity(objects)).toEqual([]);
   });
 
   test(tools.named("has a configuration that Countersign takes"), () => {
-    const verdict = check(configurationOf(render()));
+    const verdict = check(configurationOf(render(name)));
     expect(verdict).toMatchObject({ valid: true });
     const warnings = verdict.warnings.filter(({ message }: Manifest) => !/anyone|reach/.test(message));
     expect(warnings).toEqual([]);
@@ -60,7 +65,7 @@ describe.each(examples)("$name", ({ name, variants }) => {
 
   test(tools.named("makes each Secret, class and service account that the pods name"), () => {
     for (const variant of variants) {
-      const objects = [...variant, ...render()];
+      const objects = [...variant, ...render(name)];
       const made = new Set(objects.flatMap(secretsMadeBy));
       const names = (kind: string) => objects.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name);
       const specs = objects
@@ -78,7 +83,7 @@ describe.each(examples)("$name", ({ name, variants }) => {
   });
 
   test(tools.named("mounts or injects every folder that the configuration reads, whole"), () => {
-    const objects = render();
+    const objects = render(name);
     const paths = secretsOf(configurationOf(objects)).map(({ path }) => path);
     expect(paths.length).toBeGreaterThan(1);
     for (const each of objects.filter((object) => podTemplateOf(object) && !isOfHook(object, "test"))) {
@@ -99,9 +104,7 @@ describe.each(examples)("$name", ({ name, variants }) => {
 });
 
 test(tools.named("the listener's certificate has the names that the listener answers to"), () => {
-  const objects = parse(
-    charts?.render("countersign", ["--values", `${folder}/cert-manager/values.yaml`, "--namespace", "payments"]) ?? "",
-  );
+  const objects = render("cert-manager");
   const [{ hosts, callers }] = parse(configurationOf(objects))[0].listeners;
   const certificates = parse(readFileSync(`${folder}/cert-manager/certificates.yaml`, "utf8"));
   const of = (name: string) =>
@@ -117,7 +120,7 @@ test(tools.named("the listener's certificate has the names that the listener ans
 });
 
 test(tools.named("the injector's Job ends, and its pods have no token but Vault's"), () => {
-  const objects = parse(charts?.render("countersign", ["--values", `${folder}/vault-agent/values.yaml`]) ?? "");
+  const objects = render("vault-agent");
   const annotation = "vault.hashicorp.com/agent-pre-populate-only";
   const [job] = objects.filter(({ kind }) => kind === "Job").map(podTemplateOf);
   const [deployment] = objects.filter(({ kind }) => kind === "Deployment").map(podTemplateOf);
