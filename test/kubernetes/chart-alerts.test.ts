@@ -70,6 +70,12 @@ test.each([
   expect(stderr).toContain(says);
 });
 
+test(named("are those of deploy/ where values take even the defaults away"), () => {
+  const none = ["alerts", "alertLabels", "alertAnnotations"].map((key) => `rules.${key}=null`).join(",");
+  const values = ["--values", "helm/countersign/ci/gateway-values.yaml", "--set", `rules.runbookBaseUrl=,${none}`];
+  expect(render(values).spec.groups).toEqual(groups);
+});
+
 it.runIf(isThere && hasPrometheus)(named(withPrometheus("are what promtool finds nothing wrong with")), () => {
   const file = join(charts.folder, "rules.yaml");
   const { spec } = render(everything);
