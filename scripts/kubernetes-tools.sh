@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the tools that test/kubernetes needs into .tools: helm, kubectl and two checkers from the Go module proxy,
+# Builds the tools that test/kubernetes needs into .tools: helm, kubectl, jsonnet and two checkers from the Go module proxy,
 # kubernetes-validate from PyPI. What is there already, of these versions, stays. Needs go and python3 with pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ for package in lint/rules chartutil; do
 done
 # Not optimised, they compile sooner and are as good for tests.
 go -C "$module" build -p 2 -trimpath -gcflags='all=-N -l' -ldflags="$flags" -o "$tools/bin/" \
-  helm.sh/helm/v3/cmd/helm ./kubectl ./pod-security ./custom-resources
+  helm.sh/helm/v3/cmd/helm github.com/google/go-jsonnet/cmd/jsonnet ./kubectl ./pod-security ./custom-resources
 
 # The checker of .github/workflows.
 GOBIN=$tools/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
@@ -29,6 +29,12 @@ copy_definitions() { # module@version, folder, names…
 }
 copy_definitions github.com/prometheus-operator/prometheus-operator@v0.93.1 example/prometheus-operator-crd \
   monitoring.coreos.com_{podmonitors,servicemonitors,prometheusrules}
-copy_definitions github.com/external-secrets/external-secrets@v1.3.2 config/crds/bases external-secrets.io_externalsecrets
+copy_definitions github.com/external-secrets/external-secrets@v1.3.2 config/crds/bases \
+  external-secrets.io_{externalsecrets,secretstores}
+copy_definitions github.com/cert-manager/cert-manager@v1.21.2 deploy/crds cert-manager.io_{certificates,issuers}
+copy_definitions github.com/hashicorp/vault-secrets-operator@v0.10.0 config/crd/bases \
+  secrets.hashicorp.com_{vaultauths,vaultstaticsecrets}
+copy_definitions sigs.k8s.io/secrets-store-csi-driver@v1.5.3 config/crd/bases \
+  secrets-store.csi.x-k8s.io_secretproviderclasses
 
 python3 -m pip install --quiet --disable-pip-version-check --target "$tools/python" --upgrade kubernetes-validate==1.37.0

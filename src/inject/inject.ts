@@ -1,7 +1,7 @@
 import { Document, isMap, parseAllDocuments, type ToStringOptions } from "yaml";
 import { createPatch, type InjectOptions } from "./sidecar.ts";
 import { asWritten, mergePatch, unshared } from "./strategic-merge.ts";
-import { nameOf, refuseWorkload, workloadKinds, workloadsIn } from "./workloads.ts";
+import { explainNone, nameOf, refuseWorkload, workloadsIn } from "./workloads.ts";
 
 /** The manifest with its sidecars, or everything that is wrong with it. */
 export type Injected =
@@ -14,7 +14,9 @@ export function inject(manifest: string, options: InjectOptions): Injected {
   if (problems.length > 0) return { kind: "refused", problems };
   const workloads = documents.map(({ resolved }) => workloadsIn(resolved.contents, options.selects));
   const refused = workloads.flat().flatMap((workload) => refuseWorkload(workload, options.isClassic) ?? []);
-  if (workloads.flat().length === 0) refused.push(`there is none of ${workloadKinds.join(", ")} to inject into`);
+  if (workloads.flat().length === 0) {
+    refused.push(explainNone(documents.flatMap(({ resolved }) => workloadsIn(resolved.contents, () => true))));
+  }
   if (refused.length > 0) return { kind: "refused", problems: refused };
 
   const style = styleOf(manifest);

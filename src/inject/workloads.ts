@@ -10,6 +10,8 @@ export interface Workload {
   /** Where the pod's spec is in the document. */
   readonly path: readonly (string | number)[];
   readonly podSpec: YAMLMap | undefined;
+  /** Its own, not those of its pods. */
+  readonly labels: Readonly<Record<string, unknown>>;
   /** The values of the annotation, of the workload and of its pods. */
   readonly annotated: readonly unknown[];
 }
@@ -46,16 +48,30 @@ export function workloadsIn(object: unknown, selects: Selector, path: Workload["
   const annotated = [[], podPath].flatMap((of) => object.getIn([...of, "metadata", "annotations", annotation]) ?? []);
   const owners = itemsIn(object.get("metadata"), "ownerReferences").map((owner) => String(owner.get("kind")));
   const isOwned = owners.some((owner) => owner === "ReplicaSet" || workloadKinds.includes(owner));
-  const labels = object.getIn(["metadata", "labels"]);
-  if (isOwned || annotated.includes("false") || !selects(isMap(labels) ? labels.toJSON() : {})) return [];
+  const written = object.getIn(["metadata", "labels"]);
+  const labels = isMap(written) ? written.toJSON() : {};
+  if (isOwned || annotated.includes("false") || !selects(labels)) return [];
   const specPath = [...podPath, "spec"];
   const spec = object.getIn(specPath);
   const podSpec = isMap(spec) ? spec : undefined;
-  return [{ name: nameOf(object, kind), kind, path: [...path, ...specPath], podSpec, annotated }];
+  return [{ name: nameOf(object, kind), kind, path: [...path, ...specPath], podSpec, labels, annotated }];
 }
 
 export function nameOf(object: YAMLMap | Document, kind = object.get("kind")): string {
   return `${kind} ${object.getIn(["metadata", "name"]) ?? "without a name"}`;
+}
+
+const mostNamed = 5;
+
+/** Why there is nothing to inject into, given what there would be without a selector. */
+export function explainNone(all: readonly Workload[]): string {
+  if (all.length === 0) return `there is none of ${workloadKinds.join(", ")} to inject into`;
+  const named = all.slice(0, mostNamed).map(({ name, labels }) => {
+    const shown = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+    return `${name} (${shown.join(",") || "no labels"})`;
+  });
+  if (all.length > mostNamed) named.push(`and ${all.length - mostNamed} more`);
+  return `--selector matches none of the workloads, by their own labels: ${named.join(", ")}`;
 }
 
 /** Why a workload cannot have the sidecar; undefined where it can. */

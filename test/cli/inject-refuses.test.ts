@@ -65,7 +65,24 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
       manifest: job,
       says: "Write it like kubectl's",
     })),
-    { what: "a selector of nothing", args: ["-l", "a=b"], manifest: job, says: "-: there is none of Deployment" },
+    {
+      what: "a selector of nothing, and says what there is",
+      args: ["-l", "a=b"],
+      manifest: ["one", "two", "three", "four", "five", "six"]
+        .map((name, n) =>
+          job.replace(/^metadata:.*$/m, `metadata: { name: ${name}, labels: { app: ${name}, n: "${n}" } }`),
+        )
+        .concat(job.replace(/^metadata:.*$/m, "metadata: { name: last }"))
+        .reverse()
+        .join("---\n"),
+      says: "-: --selector matches none of the workloads, by their own labels: Job last (no labels), Job six (app=six,n=5), Job five (app=five,n=4), Job four (app=four,n=3), Job three (app=three,n=2), and 2 more",
+    },
+    {
+      what: "a selector where there is no workload",
+      args: ["-l", "a=b"],
+      manifest: "kind: Secret",
+      says: "-: there is none of Deployment",
+    },
     { what: "a name that is none", args: ["--secret", "A b"], manifest: job, says: "argument 'A b' is invalid" },
   ])("$what", ({ manifest, args = [], says }) => {
     const { exitCode, stdout, stderr } = run(["-f", "-", ...args], manifest);

@@ -141,19 +141,6 @@ it.runIf(isThere).each([
   expect(readinessProbe).toEqual(has ? probe : undefined);
 });
 
-it.runIf(isThere)(named("gives the alerts the severities and labels that its values say"), () => {
-  const objects = parse(charts.render("countersign", ["--values", "test/kubernetes/values/gateway-everything.yaml"]));
-  const rules = (groups: Manifest[]) =>
-    groups.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined);
-  const own = rules(parse(readFileSync("deploy/prometheus/rules.yaml", "utf8"))[0].groups);
-  const given: Record<string, string> = { page: "critical", ticket: "warning" };
-  expect(new Set(own.map(({ labels }) => labels.severity))).toEqual(new Set(Object.keys(given)));
-  const installed = rules(objects.find(({ kind }) => kind === "PrometheusRule").spec.groups);
-  expect(installed.map(({ alert, labels }) => [alert, labels])).toEqual(
-    own.map(({ alert, labels }) => [alert, { ...labels, severity: given[labels.severity], team: "payments" }]),
-  );
-});
-
 function configurationOf(objects: readonly Manifest[]): string {
   return objects.find(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined).data[
     "countersign.yaml"

@@ -24,6 +24,13 @@ const policy = (values: object) => {
   return ["--set-json", `gateway.networkPolicy=${JSON.stringify({ enabled: true, ...values })}`];
 };
 
+const budget = (maxUnavailable: string) => {
+  return [
+    "--set",
+    `gateway.podDisruptionBudget.enabled=true,gateway.podDisruptionBudget.maxUnavailable=${maxUnavailable}`,
+  ];
+};
+
 describe("rendering fails", () => {
   test.each([
     {
@@ -47,6 +54,37 @@ describe("rendering fails", () => {
       says: "set gateway.autoscaling.maxReplicas to no fewer pods than minReplicas, 11",
     },
     {
+      why: "for an autoscaler that would have nothing to measure by",
+      args: ["--set", "gateway.autoscaling.enabled=true,resources.requests.cpu=null"],
+      says: "set resources.requests.cpu, which gateway.autoscaling.targetCPUUtilizationPercentage is a share of",
+    },
+    ...["0", "0%"].map((given) => ({
+      why: `for a disruption budget of ${given}, which no drain of a node gets past`,
+      args: budget(given),
+      says: `set gateway.podDisruptionBudget.maxUnavailable to 1 or more: with ${given} no node`,
+    })),
+    ...["2", "3", "100%"].map((given) => ({
+      why: `for a disruption budget of ${given} where there are two pods`,
+      args: [...budget(given), "--set", "gateway.replicas=2"],
+      says: `to fewer than the 2 pods: with ${given} all may be away together`,
+    })),
+    {
+      why: "for a disruption budget of as many pods as the autoscaler keeps",
+      args: [...budget("3"), "--set", "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=3"],
+      says: "to fewer than the 3 pods",
+    },
+    { why: "for a disruption budget that is no number", args: budget("some"), says: "maxUnavailable" },
+    {
+      why: "for a way to spread that there is not",
+      args: ["--set", "gateway.spread.zones=always"],
+      says: "gateway/spread/zones",
+    },
+    {
+      why: "for a scaling policy without a period",
+      args: ["--set", "gateway.autoscaling.behavior.scaleUp.policies[0].type=Pods"],
+      says: "gateway/autoscaling/behavior/scaleUp/policies",
+    },
+    {
       why: "for a NetworkPolicy with an empty list of callers, which means all",
       args: policy({ callers: null }),
       says: "name peers in gateway.networkPolicy.callers and .metrics",
@@ -65,6 +103,8 @@ describe("rendering fails", () => {
 
 test.each([
   { why: "a NetworkPolicy that is off has no peers", args: ["--set", "gateway.networkPolicy.callers=null"] },
+  { why: "one pod may be away", args: budget("1") },
+  { why: "half of two pods may", args: [...budget("50%"), "--set", "gateway.replicas=2"] },
   { why: "an autoscaler that is off has no pods", args: ["--set", "gateway.autoscaling.minReplicas=11"] },
 ])(named("but $why"), ({ args }) => {
   expect(charts.refusal("countersign", [...gateway, ...args])).toMatchObject({ exitCode: 0, stderr: "" });

@@ -31,7 +31,9 @@ export function isOfHook({ metadata }: Manifest, hook?: string): boolean {
 
 /** Whether it is of Kubernetes itself, not a custom resource. */
 export function isBuiltIn({ apiVersion }: Manifest): boolean {
-  return !/^(monitoring\.coreos\.com|external-secrets\.io)\//.test(apiVersion);
+  return !/^(monitoring\.coreos\.com|external-secrets\.io|cert-manager\.io|secrets\.hashicorp\.com|secrets-store\.csi\.x-k8s\.io)\//.test(
+    apiVersion,
+  );
 }
 
 export function nameOf({ kind, metadata }: Manifest): string {

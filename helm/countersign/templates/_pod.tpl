@@ -32,9 +32,11 @@ volumeMounts:
     mountPath: /etc/countersign
     readOnly: true
   {{- range .Values.secrets }}
+  {{- if not .injected }}
   - name: countersign-secret-{{ .folder }}
     mountPath: /run/secrets/countersign/{{ .folder }}
     readOnly: true
+  {{- end }}
   {{- end }}
   {{- with .Values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
@@ -79,10 +81,15 @@ application's pod that would change the owner of the application's volumes too, 
   configMap:
     name: {{ .configMap | default (include "countersign.fullname" $chart) }}
 {{- range $chart.Values.secrets }}
+{{- if .volume }}
+- name: countersign-secret-{{ .folder }}
+  {{- toYaml .volume | nindent 2 }}
+{{- else if not .injected }}
 - name: countersign-secret-{{ .folder }}
   secret:
     secretName: {{ include "countersign.secretName" (dict "chart" $chart "secret" .) }}
     defaultMode: 0440
+{{- end }}
 {{- end }}
 {{- with $chart.Values.extraVolumes }}
 {{ toYaml . }}

@@ -33,10 +33,8 @@
 {{-       $missing = append $missing "name peers in gateway.networkPolicy.callers and .metrics: a NetworkPolicy without any lets everybody in" -}}
 {{-     end -}}
 {{-   end -}}
-{{-   with .Values.gateway.autoscaling -}}
-{{-     if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
-{{-       $missing = append $missing (printf "set gateway.autoscaling.maxReplicas to no fewer pods than minReplicas, %d" (int .minReplicas)) -}}
-{{-     end -}}
+{{-   with include "countersign.refusedPods" . | trim -}}
+{{-     $missing = concat $missing (splitList "\n" .) -}}
 {{-   end -}}
 {{-   if $config.listeners -}}
 {{-     $missing = append $missing "set gateway.listeners instead of config.listeners, which are made from them" -}}

@@ -33,3 +33,45 @@
 {{- .name | default (ternary (include "countersign.fullname" $) "" .create) -}}
 {{- end -}}
 {{- end -}}
+
+{{/* Each version of the pods is counted by itself, and only nodes that take them are: else a rollout, or a tainted node, would be in the way. */}}
+{{- define "countersign.topologySpreadConstraints" -}}
+{{- $constraints := list -}}
+{{- range list (list "zones" "topology.kubernetes.io/zone") (list "nodes" "kubernetes.io/hostname") -}}
+{{-   $spread := get $.Values.gateway.spread (first .) -}}
+{{-   if ne $spread "none" -}}
+{{-     $selector := dict "matchLabels" (include "countersign.selectorLabels" $ | fromYaml) -}}
+{{-     $unsatisfiable := ternary "DoNotSchedule" "ScheduleAnyway" (eq $spread "required") -}}
+{{-     $constraint := dict "topologyKey" (last .) "maxSkew" 1 "whenUnsatisfiable" $unsatisfiable "labelSelector" $selector -}}
+{{-     $constraints = append $constraints (merge $constraint (dict "matchLabelKeys" (list "pod-template-hash") "nodeTaintsPolicy" "Honor")) -}}
+{{-   end -}}
+{{- end -}}
+{{- with .Values.gateway.topologySpreadConstraints | default $constraints }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
+{{/* What keeps an autoscaler or a drain of nodes from working: a sentence on each line. */}}
+{{- define "countersign.refusedPods" -}}
+{{- $gateway := .Values.gateway -}}
+{{- $autoscaling := $gateway.autoscaling -}}
+{{- if $autoscaling.enabled -}}
+{{-   if gt (int $autoscaling.minReplicas) (int $autoscaling.maxReplicas) }}
+set gateway.autoscaling.maxReplicas to no fewer pods than minReplicas, {{ $autoscaling.minReplicas }}
+{{-   end -}}
+{{-   if not (or (dig "requests" "cpu" "" .Values.resources) (dig "limits" "cpu" "" .Values.resources)) }}
+set resources.requests.cpu, which gateway.autoscaling.targetCPUUtilizationPercentage is a share of
+{{-   end -}}
+{{- end -}}
+{{- with $gateway.podDisruptionBudget -}}
+{{-   if .enabled -}}
+{{-     $pods := ternary $autoscaling.minReplicas $gateway.replicas $autoscaling.enabled | int -}}
+{{-     $given := toString .maxUnavailable -}}
+{{-     $isPercent := hasSuffix "%" $given -}}
+{{-     $number := trimSuffix "%" $given | int -}}
+{{-     if eq $number 0 }}
+set gateway.podDisruptionBudget.maxUnavailable to 1 or more: with {{ $given }} no node that has a pod could be drained
+{{-     else if and (gt $pods 1) (ge $number (ternary 100 $pods $isPercent)) }}
+set gateway.podDisruptionBudget.maxUnavailable to fewer than the {{ $pods }} pods: with {{ $given }} all may be away together
+{{-     end -}}
+{{-   end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,82 @@
+// A monitoring mixin (https://monitoring.mixins.dev): the alerts and dashboards that deploy/prometheus and deploy/grafana have.
+local source = import 'rules.json';
+
+local isAlert(rule) = std.objectHas(rule, 'alert');
+local rules = std.flattenArrays([group.rules for group in source.groups]);
+local names = [rule.alert for rule in rules if isAlert(rule)];
+
+// The groups with those of their rules that are meant, each changed; a group that has none left goes.
+local groupsOf(isMeant, change) = std.filter(
+  function(group) std.length(group.rules) > 0,
+  [group { rules: [change(rule) for rule in group.rules if isMeant(rule)] } for group in source.groups],
+);
+
+{
+  // As the values of the chart below `rules`, and `selector`.
+  _config:: {
+    // Matchers for each series that the alerts and the variables of the dashboards look at, such as 'cluster="north"'.
+    selector: '',
+    // What the label `severity` says.
+    severity: { page: 'page', ticket: 'ticket' },
+    // Further labels and annotations of each alert.
+    alertLabels: {},
+    alertAnnotations: {},
+    // What differs for single alerts: { NAME: { enabled: false, severity: …, 'for': …, labels: …, annotations: … } }.
+    alerts: {},
+    // Put before the path of each runbook link.
+    runbookBaseUrl: '',
+  },
+
+  local config = self._config,
+  local own(rule) = std.get(config.alerts, rule.alert, {}),
+  local unknown = std.setDiff(std.set(std.objectFields(config.alerts)), std.set(names)),
+
+  local isWanted(rule) =
+    assert unknown == [] : '_config.alerts has %s; there are: %s' % [std.join(', ', unknown), std.join(', ', names)];
+    isAlert(rule) && std.get(own(rule), 'enabled', true),
+
+  local withSelector(rule) = rule {
+    expr: super.expr % (
+      if config.selector == '' then { matchers: '', braces: '' }
+      else { matchers: config.selector + ', ', braces: '{%s}' % config.selector }
+    ),
+  },
+
+  local withValues(rule) =
+    local severity = std.get(own(rule), 'severity', rule.labels.severity);
+    withSelector(rule) + (if std.objectHas(own(rule), 'for') then { 'for': own(rule)['for'] } else {}) + {
+      labels: config.alertLabels + rule.labels + std.get(own(rule), 'labels', {}) + {
+        severity: std.get(config.severity, severity, severity),
+      },
+      annotations: config.alertAnnotations + rule.annotations + {
+        runbook_url: config.runbookBaseUrl + rule.annotations.runbook_url,
+      } + std.get(own(rule), 'annotations', {}),
+    },
+
+  // The queries of the variables are label_values(NAME, LABEL) or label_values(NAME{…}, LABEL).
+  local limited(query) =
+    if config.selector == '' then query
+    else if std.member(query, '{') then std.strReplace(query, '{', '{%s, ' % config.selector)
+    else std.strReplace(query, ', ', '{%s}, ' % config.selector),
+  local withVariables(dashboard) = dashboard {
+    templating: {
+      list: [
+        if variable.type == 'query' then variable {
+          query+: { query: limited(super.query) },
+          definition: limited(super.definition),
+        } else variable
+        for variable in dashboard.templating.list
+      ],
+    },
+  },
+
+  prometheusAlerts+:: { groups+: groupsOf(isWanted, withValues) },
+  prometheusRules+:: { groups+: groupsOf(function(rule) !isAlert(rule), withSelector) },
+
+  grafanaDashboardFolder:: 'Countersign',
+  grafanaDashboards+:: {
+    'countersign-overview.json': withVariables(import '../grafana/dashboards/overview.json'),
+    'countersign-process.json': withVariables(import '../grafana/dashboards/process.json'),
+    'countersign-tokens.json': withVariables(import '../grafana/dashboards/tokens.json'),
+  },
+}

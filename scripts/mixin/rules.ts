@@ -1,0 +1,31 @@
+import { parse } from "yaml";
+
+/** A vector selector of an expression: the name of the series, and its matchers where it has some. */
+export const vectorSelector = /\b((?:countersign|process|nodejs)[a-z0-9_:]+|up\b)(\{[^}]*\})?/g;
+
+interface RuleFile {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly { readonly expr: string }[] }[];
+}
+
+/**
+ * The rules as JSON for Jsonnet, in whose expressions a place is left for further matchers: `%(matchers)s` before those that
+ * are there, `%(braces)s` where there are none.
+ */
+export function mixinRulesOf(yaml: string): string {
+  const { groups } = parse(yaml) as RuleFile;
+  const made = groups.map((group) => ({
+    ...group,
+    rules: group.rules.map((rule) => ({ ...rule, expr: rule.expr.split("\n").map(leavePlaces).join("\n") })),
+  }));
+  return `${JSON.stringify({ groups: made }, undefined, 2)}\n`;
+}
+
+/** Recorded series have been chosen when they were recorded, and keep few labels to choose by. */
+function leavePlaces(line: string): string {
+  const escaped = line.replaceAll("%", "%%");
+  if (/^\s*#/.test(line)) return escaped;
+  return escaped.replace(vectorSelector, (whole: string, name: string, matchers?: string) => {
+    if (name.includes(":")) return whole;
+    return matchers === undefined ? `${name}%(braces)s` : `${name}{%(matchers)s${matchers.slice(1)}`;
+  });
+}
