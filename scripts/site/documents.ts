@@ -24,6 +24,8 @@ export interface Documents {
   /** Folders without a README.md that a document leads to, each with the documents in it. */
   readonly folders: ReadonlyMap<string, readonly string[]>;
   readonly images: readonly string[];
+  /** Links to what is not in the repository, each as `document: link`. */
+  readonly missing: readonly string[];
 }
 
 export const home = "README.md";
@@ -49,19 +51,21 @@ export function findDocuments(root: string): Documents {
   const pages = new Set<string>();
   const folders = new Map<string, readonly string[]>();
   const images = new Set<string>();
+  const missing: string[] = [];
   const waiting = [home, index];
   for (let document = waiting.pop(); document !== undefined; document = waiting.pop()) {
     if (pages.has(document)) continue;
     pages.add(document);
     for (const { href, isImage } of linksOf(readFileSync(join(root, document), "utf8"))) {
       const path = resolveLink(document, href)?.path;
-      if (path === undefined || !existsSync(join(root, path))) continue;
-      if (isImage) images.add(path);
+      if (path === undefined) continue;
+      if (!existsSync(join(root, path))) missing.push(`${document}: ${href}`);
+      else if (isImage) images.add(path);
       else if (path.endsWith(".md")) waiting.push(path);
       else if (statSync(join(root, path)).isDirectory()) waiting.push(...listFolder(root, path, folders));
     }
   }
-  return { pages: [...pages].sort(), folders, images: [...images].sort() };
+  return { pages: [...pages].sort(), folders, images: [...images].sort(), missing };
 }
 
 function listFolder(root: string, folder: string, folders: Map<string, readonly string[]>): readonly string[] {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { print, printError } from "../../src/cli/terminal.ts";
 import { findDeadLinks } from "./dead-links.ts";
-import { findDocuments, pageOf, titleOf } from "./documents.ts";
+import { type Documents, findDocuments, pageOf, titleOf } from "./documents.ts";
 import { findUnlisted } from "./navigation.ts";
 
 // `npm run docs`: makes a static site of the documents, with VitePress, which is installed here and nowhere else. Exit code 1
@@ -17,14 +17,16 @@ const site = join(folder, "dist");
 const { values } = parseArgs({ options: { base: { type: "string", default: "/" }, serve: { type: "boolean" } } });
 const base = `/${values.base}/`.replace(/\/+/g, "/");
 
-install();
-gather();
-run(process.execPath, [join(folder, "node_modules/vitepress/bin/vitepress.js"), "build", folder, "--base", base]);
+const documents = findDocuments(".");
+const nowhere = "These links lead nowhere:";
 report("These documents are not in docs/index.md, which is the navigation:", findUnlisted("."));
-report("These links lead nowhere:", findDeadLinks(site, base));
+report(nowhere, documents.missing);
+install();
+gather(documents);
+runVitePress("build");
+report(nowhere, findDeadLinks(site, base));
 print(`The site is in ${site}${values.serve ? "" : "; npm run docs -- --serve shows it in a browser"}.`);
-if (values.serve)
-  run(process.execPath, [join(folder, "node_modules/vitepress/bin/vitepress.js"), "preview", folder, "--base", base]);
+if (values.serve) runVitePress("preview");
 
 /** Once for each lock file. */
 function install(): void {
@@ -35,9 +37,8 @@ function install(): void {
 }
 
 /** The documents alone, by the paths of the site, so that nothing else of the repository can become a page. */
-function gather(): void {
+function gather(documents: Documents): void {
   rmSync(pages, { recursive: true, force: true });
-  const documents = findDocuments(".");
   for (const path of documents.images) place(path, readFileSync(path));
   for (const path of documents.pages) place(pageOf(path), `${frontMatterOf(path)}${readFileSync(path, "utf8")}`);
   for (const [path, listed] of documents.folders) {
@@ -61,6 +62,10 @@ function place(path: string, contents: string | Buffer): void {
 function titleOfFolder(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return name.slice(0, 1).toUpperCase() + name.slice(1);
+}
+
+function runVitePress(task: "build" | "preview"): void {
+  run(process.execPath, [join(folder, "node_modules/vitepress/bin/vitepress.js"), task, folder, "--base", base]);
 }
 
 function run(command: string, args: readonly string[]): void {

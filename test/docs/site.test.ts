@@ -46,7 +46,7 @@ it("tells of a document that the index does not list", () => {
 });
 
 it("makes a page of each document that a reader can come to, and of nothing else", () => {
-  const { pages, folders, images } = findDocuments(write(project));
+  const { pages, folders, images, missing } = findDocuments(write(project));
   expect(pages).toEqual([
     "CHANGELOG.md",
     "README.md",
@@ -59,6 +59,13 @@ it("makes a page of each document that a reader can come to, and of nothing else
   ]);
   expect([...folders.keys()]).toEqual(["docs/decisions"]);
   expect(images).toEqual(["docs/images/one.png"]);
+  expect(missing).toEqual([]);
+});
+
+it("tells of links to files that are not there", () => {
+  const links = "[a](none.md) [b](../src/none.ts) [c](../src/main.ts) ![d](images/none.png)";
+  const { missing } = findDocuments(write({ ...project, "docs/redis.md": links, "docs/index.md": "[r](redis.md)" }));
+  expect(missing).toEqual(["none.md", "../src/none.ts", "images/none.png"].map((href) => `docs/redis.md: ${href}`));
 });
 
 it("takes the navigation from docs/index.md, in its order", () => {
