@@ -4,8 +4,8 @@ import { scenes } from "../../simulator/src/demo/scenes.ts";
 import { folderOf, secrets } from "../../testkit/demo-run.ts";
 import { hasTerminals, startOnTerminal } from "../../testkit/terminal.ts";
 
-// A person at a real terminal: first what runs where, then a scene for each Enter, and an end whenever it is wanted. Times
-// of the machine play no part; docs and README say 2 s, and what does not happen here is a build.
+// A person at a real terminal: first what runs where, then a scene for each Enter, and an end whenever it is wanted. The first
+// lines are there within 2 s, which a busy machine could not show: here nothing is built before them.
 
 const demo = [process.execPath, "simulator/dist/main.js", "demo"];
 const lastPrompt = "Enter: what you can try";
