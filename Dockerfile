@@ -11,7 +11,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY simulator/package.json simulator/
 RUN npm ci --ignore-scripts
 COPY LICENSE tsconfig.json tsconfig.build.json ./
-COPY scripts/build.mjs scripts/bundle.mjs scripts/
+COPY scripts/build.mjs scripts/build-record.mjs scripts/bundle.mjs scripts/
 COPY src src
 COPY simulator/src simulator/src
 RUN npm run build

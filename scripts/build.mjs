@@ -1,42 +1,98 @@
 // Compiles src/ to dist/, bundles the command into dist/main.js and simulator/src/ into simulator/dist/, all fresh. A build
-// that fails leaves the last one as it was.
-import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
+// that fails or is interrupted leaves the last one as it was. With --if-stale it builds only where the sources have changed.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { digestOf, digestSources, isFresh, writeRecord } from "./build-record.mjs";
 
-const typescript = locateCompiler();
+const { values } = parseArgs({ options: { "if-stale": { type: "boolean", default: false } } });
+const folders = ["dist", "simulator/dist"];
+if (values["if-stale"]) {
+  if (isFresh(folders)) process.exit();
+  // Not on standard output, which is the program's that starts next.
+  process.stderr.write("building… this takes a few seconds, and only when something has changed\n");
+}
+const sources = digestSources();
+const [dist, simulator] = folders.map((folder) => ({ folder, fresh: `${folder}.${process.pid}` }));
+let compiling;
+process.on("exit", () => {
+  endCompiler();
+  for (const { fresh } of [dist, simulator]) remove(fresh, `${fresh}.old`);
+});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));
+
+const compiler = locateCompiler();
 const { bundle } = await import("./bundle.mjs");
-await replace("dist", async (fresh) => {
-  const tsc = join(dirname(typescript), "bin", "tsc");
-  const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", fresh], {
-    stdio: "inherit",
-  });
-  if (status !== 0) process.exit(status ?? 1);
+await Promise.all([makeDist(dist.fresh), makeSimulator(simulator.fresh)]);
+const outputs = [dist, simulator].map((each) => ({ ...each, digest: digestOf(each.fresh) }));
+for (const each of outputs) replace(each);
+writeRecord(
+  sources,
+  outputs.map(({ folder, digest }) => [folder, digest]),
+);
+
+async function makeDist(fresh) {
+  await compile(fresh);
   // The same command of the modules that are compiled here, which tests change one by one.
   renameSync(join(fresh, "main.js"), join(fresh, "unbundled.js"));
   await bundle(["src/main.ts"], fresh);
-});
-await replace("simulator/dist", async (fresh) => {
+}
+
+async function makeSimulator(fresh) {
   await bundle(["simulator/src/main.ts", "simulator/src/program.ts"], fresh);
   copyFileSync("LICENSE", join(fresh, "LICENSE"));
-});
+}
 
-/** A swap of names, since programs may be starting from the old folder, and another build may be doing the same. */
-async function replace(folder, make) {
-  const [fresh, old] = [`${folder}.${process.pid}`, `${folder}.${process.pid}.old`];
-  const removeUnfinished = () => rmSync(fresh, { recursive: true, force: true });
-  process.on("exit", removeUnfinished);
-  await make(fresh);
-  if (existsSync(folder)) renameSync(folder, old);
-  renameSync(fresh, folder);
-  rmSync(old, { recursive: true, force: true });
-  process.off("exit", removeUnfinished);
+async function compile(folder) {
+  const options = ["-p", "tsconfig.build.json", "--outDir", folder];
+  // A group of its own: the compiler starts a process that does its work, and which must end with it.
+  compiling = spawn(process.execPath, [compiler, ...options], { stdio: "inherit", detached: true });
+  const [status] = await once(compiling, "close");
+  compiling = undefined;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+function endCompiler() {
+  try {
+    if (compiling !== undefined) process.kill(-compiling.pid, "SIGKILL");
+  } catch {
+    // It has just ended.
+  }
+}
+
+/**
+ * A swap of names, since programs may be starting from the old folder, and another build may be doing the same. What has
+ * not changed stays in place.
+ */
+function replace({ folder, fresh, digest }) {
+  if (digestOf(folder) === digest) return;
+  const old = `${fresh}.old`;
+  while (!renamed(fresh, folder, ["EEXIST", "ENOTEMPTY"])) {
+    if (renamed(folder, old, ["ENOENT"])) remove(old);
+  }
+}
+
+/** @param obstacles error codes that only say what another build has done meanwhile */
+function renamed(from, to, obstacles) {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (obstacles.includes(error.code)) return false;
+    throw error;
+  }
+}
+
+function remove(...paths) {
+  for (const path of paths) rmSync(path, { recursive: true, force: true });
 }
 
 function locateCompiler() {
   try {
-    return createRequire(import.meta.url).resolve("typescript/package.json");
+    return join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
   } catch {
     process.stderr.write("The compiler is not installed. Run npm ci first.\n");
     process.exit(1);

@@ -7,6 +7,6 @@ const built = "COUNTERSIGN_TEST_BUILT";
 export default function setup({ name }: TestProject): void {
   // Vitest calls it for each of its projects.
   if (name === "unit" || process.env[built] !== undefined) return;
-  execFileSync(process.execPath, ["scripts/build.mjs"], { stdio: "inherit" });
+  execFileSync(process.execPath, ["scripts/build.mjs", "--if-stale"], { stdio: "inherit" });
   process.env[built] = "yes";
 }

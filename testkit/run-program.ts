@@ -23,9 +23,18 @@ export function plainEnvironment(more: Readonly<Record<string, string>> = {}): N
   return { ...Object.fromEntries(kept), TERM: "xterm", ...more };
 }
 
-/** Starts a program; ends it with the test, should it still run. */
-export function startProgram(command: string, args: readonly string[], env = plainEnvironment()): Program {
-  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+/**
+ * Starts a program; ends it with the test, should it still run.
+ * @param input `pipe`: what is written to the child's standard input
+ */
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  env = plainEnvironment(),
+  input: "ignore" | "pipe" = "ignore",
+): Program {
+  const child = spawn(command, args, { env, stdio: [input, "pipe", "pipe"] });
+  if (child.stdout === null || child.stderr === null) throw new Error("its output is piped");
   let stdout = "";
   let stderr = "";
   const searched = { stdout: searchStream("stdout"), stderr: searchStream("stderr") };

@@ -14,7 +14,7 @@ export interface RunningDemo {
 const places = {
   "you call": pagePorts.listener,
   metrics: pagePorts.admin,
-  status: pagePorts.status,
+  "status page": pagePorts.status,
   "it calls": pagePorts.api,
   "tokens from": pagePorts.login,
 } as const;

@@ -3,7 +3,16 @@ import { exitCodes, usageFailure } from "countersign/cli/command";
 import { untilStopped } from "countersign/cli/signals";
 import { print, printJson } from "countersign/cli/terminal";
 import { type Demo, openDemo } from "./demo/env.ts";
-import { formatInvitation, formatOpening, formatScore, formatSum, sumUp } from "./demo/header.ts";
+import {
+  formatInvitation,
+  formatOpening,
+  formatPrompt,
+  formatScore,
+  formatSum,
+  formatTitle,
+  sumUp,
+} from "./demo/header.ts";
+import { endAsHungUp, Keyboard } from "./demo/keyboard.ts";
 import { chooseWidth } from "./demo/layout.ts";
 import { usualPorts } from "./demo/ports.ts";
 import { formatScene } from "./demo/print.ts";
@@ -20,7 +29,10 @@ export function createCommand(): Command {
   return new Command("demo")
     .description("Show Countersign at work: simulator and proxy on this machine, no account, Redis or Docker needed.")
     .option("--folder <folder>", "put configuration, secrets and log into this new folder, removed at the end")
-    .option("--once", "end after the scenes; exit code 0 only if all did what they should")
+    .option(
+      "--once",
+      "show all scenes without waiting for a key, and end; exit code 0 only if all did what they should",
+    )
     .option("--json", "print the results as JSON; only with --once")
     .action(demonstrate);
 }
@@ -28,24 +40,34 @@ export function createCommand(): Command {
 async function demonstrate({ folder, once = false, json = false }: Options): Promise<void> {
   if (json && !once) throw usageFailure("--json is for programs, and they want an end: add --once.");
   const stopped = untilStopped();
+  if (!json) print(formatTitle());
   const demo = await openDemo(usualPorts, folder);
+  const keyboard = once ? undefined : Keyboard.open(stopped);
+  const ended = keyboard?.ended ?? stopped;
+  const isWanted = (number: number) => keyboard?.next(formatPrompt(number)) ?? Promise.resolve(true);
+  const isHungUp = () => keyboard?.isGone === true;
+  const show = (lines: readonly string[]) => {
+    if (!json && !isHungUp()) for (const line of lines) print(line);
+  };
   let signal = "the end";
   try {
-    if (!json) process.on("SIGHUP", () => readAgain(demo));
-    if (!json) printLines(formatOpening(demo));
+    if (!json) process.on("SIGHUP", () => (isHungUp() ? keyboard?.close() : readAgain(demo)));
+    show(formatOpening(demo));
     const width = chooseWidth(process.stdout.columns);
-    const results = await runAll(demo, stopped, (each) => {
-      if (!json) printLines([...formatScene(each, width), ""]);
-    });
+    const results = await runAll(demo, ended, isWanted, (each) => show([...formatScene(each, width), ""]));
+    const isWhole = results.length === scenes.length;
+    if (!results.every(isGood) || (once && !isWhole)) process.exitCode = exitCodes.no;
+    const goesOn = !once && isWhole && (await isWanted(scenes.length + 1));
     if (json) printJson(describeResults(demo, results));
-    else printLines(formatSummary(demo, results));
-    if (!isGood(results)) process.exitCode = exitCodes.no;
-    if (once || results.length < scenes.length) return;
-    printLines(["", ...formatInvitation(demo)]);
-    signal = await stopped;
-    printLines(["", "", ...formatSum(sumUp(demo))]);
+    else show([...formatSum(sumUp(demo)), formatScore(results.filter(isGood).length, results.length)]);
+    if (!goesOn) return;
+    show(["", ...formatInvitation(demo)]);
+    signal = await ended;
+    show(["", "", ...formatSum(sumUp(demo))]);
   } finally {
+    keyboard?.close();
     await demo.close(signal);
+    if (isHungUp()) endAsHungUp();
   }
 }
 
@@ -55,17 +77,23 @@ function readAgain(demo: Demo): void {
   demo.reload();
 }
 
-/** All scenes in order, or those before it was ended. */
+/**
+ * All scenes in order, or those before it was ended.
+ * @param isWanted waits until the scene with this number is, or until none is
+ */
 async function runAll(
   demo: Demo,
-  stopped: Promise<unknown>,
+  ended: Promise<unknown>,
+  isWanted: (number: number) => Promise<boolean>,
   show: (result: SceneResult) => void,
 ): Promise<SceneResult[]> {
   const run = createRun(demo);
-  const ended = stopped.then(() => undefined);
+  const interrupted = ended.then(() => undefined);
   const all: SceneResult[] = [];
   for (const [index, scene] of scenes.entries()) {
-    const result = await Promise.race([ended, run(scene, index + 1)]);
+    const number = index + 1;
+    if (!(await isWanted(number))) break;
+    const result = await Promise.race([interrupted, run(scene, number)]);
     if (result === undefined) break;
     all.push(result);
     show(result);
@@ -73,20 +101,21 @@ async function runAll(
   return all;
 }
 
-function isGood(results: readonly SceneResult[]): boolean {
-  return results.length === scenes.length && results.every(({ wrong }) => wrong.length === 0);
-}
-
-function formatSummary(demo: Demo, results: readonly SceneResult[]): string[] {
-  const good = results.filter(({ wrong }) => wrong.length === 0).length;
-  return [...formatSum(sumUp(demo)), formatScore(good, scenes.length)];
+function isGood({ wrong }: SceneResult): boolean {
+  return wrong.length === 0;
 }
 
 function describeResults(demo: Demo, results: readonly SceneResult[]): object {
   const { url, statusUrl, metricsUrl, simulator } = demo;
   return {
-    ok: isGood(results),
-    addresses: { url, statusUrl, metricsUrl, baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl },
+    ok: results.length === scenes.length && results.every(isGood),
+    addresses: {
+      url,
+      statusUrl: `${statusUrl}/status`,
+      metricsUrl,
+      baseUrl: simulator.apiUrl,
+      authUrl: simulator.loginUrl,
+    },
     scenes: results.map(({ number, scene, wrong, upstreamRequests, ...rest }) => ({
       number,
       title: scene.title,
@@ -98,8 +127,4 @@ function describeResults(demo: Demo, results: readonly SceneResult[]): object {
     })),
     sum: sumUp(demo),
   };
-}
-
-function printLines(lines: readonly string[]): void {
-  for (const line of lines) print(line);
 }

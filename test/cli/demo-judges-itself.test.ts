@@ -1,8 +1,11 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type Demo, openDemo } from "../../simulator/src/demo/env.ts";
+import { formatInvitation, formatOpening } from "../../simulator/src/demo/header.ts";
 import { type Facts, judge } from "../../simulator/src/demo/judge.ts";
 import { wrap } from "../../simulator/src/demo/layout.ts";
 import { formatScene } from "../../simulator/src/demo/print.ts";
@@ -74,6 +77,24 @@ it("is not ok, and says so, when nothing comes back at all", async () => {
   const played = await createRun(nobody)(first, 1);
   expect(played.wrong).toContain("status: should be 200, is absent");
   expect(formatScene(played, 80).join("\n")).toMatch(/back +no answer: connect ECONNREFUSED/);
+});
+
+it("takes a free port for one that is taken, and says so", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const demo = await openDemo({ listener: port, admin: 0, status: 0, api: 0, login: 0 });
+  onTestFinished(() => demo.close("test"));
+  expect(demo.url).not.toContain(`:${port}`);
+  expect(formatOpening(demo)).toContainEqual(expect.stringMatching(`^ {3}taken +${port}; free ports stand in$`));
+});
+
+it("prints commands that fit into 80 columns, whatever the ports are", async () => {
+  const demo = await stageDemo();
+  const [url, apiUrl] = ["http://127.0.0.1:65535", "http://127.0.0.1:65535/json-api"];
+  const lines = formatInvitation({ ...demo, url, simulator: { ...demo.simulator, apiUrl } });
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
 });
 
 it("keeps its configuration and secrets to this user, and only as long as it runs", async () => {

@@ -13,6 +13,7 @@ export interface Demo {
   readonly taken: readonly number[];
   /** What an application calls. */
   readonly url: string;
+  /** The status page is its `/`, the same as JSON its `/status`. */
   readonly statusUrl: string;
   readonly metricsUrl: string;
   readonly configFile: string;
@@ -59,7 +60,7 @@ async function open(wanted: DemoPorts, ports: DemoPorts, folderName: string | un
     ports,
     taken: Object.values(wanted).filter((port) => port !== 0 && !Object.values(ports).includes(port)),
     url: `http://127.0.0.1:${ports.listener}`,
-    statusUrl: `http://127.0.0.1:${ports.status}/status`,
+    statusUrl: `http://127.0.0.1:${ports.status}`,
     metricsUrl: `http://127.0.0.1:${ports.admin}/metrics`,
     configFile: folder.file,
     finished: proxy.finished,

@@ -2,6 +2,7 @@ import { paint } from "countersign/cli/terminal";
 import { version } from "countersign/version";
 import type { Demo } from "./env.ts";
 import { formatCount } from "./layout.ts";
+import { scenes } from "./scenes.ts";
 
 /** What the service has counted since the start. */
 export interface Sum {
@@ -20,25 +21,45 @@ export function sumUp({ simulator }: Pick<Demo, "simulator">): Sum {
   return { seen: apiRequests, created: accepted, unauthorized, refused, cut, tokenRequests, tokensIssued };
 }
 
-/** What stands above the scenes. */
-export function formatOpening({ url, simulator, configFile, taken }: Demo): string[] {
+export function formatTitle(): string {
+  return `${paint("bold", `Countersign ${version}, a demonstration`)}: all of it runs on this machine`;
+}
+
+/** What runs where, and what there is to see: on one screen. */
+export function formatOpening({ url, statusUrl, metricsUrl, simulator, configFile, taken }: Demo): string[] {
   const addresses = [url, simulator.apiUrl, simulator.loginUrl];
   const column = Math.max(...addresses.map((address) => address.length)) + 3;
   const place = (label: string, address: string, what: string) =>
     entry(label, `${address.padEnd(column)}${paint("dim", what)}`);
   return [
-    paint("bold", `Countersign ${version}, a demonstration`),
     "",
     place("you call", url, "Countersign"),
     place("it calls", simulator.apiUrl, "the service, simulated"),
     place("tokens from", simulator.loginUrl, "its authorization server"),
+    place("status page", `${statusUrl}/`, "open it in a browser"),
+    place("metrics", metricsUrl, "for Prometheus"),
     entry("configured in", configFile),
     ...(taken.length === 0 ? [] : [entry("taken", `${taken.join(", ")}; free ports stand in`)]),
     "",
     `   It has fetched ${formatCount(simulator.counts().tokensIssued, "token")} so far, one for each site that has credentials.`,
     `   ${paint("green", "+ added by Countersign")}   ${paint("yellow", "~ rewritten by it")}   •••• a token, not shown`,
     "",
+    ...scenes.map(({ title }, index) => `   ${index + 1}  ${title}`),
+    "",
   ];
+}
+
+/** What a person may press before the scene with this number, or after the last. */
+export function formatPrompt(number: number): string {
+  const keys =
+    number > scenes.length
+      ? [["Enter", "what you can try"]]
+      : [
+          ["Enter", `scene ${number} of ${scenes.length}`],
+          ["a", "all that are left"],
+        ];
+  const shown = [...keys, ["q", "the end"]].map(([key = "", meaning]) => `${paint("bold", key)}: ${meaning}`);
+  return `   ${shown.join("   ")} `;
 }
 
 export function formatSum(sum: Sum): string[] {
@@ -58,28 +79,32 @@ export function formatSum(sum: Sum): string[] {
   ];
 }
 
-/** How many scenes are as they should be. */
-export function formatScore(good: number, all: number): string {
-  return entry("scenes", paint(good === all ? "green" : "red", `${good} of ${all} ok`));
+/** How many scenes are as they should be, of those that were shown. */
+export function formatScore(good: number, shown: number): string {
+  const left = scenes.length - shown;
+  const score = `${good} of ${scenes.length} ok${left === 0 ? "" : `, ${left} not shown`}`;
+  return entry("scenes", paint(good === shown ? "green" : "red", score));
 }
 
-const body = '{"order_amount":10,"order_currency":"EUR","site_customer_identifier":"customer_1"}';
-const json = "-H 'Content-Type: application/json'";
-
-/** Lines for the shell: the base URL first, then the same through a proxy setting. */
+/** Lines for the shell, by the base URL and through a proxy setting; none is longer than a terminal of 80 columns. */
 export function formatInvitation({ url, simulator, statusUrl, metricsUrl }: Demo): string[] {
+  const [countersign, service] = [url, simulator.apiUrl].map((address) => address.replace("http://", ""));
+  const order = `curl -i --json '{"order_amount":10}'`;
   return [
     paint("bold", "Now you"),
     "",
-    `curl -i ${json} -d '${body}' ${url}/create_order`,
+    `${order} ${countersign}/create_order`,
+    `curl -i --json '{"order_amount":10.005}' ${countersign}/create_order`,
     "",
     "The same with a proxy setting, for applications that have no base URL to set:",
     "",
     // --noproxy: a no_proxy of the shell would let the request past Countersign.
-    `http_proxy=${url} curl -i --noproxy '' ${json} -d '${body}' ${simulator.apiUrl}/create_order`,
+    `${order} -x ${countersign} --noproxy '' \\`,
+    `     ${service}/create_order`,
     "",
-    entry("status", statusUrl),
+    entry("status page", `${statusUrl}/`),
     entry("metrics", metricsUrl),
+    entry("curl before 7.82", "-H content-type:application/json -d   in place of --json"),
     "",
     "   Ctrl-C ends it.",
   ];

@@ -1,0 +1,80 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { print, printError } from "../../src/cli/terminal.ts";
+import { findDeadLinks } from "./dead-links.ts";
+import { type Documents, findDocuments, pageOf, titleOf } from "./documents.ts";
+import { findUnlisted } from "./navigation.ts";
+
+// `npm run docs`: makes a static site of the documents, with VitePress, which is installed here and nowhere else. Exit code 1
+// for a link that leads nowhere, and for a document that docs/index.md does not list.
+
+const folder = "scripts/site";
+const pages = join(folder, "dist.pages");
+const site = join(folder, "dist");
+
+const { values } = parseArgs({ options: { base: { type: "string", default: "/" }, serve: { type: "boolean" } } });
+const base = `/${values.base}/`.replace(/\/+/g, "/");
+
+const documents = findDocuments(".");
+const nowhere = "These links lead nowhere:";
+report("These documents are not in docs/index.md, which is the navigation:", findUnlisted("."));
+report(nowhere, documents.missing);
+install();
+gather(documents);
+runVitePress("build");
+report(nowhere, findDeadLinks(site, base));
+print(`The site is in ${site}${values.serve ? "" : "; npm run docs -- --serve shows it in a browser"}.`);
+if (values.serve) runVitePress("preview");
+
+/** Once for each lock file. */
+function install(): void {
+  const [lock, installed] = [join(folder, "package-lock.json"), join(folder, "node_modules/.installed.json")];
+  if (existsSync(installed) && readFileSync(installed, "utf8") === readFileSync(lock, "utf8")) return;
+  run("npm", ["ci", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
+  copyFileSync(lock, installed);
+}
+
+/** The documents alone, by the paths of the site, so that nothing else of the repository can become a page. */
+function gather(documents: Documents): void {
+  rmSync(pages, { recursive: true, force: true });
+  for (const path of documents.images) place(path, readFileSync(path));
+  for (const path of documents.pages) place(pageOf(path), `${frontMatterOf(path)}${readFileSync(path, "utf8")}`);
+  for (const [path, listed] of documents.folders) {
+    const entries = listed.map((each) => `* [${titleOf(readFileSync(each, "utf8"))}](/${each})`);
+    place(join(path, "index.md"), `# ${titleOfFolder(path)}\n\n${entries.join("\n")}\n`);
+  }
+  place("public/mermaid.js", readFileSync(join(folder, "node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js")));
+}
+
+/** The changes have every word that a reader may look for. */
+function frontMatterOf(path: string): string {
+  return path === "CHANGELOG.md" ? "---\nsearch: false\n---\n\n" : "";
+}
+
+function place(path: string, contents: string | Buffer): void {
+  const file = join(pages, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, contents);
+}
+
+function titleOfFolder(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.slice(0, 1).toUpperCase() + name.slice(1);
+}
+
+function runVitePress(task: "build" | "preview"): void {
+  run(process.execPath, [join(folder, "node_modules/vitepress/bin/vitepress.js"), task, folder, "--base", base]);
+}
+
+function run(command: string, args: readonly string[]): void {
+  const { status } = spawnSync(command, args, { stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+function report(complaint: string, found: readonly string[]): void {
+  if (found.length === 0) return;
+  printError([complaint, ...found].join("\n  "));
+  process.exit(1);
+}

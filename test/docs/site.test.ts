@@ -1,0 +1,128 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { findDeadLinks } from "../../scripts/site/dead-links.ts";
+import { addressOf, findDocuments, pageOf, resolveLink, slugOf } from "../../scripts/site/documents.ts";
+import { findUnlisted, readNavigation } from "../../scripts/site/navigation.ts";
+
+// What `npm run docs` makes a site of: every document that the README or docs/index.md leads to, with docs/index.md as the
+// navigation. The site itself is built by .ci/run, since its generator is not among the project's packages.
+
+const forge = "https://forge.example/project";
+
+function write(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-site-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+const project = {
+  "README.md": "# Product\n\n![picture](docs/images/one.png) [changes](CHANGELOG.md) [code](src/main.ts)\n",
+  "CHANGELOG.md": "# Changes\n",
+  "docs/index.md":
+    "# Documents\n\n## Learn\n\n* [Quick start](../README.md#quick-start): at once.\n\n## Look up\n\n" +
+    "* [Commands](reference/cli.md), [metrics](reference/metrics.md).\n* [Chart](../chart), [Decisions](decisions), [Code](../src/main.ts)\n",
+  "docs/reference/cli.md": "# Commands\n",
+  "docs/reference/metrics.md": "# Metrics\n",
+  "docs/decisions/0001-one.md": "# 1. One\n",
+  "docs/decisions/0002-two.md": "# 2. Two\n",
+  "docs/forgotten.md": "# Forgotten\n",
+  "docs/images/one.png": "",
+  "chart/README.md": "# Chart\n",
+  "src/main.ts": "",
+};
+
+it("lists every document of docs/ in docs/index.md", () => {
+  expect(findUnlisted(".")).toEqual([]);
+});
+
+it("tells of a document that the index does not list", () => {
+  expect(findUnlisted(write(project))).toEqual(["docs/forgotten.md"]);
+});
+
+it("makes a page of each document that a reader can come to, and of nothing else", () => {
+  const { pages, folders, images, missing } = findDocuments(write(project));
+  expect(pages).toEqual([
+    "CHANGELOG.md",
+    "README.md",
+    "chart/README.md",
+    "docs/decisions/0001-one.md",
+    "docs/decisions/0002-two.md",
+    "docs/index.md",
+    "docs/reference/cli.md",
+    "docs/reference/metrics.md",
+  ]);
+  expect([...folders.keys()]).toEqual(["docs/decisions"]);
+  expect(images).toEqual(["docs/images/one.png"]);
+  expect(missing).toEqual([]);
+});
+
+it("tells of links to files that are not there", () => {
+  const links = "[a](none.md) [b](../src/none.ts) [c](../src/main.ts) ![d](images/none.png)";
+  const { missing } = findDocuments(write({ ...project, "docs/redis.md": links, "docs/index.md": "[r](redis.md)" }));
+  expect(missing).toEqual(["none.md", "../src/none.ts", "images/none.png"].map((href) => `docs/redis.md: ${href}`));
+});
+
+it("takes the navigation from docs/index.md, in its order", () => {
+  const root = write(project);
+  expect(readNavigation(root, findDocuments(root), forge)).toEqual([
+    { text: "Learn", collapsed: false, items: [{ text: "Quick start", link: "/#quick-start" }] },
+    {
+      text: "Look up",
+      collapsed: false,
+      items: [
+        { text: "Commands", link: "/docs/reference/cli" },
+        { text: "Metrics", link: "/docs/reference/metrics" },
+        { text: "Chart", link: "/chart/" },
+        {
+          text: "Decisions",
+          link: "/docs/decisions/",
+          collapsed: true,
+          items: [
+            { text: "1. One", link: "/docs/decisions/0001-one" },
+            { text: "2. Two", link: "/docs/decisions/0002-two" },
+          ],
+        },
+        { text: "Code", link: `${forge}/blob/HEAD/src/main.ts` },
+      ],
+    },
+  ]);
+});
+
+it.each([
+  { from: "docs/index.md", href: "reference/cli.md#options", address: "/docs/reference/cli.md#options" },
+  { from: "docs/reference/cli.md", href: "../../README.md#quick-start", address: "/index.md#quick-start" },
+  { from: "docs/index.md", href: "#learn", address: "/docs/index.md#learn" },
+  { from: "docs/index.md", href: "../chart/", address: "/chart/index.md" },
+  { from: "README.md", href: "docs/decisions", address: "/docs/decisions/index.md" },
+  { from: "docs/index.md", href: "../src/main.ts#L3", address: `${forge}/blob/HEAD/src/main.ts#L3` },
+  { from: "README.md", href: "src", address: `${forge}/blob/HEAD/src` },
+  { from: "README.md", href: "https://example.com/a.md", address: undefined },
+  { from: "README.md", href: "mailto:someone@example.com", address: undefined },
+])("leads from $from by $href to $address", ({ from, href, address }) => {
+  expect(addressOf(findDocuments(write(project)), forge, resolveLink(from, href))).toBe(address);
+});
+
+it("makes the anchors that forges make", () => {
+  expect(slugOf("May I send it again?")).toBe("may-i-send-it-again");
+  expect(slugOf("`Countersign-Once` and 5.2 Größe")).toBe("countersign-once-and-52-größe");
+  expect(pageOf("helm/countersign/README.md")).toBe("helm/countersign/index.md");
+});
+
+it.each(["/", "/project/"])("finds links of a built site that lead nowhere, below %s", (base) => {
+  const site = write({
+    "index.html": `<h1 id="top">A</h1><a href="#top">a</a><a href="${base}docs/a.html#one">b</a><a href="https://example.com/x#y">c</a>`,
+    "docs/index.html": `<a href="${base}">a</a><a href="a.html">b</a><img src="${base}one.png"><a href="data:,x">c</a>`,
+    "docs/a.html": `<p id="one"></p><a href="b.html">1</a><a href="#two">2</a><a href="${base}#gone">3</a><img src="${base}two.png">`,
+    "one.png": "",
+  });
+  expect(findDeadLinks(site, base).toSorted()).toEqual(
+    ["b.html", "#two", `${base}#gone`, `${base}two.png`].map((link) => `docs/a.html: ${link}`).toSorted(),
+  );
+  if (base !== "/") expect(findDeadLinks(write({ "index.html": '<a href="/docs/">a</a>' }), base)).toHaveLength(1);
+});
