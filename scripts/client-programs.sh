@@ -20,19 +20,23 @@ fetch() { # language, its tool, command…
   fi
 }
 
-# Maven compares each jar with the registry's checksum, the list with ours.
+# Maven compares each jar with the registry's checksum, the list with ours, and what differs is not used. After a change of a
+# version the list is written by: cd .tools/clients && sha256sum java/*.jar apache/*.jar
 fetch_jars() {
   rm -rf "$into/java" "$into/apache"
   copy_jars examples/java java && copy_jars test/clients/programs apache &&
-    (cd "$into" && sha256sum --quiet --check "$OLDPWD/test/clients/programs/jars.sha256")
+    (cd "$into" && sha256sum --quiet --check "$OLDPWD/test/clients/programs/jars.sha256") && return
+  rm -rf "$into/java" "$into/apache"
+  return 1
 }
+
 copy_jars() { # folder with a pom.xml, where its jars go
   mvn --quiet --batch-mode --strict-checksums --file "$1/pom.xml" \
     dependency:copy-dependencies -DoutputDirectory="$into/$2"
 }
 
 # As a restored cache may be from another Python, what is there is replaced.
-fetch Python python3 python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$into/python" --upgrade \
+fetch Python pip3 pip3 install --quiet --disable-pip-version-check --root-user-action=ignore --target "$into/python" --upgrade \
   --require-hashes --requirement examples/python/requirements.txt
 fetch Node.js npm npm ci --silent --prefix examples/node
 fetch Java mvn fetch_jars

@@ -1,4 +1,5 @@
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import okhttp3.MediaType;
 import okhttp3.OkHttpClient;
@@ -35,11 +36,10 @@ class WithOkHttp {
     }
 
     static String createOrder(String reference) {
-        RequestBody json = RequestBody.create("{\"order_amount\": 10, \"order_currency\": \"EUR\"}", MediaType.get("application/json"));
         Request request = new Request.Builder()
             .url(BASE_URL + "/create_order")
             .header("Countersign-Reference", reference)
-            .post(new OneShot(json))
+            .post(oneShot("{\"order_amount\": 10, \"order_currency\": \"EUR\"}"))
             .build();
         try (Response answer = client.newCall(request).execute()) {
             answer.body().string(); // to its end, or the connection is not kept
@@ -53,17 +53,13 @@ class WithOkHttp {
     }
 
     /** A body that is sent once: or OkHttp sends it again after a 503 with `Retry-After: 0`, whatever the settings. */
-    static class OneShot extends RequestBody {
-        final RequestBody body;
-
-        OneShot(RequestBody body) { this.body = body; }
-
-        @Override public boolean isOneShot() { return true; }
-
-        @Override public MediaType contentType() { return body.contentType(); }
-
-        @Override public long contentLength() throws IOException { return body.contentLength(); }
-
-        @Override public void writeTo(BufferedSink sink) throws IOException { body.writeTo(sink); }
+    static RequestBody oneShot(String json) {
+        byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
+        return new RequestBody() {
+            @Override public boolean isOneShot() { return true; }
+            @Override public MediaType contentType() { return MediaType.get("application/json"); }
+            @Override public long contentLength() { return bytes.length; }
+            @Override public void writeTo(BufferedSink sink) throws IOException { sink.write(bytes); }
+        };
     }
 }
