@@ -10,6 +10,7 @@ import okio.BufferedSink;
 
 /** Creates orders through Countersign with OkHttp: COUNT of them, over one connection. */
 class WithOkHttp {
+    // Java takes a proxy from -Dhttp.proxyHost, not for loopback addresses. -Dhttp.nonProxyHosts stands in for NO_PROXY.
     static final String BASE_URL = System.getenv().getOrDefault("BASE_URL", "http://127.0.0.1:7411");
     static final int COUNT = Integer.parseInt(System.getenv().getOrDefault("COUNT", "1"));
 

@@ -2,6 +2,7 @@
 import { Agent } from "node:http";
 import axios from "axios";
 
+// With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: axios takes the proxy for loopback addresses as well.
 const { BASE_URL = "http://127.0.0.1:7411", COUNT = "1" } = process.env;
 
 // axios repeats no POST. Leave axios-retry and the like out.

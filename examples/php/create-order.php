@@ -1,5 +1,6 @@
 <?php
 // Creates orders through Countersign with the curl extension: COUNT of them, over one connection.
+// With http_proxy set, set NO_PROXY=127.0.0.1 too: curl takes the proxy for loopback addresses as well.
 $baseUrl = getenv('BASE_URL') ?: 'http://127.0.0.1:7411';
 $count = (int) (getenv('COUNT') ?: 1);
 

@@ -4,6 +4,7 @@
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
+import { freePort } from "../../testkit/free-port.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { stageProxy } from "../../testkit/stage.ts";
 import { type Client, clients } from "./clients.ts";
@@ -76,6 +77,17 @@ describe.each(clients)("$name", (client) => {
   it.runIf(isThere)(
     promise("sends an order that was read again only where the page says"),
     async () => expectOnPage(client, { sendsAgain: await findRepeats(client) }),
+    slowlyMs,
+  );
+
+  it.runIf(isThere && client.isExample)(
+    promise("takes a refused connection for no answer"),
+    async () => {
+      const { code, lines, stderr } = await runClient(client, { BASE_URL: `http://127.0.0.1:${await freePort()}` });
+      expect({ code, lines }).toEqual({ code: 2, lines: [] });
+      expect(stderr).toMatch(/order-1: no answer/);
+      expect(stderr).toMatch(/order-1 may exist: look for it before you send it again\n$/);
+    },
     slowlyMs,
   );
 

@@ -20,6 +20,7 @@ fn create_order(client: &Client, base_url: &str, reference: &str) -> reqwest::Re
 }
 
 fn main() -> reqwest::Result<()> {
+    // With HTTP_PROXY set, set NO_PROXY=127.0.0.1 too: reqwest takes the proxy for loopback addresses as well.
     let base_url = env::var("BASE_URL").unwrap_or("http://127.0.0.1:7411".into());
     let count: u32 = env::var("COUNT").map_or(1, |count| count.parse().expect("COUNT is a number"));
     let client = Client::builder()
