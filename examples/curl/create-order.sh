@@ -23,11 +23,11 @@ for number in $(seq "${COUNT:-1}"); do
     *' answered') ;;
     *' not_sent')
       echo "$reference was not sent: it may be sent again" >&2
-      exit 1
+      exit 75
       ;;
     *)
       echo "$reference may exist: look for it before you send it again" >&2
-      exit 2
+      exit 1
       ;;
   esac
 done

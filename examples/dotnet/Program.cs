@@ -21,10 +21,10 @@ for (var number = 1; number <= count; number++)
             continue;
         case "not_sent":
             Console.Error.WriteLine($"{reference} was not sent: it may be sent again");
-            return 1;
+            return 75;
         default:
             Console.Error.WriteLine($"{reference} may exist: look for it before you send it again");
-            return 2;
+            return 1;
     }
 }
 return 0;

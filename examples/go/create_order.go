@@ -59,10 +59,10 @@ func main() {
 		switch outcome {
 		case "answered":
 		case "not_sent":
-			log.Fatalf("%s was not sent: it may be sent again", reference)
+			log.Printf("%s was not sent: it may be sent again", reference)
+			os.Exit(75)
 		default:
-			log.Printf("%s may exist: look for it before you send it again", reference)
-			os.Exit(2)
+			log.Fatalf("%s may exist: look for it before you send it again", reference)
 		}
 	}
 }

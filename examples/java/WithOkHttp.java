@@ -28,10 +28,10 @@ class WithOkHttp {
             if (outcome.equals("answered")) continue;
             if (outcome.equals("not_sent")) {
                 System.err.println(reference + " was not sent: it may be sent again");
-                System.exit(1);
+                System.exit(75);
             }
             System.err.println(reference + " may exist: look for it before you send it again");
-            System.exit(2);
+            System.exit(1);
         }
         System.exit(0); // or OkHttp's threads keep the program for a minute
     }

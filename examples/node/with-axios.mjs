@@ -34,8 +34,8 @@ for (let number = 1; number <= Number(COUNT); number++) {
   if (outcome === "answered") continue;
   if (outcome === "not_sent") {
     console.error(`${reference} was not sent: it may be sent again`);
-    process.exit(1);
+    process.exit(75);
   }
   console.error(`${reference} may exist: look for it before you send it again`);
-  process.exit(2);
+  process.exit(1);
 }

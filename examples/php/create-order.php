@@ -42,8 +42,8 @@ for ($number = 1; $number <= $count; $number++) {
     if ($outcome === 'answered') continue;
     if ($outcome === 'not_sent') {
         fwrite(STDERR, "$reference was not sent: it may be sent again\n");
-        exit(1);
+        exit(75);
     }
     fwrite(STDERR, "$reference may exist: look for it before you send it again\n");
-    exit(2);
+    exit(1);
 }

@@ -27,7 +27,7 @@ with requests.Session() as session:
             outcome = None
             print(f"{reference}: no answer: {error}", file=sys.stderr)
         if outcome == "not_sent":
-            sys.exit(f"{reference} was not sent: it may be sent again")
+            print(f"{reference} was not sent: it may be sent again", file=sys.stderr)
+            sys.exit(75)
         if outcome != "answered":
-            print(f"{reference} may exist: look for it before you send it again", file=sys.stderr)
-            sys.exit(2)
+            sys.exit(f"{reference} may exist: look for it before you send it again")

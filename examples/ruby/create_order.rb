@@ -14,7 +14,7 @@ def create_order(http, path, reference)
   answer = http.post(path, JSON.generate(order), headers)
   puts "#{answer.code} #{answer["Countersign-Outcome"]}"
   answer["Countersign-Outcome"]
-rescue SystemCallError, IOError, Timeout::Error => error
+rescue StandardError => error
   warn "#{reference}: no answer: #{error.message}"
   nil
 end
@@ -28,9 +28,9 @@ http.read_timeout = 25 # longer than Countersign's own 20 s, so that Countersign
   when "answered" then next
   when "not_sent"
     warn "#{reference} was not sent: it may be sent again"
-    exit 1
+    exit 75
   else
     warn "#{reference} may exist: look for it before you send it again"
-    exit 2
+    exit 1
   end
 end

@@ -38,11 +38,11 @@ fn main() -> reqwest::Result<()> {
             "answered" => continue,
             "not_sent" => {
                 eprintln!("{reference} was not sent: it may be sent again");
-                exit(1);
+                exit(75);
             }
             _ => {
                 eprintln!("{reference} may exist: look for it before you send it again");
-                exit(2);
+                exit(1);
             }
         }
     }
