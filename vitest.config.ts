@@ -31,6 +31,7 @@ const loads = [
 ];
 /** Long tests that wait most of the time: four files at once. */
 const accounts = [
+  "test/clients/outwait-countersign.test.ts",
   "test/demo/**/*.test.ts",
   "test/docs/operations-doc.test.ts",
   "test/faults/**/*.test.ts",
@@ -89,7 +90,7 @@ export default defineConfig({
         isolate: false,
       }),
       group("claims", 2, { include: claims, exclude: unavailable, fileParallelism: false }),
-      group("beside", 3, { include: beside, exclude: unavailable, maxWorkers: 3, isolate: false }),
+      group("beside", 3, { include: beside, exclude: [...unavailable, ...accounts], maxWorkers: 3, isolate: false }),
       group("fleets", 4, { include: fleets, exclude: [...claims, ...loads, ...accounts], maxWorkers: 4 }),
       group("accounts", 5, { include: accounts, maxWorkers: 4 }),
       group("loads", 6, { include: loads, exclude: accounts, fileParallelism: false }),

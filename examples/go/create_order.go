@@ -1,4 +1,4 @@
-// Creates an order through Countersign, COUNT times over one connection. Prints the status and the outcome of each.
+// Creates orders through Countersign with net/http: COUNT of them, over one connection.
 package main
 
 import (
@@ -13,25 +13,56 @@ import (
 	"time"
 )
 
+var client = &http.Client{
+	// Longer than Countersign's own 20 s, so that Countersign says how it ended.
+	Timeout: 25 * time.Second,
+	// A redirect would send the order again.
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+func createOrder(baseURL, reference string) (outcome string, err error) {
+	body := strings.NewReader(`{"order_amount": 10, "order_currency": "EUR"}`)
+	request, err := http.NewRequest("POST", baseURL+"/create_order", body)
+	if err != nil {
+		return "", err
+	}
+	// With an Idempotency-Key header Go would repeat the POST: leave that out.
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Countersign-Reference", reference)
+	answer, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	// The connection is kept only when the body was read to its end.
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return "", err
+	}
+	fmt.Println(answer.StatusCode, answer.Header.Get("Countersign-Outcome"))
+	return answer.Header.Get("Countersign-Outcome"), nil
+}
+
 func main() {
+	log.SetFlags(0)
+	// Go takes no proxy for loopback addresses. NO_PROXY keeps it from others.
 	baseURL := cmp.Or(os.Getenv("BASE_URL"), "http://127.0.0.1:7411")
 	count, err := strconv.Atoi(cmp.Or(os.Getenv("COUNT"), "1"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Longer than Countersign's own 20 s, so that Countersign says how it ended.
-	client := &http.Client{Timeout: 25 * time.Second}
-	for range count {
-		body := strings.NewReader(`{"order_amount": 10, "order_currency": "EUR"}`)
-		// Go repeats a POST only when it has an Idempotency-Key header: leave that out.
-		answer, err := client.Post(baseURL+"/create_order", "application/json", body)
+	for number := 1; number <= count; number++ {
+		reference := fmt.Sprint("order-", number) // your own key for the order, by which you find it again
+		outcome, err := createOrder(baseURL, reference)
 		if err != nil {
-			log.Fatal(err)
+			log.Printf("%s: no answer: %v", reference, err)
 		}
-		// The connection is kept only when the body was read to its end.
-		io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
-		// "unknown": the order may exist. Look for it before you send it again.
-		fmt.Println(answer.StatusCode, answer.Header.Get("Countersign-Outcome"))
+		switch outcome {
+		case "answered":
+		case "not_sent":
+			log.Printf("%s was not sent: it may be sent again", reference)
+			os.Exit(75)
+		default:
+			log.Fatalf("%s may exist: look for it before you send it again", reference)
+		}
 	}
 }

@@ -1,107 +1,189 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isInstalled } from "../../testkit/run-program.ts";
 
 /** A client library as its users find it, run from a program that reads BASE_URL and COUNT. */
 export interface Client {
   /** As the first column of docs/clients.md names it. */
   readonly name: string;
-  readonly isThere: boolean;
+  /** What is measured; undefined where this machine lacks it. */
+  readonly version: string | undefined;
   /** Built when it is first asked for. */
-  readonly command: () => readonly [program: string, ...args: string[]];
-  /** Connections that 100 calls by the base URL open. */
-  readonly connections: number;
-  /** What makes it use a proxy; empty where nothing that a test can set does. */
-  readonly proxySettings: (port: number) => {
-    readonly env?: Readonly<Record<string, string>>;
-    readonly args?: readonly string[];
-  };
-  /** With a proxy set, a call of an http:// URL goes: through it (absolute form), past it, or into a tunnel (CONNECT). */
-  readonly withProxy: "through" | "past" | "tunnel";
-  /** With a proxy set, a call of a loopback URL goes the same three ways. */
-  readonly loopbackWithProxy: "through" | "past" | "tunnel";
+  readonly command: () => Command;
+  /** A program of examples/, which says how each order ended; otherwise the library as it is, for comparison. */
+  readonly isExample: boolean;
+  /** What makes it use a proxy. */
+  readonly proxySettings: (port: number) => ProxySettings;
 }
 
-const [major = 0] = process.versions.node.split(".").map(Number);
-const javaIsThere = isInstalled("java", "--source", "11", "--version");
+type Command = readonly [program: string, ...args: string[]];
+
+interface ProxySettings {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+/** `scripts/client-programs.sh` puts them here. */
+const built = join(process.cwd(), ".tools/clients");
+const jars = join(built, "java");
+const apacheJars = join(built, "apache");
+const rustProgram = join(built, "rust/debug/create-order");
+const dotnetProgram = join(built, "dotnet/CreateOrder.dll");
+const axios = "examples/node/node_modules/axios/package.json";
+const asTheyAre = "test/clients/programs";
+
 const environmentVariables = (port: number) => ({
   env: { http_proxy: `http://127.0.0.1:${port}`, HTTP_PROXY: `http://127.0.0.1:${port}` },
 });
 const javaProperties = (port: number) => ({ args: ["-Dhttp.proxyHost=127.0.0.1", `-Dhttp.proxyPort=${port}`] });
+const [major = 0] = process.versions.node.split(".").map(Number);
+const nodeVersion = `Node.js ${process.versions.node}`;
 
-let goProgram: string | undefined;
-function buildGo(): string {
-  if (goProgram === undefined) {
-    goProgram = join(mkdtempSync(join(tmpdir(), "countersign-go-")), "create_order");
-    execFileSync("go", ["build", "-o", goProgram, "examples/go/create_order.go"], { stdio: "inherit" });
-  }
-  return goProgram;
+/** What a program says of itself: the words of its output that the pattern captures; undefined where it cannot run. */
+function ask(pattern: RegExp, command: string, ...args: readonly string[]): string | undefined {
+  const { status, stdout } = spawnSync(command, args, { encoding: "utf8" });
+  return status === 0 ? pattern.exec(stdout)?.slice(1).join(" ") : undefined;
+}
+
+function named(name: string, version: string | undefined): string | undefined {
+  return version === undefined ? undefined : `${name} ${version}`;
+}
+
+/** Its wheels are ours, or those of the machine's Python. */
+function askPython(library: string): string | undefined {
+  const program = `import ${library}, platform; print(${library}.__version__, platform.python_version())`;
+  const versions = ask(/^(\S+) (\S+)/, "env", `PYTHONPATH=${join(built, "python")}`, "python3", "-c", program);
+  return versions === undefined ? undefined : `${library} ${versions.replace(" ", ", Python ")}`;
+}
+
+/** Java's version, and that of a jar. */
+function askJar(jar: string, folder = jars): string | undefined {
+  const file = existsSync(folder) ? readdirSync(folder).find((name) => /^(.+)-\d/.exec(name)?.[1] === jar) : undefined;
+  return file && javaVersion && `${file.slice(jar.length + 1, -".jar".length)}, ${javaVersion}`;
+}
+
+function lockedVersion(crate: string): string | undefined {
+  const lock = readFileSync("examples/rust/Cargo.lock", "utf8");
+  return existsSync(rustProgram) ? new RegExp(`name = "${crate}"\nversion = "(.+)"`).exec(lock)?.[1] : undefined;
+}
+
+const javaVersion = named("Java", ask(/^javac (\S+)/, "javac", "--version"));
+const goVersion = named("Go", ask(/go(\d\S+)/, "go", "version"));
+const curlVersion = named("curl", ask(/^curl (\S+)/, "curl", "--version"));
+
+const builds = new Map<string, string>();
+/** Compiles once, into a folder of its own. */
+function build(source: string, compile: (folder: string) => void): string {
+  const known = builds.get(source);
+  if (known !== undefined) return known;
+  const folder = mkdtempSync(join(tmpdir(), "countersign-client-"));
+  compile(folder);
+  builds.set(source, folder);
+  return folder;
+}
+
+function java(source: string, moreJars: readonly string[] = []): Command {
+  const classPath = [jars, ...moreJars].map((folder) => `${folder}/*`).join(":");
+  const folder = build(source, (into) =>
+    execFileSync("javac", ["-cp", classPath, "-d", into, source], { stdio: "inherit" }),
+  );
+  const name = source.replace(/^.*\/(\w+)\.java$/, "$1");
+  // What is run often and for a moment only is not worth the second compiler.
+  return ["java", "-XX:TieredStopAtLevel=1", "-cp", `${folder}:${classPath}`, name];
+}
+
+function withProperty(property: string, [program, ...args]: Command): Command {
+  return [program, property, ...args];
+}
+
+function go(module: string): Command {
+  const folder = build(module, (into) =>
+    execFileSync("go", ["-C", module, "build", "-o", join(into, "program"), "."], { stdio: "inherit" }),
+  );
+  return [join(folder, "program")];
+}
+
+const python = (file: string) => ["env", `PYTHONPATH=${join(built, "python")}`, "python3", file] as const;
+
+function example(
+  name: string,
+  version: string | undefined,
+  command: Client["command"],
+  proxySettings: Client["proxySettings"] = environmentVariables,
+): Client {
+  return { name, version, command, proxySettings, isExample: true };
+}
+
+function asItIs(...settings: Parameters<typeof example>): Client {
+  return { ...example(...settings), isExample: false };
 }
 
 export const clients: readonly Client[] = [
-  {
-    name: "curl",
-    isThere: isInstalled("curl", "--version"),
-    command: () => ["sh", "examples/curl/create-order.sh"],
-    connections: 1,
-    proxySettings: environmentVariables,
-    withProxy: "through",
-    loopbackWithProxy: "through",
-  },
-  {
-    name: "Python, requests",
-    isThere: isInstalled("python3", "-c", "import requests"),
-    command: () => ["python3", "examples/python/create_order.py"],
-    connections: 1,
-    proxySettings: environmentVariables,
-    withProxy: "through",
-    loopbackWithProxy: "through",
-  },
-  {
-    name: "Node.js, fetch",
-    isThere: true,
-    command: () => [process.execPath, "examples/node/create-order.mjs"],
-    connections: 2,
-    proxySettings: environmentVariables,
-    withProxy: "past",
-    loopbackWithProxy: "past",
-  },
-  {
-    name: "Node.js 24, fetch with NODE_USE_ENV_PROXY=1",
-    isThere: major >= 24,
-    command: () => [process.execPath, "examples/node/create-order.mjs"],
-    connections: 2,
-    proxySettings: (port) => ({ env: { ...environmentVariables(port).env, NODE_USE_ENV_PROXY: "1" } }),
-    withProxy: "tunnel",
-    loopbackWithProxy: "tunnel",
-  },
-  {
-    name: "Java, HttpClient with HTTP_1_1",
-    isThere: javaIsThere,
-    command: () => ["java", "examples/java/CreateOrder.java"],
-    connections: 1,
-    proxySettings: javaProperties,
-    withProxy: "through",
-    loopbackWithProxy: "past",
-  },
-  {
-    name: "Java, HttpClient as it is",
-    isThere: javaIsThere,
-    command: () => ["java", "test/clients/programs/DefaultClient.java"],
-    connections: 100,
-    proxySettings: javaProperties,
-    withProxy: "through",
-    loopbackWithProxy: "past",
-  },
-  {
-    name: "Go, net/http",
-    isThere: isInstalled("go", "version"),
-    command: () => [buildGo()],
-    connections: 1,
-    proxySettings: environmentVariables,
-    withProxy: "through",
-    loopbackWithProxy: "past",
-  },
+  example("curl", curlVersion, () => ["sh", "examples/curl/create-order.sh"]),
+  example("Python, requests", askPython("requests"), () => python("examples/python/with_requests.py")),
+  example("Python, httpx", askPython("httpx"), () => python("examples/python/with_httpx.py")),
+  example("Node.js, fetch", nodeVersion, () => [process.execPath, "examples/node/with-fetch.mjs"]),
+  example(
+    "Node.js 24, fetch with NODE_USE_ENV_PROXY=1",
+    major >= 24 ? nodeVersion : undefined,
+    () => [process.execPath, "examples/node/with-fetch.mjs"],
+    (port) => ({ env: { ...environmentVariables(port).env, NODE_USE_ENV_PROXY: "1" } }),
+  ),
+  example("Node.js, axios", existsSync(axios) ? `axios ${versionIn(axios)}, ${nodeVersion}` : undefined, () => [
+    process.execPath,
+    "examples/node/with-axios.mjs",
+  ]),
+  example("Java, HttpClient", javaVersion, () => java("examples/java/WithHttpClient.java"), javaProperties),
+  example(
+    "Java, OkHttp",
+    named("OkHttp", askJar("okhttp-jvm")),
+    () => java("examples/java/WithOkHttp.java"),
+    javaProperties,
+  ),
+  example(
+    "Java, Spring RestClient",
+    named("Spring", askJar("spring-web")),
+    () => java("examples/java/WithRestClient.java"),
+    javaProperties,
+  ),
+  example("Go, net/http", goVersion, () => go("examples/go")),
+  example(".NET, HttpClient", dotnetVersion(), () => ["dotnet", dotnetProgram]),
+  example("PHP, curl", phpVersion(), () => ["php", "examples/php/create-order.php"]),
+  example("Ruby, Net::HTTP", named("Ruby", ask(/^ruby (\d+\.\d+\.\d+)/, "ruby", "--version")), () => [
+    "ruby",
+    "examples/ruby/create_order.rb",
+  ]),
+  example("Rust, reqwest", named("reqwest", lockedVersion("reqwest")), () => [rustProgram]),
+  asItIs("one curl for several orders", curlVersion, () => ["sh", `${asTheyAre}/one-curl.sh`]),
+  asItIs("PHP's curl with `CURLOPT_POSTFIELDS`", phpVersion(), () => ["php", `${asTheyAre}/postfields.php`]),
+  asItIs("Java's HttpClient as it is", javaVersion, () => java(`${asTheyAre}/DefaultClient.java`)),
+  asItIs("Java's HttpClient with `jdk.httpclient.enableAllMethodRetry`", javaVersion, () =>
+    withProperty("-Djdk.httpclient.enableAllMethodRetry=true", java("examples/java/WithHttpClient.java")),
+  ),
+  asItIs("Java's HttpURLConnection as it is", javaVersion, () => java(`${asTheyAre}/DefaultUrlConnection.java`)),
+  asItIs("Java's HttpURLConnection with `sun.net.http.retryPost=false`", javaVersion, () =>
+    withProperty("-Dsun.net.http.retryPost=false", java(`${asTheyAre}/DefaultUrlConnection.java`)),
+  ),
+  asItIs("OkHttp as it is", named("OkHttp", askJar("okhttp-jvm")), () => java(`${asTheyAre}/DefaultOkHttp.java`)),
+  asItIs(
+    "RestClient as it is, with Apache HttpClient 5 there",
+    named("Apache HttpClient", askJar("httpclient5", apacheJars)),
+    () => java(`${asTheyAre}/DefaultApache.java`, [apacheJars]),
+  ),
+  asItIs("Go with an `Idempotency-Key` header", goVersion, () => go(`${asTheyAre}/idempotency-key`)),
 ];
+
+function versionIn(packageFile: string): string {
+  return JSON.parse(readFileSync(packageFile, "utf8")).version;
+}
+
+function dotnetVersion(): string | undefined {
+  const runtime = ask(/Microsoft\.NETCore\.App (\S+)/, "dotnet", "--list-runtimes");
+  return existsSync(dotnetProgram) ? named(".NET", runtime) : undefined;
+}
+
+function phpVersion(): string | undefined {
+  const program = 'extension_loaded("curl") || exit(1); echo PHP_VERSION, ", libcurl ", curl_version()["version"];';
+  return named("PHP", ask(/^(.+)/, "php", "-r", program));
+}

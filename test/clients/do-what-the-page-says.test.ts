@@ -1,52 +1,61 @@
-/** Every row of docs/clients.md is measured: the programs of examples/ run, and what they did is counted. */
-import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+/**
+ * Every row of docs/clients.md is measured: the programs of examples/ run, and what they did is counted. `npm run clients`
+ * writes the rows.
+ */
+import { afterAll, describe, expect, it } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
-import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { stageProxy } from "../../testkit/stage.ts";
 import { type Client, clients } from "./clients.ts";
+import { findRepeats, runClient, runWithProxy } from "./measures.ts";
+import { comparisonColumns, exampleColumns, type Row, readRows, type Table, writeRows } from "./table.ts";
 
 const calls = 100;
 const slowlyMs = 120_000;
-const page = readFileSync("docs/clients.md", "utf8");
+const isWriting = process.env["COUNTERSIGN_CLIENTS"] === "write";
+const namesOf = (isExample: boolean) =>
+  clients.filter((client) => client.isExample === isExample).map(({ name }) => name);
+const examples: Table = { name: "examples", columns: exampleColumns, clients: namesOf(true) };
+const asTheyAre: Table = { name: "as they are", columns: comparisonColumns, clients: namesOf(false) };
+const onPage = new Map([...readRows(examples), ...readRows(asTheyAre)]);
 
-/** Runs the program; what it has printed, a line for each call. */
-async function run(client: Client, env: Record<string, string>, args: readonly string[] = []) {
-  const [program, ...own] = client.command();
-  const started = startProgram(program, [...args, ...own], plainEnvironment(env));
-  const code = await started.ended;
-  return { code, lines: started.stdout().trim().split("\n"), stderr: started.stderr() };
+const measured = new Map<string, Row>();
+
+/** One cell: what was measured is what the page says; or it is what the page will say. */
+function expectOnPage({ name, version }: Client, cells: Row): void {
+  if (!isWriting) expect(onPage.get(name)).toMatchObject(cells);
+  measured.set(name, { ...measured.get(name), version, ...cells });
 }
 
-/** Calls the URL with a proxy set, and tells which way the call went. */
-async function goWithProxy(client: Client, baseUrl: string, proxyUrl: string, noProxy = "") {
-  const proxy = await startFaultProxy(proxyUrl);
-  const { env, args } = client.proxySettings(proxy.port);
-  const result = await run(client, { ...env, BASE_URL: baseUrl, NO_PROXY: noProxy, no_proxy: noProxy }, args);
-  return { ...result, connections: proxy.connections };
-}
+afterAll(() => {
+  if (!isWriting) return;
+  for (const table of [examples, asTheyAre]) {
+    const whole = [...measured].filter(([, row]) => table.columns.every((column) => row[column] !== undefined));
+    writeRows(table, new Map(whole));
+  }
+});
 
-const words = { through: "goes through it", past: "ignores it", tunnel: "tunnels (405)" } as const;
+it.skipIf(isWriting)("has a row for each client that is run, and no other", () => {
+  expect([...onPage.keys()]).toEqual([...examples.clients, ...asTheyAre.clients]);
+});
 
-/** As the page's table says it. */
-function describeRow({ name, connections, withProxy, loopbackWithProxy }: Client): string {
-  return `| ${name} | ${connections} | ${words[withProxy]} | ${words[loopbackWithProxy]} |`;
-}
-
-it("has a row for each client that is run, and no other", () => {
-  const rows = page.split("\n").filter((line) => /^\| [^|]+ \| \d+ \|/.test(line));
-  expect(rows).toEqual(clients.map(describeRow));
+it("has no example that sends an order twice; but for a 421, which says that the server has done nothing", () => {
+  const again = examples.clients.map((name) => onPage.get(name)?.sendsAgain ?? "never");
+  expect(again.filter((when) => when !== "never" && when !== "after 421")).toEqual([]);
 });
 
 describe.each(clients)("$name", (client) => {
-  const promise = (text: string) => (client.isThere ? text : `NOT TRIED, it is not installed: ${text}`);
+  const isThere = client.version !== undefined;
+  const promise = (text: string) =>
+    isThere ? text : `NOT TRIED, it is not installed (scripts/client-programs.sh fetches what it can): ${text}`;
 
-  it.runIf(client.isThere)(
+  it.runIf(isThere)(
     promise("creates 100 orders by the base URL, over as many connections as the page says"),
     async () => {
       const { url, simulator } = await stageProxy();
       const front = await startFaultProxy(url);
-      const { code, lines, stderr } = await run(client, {
+      const { code, lines, stderr } = await runClient(client, {
         BASE_URL: `http://127.0.0.1:${front.port}`,
         COUNT: String(calls),
       });
@@ -54,34 +63,78 @@ describe.each(clients)("$name", (client) => {
       expect(code).toBe(0);
       expect(lines).toEqual(Array.from({ length: calls }, () => "200 answered"));
       expect(simulator.counts()).toMatchObject({ apiRequests: calls, accepted: calls });
+      const amounts = simulator.seen.apiRequests.map(({ body }) => JSON.parse(body.toString("utf8")).order_amount);
+      expect(new Set(amounts)).toEqual(new Set(["10.00"]));
       // A pool may open its second connection or reuse the first, by a hair.
-      expect(front.connections).toBeLessThanOrEqual(client.connections);
-      expect(front.connections).toBeGreaterThanOrEqual(client.connections / 2);
+      const connections = isWriting ? front.connections : Number(onPage.get(client.name)?.connections);
+      expect(front.connections).toBeLessThanOrEqual(connections);
+      expect(front.connections).toBeGreaterThanOrEqual(connections / 2);
+      expectOnPage(client, { connections: String(connections) });
     },
     slowlyMs,
   );
 
-  it.runIf(client.isThere)(
+  it.runIf(isThere)(
+    promise("sends an order that was read again only where the page says"),
+    async () => expectOnPage(client, { sendsAgain: await findRepeats(client) }),
+    slowlyMs,
+  );
+
+  it.runIf(isThere && client.isExample)(
+    promise("takes a refused connection for no answer"),
+    async () => {
+      const { code, lines, stderr } = await runClient(client, { BASE_URL: `http://127.0.0.1:${await freePort()}` });
+      expect({ code, lines }).toEqual({ code: 1, lines: [] });
+      expect(stderr).toMatch(/order-1: no answer/);
+      expect(stderr).toMatch(/order-1 may exist: look for it before you send it again\n$/);
+    },
+    slowlyMs,
+  );
+
+  it.runIf(isThere && client.isExample)(
+    promise("says after a 504 that the order may exist, and goes no further"),
+    async () => {
+      const service = await startRawUpstream();
+      const timeouts = { requestMs: 400, connectMs: 300, tokenMs: 300 };
+      const { url } = await stageProxy({ baseUrl: `${service.url}/json-api`, config: { timeouts } });
+      const { code, lines, stderr } = await runClient(client, { BASE_URL: url, COUNT: "2" });
+      expect({ code, lines }).toEqual({ code: 1, lines: ["504 unknown"] });
+      expect(stderr).toBe("order-1 may exist: look for it before you send it again\n");
+      expect(service.requests).toHaveLength(1);
+    },
+    slowlyMs,
+  );
+
+  it.runIf(isThere && client.isExample)(
     promise("goes, with a proxy set, to an http:// URL the way that the page says"),
     async () => {
       // The name leads nowhere, so only Countersign can answer: that it cannot reach the service.
       const { url } = await stageProxy({ baseUrl: "https://api.invalid/json-api" });
-      const { connections, lines } = await goWithProxy(client, "http://api.invalid/json-api", url);
-      expect(connections > 0).toBe(client.withProxy !== "past");
-      expect(lines.includes("502 not_sent")).toBe(client.withProxy === "through");
+      const { connections, code, lines, stderr } = await runWithProxy(client, "http://api.invalid/json-api", url);
+      const isThrough = lines.includes("502 not_sent");
+      if (isThrough) {
+        expect(stderr).toBe("order-1 was not sent: it may be sent again\n");
+        expect(code).toBe(75);
+      }
+      const tunnelled = connections > 0 ? "tunnels (405)" : "ignores it";
+      expectOnPage(client, { withProxy: isThrough ? "goes through it" : tunnelled });
     },
     slowlyMs,
   );
 
-  it.runIf(client.isThere)(
+  it.runIf(isThere && client.isExample)(
     promise("goes, with a proxy set, to a loopback URL the way that the page says; NO_PROXY keeps it away"),
     async () => {
       const { url } = await stageProxy();
-      const { connections, lines } = await goWithProxy(client, url, url);
-      const ways = { through: ["403 not_sent"], past: ["200 answered"], tunnel: [""] };
-      expect(lines).toEqual(ways[client.loopbackWithProxy]);
-      expect(connections > 0).toBe(client.loopbackWithProxy !== "past");
-      const kept = await goWithProxy(client, url, url, "localhost,127.0.0.1");
+      const { connections, lines } = await runWithProxy(client, url, url);
+      const ways = new Map([
+        ["403 not_sent", "goes through it"],
+        ["200 answered", "ignores it"],
+      ]);
+      const loopbackWithProxy = ways.get(lines[0] ?? "") ?? "tunnels (405)";
+      expect(connections > 0).toBe(loopbackWithProxy !== "ignores it");
+      expectOnPage(client, { loopbackWithProxy });
+      const kept = await runWithProxy(client, url, url, "localhost,127.0.0.1");
       expect(kept).toMatchObject({ connections: 0, lines: ["200 answered"] });
     },
     slowlyMs,

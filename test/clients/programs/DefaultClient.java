@@ -9,11 +9,12 @@ class DefaultClient {
         String baseUrl = System.getenv("BASE_URL");
         int count = Integer.parseInt(System.getenv().getOrDefault("COUNT", "1"));
         HttpClient client = HttpClient.newHttpClient();
-        HttpRequest request = HttpRequest.newBuilder(URI.create(baseUrl + "/create_order"))
-            .header("Content-Type", "application/json")
-            .POST(HttpRequest.BodyPublishers.ofString("{\"order_amount\": 10, \"order_currency\": \"EUR\"}"))
-            .build();
-        for (int number = 0; number < count; number++) {
+        for (int number = 1; number <= count; number++) {
+            HttpRequest request = HttpRequest.newBuilder(URI.create(baseUrl + "/create_order"))
+                .header("Content-Type", "application/json")
+                .header("Countersign-Reference", "order-" + number)
+                .POST(HttpRequest.BodyPublishers.ofString("{\"order_amount\": 10, \"order_currency\": \"EUR\"}"))
+                .build();
             HttpResponse<String> answer = client.send(request, HttpResponse.BodyHandlers.ofString());
             System.out.println(answer.statusCode() + " " + answer.headers().firstValue("countersign-outcome").orElse(""));
         }

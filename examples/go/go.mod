@@ -1,0 +1,3 @@
+module example.com/create-order
+
+go 1.22

@@ -1,0 +1,3 @@
+module example.com/idempotency-key
+
+go 1.22
