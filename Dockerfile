@@ -69,7 +69,7 @@ LABEL org.opencontainers.image.title="countersign-simulator" \
 COPY --from=files /files/simulator/ /
 EXPOSE 7421 7422
 ENV HEALTHCHECK_ADDRESS=127.0.0.1:7421
-HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["healthcheck", "/simulator"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["healthcheck", "/simulator"]
 CMD ["simulate", "--host", "0.0.0.0"]
 
 FROM runtime AS proxy
@@ -80,5 +80,5 @@ COPY --from=files /files/proxy/ /
 ENV COUNTERSIGN_CONFIG=/etc/countersign/countersign.yaml \
     HEALTHCHECK_ADDRESS=127.0.0.1:7412
 EXPOSE 7412
-HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["healthcheck", "/livez"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["healthcheck", "/livez"]
 CMD ["serve"]

@@ -1,12 +1,13 @@
 /** The bill of materials in each image, held against the schema, the image's files and what its programs say of themselves. */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Bill } from "../../scripts/image/sbom/component.ts";
 import { type Account, billOf } from "../../scripts/image/sbom/of-image.ts";
+import { plainEnvironment } from "../../testkit/run-program.ts";
 import { buildImage, hasDocker, images, listFiles, mustDocker } from "./docker.ts";
 
 const name = hasDocker ? "the bill of materials" : "NOT TRIED, no Docker engine answers: the bill of materials";
@@ -98,6 +99,33 @@ describe.runIf(hasDocker)(name, () => {
     const others = npm.filter((each) => each.type === "library").map((each) => `${each.name} ${each.version}`);
     expect(bundled.length).toBeGreaterThan(20);
     expect(others.sort()).toEqual(bundled.sort());
+  });
+
+  it("is attested to the image of each platform, by its digest", () => {
+    const folder = mkdtempSync(join(tmpdir(), "countersign-attest-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const platforms = ["amd64", "arm64", "unknown"].map((architecture) => ({
+      digest: `sha256:${architecture}`,
+      platform: { architecture, os: architecture === "unknown" ? "unknown" : "linux" },
+    }));
+    const engine = execFileSync("which", ["docker"], { encoding: "utf8" }).trim();
+    const programs = {
+      // A registry's part; the rest is the engine's.
+      docker: `case "$1 $2" in
+        "buildx imagetools") echo '${JSON.stringify({ manifests: platforms })}' ;;
+        "pull --quiet") ;;
+        "image inspect") exec ${engine} image inspect ${images.proxy} ;;
+        *) exec ${engine} "$@" ;;
+      esac`,
+      cosign: `grep -c '"pkg:generic/node@' "$6" >>${folder}/attested; shift 6; echo "$@" >>${folder}/attested`,
+    };
+    for (const [program, text] of Object.entries(programs)) {
+      writeFileSync(join(folder, program), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    }
+    const env = plainEnvironment({ PATH: `${folder}:${process.env["PATH"]}` });
+    execFileSync("scripts/image/attach-sbom.sh", ["registry.example/countersign@sha256:list"], { env });
+    const expected = ["amd64", "arm64"].flatMap((each) => ["1", `registry.example/countersign@sha256:${each}`]);
+    expect(readFileSync(join(folder, "attested"), "utf8").trim().split("\n")).toEqual(expected);
   });
 
   it("is not given out where a file of the image is in no component", () => {
