@@ -19,6 +19,6 @@ list_platforms() {
 platforms=$(list_platforms)
 for digest in ${platforms:-${image#*@}}; do
   docker pull --quiet "$repository@$digest"
-  npm run --silent sbom:image -- "$repository@$digest" "$scratch/image.cdx.json"
+  node --import tsx scripts/image/sbom/main.ts "$repository@$digest" "$scratch/image.cdx.json"
   cosign attest --yes --type cyclonedx --predicate "$scratch/image.cdx.json" "$repository@$digest"
 done

@@ -46,7 +46,7 @@ it.runIf(hasDocker && compose)(
     writeFileSync(stage.configuration, good.replace("operations:", "operation:"));
     const since = new Date().toISOString();
     killProcess(killed);
-    await untilEnded(killed, 2, 3, since);
+    await untilEnded(killed, 2, 2, since);
     expect(docker("logs", killed).stderr).toMatch(/countersign\.yaml:\d+:\d+ {2}environments\.sandbox\.operation/);
     expect((await call(`http://127.0.0.1:${ports[1]}`)).status).toBe(200);
     writeFileSync(stage.configuration, good);
