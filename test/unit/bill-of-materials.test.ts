@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { makeBill } from "../../scripts/image/sbom/bill.ts";
+import { billPath, makeBill } from "../../scripts/image/sbom/bill.ts";
 
 const records = "var/lib/dpkg/status.d";
 const md5 = (text: string) => createHash("md5").update(text).digest("hex");
@@ -51,7 +51,6 @@ function billOf(folder: string, change: object = {}) {
     base: `${folder}/base`,
     runtime: `${folder}/runtime`,
     own: `${folder}/own`,
-    billPath: "/bill.cdx.json",
     bundled: { redlock: ["main.js"] },
     locked: { "node_modules/redlock": { version: "5.0.0-beta.2", license: "MIT", integrity: "sha512-AAEC" } },
     versions: { ...process.versions, node: "24.1.0", openssl: "3.5.4+quic", nghttp3: "", modules: "137" },
@@ -80,7 +79,7 @@ it("names one component for each file: a package's, unless its bytes are others;
     ],
     node: ["/usr/local/bin/node"],
     "countersign-healthcheck": ["/usr/local/bin/healthcheck"],
-    countersign: ["/app/dist/main.js", "/bill.cdx.json", "/usr/local/bin/countersign"],
+    countersign: ["/app/dist/main.js", "/usr/local/bin/countersign", billPath],
     redlock: ["/app/dist/main.js"],
   });
 });

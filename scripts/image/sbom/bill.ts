@@ -18,8 +18,6 @@ export interface Parts {
   readonly base: string;
   readonly runtime: string;
   readonly own: string;
-  /** Where the bill itself will lie. */
-  readonly billPath: string;
   /** The files of /app/dist that each npm package is in, by its name, as the bundler says. */
   readonly bundled: Readonly<Record<string, readonly string[]>>;
   /** The lockfile's packages by their paths. */
@@ -28,6 +26,8 @@ export interface Parts {
   readonly versions: Readonly<NodeJS.ProcessVersions>;
 }
 
+/** Where the bill lies in an image. Scanners look for names that end so. */
+export const billPath = "/usr/local/share/sbom/countersign.cdx.json";
 const nodePath = "/usr/local/bin/node";
 const healthcheckPath = "/usr/local/bin/healthcheck";
 
@@ -58,7 +58,7 @@ export function makeBill(parts: Parts): Bill {
   for (const path of base.keys()) owners.set(path, baseImage);
   for (const [component, paths] of debian) for (const path of paths) owners.set(path, component);
   owners.set(nodePath, node).set(healthcheckPath, healthcheck);
-  for (const path of [...own.keys(), parts.billPath]) owners.set(path, program);
+  for (const path of [...own.keys(), billPath]) owners.set(path, program);
   // A link belongs to what it leads to, as the link to a library does to the library's package.
   for (const [path, { target }] of all) {
     const owner = target === undefined ? undefined : owners.get(followLinks(all, path) ?? "");

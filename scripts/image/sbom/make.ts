@@ -4,8 +4,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeBill } from "./bill.ts";
-import { billPath } from "./place.ts";
+import { billPath, makeBill } from "./bill.ts";
 
 const [baseName = "", base = "", runtime = "", own = "", bundled = ""] = process.argv.slice(2);
 const read = (file: string | URL) => JSON.parse(readFileSync(file, "utf8"));
@@ -13,7 +12,7 @@ const { name, version, description } = read(join(own, "app/package.json"));
 const { packages: locked } = read(new URL("../package-lock.json", import.meta.url));
 
 const bill = makeBill({
-  ...{ name, version, description, baseName, base, runtime, own, billPath, locked },
+  ...{ name, version, description, baseName, base, runtime, own, locked },
   bundled: read(bundled),
   versions: process.versions,
 });
