@@ -4,8 +4,8 @@
 # What is there already stays. For tests only: nobody renews them.
 set -euo pipefail
 
-node_image=countersign-stand-in-node:24
-base_image=countersign-stand-in-base:nonroot
+node_image=countersign-stand-in-node:24-bookworm
+base_image=countersign-stand-in-base:debian12-nonroot
 printf '%s\n' "$node_image" "$base_image"
 docker image inspect "$node_image" "$base_image" >/dev/null 2>&1 && exit 0
 
@@ -14,7 +14,10 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 
 mkdir packages base node
-download() { (cd packages && apt-get download -qq libc6 libgcc-s1 libstdc++6 tzdata ca-certificates busybox-static); }
+of_base=(base-files ca-certificates gcc-12-base libc6 libgcc-s1 libgomp1 libssl3 libstdc++6 media-types netbase tzdata)
+compiler=(binutils "binutils-$(uname -m | tr _ -)-linux-gnu" cpp-12 gcc-12 libbinutils libc6-dev libctf-nobfd0 libctf0 libgcc-12-dev
+  libgmp10 libisl23 libjansson4 libmpc3 libmpfr6 libzstd1 linux-libc-dev zlib1g)
+download() { (cd packages && apt-get download -qq "${of_base[@]}" "${compiler[@]}" busybox-static); }
 # The machine's list of packages may be missing, or name what has been replaced since.
 { download || { apt-get update -qq && download; }; } >&2
 unpack() { # folder, package…
@@ -23,22 +26,31 @@ unpack() { # folder, package…
   for package; do dpkg-deb -x packages/"$package"_*.deb "$folder"; done
 }
 
-# As gcr.io/distroless/cc-debian12:nonroot: the C++ runtime, time zones, authorities and a user; no program at all.
-unpack base libc6 libgcc-s1 libstdc++6 tzdata ca-certificates
-rm -rf base/usr/bin base/usr/sbin base/sbin base/usr/share/{doc,lintian,man}
-mkdir -p base/etc/ssl/certs base/home/nonroot
+# As gcr.io/distroless/cc-debian12:nonroot: the C++ runtime, time zones, authorities and a user; no program at all. Its
+# records of packages have another form than dpkg's, and its os-release is not Debian's.
+unpack base "${of_base[@]}"
+rm -rf base/usr/bin base/usr/sbin base/sbin base/bin base/usr/share/{doc,lintian,man}
+records=base/var/lib/dpkg/status.d
+mkdir -p base/etc/ssl/certs base/home/nonroot "$records"
+for package in "${of_base[@]}"; do
+  dpkg-deb --field packages/"$package"_*.deb >"$records/$package"
+  dpkg-deb --ctrl-tarfile packages/"$package"_*.deb | tar -xO ./md5sums >"$records/$package.md5sums"
+done
+sed -i 's|^PRETTY_NAME=.*|PRETTY_NAME="Stand-in for distroless"|' base/usr/lib/os-release
 cat base/usr/share/ca-certificates/mozilla/*.crt >base/etc/ssl/certs/ca-certificates.crt
 echo 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin' >base/etc/passwd
 echo 'nonroot:x:65532:' >base/etc/group
 install -d -m 1777 base/tmp
 
-# As node:24-bookworm-slim, with what this machine needs to reach the npm registry.
-unpack node libc6 libgcc-s1 libstdc++6 busybox-static
+# As node:24-bookworm: Node, npm and a C compiler; with what this machine needs to reach the npm registry.
+unpack node libc6 libgcc-s1 libstdc++6 busybox-static "${compiler[@]}"
+ln -s gcc-12 node/usr/bin/gcc
+rm -rf node/usr/lib/gcc/*/12/lto* node/usr/share
 mkdir -p node/etc/ssl/certs node/usr/local/{bin,lib} node/root
 install -d -m 1777 node/tmp
 cp /etc/ssl/certs/ca-certificates.crt node/etc/ssl/certs/
 node/bin/busybox --list-full | grep -v '/busybox$' | while read -r program; do
-  mkdir -p "$(dirname "node/$program")" && ln -s /bin/busybox "node/$program"
+  [ -L "node/$program" ] || { mkdir -p "$(dirname "node/$program")" && ln -s /bin/busybox "node/$program"; }
 done
 npm install --silent --no-save --prefix npm "node-linux-$(node -p process.arch)@24" npm@11 >&2
 cp npm/node_modules/node-linux-*/bin/node node/usr/local/bin/

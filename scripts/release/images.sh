@@ -36,6 +36,9 @@ for target in proxy simulator; do
     --metadata-file "$scratch/$target.json" "${options[@]}" "$@" . >&2
   digest=$(node -p 'require(process.argv[1])["containerimage.digest"]' "$scratch/$target.json")
   # By its digest: a tag may have moved since.
-  [ -z "$push" ] || cosign sign --yes "$prefix/$name@$digest" >&2
+  if [ -n "$push" ]; then
+    cosign sign --yes "$prefix/$name@$digest" >&2
+    scripts/image/attach-sbom.sh "$prefix/$name@$digest" >&2
+  fi
   echo "$prefix/$name@$digest"
 done

@@ -77,7 +77,28 @@ it("runs the images of this version", () => {
   expect(readFileSync(join(folder, "secrets.sh"), "utf8")).toContain(`:-${version}}`);
 });
 
+it.each(Object.entries<Service>(services))(
+  "starts %s again, and bounds its memory, processes and log",
+  (_, service) => {
+    expect(service).toMatchObject({
+      restart: "unless-stopped",
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      pids_limit: expect.any(Number),
+      logging: { options: { "max-size": expect.stringMatching(/^\d+m$/), "max-file": expect.stringMatching(/^\d$/) } },
+    });
+    // What a folder in memory holds counts as memory of the container.
+    for (const mount of service.tmpfs ?? []) expect(mount).toMatch(/[:,]size=\d+m$/);
+  },
+);
+
+it("asks for health where the configuration has the admin port", () => {
+  const { admin } = parse(readFileSync(join(folder, "countersign/countersign.yaml"), "utf8"));
+  const [, port] = /HEALTHCHECK_ADDRESS=127\.0\.0\.1(:7412)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
+  expect(port).toBe(admin.bind);
+});
+
 interface Service {
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
+  readonly tmpfs?: readonly string[];
 }
