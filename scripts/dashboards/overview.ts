@@ -1,7 +1,7 @@
 import { assemble, type Row } from "./assemble.ts";
 import { atAGlance } from "./at-a-glance.ts";
 import { curves } from "./panel.ts";
-import { aboveZero, inEnvironment, ofSite, quantile, rate } from "./promql.ts";
+import { aboveZero, inEnvironment, inJob, ofSite, quantile, rate } from "./promql.ts";
 import { cluster, credential, datasource, environment, job, logs, namespace, site } from "./variables.ts";
 
 const failures: Row = {
@@ -149,10 +149,62 @@ const callbacks: Row = {
   ],
 };
 
+const refusals = `sum by (caller, code) (${rate("countersign_caller_refusals_total", inJob)})`;
+const unknown = `${inEnvironment}, code=~"caller_not_known|caller_not_authenticated"`;
+const strangers = `sum by (code) (${rate("countersign_failures_total", unknown)})`;
+
+const further: Row = {
+  title: "Callers, each request once, pass-through",
+  height: 8,
+  panels: [
+    curves({
+      title: "Callers refused",
+      description:
+        "By the caller's name: it has no right to what it asks for, or asks too often. Without a name: a certificate or a token that no caller has. Runbook: Callers are refused.",
+      unit: "reqps",
+      width: 8,
+      isStacked: true,
+      queries: [[aboveZero(`(${refusals} or ${strangers})`, "code", "none"), "{{caller}} {{code}}"]],
+    }),
+    curves({
+      title: "Requests with Countersign-Once",
+      description:
+        "Recorded: sent, and its end is known to all replicas. Freed: not sent. Unrecorded: its end could not be written. Already sent, in progress, key reused: refused, since the key was used. Unavailable: refused, since Redis took no key. Runbook: Keys cannot be claimed; Ends are not recorded.",
+      unit: "reqps",
+      width: 8,
+      isStacked: true,
+      queries: [
+        [
+          aboveZero(`sum by (result) (${rate("countersign_once_total", inEnvironment)})`, "result", "none"),
+          "{{result}}",
+        ],
+      ],
+    }),
+    curves({
+      title: "Pass-through routes by status",
+      description:
+        "By the route's prefix. A stream or a WebSocket is counted when it ends; 101 is a WebSocket. 499: the caller left before there was an answer.",
+      unit: "reqps",
+      width: 8,
+      isStacked: true,
+      queries: [
+        [
+          aboveZero(
+            `sum by (operation, status) (${rate("countersign_requests_total", `${ofSite}, operation=~"/.+"`)})`,
+            "operation",
+            "none",
+          ),
+          "{{operation}} {{status}}",
+        ],
+      ],
+    }),
+  ],
+};
+
 export const overview = assemble(
   "Countersign: overview",
   "countersign-overview",
   "Whether orders go through, at a glance, and where they fail.",
   [datasource(), logs(), cluster(), namespace(), job(), environment(), site(), credential()],
-  [atAGlance, failures, latency, unauthorized, callbacks],
+  [atAGlance, failures, latency, unauthorized, callbacks, further],
 );

@@ -1,6 +1,6 @@
 import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
-import { inEnvironment, inJob } from "./promql.ts";
+import { aboveZero, inEnvironment, inJob, rate } from "./promql.ts";
 import { cluster, credential, datasource, environment, job, namespace, site } from "./variables.ts";
 
 /** Metrics of every Node.js process, of ours alone. */
@@ -117,10 +117,49 @@ const configuration: Row = {
   ],
 };
 
+const waysOut: Row = {
+  title: "Ways out",
+  height: 8,
+  panels: [
+    curves({
+      title: "Tunnels by result",
+      description:
+        "What a forward proxy (egress) made of each CONNECT; a tunnel serves many requests. Unauthorized: it wants another password. Refused: its rules do not allow the host. Runbook: Tunnels fail.",
+      unit: "reqps",
+      width: 12,
+      isStacked: true,
+      queries: [
+        [
+          aboveZero(
+            `sum by (environment, result) (${rate("countersign_tunnels_total", inEnvironment)})`,
+            "result",
+            "none",
+          ),
+          "{{environment}} {{result}}",
+        ],
+      ],
+    }),
+    curves({
+      title: "Spans by result",
+      description:
+        "Exported: the collector took them. Dropped: they waited for it, and there was no room for more. Rejected: it refused them. Runbook: Spans are lost.",
+      unit: "cps",
+      width: 12,
+      isStacked: true,
+      queries: [
+        [
+          aboveZero(`sum by (result) (${rate("countersign_trace_spans_total", inJob)})`, "result", "none"),
+          "{{result}}",
+        ],
+      ],
+    }),
+  ],
+};
+
 export const processes = assemble(
   "Countersign: process",
   "countersign-process",
   "What the pods themselves need and run.",
   [datasource(), cluster(), namespace(), job(), environment(), site(), credential()],
-  [load, memory, configuration],
+  [load, memory, configuration, waysOut],
 );

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Config } from "../config/config.ts";
+import type { Report } from "../model/events.ts";
 
 const mebibyte = 1_048_576;
 
@@ -11,6 +12,8 @@ const withoutLimitBytes = 256 * mebibyte;
 
 /** Connections to the admin and the status port, to authorization servers and Redis, standard streams, watched files, Node's own. */
 const otherDescriptors = 256;
+/** Of what callers may take, the part that is served; the rest is for those that are told that it is too many. */
+const servedShare = 0.75;
 
 /**
  * The memory limit of the container, if there is one.
@@ -30,29 +33,80 @@ export function defaultBudget(memoryBytes: number | undefined): number {
   return Math.min(Math.max(Math.floor((memoryBytes - processBytes) / 2), leastBytes), mostBytes);
 }
 
+/** What the descriptors of a configuration depend on. */
+type Sized = Pick<Config, "listeners" | "callbacks" | "environments" | "limits">;
+
 /** The descriptors that a configuration can use: one for each connection of a listener and of a request in flight. */
-export function neededDescriptors({ listeners, callbacks = [], environments, limits }: Config): number {
-  const { connections, inFlightPerEnvironment } = limits;
-  // A callback under way has a connection to the application.
-  const inbound = callbacks.length * (connections + inFlightPerEnvironment);
-  return listeners.length * connections + environments.size * inFlightPerEnvironment + inbound + otherDescriptors;
+export function neededDescriptors(config: Sized): number {
+  return listenersOf(config) * config.limits.connections + neededUpstream(config) + otherDescriptors;
 }
 
 /**
- * How many descriptors the process may have, by the text of /proc/self/limits. Node has raised the soft limit to the hard
- * one by then.
- * @returns undefined where there is no bound, or none that can be read
+ * How many connections each listener takes and serves where the process may have fewer descriptors than the limits need. A crowd
+ * of callers then leaves some for connections to the service: all of what is left for requests in flight, or half of it.
+ * @param descriptors that the process may have; undefined where there is no bound, or none that can be read
+ * @returns undefined where there are enough
  */
-export function readDescriptorLimit(limits: string): number | undefined {
-  const soft = /^Max open files +(\d+) /m.exec(limits)?.[1];
-  return soft === undefined ? undefined : Number(soft);
+export function fittingConnections(
+  config: Sized,
+  descriptors: number | undefined,
+): { readonly accepted: number; readonly served: number } | undefined {
+  if (descriptors === undefined || descriptors >= neededDescriptors(config)) return undefined;
+  const { connections } = config.limits;
+  const left = descriptors - Math.min(otherDescriptors, Math.ceil(descriptors / 2));
+  const forCallers = Math.max(left - neededUpstream(config), Math.floor(left / 2));
+  const each = Math.max(2, Math.floor(forCallers / listenersOf(config)));
+  return { accepted: Math.min(connections * 2, each), served: Math.min(connections, Math.floor(each * servedShare)) };
 }
 
-/** What is missing, for the log; undefined where there is enough, or where it cannot be known. */
-export async function warnOfDescriptors(config: Config): Promise<string | undefined> {
-  const text = await readFile("/proc/self/limits", "utf8").catch(() => "");
-  const limit = readDescriptorLimit(text);
-  const needed = neededDescriptors(config);
-  if (limit === undefined || limit >= needed) return undefined;
-  return `the process may open ${limit} descriptors and the limits need ${needed}: raise ulimit -n, or lower limits.connections`;
+/** A callback under way has a connection to the application; the streams of pass-through routes are counted apart. */
+function neededUpstream({ callbacks = [], environments, limits }: Sized): number {
+  const streamed = [...environments.values()].filter(({ passThrough }) => passThrough !== undefined);
+  return (environments.size + streamed.length + callbacks.length) * limits.inFlightPerEnvironment;
+}
+
+function listenersOf({ listeners, callbacks = [] }: Sized): number {
+  return listeners.length + callbacks.length;
+}
+
+/**
+ * How many descriptors the process may have. Node has raised the soft limit to the hard one by then.
+ * @returns undefined where there is no bound, or none that can be read
+ */
+export async function askDescriptorLimit(): Promise<number | undefined> {
+  const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
+  return readDescriptorLimit(limits);
+}
+
+/** @param limits the text of /proc/self/limits; empty on other systems than Linux, where a report of Node's says it */
+export function readDescriptorLimit(limits: string): number | undefined {
+  const soft = Number(/^Max open files +(\S+) /m.exec(limits)?.[1] ?? reportedLimit());
+  return Number.isInteger(soft) ? soft : undefined;
+}
+
+/** A number, or `unlimited`. */
+function reportedLimit(): unknown {
+  const report = process.report.getReport() as { readonly userLimits?: { readonly open_files?: { soft: unknown } } };
+  return report.userLimits?.open_files?.soft;
+}
+
+/**
+ * Takes no more connections than there are descriptors for, and says so, once for each figure.
+ * @param descriptors see `askDescriptorLimit`
+ */
+export function createDescriptorFit(descriptors: number | undefined, report: Report): (config: Config) => Config {
+  let said = "";
+  return (config) => {
+    const fitting = fittingConnections(config, descriptors);
+    if (fitting === undefined) return config;
+    const { limits } = config;
+    const { accepted, served } = fitting;
+    const lacks = `the process may open ${descriptors} descriptors and the limits need ${neededDescriptors(config)}`;
+    const isLowered = served < limits.connections;
+    const outcome = isLowered ? `, so each listener serves ${served} connections, not ${limits.connections}` : "";
+    const message = `${lacks}${outcome}: raise ulimit -n, or lower limits.connections`;
+    if (message !== said) report({ kind: "configuration_warned", code: "descriptors_few", path: "limits", message });
+    said = message;
+    return { ...config, limits: { ...limits, connections: served, acceptedConnections: accepted } };
+  };
 }

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { createStandardLogging } from "../adapters/log/logger.ts";
 import { start } from "../app/app.ts";
 import { explainListenError } from "../app/listeners.ts";
-import { warnOfDescriptors } from "../app/process-limits.ts";
+import { askDescriptorLimit, createDescriptorFit } from "../app/process-limits.ts";
 import { createWarner, Reloader } from "../app/reload.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
@@ -25,16 +25,14 @@ export function createCommand(): Command {
 
 async function serve({ config: file }: Options): Promise<void> {
   const onHangUp = catchHangUps();
-  const { config, warnings, files } = await loadOrRefuse(file);
-  const { report, setLevel, droppedLines, flush } = createStandardLogging(config.log.level, systemClock);
+  const { config: written, warnings, files } = await loadOrRefuse(file);
+  const { report, setLevel, droppedLines, flush } = createStandardLogging(written.log.level, systemClock);
   exitOnDefects(report, flush);
   logWarnings(report);
   const warn = createWarner(report);
   warn(warnings);
-  const missing = await warnOfDescriptors(config);
-  if (missing !== undefined) {
-    report({ kind: "configuration_warned", code: "descriptors_few", path: "limits", message: missing });
-  }
+  const fitDescriptors = createDescriptorFit(await askDescriptorLimit(), report);
+  const config = fitDescriptors(written);
   const running = await start(config, { report, droppedLogLines: droppedLines }).catch((error: unknown) => {
     const reason = explainListenError(error);
     if (reason === undefined) throw error;
@@ -42,7 +40,10 @@ async function serve({ config: file }: Options): Promise<void> {
     const fix = isTaken ? " End the process that listens there, or give `bind` another port." : "";
     throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.${fix}`);
   });
-  const load = () => loadConfig(file);
+  const load = async () => {
+    const loaded = await loadConfig(file);
+    return loaded.kind === "refused" ? loaded : { ...loaded, config: fitDescriptors(loaded.config) };
+  };
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
   const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
   onHangUp(() => void reloader.reload("sighup"));

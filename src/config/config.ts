@@ -53,6 +53,8 @@ export interface Config {
   readonly limits: {
     readonly inFlightPerEnvironment: number;
     readonly connections: number;
+    /** What a listener accepts at all, where it is less than twice as many: the process has few descriptors. */
+    readonly acceptedConnections?: number | undefined;
     readonly bodyBytes: number;
     /** Undefined: derived from the memory that the process may take. */
     readonly bufferedBytes?: number | undefined;

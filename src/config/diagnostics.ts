@@ -14,6 +14,7 @@ export const warnings = {
   caller_token_twice: "a listener has the same caller's token twice",
   caller_name_twice: "two of a listener's tokens have the same name in the log",
   base_url_ends_in_operation: "a baseUrl ends with an operation, which is called below it",
+  upstream_prefix_nested: "two pass-through routes lead to one path at the service, and callers' rights go by prefix",
   connect_longer_than_request: "timeouts.connect is longer than timeouts.request, so it is never reached",
   callbacks_in_plain_text: "a listener for callbacks is beyond loopback and has no TLS",
   callback_longer_than_request: "application.timeout is longer than timeouts.request, so it is never reached",

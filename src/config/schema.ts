@@ -92,7 +92,9 @@ const timeouts = section("How long things may take: a whole number with ms, s, m
 
 const limits = section("How much there may be.", {
   inFlightPerEnvironment: count(256, 1, 100_000).describe("Requests served at once; more get 503 overloaded."),
-  connections: count(1_024, 1, 100_000).describe("Connections per listener; more get 503 overloaded."),
+  connections: count(1_024, 1, 100_000).describe(
+    "Connections per listener; more get 503 overloaded. Lowered, with a warning, where the process may open too few descriptors (ulimit -n).",
+  ),
   bodyBytes: count(262_144, 1_024, 16_777_216).describe("Longest request body, in bytes."),
   bufferedBytes: z
     .int()

@@ -121,7 +121,7 @@ async function pass(
     const response = await sendAuthenticated(sending, request, context, parts);
     const streaming = { idleMs: route.idleMs, signal };
     if (connection === undefined) await deliver(response, request, context, listener, streaming);
-    else await switchOver(response, connection, request, context, route);
+    else await switchOver(response, connection, request, context, streaming);
   } catch (error) {
     if (error instanceof ClientClosedRequest) context.event.outcome = isConnected ? "unknown" : "not_sent";
     throw error;
@@ -139,7 +139,7 @@ async function switchOver(
   connection: Duplex,
   request: StreamingRequest,
   context: RequestContext,
-  { idleMs }: PassThroughRoute,
+  { idleMs, signal }: { readonly idleMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
   const { event } = context;
   // From here on each side ends the other.
@@ -147,11 +147,19 @@ async function switchOver(
   const identified = [...headersDownstream(headers), "Countersign-Request-Id", event.requestId];
   try {
     const passage = await context.wait("stream_answer", () => request.tunnel(identified, connection, idleMs));
-    const isBroken = passage.end === "broken";
     event.requestBytes = passage.toService;
     event.responseBytes = passage.toClient;
-    if (passage.end !== "closed") event.cause = passage.end;
-    context.end(101, "service", isBroken ? "unknown" : "answered", isBroken ? "upstream_reset" : undefined);
+    const cut: unknown = signal.reason;
+    if (passage.end !== "broken") {
+      if (passage.end === "idle") event.cause = passage.end;
+      context.end(101, "service", "answered", undefined);
+    } else if (cut instanceof ProxyError) {
+      event.cause = cut.causedBy;
+      context.end(101, "service", cut.outcome, cut.code);
+    } else {
+      event.cause = passage.end;
+      context.end(101, "service", "unknown", "upstream_reset");
+    }
   } catch (error) {
     connection.destroy();
     throw error;

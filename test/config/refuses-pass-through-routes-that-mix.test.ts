@@ -111,3 +111,22 @@ test("a route needs a prefix and methods; the rest has defaults, and the longest
     },
   ]);
 });
+
+const route = (prefix: string, upstreamPrefix: string) =>
+  `{ prefix: "${prefix}", methods: [GET], upstreamPrefix: "${upstreamPrefix}" }`;
+
+test.each([
+  ["nested in another's", [route("/files/", "/v2/"), route("/live/", "/V2/live/")], [1]],
+  ["the same", [route("/files/", "/v2/"), route("/live/", "/v2/")], [1]],
+  ["below a longer prefix that leads elsewhere", [route("/files/", "/v2/"), route("/files/live/", "/v2/other/")], [1]],
+  ["nested as the prefixes are", [route("/files/", "/v2/"), route("/files/live/", "/v2/live/")], []],
+  ["beside each other", [route("/files/", "/v2/"), route("/live/", "/v3/")], []],
+])(
+  "paths at the service that are %s: warned of where a right to one prefix reaches the other's",
+  async (_, routes, warned) => {
+    const loaded = await new ConfigFolder().load(after(inSandbox, `    passThrough: [ ${routes.join(", ")} ]`));
+    if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+    const found = loaded.warnings.filter(({ code }) => code === "upstream_prefix_nested");
+    expect(found.map(({ path }) => path)).toEqual(warned.map((at) => `environments.sandbox.passThrough[${at}]`));
+  },
+);

@@ -75,6 +75,18 @@ it("ends it at the service when the caller is gone", async () => {
   expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 101, outcome: "answered" });
 });
 
+it("cuts it when the time of open requests has run out, and says why, as of any stream", async () => {
+  const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
+  const { caller, proxy, recorder } = await stageSwitch((socket) => socket.write("hello"), { config: { timeouts } });
+  await caller.until(/hello$/);
+  const failed = once(caller.socket, "error");
+  await proxy.stop("SIGTERM");
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+  expect(recorder.of("request_finished")).toMatchObject([
+    { status: 101, code: "upstream_timeout", cause: "shutdown", outcome: "unknown" },
+  ]);
+});
+
 it("resets the caller when the service resets, and says so", async () => {
   const { caller, sockets, recorder } = await stageSwitch((socket) => socket.write("hello"));
   await caller.until(/hello$/);

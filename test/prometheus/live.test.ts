@@ -11,7 +11,7 @@ import { callbackOf, type Given } from "../callbacks/sender.ts";
 import { accepts, sendJson } from "../callbacks/stage.ts";
 import { canaries } from "../config/config-folder.ts";
 import { fillVariables } from "./grafana-variables.ts";
-import { type LivingService, signing, site, startService } from "./living-service.ts";
+import { child, type LivingService, signing, site, startService } from "./living-service.ts";
 import { queriedPanels } from "./panels.ts";
 import { alerts, rules } from "./rules.ts";
 import { type RunningPrometheus, startPrometheus } from "./running-prometheus.ts";
@@ -64,7 +64,7 @@ it.runIf(hasPrometheus)(
   },
 );
 
-/** A revocation, a set that is deleted, an answer that never comes, a signature that is not taken, a 429; callbacks, one forged. */
+/** A revocation, a deleted set, an answer that never comes, a signature that is not taken, a 429; callbacks, one forged; a caller without a right. */
 async function haveMishaps({ simulator, application, processes: [one] }: LivingService): Promise<void> {
   const callback = callbackOf({ site_identifier: signing }, canaries.key);
   const call = async (given: Given) => (await sendJson(one.callbackPort, given)).status;
@@ -79,6 +79,7 @@ async function haveMishaps({ simulator, application, processes: [one] }: LivingS
   faults.add({ host: "api", kind: "answer", status: 400, site: signing, times: 20 });
   faults.add({ host: "api", kind: "answer", status: 429, site: signing });
   await one.order();
+  expect((await one.orderAsShop(child)).status).toBe(403);
   simulator.deleteCredentials("blue-id");
 }
 
@@ -92,6 +93,7 @@ const traces = [
   'countersign_retries_total{result="cured"} > 0',
   'sum(countersign_callbacks_total{result=~"delivered|declined|signature_wrong"}) == 3',
   'countersign_credential_active{credential=~".+/green"} == 1',
+  'countersign_caller_refusals_total{code="caller_not_allowed"} == 1',
   'countersign_redis_up{node="lock-2"} == 0',
   "countersign_config_last_reload_successful == 0",
   "sum_over_time(countersign:tokens_expected:per_second[1h:15s]) > 0",

@@ -12,15 +12,18 @@ import { type Application, startApplication } from "../callbacks/stage.ts";
 import { ConfigFolder, canaries, tokenKey } from "../config/config-folder.ts";
 
 export const site = "S1000000001";
-const child = "S1000000002";
+export const child = "S1000000002";
 export const signing = "S1000000003";
 const audience = "https://api.sandbox.example";
+const shopToken = "token-of-the-shop-0001";
 
 /** One process of the built command. */
 export interface Serving {
   /** Where Prometheus finds it: `127.0.0.1:port`. */
   readonly admin: string;
   order(site?: string): Promise<Called>;
+  /** An order of the named caller `shop`, which may order for one site only. */
+  orderAsShop(site: string): Promise<Called>;
   /** Where the service calls it back. */
   readonly callbackPort: number;
   /** Rewrites its configuration by one replacement; it takes that up, or refuses it, by itself. */
@@ -38,7 +41,8 @@ export interface LivingService {
 
 /**
  * Two processes over the same three masters of Redis, with a site of two credential sets, its child, and a site that
- * signs. Tokens live a few seconds, so that many of their lives fit into a test.
+ * signs. Tokens live a few seconds, so that many of their lives fit into a test. The forward proxy and the collector are
+ * configured and never asked: the simulator is on loopback, and no trace is recorded.
  */
 export async function startService(masters: readonly RealRedis[]): Promise<LivingService> {
   const simulator = await startSimulator({ sites: simulatedSites, tokenLifetimeSeconds: 8 });
@@ -71,12 +75,15 @@ async function serve(
   masters: readonly RealRedis[],
 ): Promise<Serving> {
   const folder = new ConfigFolder();
-  const callbackPort = await freePort();
+  const [callbackPort, callersPort] = [await freePort(), await freePort()];
   folder.write("token-key", tokenKey);
   folder.write("redis-password", aclUser.password);
   folder.write("authority.pem", authority);
   const socketPath = join(folder.path, `${name}.sock`);
-  let yaml = describe(simulator, socketPath, callbackPort, application.url, masters).replaceAll("DIR", folder.path);
+  folder.write("shop.token", shopToken);
+  let yaml = describe(simulator, socketPath, callbackPort, application.url, masters)
+    .replaceAll("DIR", folder.path)
+    .replace("CALLERS_PORT", String(callersPort));
   const file = folder.write("countersign.yaml", yaml);
   const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
   const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
@@ -86,6 +93,10 @@ async function serve(
     admin: adminBind,
     callbackPort,
     order: (to = site) => call("http://localhost", order, { socketPath, agent, headers: { "Countersign-Site": to } }),
+    orderAsShop(to) {
+      const headers = { "Countersign-Site": to, "Proxy-Authorization": `Bearer ${shopToken}` };
+      return call(`http://127.0.0.1:${callersPort}`, order, { headers });
+    },
     change(from, to) {
       yaml = yaml.replace(from, to);
       folder.write("countersign.yaml", yaml);
@@ -100,7 +111,11 @@ function describe(
   application: string,
   [cache, ...others]: readonly RealRedis[],
 ): string {
-  return `listeners: [ { bind: "unix:${socketPath}", environment: sandbox } ]
+  return `listeners:
+  - { bind: "unix:${socketPath}", environment: sandbox }
+  - bind: "127.0.0.1:CALLERS_PORT"
+    environment: sandbox
+    callers: { shop: { token: { file: DIR/shop.token }, sites: [ ${site} ] } }
 callbacks: [ { bind: "127.0.0.1:${callbackPort}", environment: sandbox, application: { url: "${application}" } } ]
 admin: { bind: "127.0.0.1:0" }
 status: { bind: "127.0.0.1:0" }
@@ -110,6 +125,7 @@ environments:
     authUrl: ${loginUrl}
     allowPlaintext: true
     tls: { caFile: DIR/authority.pem }
+    egress: { proxy: "http://127.0.0.1:3128" }
     operations: [create_order]
     defaultSite: ${site}
     sites:
@@ -119,6 +135,7 @@ environments:
           - { name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }
         children: { ${child}: {} }
       ${signing}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }
+tracing: { otlp: { endpoint: "http://127.0.0.1:4318/v1/traces" }, sampleRatio: 0 }
 tokens: { cache: redis }
 redis:
   url: ${cache?.url}

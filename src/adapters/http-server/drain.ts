@@ -51,9 +51,13 @@ export async function drain(
     }
     return isClosed;
   };
-  if (await waitUntil(startedMs + openMs)) return true;
-  onTimeUp();
-  return waitUntil(startedMs + openMs + lateMs);
+  if (!(await waitUntil(startedMs + openMs))) {
+    onTimeUp();
+    await waitUntil(startedMs + openMs + lateMs);
+  }
+  // What ends with its connection, as a WebSocket does, is reported a little later.
+  await wholeTurn();
+  return isClosed;
 }
 
 /**

@@ -18,8 +18,10 @@ import {
 } from "./tls.ts";
 
 export interface ListenerSettings extends ClientRequestSettings {
-  /** `limits.connections`; those beyond get 503, and those beyond twice as many are not accepted at all. */
+  /** `limits.connections`; those beyond get 503. */
   readonly connections: number;
+  /** Those beyond are closed without an answer. Default: twice as many as are served. */
+  readonly acceptedConnections?: number | undefined;
   /** While requests have to wait: until when. */
   readonly held?: () => Promise<void> | undefined;
 }
@@ -112,7 +114,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
       if (tls.ca !== authorities) trustedFromMs = clock.nowMs() + handshakeTimeoutMs;
       authorities = tls.ca;
     }
-    server.maxConnections = settings.connections * 2;
+    server.maxConnections = settings.acceptedConnections ?? settings.connections * 2;
   };
   renew();
   return {

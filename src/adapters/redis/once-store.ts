@@ -2,11 +2,12 @@ import { createHash, createHmac } from "node:crypto";
 import type { Secret } from "../../model/secret.ts";
 import type { FirstRequest, KeyUse, OnceStore, RequestEnd } from "../../proxy/once-store.ts";
 import type { RedisConnection } from "./connection.ts";
+import { DeferredWrites, type Write } from "./deferred-writes.ts";
 import { redisKey, runScript, script } from "./scripts.ts";
 import { keyId, type SealKeys } from "./seal.ts";
 
 /** Ends of requests that could not be written wait here; a few hundred bytes each. */
-const mostUnwritten = 1_024;
+const mostKept = 1_024;
 
 /**
  * Claims a key, unless it has been claimed.
@@ -48,53 +49,13 @@ return 1
 const form =
   /^([\w-]{1,64}) ([\w-]{1,64}\.[\w-]{1,64}) (\d{1,15}) (?:in_progress (\d{1,15})|(answered|unknown) (\d{3}|-))$/;
 
-/** An end that waits to be written. */
-interface Unwritten {
-  readonly name: string;
-  readonly args: readonly (string | number)[];
-}
-
 /**
  * Keys that replicas share: a string for each. A server that is full, read-only or away takes none.
  * @param keys those that seal tokens: digests of requests are made with the first
  */
 export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys): OnceStore {
-  const unwritten = new Map<string, Unwritten>();
-  let isWriting = false;
-
-  async function write(settlement: Unwritten): Promise<void> {
-    const { name, args } = settlement;
-    await connection.run(name, (client) => runScript(client, settleScript, [name], args));
-    const id = idOf(settlement);
-    if (unwritten.get(id) === settlement) unwritten.delete(id);
-  }
-
-  /** What waited to be written of the same request is out of date, and never follows. */
-  async function writeFirst(settlement: Unwritten): Promise<void> {
-    const id = idOf(settlement);
-    unwritten.delete(id);
-    try {
-      await write(settlement);
-    } catch (error) {
-      if (unwritten.size < mostUnwritten) unwritten.set(id, settlement);
-      throw error;
-    }
-  }
-
-  /** One after the other, up to the first that fails. */
-  async function writeAgain(): Promise<void> {
-    if (isWriting) return;
-    isWriting = true;
-    try {
-      for (const [id, settlement] of [...unwritten]) if (unwritten.get(id) === settlement) await write(settlement);
-    } catch {
-      // They wait on.
-    } finally {
-      isWriting = false;
-    }
-  }
-
-  connection.onReturn(() => void writeAgain());
+  // A key whose end is not known is never free, so each end is worth another try, whatever it failed with.
+  const ends = new DeferredWrites(connection, { most: mostKept, keeps: () => true });
 
   return {
     async claim(use) {
@@ -102,7 +63,7 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
       const digest = digestOf(keys[0], name, use);
       const args = [use.requestId, digest, Math.ceil(use.leaseMs), Math.ceil(use.lifetimeMs)];
       // An earlier request of this process may have to free this very key.
-      for (const settlement of [...unwritten.values()]) if (settlement.name === name) await write(settlement);
+      await ends.settle(name);
       let isSent = false;
       let reply: unknown;
       try {
@@ -113,10 +74,11 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
         });
       } catch (error) {
         // It may have been made, or be made yet.
-        if (isSent) await writeFirst(settlementOf(name, digest, use, { outcome: "not_sent" })).catch(() => {});
+        if (isSent) await ends.write(settlementOf(name, digest, use, { outcome: "not_sent" })).catch(() => {});
         throw error;
       }
-      if (unwritten.size > 0) void writeAgain();
+      // It is written to again, perhaps without having been away.
+      void ends.resume();
       const [nowMs, found]: readonly unknown[] = Array.isArray(reply) ? reply : [];
       if (typeof nowMs === "number" && found === null) return undefined;
       if (typeof nowMs === "number" && typeof found === "string") return readFirst(found, nowMs, name, use, keys);
@@ -125,7 +87,7 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
 
     async settle(use, end) {
       const name = nameOf(use);
-      await writeFirst(settlementOf(name, digestOf(keys[0], name, use), use, end));
+      await ends.write(settlementOf(name, digestOf(keys[0], name, use), use, end));
     },
   };
 }
@@ -135,14 +97,11 @@ function nameOf({ scope }: KeyUse): string {
   return redisKey(createHash("sha256").update(JSON.stringify(scope)).digest("hex"), "once");
 }
 
-/** One for each request: its last end counts. */
-function idOf({ name, args }: Unwritten): string {
-  return `${name} ${args[0]}`;
-}
-
-function settlementOf(name: string, digest: string, use: KeyUse, { outcome, status }: RequestEnd): Unwritten {
+/** Of a request the last end counts. */
+function settlementOf(name: string, digest: string, use: KeyUse, { outcome, status }: RequestEnd): Write {
   const end = outcome === "not_sent" ? "" : `${outcome} ${status ?? "-"}`;
-  return { name, args: [use.requestId, digest, end, Math.ceil(use.lifetimeMs)] };
+  const args = [use.requestId, digest, end, Math.ceil(use.lifetimeMs)];
+  return { id: `${name} ${use.requestId}`, name, send: (client) => runScript(client, settleScript, [name], args) };
 }
 
 /** A reader of Redis cannot guess a request from it, nor compare those of two keys. */

@@ -1,6 +1,6 @@
 import type { Claim, ReplayStore } from "../../callbacks/replay-store.ts";
-import type { RedisClient } from "./client.ts";
 import type { RedisConnection } from "./connection.ts";
+import { DeferredWrites } from "./deferred-writes.ts";
 import { isAnswer, isFatal, kindOf } from "./failure.ts";
 import { redisKey, runScript, script } from "./scripts.ts";
 
@@ -8,12 +8,6 @@ const held = "held ";
 const taken = "taken ";
 /** Of writes that failed, so many are kept until Redis is back. */
 const mostKept = 4_096;
-
-/** Any order of writes has the same result: each ends a claim of its own, or says what the application has taken. */
-interface Write {
-  readonly name: string;
-  readonly send: (client: RedisClient) => Promise<unknown>;
-}
 
 /**
  * Ends a claim, unless it is another's by now.
@@ -32,22 +26,9 @@ return 1
  */
 export function createRedisReplayStore(connection: RedisConnection): ReplayStore {
   const nameOf = (key: string) => redisKey(key, "callback");
-  const kept: Write[] = [];
-  const write = async (each: Write) => {
-    try {
-      await connection.run(each.name, each.send);
-    } catch (error) {
-      const kind = kindOf(error);
-      // A server that has just become a replica says so by `readonly`; its successor is found soon.
-      if ((isFatal(kind) || kind === "readonly") && kept.length < mostKept) kept.push(each);
-      throw error;
-    }
-  };
-  // A command that was sent before Redis hung is carried out before these. One after another: Redis has just come back.
-  const makeGood = async () => {
-    for (const each of kept.splice(0)) await write(each).catch(() => {});
-  };
-  connection.onReturn(makeGood);
+  // Each ends a claim of its own, or says what the application has taken. A command that was sent before Redis hung is carried
+  // out before these.
+  const writes = new DeferredWrites(connection, { most: mostKept, keeps });
   return {
     async claim(key, holder, leaseMs): Promise<Claim> {
       const name = nameOf(key);
@@ -60,7 +41,7 @@ export function createRedisReplayStore(connection: RedisConnection): ReplayStore
         });
         if (found === undefined) {
           // It is written to again, perhaps without having been away.
-          if (kept.length > 0) void makeGood();
+          void writes.resume();
           return { kind: "claimed" };
         }
         if (found.startsWith(taken)) return { kind: "taken", receipt: found.slice(taken.length) };
@@ -72,11 +53,20 @@ export function createRedisReplayStore(connection: RedisConnection): ReplayStore
     },
     confirm(key, receipt, lifetimeMs) {
       const name = nameOf(key);
-      return write({ name, send: (client) => client.set(name, `${taken}${receipt}`, "PX", Math.ceil(lifetimeMs)) });
+      return writes.write({
+        name,
+        send: (client) => client.set(name, `${taken}${receipt}`, "PX", Math.ceil(lifetimeMs)),
+      });
     },
     release(key, holder) {
       const name = nameOf(key);
-      return write({ name, send: (client) => runScript(client, releaseScript, [name], [`${held}${holder}`]) });
+      return writes.write({ name, send: (client) => runScript(client, releaseScript, [name], [`${held}${holder}`]) });
     },
   };
+}
+
+/** A server that has just become a replica says so by `readonly`; its successor is found soon. */
+function keeps(error: unknown): boolean {
+  const kind = kindOf(error);
+  return isFatal(kind) || kind === "readonly";
 }

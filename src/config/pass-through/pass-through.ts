@@ -34,7 +34,32 @@ export function loadPassThrough(
     }
     routes.push({ prefix, upstreamPrefix, methods: new Set(methods), site, upgrade, idleMs });
   }
+  warnOfNested(routes, context);
   return routes.sort((a, b) => b.prefix.length - a.prefix.length);
+}
+
+/** Callers' rights go by prefix: where two of them lead to one place at the service, a right to either reaches it. */
+function warnOfNested(routes: readonly PassThroughRoute[], context: LoadContext): void {
+  for (const [route, at] of context.each(routes)) {
+    const outer = routes.find(
+      (other) => isReachedBy(route, other) && !(isReachedBy(other, route) && isLater(other, route)),
+    );
+    if (outer === undefined) continue;
+    const message = `${route.upstreamPrefix} at the service is reached below ${outer.prefix} too, which leads to ${outer.upstreamPrefix}`;
+    const fix = "give callers the rights to both prefixes or to none, or let them lead to different paths";
+    at.warn("upstream_prefix_nested", message, fix);
+  }
+
+  function isLater(other: PassThroughRoute, route: PassThroughRoute): boolean {
+    return routes.indexOf(other) > routes.indexOf(route);
+  }
+}
+
+/** A longer prefix that leads to the same place as the shorter one around it would is no other way there: the longer one counts. */
+function isReachedBy({ prefix, upstreamPrefix }: PassThroughRoute, other: PassThroughRoute): boolean {
+  if (prefix === other.prefix || !upstreamPrefix.toLowerCase().startsWith(other.upstreamPrefix.toLowerCase()))
+    return false;
+  return prefix !== `${other.prefix}${upstreamPrefix.slice(other.upstreamPrefix.length)}`;
 }
 
 function checkPrefix(
