@@ -36,9 +36,6 @@ for target in proxy simulator; do
     --metadata-file "$scratch/$target.json" "${options[@]}" "$@" . >&2
   digest=$(node -p 'require(process.argv[1])["containerimage.digest"]' "$scratch/$target.json")
   # By its digest: a tag may have moved since.
-  if [ -n "$push" ]; then
-    cosign sign --yes "$prefix/$name@$digest" >&2
-    scripts/image/attach-sbom.sh "$prefix/$name@$digest" >&2
-  fi
+  [ -z "$push" ] || cosign sign --yes "$prefix/$name@$digest" >&2
   echo "$prefix/$name@$digest"
 done
