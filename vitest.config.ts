@@ -51,6 +51,8 @@ const beside = [
 ];
 /** Chart, images, alerts: with tools that are built or installed first. Two files at once: images wait for the engine. */
 const platform = ["test/kubernetes/**/*.test.ts", "test/image/**/*.test.ts", "test/prometheus/**/*.test.ts"];
+/** On a real cluster, and in no project: `npm run test:platform -- --cluster`. */
+const cluster = "test/cluster/**/*.test.ts";
 /** Many processes that wait most of the time: four files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
 
@@ -83,7 +85,17 @@ export default defineConfig({
       group("unit", 0, { include: unit, isolate: false }),
       group("quick", 1, {
         include: ["test/**/*.test.ts"],
-        exclude: [...unit, ...claims, ...fleets, ...loads, ...accounts, ...beside, ...platform, ...unavailable],
+        exclude: [
+          ...unit,
+          ...claims,
+          ...fleets,
+          ...loads,
+          ...accounts,
+          ...beside,
+          ...platform,
+          cluster,
+          ...unavailable,
+        ],
         // Vitest leaves one processor to itself, which of two is half; and these wait more than they compute.
         maxWorkers: 3,
         isolate: false,
