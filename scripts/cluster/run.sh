@@ -2,6 +2,7 @@
 # Runs a command in a Kubernetes cluster of one node, made for it on this machine: scripts/cluster/run.sh COMMAND…
 # The command has kubectl, helm and docker on its PATH, and REGISTRY names a registry that both docker and the node use.
 # Needs root on Debian, with go, python3, npm, docker.io, iptables, openssl and redis-server. Nothing reaches an image registry.
+# What was built stays in .tools/cluster, 3 GB: remove the folder to have it back.
 #
 # The node has a network, mounts and processes of its own (namespaces), so the kernel takes all of them away when its first
 # process ends, however that comes about. Only Docker stays outside, since the images' builds need npm's registry.
@@ -14,7 +15,7 @@ fail() {
 }
 [ "$(id -u)" -eq 0 ] || fail "A cluster needs root: it makes namespaces, mounts and cgroups."
 for program in go python3 npm dockerd containerd runc iptables openssl redis-server; do
-  command -v "$program" >/dev/null || fail "A cluster needs $program; on Debian: apt-get install golang python3-pip npm docker.io iptables openssl redis-server"
+  command -v "$program" >/dev/null || fail "A cluster needs $program. Debian's docker.io has dockerd, containerd and runc; go is 1.25 or later, from go.dev."
 done
 [ $# -gt 0 ] || fail "Usage: scripts/cluster/run.sh COMMAND…"
 
@@ -31,7 +32,7 @@ folder=$(mktemp -d /tmp/countersign-cluster-XXXXXX)
 cgroup=countersign-cluster-$$
 # The kubelet sets these, for the whole machine.
 settings=(vm.overcommit_memory vm.panic_on_oom kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes)
-before=$(sysctl "${settings[@]}" 2>/dev/null | tr -d ' ')
+before=$(sysctl "${settings[@]}" 2>/dev/null | tr -d ' ') || true
 engine=
 registry=
 node=
