@@ -76,8 +76,8 @@ until_done() { # what, process, log, command…
     sleep 0.1
   done
 }
-# Whatever ends this script ends them, too.
-with_this() { setpriv --pdeathsig "$1" "${@:2}"; }
+# Whatever ends this script ends them, too; exec, so that their parent is this script and no shell between.
+with_this() { exec setpriv --pdeathsig "$1" "${@:2}"; }
 
 echo "--- Docker, its own"
 export DOCKER_HOST=unix://$folder/docker.sock
