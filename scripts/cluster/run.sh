@@ -2,7 +2,7 @@
 # Runs a command in a Kubernetes cluster of one node, made for it on this machine: scripts/cluster/run.sh COMMAND…
 # The command has kubectl, helm and docker on its PATH, and REGISTRY names a registry that both docker and the node use.
 # Needs root on Debian, with go, python3, npm, docker.io, iptables, openssl and redis-server. Nothing reaches an image registry.
-# What was built stays in .tools/cluster, 3 GB: remove the folder to have it back.
+# What was built stays in .tools/cluster, 4 GB: remove the folder to have it back.
 #
 # The node has a network, mounts and processes of its own (namespaces), so the kernel takes all of them away when its first
 # process ends, however that comes about. Only Docker stays outside, since the images' builds need npm's registry.
