@@ -45,13 +45,15 @@ const accounts = [
 ];
 /** Beside the main path: clients in other languages, the demo, manifests, pages in a browser. */
 const beside = [
-  "test/cli/{demo,inject}*.test.ts",
+  "test/cli/{builds,demo,inject}*.test.ts",
   "test/clients/**/*.test.ts",
   "test/observability/grows-no-series-by-what-callers-send.test.ts",
   "test/observability/status-page.test.ts",
 ];
 /** Chart, images, alerts: with tools that are built or installed first. Two files at once: images wait for the engine. */
 const platform = ["test/kubernetes/**/*.test.ts", "test/image/**/*.test.ts", "test/prometheus/**/*.test.ts"];
+/** On a real cluster, and in no project: `npm run test:platform -- --cluster`. */
+const cluster = "test/cluster/**/*.test.ts";
 /** Many processes that wait most of the time: four files at once. */
 const fleets = ["test/contract/redis*.test.ts", "test/redis/**/*.test.ts", "test/wire/**/*.test.ts"];
 
@@ -84,7 +86,17 @@ export default defineConfig({
       group("unit", 0, { include: unit, isolate: false }),
       group("quick", 1, {
         include: ["test/**/*.test.ts"],
-        exclude: [...unit, ...claims, ...fleets, ...loads, ...accounts, ...beside, ...platform, ...unavailable],
+        exclude: [
+          ...unit,
+          ...claims,
+          ...fleets,
+          ...loads,
+          ...accounts,
+          ...beside,
+          ...platform,
+          cluster,
+          ...unavailable,
+        ],
         // Vitest leaves one processor to itself, which of two is half; and these wait more than they compute.
         maxWorkers: 3,
         isolate: false,
