@@ -5,11 +5,13 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that take 15 s and more on two processors, longest first. The last to begin, each would keep one of them waiting. */
 const long: readonly string[] = [
   "test/demo/demo-fleet.test.ts",
+  "test/clients/do-what-the-page-says.test.ts",
   "test/image/images.test.ts",
   "test/soak/soak.test.ts",
   "test/redis/asks-once-for-a-refused-set.test.ts",
   "test/faults/every-await-and-emitter.test.ts",
   "test/redis/keeps-401-for-ever-from-costing-tokens.test.ts",
+  "test/clients/outwait-countersign.test.ts",
   "test/redis/survives-a-slow-authorization-server.test.ts",
   "test/reload/serves-with-the-old-token-until-the-new-secret-has-one.test.ts",
   "test/redis/takes-every-redis-error-as-a-miss.test.ts",
