@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createConnect } from "../../src/adapters/http-client/connect.ts";
+import { post } from "../../src/adapters/http-client/post.ts";
 import { openPool } from "../../src/adapters/http-client/undici-pool.ts";
 import { ServiceAgent } from "../../src/adapters/http-proxy/agent.ts";
 import { systemClock } from "../../src/model/clock.ts";
@@ -36,10 +37,10 @@ it.each(["directly", "through a proxy"])("the pool to an authorization server or
   const proxy = { proxy: { ...address, scheme: "http" as const }, tls, credentials: undefined };
   const egress = way === "directly" ? undefined : proxy;
   const pool = openPool({ address, tls, connectTimeoutMs, connections: 1, egress }, systemClock);
-  const failed = expect(pool.request({ method: "POST", path: "/" })).rejects.toThrow();
+  const sent = post(pool, { path: "/", headers: {}, body: "" }, connectTimeoutMs, systemClock);
   const { ended } = await accepted;
   await pool.destroy();
-  await failed;
+  expect((await sent).kind).toBe("failed");
   await ended;
 });
 

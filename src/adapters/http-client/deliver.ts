@@ -1,9 +1,10 @@
-import type { Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import type { ApplicationResponse, Deliver } from "../../callbacks/application.ts";
 import type { HeaderLines } from "../../http/headers.ts";
 import type { Cancel, Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import { codeOf } from "./transport-error.ts";
+import type { Pool } from "./undici-pool.ts";
 
 type Controller = Dispatcher.DispatchController;
 

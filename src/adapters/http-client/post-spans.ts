@@ -1,7 +1,7 @@
-import type { Pool } from "undici";
 import type { Clock } from "../../model/clock.ts";
 import type { PostSpans } from "../../tracing/span-exporter.ts";
 import { firstOf, post } from "./post.ts";
+import type { Pool } from "./undici-pool.ts";
 
 /**
  * Posts OTLP in JSON to a collector.

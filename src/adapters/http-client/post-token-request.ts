@@ -1,7 +1,7 @@
-import type { Pool } from "undici";
 import type { Clock } from "../../model/clock.ts";
 import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 import { firstOf, post } from "./post.ts";
+import type { Pool } from "./undici-pool.ts";
 
 /** Posts to the token endpoint at a path. */
 export function createPostTokenRequest(pool: Pool, path: string, clock: Clock): TokenEndpoint["post"] {

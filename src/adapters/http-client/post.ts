@@ -1,6 +1,7 @@
-import type { Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "../../model/clock.ts";
 import { codeOf } from "./transport-error.ts";
+import type { Pool } from "./undici-pool.ts";
 
 /** What is read by a program is a few hundred bytes: a token (RFC 6749, 5.1), an ExportTraceServiceResponse. */
 const longestBodyBytes = 65_536;

@@ -10,7 +10,7 @@ import { keepAliveMarginMs, keepAliveMs, longestKeepAliveMs } from "./response-r
 import type { Transport } from "./transport.ts";
 import { resetCode } from "./transport-error.ts";
 
-export type { Pool } from "undici";
+export type { Pool };
 
 /** To an authorization server, or an application that takes callbacks. Undici's own timeouts are off: the deadline of each request rules them all. */
 export function openPool(settings: PoolSettings, clock: Clock): Pool {
