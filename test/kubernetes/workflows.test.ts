@@ -20,6 +20,7 @@ interface Job {
 interface Workflow {
   readonly permissions: unknown;
   readonly concurrency: unknown;
+  readonly defaults?: { readonly run: { readonly shell: string } };
   readonly jobs: Readonly<Record<string, Job>>;
 }
 
@@ -41,6 +42,11 @@ describe.each(files)("%s", (file) => {
     expect(workflow.concurrency).toBeDefined();
     const writing = jobs.filter(([, { permissions = {} }]) => Object.values(permissions).includes("write"));
     for (const [, { environment }] of writing) expect(environment).toBe("release");
+  });
+
+  it("stops where the first part of a pipe fails, which a shell that is not named does not", () => {
+    const commands = jobs.flatMap(([, { steps = [] }]) => steps.map(({ run = "" }) => run));
+    if (commands.some((command) => command.includes(" | "))) expect(workflow.defaults?.run.shell).toBe("bash");
   });
 
   it("names each action by its commit, with the version beside it", () => {
