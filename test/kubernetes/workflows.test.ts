@@ -74,3 +74,17 @@ it("what a change and a release must pass is .ci/run", () => {
   expect(jobs["images"]).toMatchObject({ needs: "ci" });
   expect(jobs["package"]).toMatchObject({ needs: "images" });
 });
+
+it.each([
+  { version: "v1.2.3", npm: "latest", forge: "--latest" },
+  { version: "v1.2.3-rc.1", npm: "next", forge: "--prerelease" },
+])("$version is published as $npm", ({ version, npm, forge }) => {
+  const { jobs }: Workflow = parse(readFileSync(join(folder, "release.yaml"), "utf8"));
+  const commands = (jobs["package"]?.steps ?? []).flatMap(({ run = "" }) =>
+    /npm publish|gh release/.test(run) ? [run] : [],
+  );
+  const script = `npm() { echo "npm $*"; }; gh() { echo "gh $*"; }; GITHUB_REF_NAME=${version}\n${commands.join("\n")}`;
+  const { exitCode, stdout } = run("bash", ["-eo", "pipefail", "-c", script]);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(new RegExp(`^npm publish .* --tag ${npm}\\ngh release create ${version} .* ${forge} .*\\n$`));
+});
