@@ -41,7 +41,10 @@ describe.each(files)("%s", (file) => {
     expect(workflow.permissions).toEqual({ contents: "read" });
     expect(workflow.concurrency).toBeDefined();
     const writing = jobs.filter(([, { permissions = {} }]) => Object.values(permissions).includes("write"));
-    for (const [, { environment }] of writing) expect(environment).toBe("release");
+    for (const [, { environment, steps = [] }] of writing) {
+      expect(environment).toBe("release");
+      for (const { run } of steps) expect(run ?? "").not.toMatch(/npm (ci|install)(?! --ignore-scripts)/);
+    }
   });
 
   it("stops where the first part of a pipe fails, which a shell that is not named does not", () => {
