@@ -22,7 +22,7 @@ const sources = [
   "tsconfig.json",
 ];
 
-/** Taken before a build begins: what changes meanwhile is then found stale. */
+/** Taken before a build begins, and when it is done: only where both are the same is it known what was built. */
 export function digestSources() {
   return combine(sources.map((path) => [path, digestOf(path)]));
 }

@@ -18,21 +18,29 @@ if (values["if-stale"]) {
 const sources = digestSources();
 const [dist, simulator] = folders.map((folder) => ({ folder, fresh: `${folder}.${process.pid}` }));
 let compiling;
+const removeUnfinished = () => {
+  for (const { fresh } of [dist, simulator]) remove(fresh, `${fresh}.old`);
+};
 process.on("exit", () => {
   endCompiler();
-  for (const { fresh } of [dist, simulator]) remove(fresh, `${fresh}.old`);
+  removeUnfinished();
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));
 
 const compiler = locateCompiler();
+// Of a build that was killed and had the same process id, as in a container.
+removeUnfinished();
 const { bundle } = await import("./bundle.mjs");
 await Promise.all([makeDist(dist.fresh), makeSimulator(simulator.fresh)]);
 const outputs = [dist, simulator].map((each) => ({ ...each, digest: digestOf(each.fresh) }));
 for (const each of outputs) replace(each);
-writeRecord(
-  sources,
-  outputs.map(({ folder, digest }) => [folder, digest]),
-);
+// What was edited meanwhile may be in the build, and may be edited back.
+if (digestSources() === sources) {
+  writeRecord(
+    sources,
+    outputs.map(({ folder, digest }) => [folder, digest]),
+  );
+}
 
 async function makeDist(fresh) {
   await compile(fresh);

@@ -42,8 +42,9 @@ export function neededDescriptors(config: Sized): number {
 }
 
 /**
- * How many connections each listener takes and serves where the process may have fewer descriptors than the limits need. A crowd
- * of callers then leaves some for connections to the service: all of what is left for requests in flight, or half of it.
+ * How many connections each listener takes and serves where the process may have too few descriptors for twice as many as it
+ * serves. A crowd of callers then leaves some for connections to the service: what the limits need for requests in flight, or,
+ * where there are fewer than the limits need, at least half of what is left.
  * @param descriptors that the process may have; undefined where there is no bound, or none that can be read
  * @returns undefined where there are enough
  */
@@ -51,8 +52,13 @@ export function fittingConnections(
   config: Sized,
   descriptors: number | undefined,
 ): { readonly accepted: number; readonly served: number } | undefined {
-  if (descriptors === undefined || descriptors >= neededDescriptors(config)) return undefined;
+  if (descriptors === undefined) return undefined;
   const { connections } = config.limits;
+  const spare = descriptors - neededDescriptors(config);
+  if (spare >= 0) {
+    const accepted = connections + Math.floor(spare / listenersOf(config));
+    return accepted < connections * 2 ? { accepted, served: connections } : undefined;
+  }
   const left = descriptors - Math.min(otherDescriptors, Math.ceil(descriptors / 2));
   const forCallers = Math.max(left - neededUpstream(config), Math.floor(left / 2));
   const each = Math.max(2, Math.floor(forCallers / listenersOf(config)));
@@ -101,12 +107,15 @@ export function createDescriptorFit(descriptors: number | undefined, report: Rep
     if (fitting === undefined) return config;
     const { limits } = config;
     const { accepted, served } = fitting;
-    const lacks = `the process may open ${descriptors} descriptors and the limits need ${neededDescriptors(config)}`;
-    const isLowered = served < limits.connections;
-    const outcome = isLowered ? `, so each listener serves ${served} connections, not ${limits.connections}` : "";
-    const message = `${lacks}${outcome}: raise ulimit -n, or lower limits.connections`;
-    if (message !== said) report({ kind: "configuration_warned", code: "descriptors_few", path: "limits", message });
-    said = message;
+    const needed = neededDescriptors(config);
+    if (descriptors !== undefined && descriptors < needed) {
+      const lacks = `the process may open ${descriptors} descriptors and the limits need ${needed}`;
+      const isLowered = served < limits.connections;
+      const outcome = isLowered ? `, so each listener serves ${served} connections, not ${limits.connections}` : "";
+      const message = `${lacks}${outcome}: raise ulimit -n, or lower limits.connections`;
+      if (message !== said) report({ kind: "configuration_warned", code: "descriptors_few", path: "limits", message });
+      said = message;
+    }
     return { ...config, limits: { ...limits, connections: served, acceptedConnections: accepted } };
   };
 }

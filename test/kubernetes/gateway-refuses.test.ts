@@ -63,7 +63,7 @@ describe("rendering fails", () => {
       args: budget(given),
       says: `set gateway.podDisruptionBudget.maxUnavailable to 1 or more: with ${given} no node`,
     })),
-    ...["2", "3", "100%"].map((given) => ({
+    ...["2", "3", "51%", "100%"].map((given) => ({
       why: `for a disruption budget of ${given} where there are two pods`,
       args: [...budget(given), "--set", "gateway.replicas=2"],
       says: `to fewer than the 2 pods: with ${given} all may be away together`,
@@ -104,6 +104,7 @@ describe("rendering fails", () => {
 test.each([
   { why: "a NetworkPolicy that is off has no peers", args: ["--set", "gateway.networkPolicy.callers=null"] },
   { why: "one pod may be away", args: budget("1") },
+  { why: "two of three may, which is what half of them is", args: [...budget("50%"), "--set", "gateway.replicas=3"] },
   { why: "half of two pods may", args: [...budget("50%"), "--set", "gateway.replicas=2"] },
   { why: "an autoscaler that is off has no pods", args: ["--set", "gateway.autoscaling.minReplicas=11"] },
 ])(named("but $why"), ({ args }) => {

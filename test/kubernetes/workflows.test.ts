@@ -20,6 +20,7 @@ interface Job {
 interface Workflow {
   readonly permissions: unknown;
   readonly concurrency: unknown;
+  readonly defaults?: { readonly run: { readonly shell: string } };
   readonly jobs: Readonly<Record<string, Job>>;
 }
 
@@ -40,7 +41,15 @@ describe.each(files)("%s", (file) => {
     expect(workflow.permissions).toEqual({ contents: "read" });
     expect(workflow.concurrency).toBeDefined();
     const writing = jobs.filter(([, { permissions = {} }]) => Object.values(permissions).includes("write"));
-    for (const [, { environment }] of writing) expect(environment).toBe("release");
+    for (const [, { environment, steps = [] }] of writing) {
+      expect(environment).toBe("release");
+      for (const { run } of steps) expect(run ?? "").not.toMatch(/npm (ci|install)(?! --ignore-scripts)/);
+    }
+  });
+
+  it("stops where the first part of a pipe fails, which a shell that is not named does not", () => {
+    const commands = jobs.flatMap(([, { steps = [] }]) => steps.map(({ run = "" }) => run));
+    if (commands.some((command) => command.includes(" | "))) expect(workflow.defaults?.run.shell).toBe("bash");
   });
 
   it("names each action by its commit, with the version beside it", () => {
@@ -67,4 +76,18 @@ it("what a change and a release must pass is .ci/run", () => {
   expect(jobs["ci"]).toMatchObject({ uses: "./.github/workflows/ci.yaml", needs: "check" });
   expect(jobs["images"]).toMatchObject({ needs: "ci" });
   expect(jobs["package"]).toMatchObject({ needs: "images" });
+});
+
+it.each([
+  { version: "v1.2.3", npm: "latest", forge: "--latest" },
+  { version: "v1.2.3-rc.1", npm: "next", forge: "--prerelease" },
+])("$version is published as $npm", ({ version, npm, forge }) => {
+  const { jobs }: Workflow = parse(readFileSync(join(folder, "release.yaml"), "utf8"));
+  const commands = (jobs["package"]?.steps ?? []).flatMap(({ run = "" }) =>
+    /npm publish|gh release/.test(run) ? [run] : [],
+  );
+  const script = `npm() { echo "npm $*"; }; gh() { echo "gh $*"; }; GITHUB_REF_NAME=${version}\n${commands.join("\n")}`;
+  const { exitCode, stdout } = run("bash", ["-eo", "pipefail", "-c", script]);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(new RegExp(`^npm publish .* --tag ${npm}\\ngh release create ${version} .* ${forge} .*\\n$`));
 });

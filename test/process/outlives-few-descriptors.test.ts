@@ -114,7 +114,11 @@ function configOf(listeners: number, environments: number): Parameters<typeof ne
 it("counts what the limits need, and leaves some for connections to the service", () => {
   expect(neededDescriptors(configOf(2, 1))).toBe(2 * 1_024 + 2 * 256 + 256);
   expect(fittingConnections(configOf(1, 1), undefined)).toBe(undefined);
-  expect(fittingConnections(configOf(1, 1), 1_536)).toBe(undefined);
+  expect(fittingConnections(configOf(1, 1), 2_560)).toBe(undefined);
+  // Enough for all that is served, and not for as many again that are told that it is too many.
+  expect(fittingConnections(configOf(1, 1), 2_559)).toEqual({ accepted: 2_047, served: 1_024 });
+  expect(fittingConnections(configOf(3, 2), 5_000)).toEqual({ accepted: 1_325, served: 1_024 });
+  expect(fittingConnections(configOf(1, 1), 1_536)).toEqual({ accepted: 1_024, served: 1_024 });
   expect(fittingConnections(configOf(1, 1), 1_535)).toEqual({ accepted: 1_023, served: 767 });
   expect(fittingConnections(configOf(1, 1), 1_024)).toEqual({ accepted: 512, served: 384 });
   expect(fittingConnections(configOf(3, 2), 1_024)).toEqual({ accepted: 128, served: 96 });

@@ -65,11 +65,12 @@ set resources.requests.cpu, which gateway.autoscaling.targetCPUUtilizationPercen
 {{-   if .enabled -}}
 {{-     $pods := ternary $autoscaling.minReplicas $gateway.replicas $autoscaling.enabled | int -}}
 {{-     $given := toString .maxUnavailable -}}
-{{-     $isPercent := hasSuffix "%" $given -}}
 {{-     $number := trimSuffix "%" $given | int -}}
+{{- /* Kubernetes rounds a share up. */ -}}
+{{-     $away := ternary (div (add (mul $pods $number) 99) 100) $number (hasSuffix "%" $given) | int -}}
 {{-     if eq $number 0 }}
 set gateway.podDisruptionBudget.maxUnavailable to 1 or more: with {{ $given }} no node that has a pod could be drained
-{{-     else if and (gt $pods 1) (ge $number (ternary 100 $pods $isPercent)) }}
+{{-     else if and (gt $pods 1) (ge $away $pods) }}
 set gateway.podDisruptionBudget.maxUnavailable to fewer than the {{ $pods }} pods: with {{ $given }} all may be away together
 {{-     end -}}
 {{-   end -}}
