@@ -43,6 +43,20 @@ itRefuses("pass-through routes", [
     /create_order is below this path at the service/,
     /no operation/,
   ),
+  fault(
+    "an operation in other letters",
+    withPrefix("/Create_Order/"),
+    "prefix",
+    /create_order is below/,
+    /another prefix/,
+  ),
+  fault(
+    "an operation below it at the service, in other letters",
+    withPrefix("/files/", ', upstreamPrefix: "/JSON-API/"'),
+    "upstreamPrefix",
+    /create_order is below this path at the service/,
+    /no operation/,
+  ),
   fault("the base path", withPrefix("/json-api/files/"), "prefix", /sent twice/, /leave \/json-api out/),
   fault("no method", withRoutes('{ prefix: "/files/", methods: [] }'), "methods", /./, /./),
   fault(

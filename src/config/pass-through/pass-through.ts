@@ -57,9 +57,13 @@ function warnOfNested(routes: readonly PassThroughRoute[], context: LoadContext)
 
 /** A longer prefix that leads to the same place as the shorter one around it would is no other way there: the longer one counts. */
 function isReachedBy({ prefix, upstreamPrefix }: PassThroughRoute, other: PassThroughRoute): boolean {
-  if (prefix === other.prefix || !upstreamPrefix.toLowerCase().startsWith(other.upstreamPrefix.toLowerCase()))
-    return false;
+  if (prefix === other.prefix || !isBelow(upstreamPrefix, other.upstreamPrefix)) return false;
   return prefix !== `${other.prefix}${upstreamPrefix.slice(other.upstreamPrefix.length)}`;
+}
+
+/** Whatever the case of letters: a service may not tell it apart. */
+function isBelow(path: string, prefix: string): boolean {
+  return path.toLowerCase().startsWith(prefix.toLowerCase());
 }
 
 function checkPrefix(
@@ -73,7 +77,7 @@ function checkPrefix(
     const message = "a server could read this path in another way: it has escapes, dots or semicolons for segments";
     context.in(name).report(message, "write plain segments");
   }
-  const operation = operations.find((name) => `/${name}/`.startsWith(prefix));
+  const operation = operations.find((name) => isBelow(`/${name}/`, prefix));
   if (operation !== undefined) {
     atPrefix.report(`the operation ${operation} is below this prefix`, "write another prefix, or remove the operation");
   }
@@ -82,7 +86,7 @@ function checkPrefix(
     atPrefix.report(`the prefix begins with the baseUrl's path, ${baseUrl.path}, which would be sent twice`, fix);
   }
   const upstream = upstreamPrefix ?? `${baseUrl.path}${prefix}`;
-  const hidden = operations.find((name) => `${baseUrl.path}/${name}/`.startsWith(upstream));
+  const hidden = operations.find((name) => isBelow(`${baseUrl.path}/${name}/`, upstream));
   if (hidden !== undefined && operation === undefined) {
     const fix = "write a path that no operation is below";
     context.in("upstreamPrefix").report(`the operation ${hidden} is below this path at the service`, fix);
