@@ -8,8 +8,7 @@ import { join } from "node:path";
  * @returns each as `page: link`
  */
 export function findDeadLinks(folder: string, base: string): string[] {
-  const pages = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".html"));
-  const texts = new Map(pages.map((page) => [page, readFileSync(join(folder, page), "utf8")]));
+  const texts = new Map(pagesOf(folder).map((page) => [page, readFileSync(join(folder, page), "utf8")]));
   const ids = new Map([...texts].map(([page, text]) => [page, new Set(valuesOf(text, "id"))]));
   return [...texts].flatMap(([page, text]) => {
     const links = [...valuesOf(text, "href"), ...valuesOf(text, "src")];
@@ -25,6 +24,17 @@ export function findDeadLinks(folder: string, base: string): string[] {
     if (!existsSync(join(folder, path))) return true;
     return name !== "" && ids.get(path)?.has(name) === false;
   }
+}
+
+/** Pages of a built site without a heading: VitePress goes on where it fails to render one. */
+export function findEmptyPages(folder: string): string[] {
+  return pagesOf(folder).filter(
+    (page) => page !== "404.html" && !/<h1[ >]/.test(readFileSync(join(folder, page), "utf8")),
+  );
+}
+
+function pagesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".html"));
 }
 
 function valuesOf(html: string, attribute: string): string[] {

@@ -3,12 +3,12 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { print, printError } from "../../src/cli/terminal.ts";
-import { findDeadLinks } from "./dead-links.ts";
+import { findDeadLinks, findEmptyPages } from "./dead-links.ts";
 import { type Documents, findDocuments, pageOf, titleOf } from "./documents.ts";
 import { findUnlisted } from "./navigation.ts";
 
 // `npm run docs`: makes a static site of the documents, with VitePress, which is installed here and nowhere else. Exit code 1
-// for a link that leads nowhere, and for a document that docs/index.md does not list.
+// for a link that leads nowhere, for a page that cannot be rendered, and for a document that docs/index.md does not list.
 
 const folder = "scripts/site";
 const pages = join(folder, "dist.pages");
@@ -24,6 +24,7 @@ report(nowhere, documents.missing);
 install();
 gather(documents);
 runVitePress("build");
+report("These pages could not be rendered:", findEmptyPages(site));
 report(nowhere, findDeadLinks(site, base));
 print(`The site is in ${site}${values.serve ? "" : "; npm run docs -- --serve shows it in a browser"}.`);
 if (values.serve) runVitePress("preview");

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { findDeadLinks } from "../../scripts/site/dead-links.ts";
+import { findDeadLinks, findEmptyPages } from "../../scripts/site/dead-links.ts";
 import { addressOf, findDocuments, pageOf, resolveLink, slugOf } from "../../scripts/site/documents.ts";
 import { findUnlisted, readNavigation } from "../../scripts/site/navigation.ts";
 
@@ -125,4 +125,9 @@ it.each(["/", "/project/"])("finds links of a built site that lead nowhere, belo
     ["b.html", "#two", `${base}#gone`, `${base}two.png`].map((link) => `docs/a.html: ${link}`).toSorted(),
   );
   if (base !== "/") expect(findDeadLinks(write({ "index.html": '<a href="/docs/">a</a>' }), base)).toHaveLength(1);
+});
+
+it("tells of pages that were not rendered", () => {
+  const site = write({ "404.html": "", "index.html": '<h1 id="a">A</h1>', "docs/a.html": "<main></main>" });
+  expect(findEmptyPages(site)).toEqual(["docs/a.html"]);
 });

@@ -29,6 +29,8 @@ export default {
       md.linkify.set({ fuzzyLink: false });
       md.core.ruler.push("repository-links", leadToPages);
       md.renderer.rules.fence = drawDiagrams(md.renderer.rules.fence, md.utils.escapeHtml);
+      md.renderer.rules.text = withoutTemplates(md.renderer.rules.text);
+      md.renderer.rules.code_inline = withoutTemplates(md.renderer.rules.code_inline);
     },
   },
   themeConfig: {
@@ -61,4 +63,9 @@ function drawDiagrams(fence, escapeHtml) {
     tokens[index].info.trim() === "mermaid"
       ? `<pre class="mermaid" v-pre>${escapeHtml(tokens[index].content)}</pre>`
       : fence(tokens, index, ...rest);
+}
+
+/** Vue would take {{ }} in a text for an expression of its own. */
+function withoutTemplates(render) {
+  return (...args) => render(...args).replaceAll("{{", "&#123;&#123;");
 }
