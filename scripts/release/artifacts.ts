@@ -3,12 +3,19 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
+const sums = "SHA256SUMS";
+
 /**
  * Makes what is published, but for the images: the npm package, its bill of materials, the chart, the Homebrew formula, and
  * the SHA-256 of each.
+ * @param folder what an earlier run has made there goes away
  * @returns the files, relative to the folder
+ * @throws Error where the folder has other files, or a program fails
  */
 export function makeArtifacts(folder: string, version: string): string[] {
+  if (existsSync(folder) && readdirSync(folder).length > 0 && !existsSync(join(folder, sums))) {
+    throw new Error(`${folder} has other files than those of a release: name another folder`);
+  }
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, "chart"), { recursive: true });
   const packed = `countersign-${version}.tgz`;
@@ -18,9 +25,9 @@ export function makeArtifacts(folder: string, version: string): string[] {
   const template = readFileSync("deploy/homebrew/countersign.rb", "utf8");
   writeFileSync(join(folder, "countersign.rb"), fillFormula(template, version, digestOf(join(folder, packed))));
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.\w+$/.test(name));
-  const sums = files.sort().map((name) => `${digestOf(join(folder, name))}  ${name}\n`);
-  writeFileSync(join(folder, "SHA256SUMS"), sums.join(""));
-  return [...files, "SHA256SUMS"];
+  const lines = files.sort().map((name) => `${digestOf(join(folder, name))}  ${name}\n`);
+  writeFileSync(join(folder, sums), lines.join(""));
+  return [...files, sums];
 }
 
 /** The Homebrew formula of a version, by the SHA-256 of its npm package in hexadecimal digits. */

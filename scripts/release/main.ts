@@ -23,8 +23,7 @@ async function run(options: Options): Promise<number> {
       print(readSections(readFileSync("CHANGELOG.md", "utf8")).find(({ date }) => date !== undefined)?.text ?? "");
       return 0;
     case "artifacts":
-      for (const file of makeArtifacts(options.folder, currentVersion())) print(file);
-      return 0;
+      return artifacts(options.folder);
   }
 }
 
@@ -36,6 +35,16 @@ function prepare(version: string, date: string): number {
   writeFileSync("CHANGELOG.md", changelog);
   for (const file of [...files, "CHANGELOG.md"]) print(file);
   return check(`v${version}`);
+}
+
+function artifacts(folder: string): number {
+  try {
+    for (const file of makeArtifacts(folder, currentVersion())) print(file);
+    return 0;
+  } catch (error) {
+    printError((error as Error).message);
+    return 1;
+  }
 }
 
 function check(tag: string | undefined): number {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { collectMentions, currentVersion, findDisagreements } from "../../scripts/release/agreement.ts";
-import { fillFormula } from "../../scripts/release/artifacts.ts";
+import { fillFormula, makeArtifacts } from "../../scripts/release/artifacts.ts";
 import { readSections, release } from "../../scripts/release/changelog.ts";
 import { readOptions } from "../../scripts/release/options.ts";
 import { findMentions, isVersion, places, replaceVersion } from "../../scripts/release/versions.ts";
@@ -104,6 +104,10 @@ it("the formula has the version and the checksum, and no placeholder", () => {
   );
   expect(formula).toMatch(/^class Countersign < Formula\n/);
   expect(() => fillFormula("@OTHER@", "0.1.0", "c0ffee")).toThrow("a placeholder");
+});
+
+it("a folder with other files is left as it is", () => {
+  expect(() => makeArtifacts("docs", "0.1.0")).toThrow("docs has other files than those of a release");
 });
 
 it("the configuration that the formula checks is sound", async () => {
