@@ -1,5 +1,5 @@
 import type { CallbackFinished } from "./callback-events.ts";
-import type { CallerSignatureResult } from "./caller-signature.ts";
+import type { CallerSignatureResult } from "./caller.ts";
 import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
 import type { OnceResult } from "./once-failures.ts";

@@ -1,4 +1,4 @@
-import type { CallerSignatureResult } from "../model/caller-signature.ts";
+import type { CallerSignatureResult } from "../model/caller.ts";
 import type { Site } from "../model/environment.ts";
 import { findSigner, isSigned } from "../signing/find-signer.ts";
 import type { Parameters } from "./parameters.ts";

@@ -3,7 +3,7 @@ import pino from "pino";
 import { expect, it } from "vitest";
 import { levelOf, writeAccessLine } from "../../src/adapters/log/access-line.ts";
 import { headline } from "../../src/adapters/log/lines.ts";
-import { callerSignatureResults } from "../../src/model/caller-signature.ts";
+import { callerSignatureResults } from "../../src/model/caller.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 import type { RequestFinished } from "../../src/model/events.ts";
 import { onceResults } from "../../src/model/once-failures.ts";

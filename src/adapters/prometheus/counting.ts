@@ -1,5 +1,5 @@
 import { forgeryReasons } from "../../model/callback-events.ts";
-import { callerSignatureResults } from "../../model/caller-signature.ts";
+import { callerSignatureResults } from "../../model/caller.ts";
 import { type Clock, systemClock } from "../../model/clock.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";

@@ -1,6 +1,6 @@
 import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
 import type { RedisTrouble } from "../../adapters/redis/failure.ts";
-import { probeRedis, type RedisProbe } from "../../adapters/redis/probe.ts";
+import { probeRedis, type RedisProbe, type ServerFacts } from "../../adapters/redis/probe.ts";
 import { describeBind } from "../../model/listener.ts";
 import {
   describeRedisNode,
@@ -10,7 +10,6 @@ import {
   type RedisPlace,
 } from "../../model/redis-access.ts";
 import { type Check, type CheckResult, type Explanations, explain, fail, ok, type Run, skip, warn } from "./check.ts";
-import { evaluateOnce } from "./once.ts";
 import { connectFailures } from "./tls.ts";
 import type { SharedState } from "./token.ts";
 
@@ -228,4 +227,19 @@ export function evaluateEncryptionKeys(shared: readonly SharedState[]): CheckRes
   if (shared.some(({ result }) => result === "error")) return skip("the cache could not be read");
   if (readable === 0) return skip("nothing is in the cache that they could open");
   return ok(`open what is in the cache (${readable})`);
+}
+
+/** Whether Redis keeps the keys of Countersign-Once as long as they are promised: what is forgotten is sent again. */
+function evaluateOnce(facts: ServerFacts | undefined): CheckResult {
+  if (facts?.evictionPolicy === undefined) {
+    return warn("INFO does not tell whether Redis keeps keys", "see that maxmemory-policy is noeviction");
+  }
+  const { evictionPolicy, isAppendOnly } = facts;
+  if (evictionPolicy !== "noeviction") {
+    const detail = `maxmemory-policy ${evictionPolicy}: a full Redis drops keys before their once.ttl is over`;
+    return warn(detail, "set maxmemory-policy noeviction; a full Redis then refuses such requests with 503");
+  }
+  if (isAppendOnly) return ok("Redis drops no key before its time, and keeps them on disk");
+  const fix = "set appendonly yes, and appendfsync always where no second may be lost; docs/once.md says more";
+  return warn("appendonly no: a Redis that starts anew has forgotten every key", fix);
 }

@@ -21,4 +21,5 @@ export const passThroughRoute = mapping("Paths whose requests pass with their bo
   ),
 });
 
+/** A route as it is written, with its defaults. */
 export type RawPassThroughRoute = z.output<typeof passThroughRoute>;
