@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 
 /** A client library as its users find it, run from a program that reads BASE_URL and COUNT. */
 export interface Client {
@@ -73,7 +74,12 @@ const goVersion = named("Go", ask(/go(\d\S+)/, "go", "version"));
 const curlVersion = named("curl", ask(/^curl (\S+)/, "curl", "--version"));
 
 const builds = new Map<string, string>();
-/** Compiles once, into a folder of its own. */
+afterAll(() => {
+  for (const folder of builds.values()) rmSync(folder, { recursive: true });
+  builds.clear();
+});
+
+/** Compiles once, into a folder of its own, which goes away with the test file. */
 function build(source: string, compile: (folder: string) => void): string {
   const known = builds.get(source);
   if (known !== undefined) return known;
