@@ -6,10 +6,15 @@ import { createServer } from "node:net";
 const lowest = 10_000;
 const highest = 32_767;
 
+/** Vitest runs this many test files at once at most. */
+const mostWorkers = 16;
+/** Each worker draws from ports of its own: another one could take a port before its owner listens there. */
+const worker = Number(process.env["VITEST_POOL_ID"] ?? 0) % mostWorkers;
+
 /** A port that is free now, and that the system hardly gives to another program meanwhile. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(lowest, highest + 1);
+    const port = lowest + worker + mostWorkers * randomInt(Math.floor((highest - lowest) / mostWorkers));
     if (await isFree(port)) return port;
   }
 }
