@@ -8,13 +8,16 @@ const highest = 32_767;
 
 /** Vitest runs this many test files at once at most. */
 const mostWorkers = 16;
-/** Each worker draws from ports of its own: another one could take a port before its owner listens there. */
+/** Each worker has ports of its own: another one could take a port before its owner listens there. */
 const worker = Number(process.env["VITEST_POOL_ID"] ?? 0) % mostWorkers;
+const ports = Math.floor((highest - lowest) / mostWorkers);
+let next = randomInt(ports);
 
-/** A port that is free now, and that the system hardly gives to another program meanwhile. */
+/** A port that is free now, and that is not given again soon: its owner may not listen there yet. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = lowest + worker + mostWorkers * randomInt(Math.floor((highest - lowest) / mostWorkers));
+    next = (next + 1) % ports;
+    const port = lowest + worker + mostWorkers * next;
     if (await isFree(port)) return port;
   }
 }
