@@ -21,7 +21,6 @@ const only = (packageName, where) => ({
 const adapters = ["memory", "redis", "http-server", "http-client", "http-proxy", "jose", "prometheus", "log", "status"];
 const packageOf = {
   redis: "(ioredis|redlock)",
-  "http-client": "undici",
   "http-proxy": "http-proxy",
   jose: "jose",
   prometheus: "prom-client",
@@ -117,7 +116,6 @@ module.exports = {
       from: { path: "^src/", pathNot: "^src/(adapters|app|cli)/" },
       to: { path: "^src/adapters/" },
     },
-    only("undici", "adapters/http-client"),
     only("prom-client", "adapters/prometheus"),
     only("pino", "adapters/log"),
     only("http-proxy", "adapters/http-proxy"),

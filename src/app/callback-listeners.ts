@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { ConnectionPool } from "../adapters/http-client/connection-pool.ts";
 import { createDeliver } from "../adapters/http-client/deliver.ts";
-import type { Pool } from "../adapters/http-client/undici-pool.ts";
 import { type CallbackHandlerParts, createCallbackHandler } from "../callbacks/handler.ts";
 import type { ReplayStore } from "../callbacks/replay-store.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
@@ -28,7 +28,10 @@ const lingerMarginMs = 1_000;
 
 export function openCallbackListeners({ replaysOf, ...parts }: CallbackListenersParts): CallbackListeners {
   const { clock } = parts;
-  const pools = new KeyedResources<Pool>(clock, { retire: (pool) => pool.close(), close: (pool) => pool.destroy() });
+  const pools = new KeyedResources<ConnectionPool>(clock, {
+    retire: (pool) => pool.close(),
+    close: (pool) => pool.destroy(),
+  });
   const limits = new KeyedResources<ConcurrencyLimit>(clock);
 
   return {
@@ -43,7 +46,7 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
       const createLimit = () => new ConcurrencyLimit(config.limits.inFlightPerEnvironment);
       const own = {
         newRequestId: randomUUID,
-        deliver: createDeliver(pool, clock),
+        deliver: createDeliver(pool),
         replays: replaysOf(config),
         concurrency: limits.prepare(name, createLimit, requestMs),
       };
@@ -62,10 +65,12 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
       const { requestMs, connectMs: connectTimeoutMs } = config.timeouts;
       const { inFlightPerEnvironment: connections } = config.limits;
       for (const { application } of config.callbacks ?? []) {
-        // A process without callbacks saves its memory.
-        const { openPool } = await import("../adapters/http-client/undici-pool.ts");
         const settings = { address: application.url, tls: application.tls, connectTimeoutMs, connections };
-        pools.prepare(poolKey(application, config), () => openPool(settings, clock), requestMs + lingerMarginMs);
+        pools.prepare(
+          poolKey(application, config),
+          () => new ConnectionPool(settings, clock),
+          requestMs + lingerMarginMs,
+        );
       }
     },
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { createPostSpans } from "../adapters/http-client/post-spans.ts";
-import { openPool } from "../adapters/http-client/undici-pool.ts";
+import { ConnectionPool } from "../adapters/http-client/connection-pool.ts";
+import { createPostSpans } from "../adapters/http-client/post.ts";
 import type { Config, TracingConfig } from "../config/config.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
@@ -26,8 +26,8 @@ export function openSpanExport(
   { connectMs: connectTimeoutMs }: Config["timeouts"],
   { clock, random, report }: { readonly clock: Clock; readonly random: () => number; readonly report: Report },
 ): SpanExport {
-  const pool = openPool({ address: endpoint, tls, connectTimeoutMs, connections }, clock);
-  const sent = Object.fromEntries([...headers].map(([name, value]) => [name, value.reveal()]));
+  const pool = new ConnectionPool({ address: endpoint, tls, connectTimeoutMs, connections }, clock);
+  const sent = [...headers].flatMap(([name, value]) => [name, value.reveal()]);
   const exporter = new SpanExporter({
     post: createPostSpans(pool, endpoint.path, sent, clock),
     origin: { resource: { ...describeProcess(), ...resource, "service.name": serviceName }, version },

@@ -1,6 +1,5 @@
 import { ConnectionPool, createSend } from "../adapters/http-client/connection-pool.ts";
-import { createPostTokenRequest } from "../adapters/http-client/post-token-request.ts";
-import type { Pool } from "../adapters/http-client/undici-pool.ts";
+import { createPostTokenRequest } from "../adapters/http-client/post.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint } from "../config/hash.ts";
@@ -10,7 +9,7 @@ import { tokenUrlOf } from "../model/token-settings.ts";
 import { fetchDeadlineMs, type TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { Send } from "../proxy/messages.ts";
 import { type ConnectSettingsOf, connectionKeyOf, createConnectSettings } from "./connect-settings.ts";
-import { type Endings, KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
 /** The connections to services and authorization servers. A request uses those of the configuration that accepted it. */
 export interface Upstreams extends Reloadable {
@@ -30,56 +29,51 @@ export function openUpstreams(
   clock: Clock,
   connectSettingsOf: ConnectSettingsOf = createConnectSettings(clock, () => {}),
 ): Upstreams {
-  const endings: Endings<ConnectionPool | Pool> = { retire: (pool) => pool.close(), close: (pool) => pool.destroy() };
-  const services = new KeyedResources<ConnectionPool>(clock, endings);
-  const authorizationServers = new KeyedResources<Pool>(clock, endings);
+  const pools = new KeyedResources<ConnectionPool>(clock, {
+    retire: (pool) => pool.close(),
+    close: (pool) => pool.destroy(),
+  });
   const servicePools = new WeakMap<Environment, ConnectionPool>();
   /** By origin. */
-  const authPools = new WeakMap<Environment, ReadonlyMap<string, Pool>>();
+  const authPools = new WeakMap<Environment, ReadonlyMap<string, ConnectionPool>>();
 
   return {
     send: createSend((environment) => opened(servicePools.get(environment))),
     tokenEndpointOf(environment, set) {
       const { origin, path } = tokenUrlOf(environment, set);
-      const pool = authPools.get(environment)?.get(origin);
-      return { post: createPostTokenRequest(opened(pool), path, clock), sign: signAssertion };
+      const pool = opened(authPools.get(environment)?.get(origin));
+      return { post: createPostTokenRequest(pool, path, clock), sign: signAssertion };
     },
 
-    async prepare(config) {
+    prepare(config) {
       const connectTimeoutMs = config.timeouts.connectMs;
       const lingerMs = Math.max(config.timeouts.requestMs, fetchDeadlineMs) + lingerMarginMs;
+      const prepared = (key: string, environment: Environment, address: Address, connections: number) => {
+        const settings = { ...connectSettingsOf(environment, address), connectTimeoutMs, connections };
+        return pools.prepare(key, () => new ConnectionPool(settings, clock), lingerMs);
+      };
       for (const environment of config.environments.values()) {
+        const { baseUrl } = environment;
         const connections = config.limits.inFlightPerEnvironment;
-        const to = connectSettingsOf(environment, environment.baseUrl);
-        const open = () => new ConnectionPool({ ...to, connectTimeoutMs, connections }, clock);
-        servicePools.set(environment, services.prepare(servicePoolKey(environment, config), open, lingerMs));
-        const own = new Map<string, Pool>();
-        for (const address of authorizationServersOf(environment)) {
-          // A process without OAuth saves its memory, and a fifth of its start.
-          const { openPool } = await import("../adapters/http-client/undici-pool.ts");
-          const toAuth = connectSettingsOf(environment, address);
-          const settings = { ...toAuth, connectTimeoutMs, connections: authConnections };
-          const openAuth = () => openPool(settings, clock);
+        servicePools.set(environment, prepared(servicePoolKey(environment, config), environment, baseUrl, connections));
+        const own = authorizationServersOf(environment).map((address): [string, ConnectionPool] => {
           const key = authPoolKey(environment, address, config);
-          own.set(address.origin, authorizationServers.prepare(key, openAuth, lingerMs));
-        }
-        authPools.set(environment, own);
+          return [address.origin, prepared(key, environment, address, authConnections)];
+        });
+        authPools.set(environment, new Map(own));
       }
     },
 
     commit(config) {
-      const environments = [...config.environments.values()];
-      services.commit(environments.map((environment) => servicePoolKey(environment, config)));
-      authorizationServers.commit(
-        environments.flatMap((environment) =>
-          authorizationServersOf(environment).map((address) => authPoolKey(environment, address, config)),
-        ),
+      pools.commit(
+        [...config.environments.values()].flatMap((environment) => [
+          servicePoolKey(environment, config),
+          ...authorizationServersOf(environment).map((address) => authPoolKey(environment, address, config)),
+        ]),
       );
     },
 
-    async close() {
-      await Promise.all([services.close(), authorizationServers.close()]);
-    },
+    close: () => pools.close(),
   };
 }
 
@@ -106,7 +100,7 @@ export function authorizationServersOf(environment: Environment): Address[] {
   return [...new Map(all.map((address) => [address.origin, address])).values()];
 }
 
-function opened<AnyPool>(pool: AnyPool | undefined): AnyPool {
+function opened(pool: ConnectionPool | undefined): ConnectionPool {
   if (pool === undefined) throw new Error("every environment that is served has its pools");
   return pool;
 }

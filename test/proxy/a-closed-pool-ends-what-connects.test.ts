@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createConnect } from "../../src/adapters/http-client/connect.ts";
-import { post } from "../../src/adapters/http-client/post.ts";
-import { openPool } from "../../src/adapters/http-client/undici-pool.ts";
+import { ConnectionPool } from "../../src/adapters/http-client/connection-pool.ts";
+import { createPostSpans } from "../../src/adapters/http-client/post.ts";
 import { ServiceAgent } from "../../src/adapters/http-proxy/agent.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { addressOf } from "../../testkit/address.ts";
@@ -32,17 +32,20 @@ async function startSilent() {
   return { address: addressOf(`https://127.0.0.1:${(server.address() as AddressInfo).port}`), accepted };
 }
 
-it.each(["directly", "through a proxy"])("the pool to an authorization server or a collector, %s", async (way) => {
-  const { address, accepted } = await startSilent();
-  const proxy = { proxy: { ...address, scheme: "http" as const }, tls, credentials: undefined };
-  const egress = way === "directly" ? undefined : proxy;
-  const pool = openPool({ address, tls, connectTimeoutMs, connections: 1, egress }, systemClock);
-  const sent = post(pool, { path: "/", headers: {}, body: "" }, connectTimeoutMs, systemClock);
-  const { ended } = await accepted;
-  await pool.destroy();
-  expect((await sent).kind).toBe("failed");
-  await ended;
-});
+it.each(["directly", "through a proxy"])(
+  "the pool to a service, an authorization server or a collector, %s",
+  async (way) => {
+    const { address, accepted } = await startSilent();
+    const proxy = { proxy: { ...address, scheme: "http" as const }, tls, credentials: undefined };
+    const egress = way === "directly" ? undefined : proxy;
+    const pool = new ConnectionPool({ address, tls, connectTimeoutMs, connections: 1, egress }, systemClock);
+    const sent = createPostSpans(pool, "/", [], systemClock)("", connectTimeoutMs);
+    const { ended } = await accepted;
+    await pool.destroy();
+    expect((await sent).kind).toBe("failed");
+    await ended;
+  },
+);
 
 it("the connections of pass-through routes", async () => {
   const { address, accepted } = await startSilent();

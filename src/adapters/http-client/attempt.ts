@@ -1,11 +1,24 @@
 import { Readable } from "node:stream";
 import { formatFieldLines } from "../../http/field-line.ts";
+import type { HeaderLines } from "../../http/headers.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { UpstreamRequest, UpstreamResponse } from "../../proxy/messages.ts";
+import type { UpstreamResponse } from "../../proxy/messages.ts";
 import { explainTransportError } from "./transport-error.ts";
 
 /** A streaming body is read ahead by this much: two full reads. */
 const streamBufferBytes = 131_072;
+
+/** A request as it is written, without what belongs to the connection. */
+export interface HttpRequest {
+  /** POST, unless it says otherwise. */
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  readonly headers: HeaderLines;
+  /** The body of a POST, made when a connection is ready. */
+  readonly render: () => string | Uint8Array;
+  /** Its connection ends with it. */
+  readonly isLast?: boolean;
+}
 
 /** What the reader of a response's body asks of its connection. */
 export interface BodySource {
@@ -22,7 +35,7 @@ export interface BodySource {
 export class Attempt {
   /** On the monotonic clock. It covers the connection, the head and the body of the response. */
   readonly deadlineMs: number;
-  readonly #request: UpstreamRequest;
+  readonly #request: HttpRequest;
   readonly #onConnected: () => void;
   readonly #resolve: (response: UpstreamResponse) => void;
   readonly #reject: (error: unknown) => void;
@@ -31,7 +44,7 @@ export class Attempt {
   #body: Readable | undefined;
 
   constructor(
-    request: UpstreamRequest,
+    request: HttpRequest,
     deadlineMs: number,
     onConnected: () => void,
     resolve: (response: UpstreamResponse) => void,
@@ -42,6 +55,11 @@ export class Attempt {
     this.#onConnected = onConnected;
     this.#resolve = resolve;
     this.#reject = reject;
+  }
+
+  /** Whether its connection ends with it. */
+  get isLast(): boolean {
+    return this.#request.isLast === true;
   }
 
   get hasResponse(): boolean {
@@ -123,16 +141,23 @@ const forbiddenInPath = /[^\x21-\x7e]/;
  * to be made, else as bytes.
  * @throws Error where a line could be taken for two; what is sent was checked before, so that is a defect
  */
-function formatRequest(authority: string, { path, headers, render }: UpstreamRequest): string | Buffer {
+function formatRequest(
+  authority: string,
+  { method = "POST", path, headers, render, isLast = false }: HttpRequest,
+): string | Buffer {
   const lines = formatFieldLines(headers);
   if (lines === undefined || forbiddenInPath.test(path)) throw new Error("a character that ends a line");
+  const connection = isLast ? "close" : "keep-alive";
+  const start = `${method} ${path} HTTP/1.1\r\nhost: ${authority}\r\nconnection: ${connection}\r\n${lines}`;
+  if (method === "GET") return `${start}\r\n`;
   const body = render();
   const bodyBytes = Buffer.byteLength(body);
-  const head = `POST ${path} HTTP/1.1\r\nhost: ${authority}\r\nconnection: keep-alive\r\n${lines}content-length: ${bodyBytes}\r\n\r\n`;
-  if (bodyBytes === body.length) return head + body;
+  const head = `${start}content-length: ${bodyBytes}\r\n\r\n`;
+  if (typeof body === "string" && bodyBytes === body.length) return head + body;
   const message = Buffer.allocUnsafe(head.length + bodyBytes);
   message.write(head, "latin1");
-  message.write(body, head.length);
+  if (typeof body === "string") message.write(body, head.length);
+  else message.set(body, head.length);
   return message;
 }
 

@@ -22,7 +22,7 @@ export interface ConnectionOwner {
 }
 
 /**
- * One connection to the service, with one attempt under way at most. It connects, is idle, busy, idle, … and ends: with its
+ * One connection, with one attempt under way at most. It connects, is idle, busy, idle, … and ends: with its
  * first error, at a deadline, when it was idle for long enough, or when bytes come that no attempt asked for.
  *
  * attempt ─▶ one write ─▶ socket ─▶ ResponseReader ─▶ attempt: whole in one piece, or as a stream
@@ -124,7 +124,8 @@ export class Connection implements BodySource {
   }
 
   #complete(attempt: Attempt, piece: Buffer = empty): void {
-    const { status, headers, idleMs } = this.#reader;
+    const { status, headers } = this.#reader;
+    const idleMs = attempt.isLast ? 0 : this.#reader.idleMs;
     this.#attempt = undefined;
     if (!attempt.hasResponse) attempt.respond(status, headers, piece);
     else {

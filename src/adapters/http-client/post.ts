@@ -1,82 +1,76 @@
-import type { Dispatcher } from "undici";
+import { firstOf, type HeaderLines } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
+import { ProxyError } from "../../model/errors.ts";
+import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
+import type { PostSpans } from "../../tracing/span-exporter.ts";
+import { type ConnectionPool, exchange } from "./connection-pool.ts";
+import { readWhole } from "./read-whole.ts";
 import { codeOf } from "./transport-error.ts";
-import type { Pool } from "./undici-pool.ts";
 
-/** What is read by a program is a few hundred bytes: a token (RFC 6749, 5.1), an ExportTraceServiceResponse. */
-const longestBodyBytes = 65_536;
-
-/** What came of a POST. */
-export type PostResult =
+/** `cause` is a code, such as ECONNREFUSED. */
+type PostResult =
   | {
       readonly kind: "answered";
       readonly status: number;
-      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-      readonly body: string;
-      /** False where the body is longer than 64 KiB: the rest is not received. */
-      readonly isWhole: boolean;
+      readonly headers: HeaderLines;
+      /** Undefined where it is longer than any that is meant for us. */
+      readonly body: string | undefined;
     }
-  | { readonly kind: "timed_out" }
-  /** @property cause is a code such as ECONNREFUSED */
-  | { readonly kind: "failed"; readonly cause: string };
+  | { readonly kind: "timed_out" | "failed"; readonly cause: string };
 
-/** The request as it leaves, but for what belongs to the connection. */
-export interface PostRequest {
+interface PostRequest {
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
+  readonly headers: HeaderLines;
+  readonly body: string;
 }
 
-/** Posts once. A redirect comes back as what it is; nothing is repeated. */
-export function post(pool: Pool, request: PostRequest, timeoutMs: number, clock: Clock): Promise<PostResult> {
-  return new Promise((resolve) => {
-    const pieces: Buffer[] = [];
-    let lengthBytes = 0;
-    let controller: Dispatcher.DispatchController | undefined;
-    let head: { readonly status: number; readonly headers: Readonly<Record<string, string | string[] | undefined>> };
-    let hasEnded = false;
-    const end = (result: PostResult) => {
-      if (hasEnded) return;
-      hasEnded = true;
-      cancelDeadline();
-      resolve(result);
+/** Posts to the token endpoint at a path. */
+export function createPostTokenRequest(pool: ConnectionPool, path: string, clock: Clock): TokenEndpoint["post"] {
+  return async ({ contentType, body, authorization }, timeoutMs) => {
+    const headers = ["accept", "application/json", "content-type", contentType];
+    if (authorization !== undefined) headers.push("authorization", authorization);
+    const result = await post(pool, { path, headers, body }, timeoutMs, clock);
+    if (result.kind !== "answered") return result;
+    if (result.body === undefined) return { kind: "malformed", cause: "answer too long" };
+    return {
+      kind: "answered",
+      status: result.status,
+      retryAfter: firstOf(result.headers, "retry-after"),
+      date: firstOf(result.headers, "date"),
+      body: result.body,
     };
-    const endWithBody = (isWhole: boolean) =>
-      end({ kind: "answered", ...head, body: Buffer.concat(pieces).toString("utf8"), isWhole });
-    const stop = () => controller?.abort(new Error("ended"));
-    const cancelDeadline = clock.after(timeoutMs, () => {
-      end({ kind: "timed_out" });
-      stop();
-    });
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(started) {
-        if (hasEnded) throw new Error("ended before it was written");
-        controller = started;
-      },
-      onResponseStart(_, status, headers) {
-        head = { status, headers };
-      },
-      onResponseData(_, piece) {
-        lengthBytes += piece.length;
-        if (lengthBytes <= longestBodyBytes) {
-          pieces.push(piece);
-          return;
-        }
-        endWithBody(false);
-        stop();
-      },
-      onResponseEnd: () => endWithBody(true),
-      onResponseError: (_, error) => end({ kind: "failed", cause: codeOf(error) }),
-    };
-    try {
-      pool.dispatch({ method: "POST", ...request }, handler);
-    } catch (error) {
-      end({ kind: "failed", cause: codeOf(error) });
-    }
-  });
+  };
 }
 
-/** The first of a header's values. */
-export function firstOf(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
+/**
+ * Posts OTLP in JSON to a collector.
+ * @param headers of each request
+ */
+export function createPostSpans(pool: ConnectionPool, path: string, headers: HeaderLines, clock: Clock): PostSpans {
+  const all = [...headers, "content-type", "application/json"];
+  return async (body, timeoutMs) => {
+    const result = await post(pool, { path, headers: all, body }, timeoutMs, clock);
+    if (result.kind !== "answered") return { kind: "failed", cause: result.cause };
+    const { status, headers: own, body: text = "" } = result;
+    return { kind: "answered", status, retryAfter: firstOf(own, "retry-after"), body: text };
+  };
+}
+
+/** Posts once, and never rejects. A redirect comes back as what it is. */
+async function post(
+  pool: ConnectionPool,
+  { path, headers, body }: PostRequest,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<PostResult> {
+  try {
+    const request = { path, headers, render: () => body };
+    const response = await exchange(pool, request, clock.nowMs() + timeoutMs);
+    const bytes = await readWhole(response);
+    return { kind: "answered", status: response.status, headers: response.headers, body: bytes?.toString("utf8") };
+  } catch (error) {
+    if (!(error instanceof ProxyError)) return { kind: "failed", cause: codeOf(error) };
+    if (error.code === "upstream_timeout") return { kind: "timed_out", cause: "no answer" };
+    return { kind: "failed", cause: error.causedBy ?? "UNKNOWN" };
+  }
 }

@@ -1,18 +1,28 @@
 import { ChunkDecoder, type ChunkFault } from "../../http/chunk-decoder.ts";
 import { isFieldText, readFieldLine } from "../../http/field-line.ts";
-import {
-  checkStatusLine,
-  keepAliveMarginMs,
-  keepAliveMs,
-  longestHeadBytes,
-  longestInterimBytes,
-  longestKeepAliveMs,
-  statusLineStartBytes,
-} from "./response-rules.ts";
 import { MalformedResponse } from "./transport-error.ts";
+
+/** One final or interim head, its status line and line ends included. */
+const longestHeadBytes = 16_384;
+/** All interim responses and empty lines before one final response; a hundred interim responses are a few KiB. */
+const longestInterimBytes = 65_536;
+
+/**
+ * How long an idle connection is kept where the server says nothing: most servers close theirs after 5 s and more. So a
+ * request rarely meets a connection that is about to vanish.
+ */
+const keepAliveMs = 4_000;
+const longestKeepAliveMs = 60_000;
+/** A server's own Keep-Alive hint is shortened by this much. */
+const keepAliveMarginMs = 1_000;
 
 const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
+
+/** A status line as far as its code and the character behind that. */
+const statusLineStartBytes = 13;
+const statusLineStart = /^HTTP\/1\.[01] [1-9][0-9]{2}[ \r]$/;
+const example = "HTTP/1.1 200 ";
 
 /** What ends the body (RFC 9112 section 6.3). */
 type Framing = "length" | "chunks" | "close";
@@ -244,4 +254,13 @@ function copy(bytes: Buffer, start: number, end: number): Buffer | undefined {
   const own = Buffer.allocUnsafe(end - start);
   bytes.copy(own, 0, start, end);
   return own;
+}
+
+/**
+ * Checks the beginning of a status line, which may be incomplete: it is completed by an example's end, so that what cannot
+ * become a status line is refused at its first wrong byte.
+ * @throws MalformedResponse
+ */
+function checkStatusLine(start: string): void {
+  if (!statusLineStart.test(start + example.slice(start.length))) throw new MalformedResponse("NOT_HTTP_1_1");
 }

@@ -11,10 +11,10 @@ export class TransportError extends Error {
   }
 }
 
-/** What the service sent is not a response in HTTP/1.1. */
+/** What came is not a response in HTTP/1.1. */
 export class MalformedResponse extends TransportError {}
 
-// The first two are named as undici names them, which speaks with the authorization server.
+// The first two are codes of undici, which logs have known for long.
 /** The other side closed the connection. */
 export const closedCode = "UND_ERR_SOCKET";
 export const connectTimeoutCode = "UND_ERR_CONNECT_TIMEOUT";
@@ -42,13 +42,9 @@ export function explainTransportError(error: unknown, wasWritten: boolean): Prox
 /** Begins the code of what failed before a proxy's tunnel stood. */
 export const proxyPrefix = "PROXY_";
 
-/** What `openPool` calls a reset of an established connection, so that undici sees a failure in it. */
-export const resetCode = "ECONNABORTED";
-
 /** A code such as ECONNREFUSED or CERT_HAS_EXPIRED; `UNKNOWN` for anything that does not look like one. */
 export function codeOf(error: unknown): string {
-  const code = errorCodeOf(error) ?? "UNKNOWN";
-  return code === resetCode ? "ECONNRESET" : code;
+  return errorCodeOf(error) ?? "UNKNOWN";
 }
 
 function describeUnreachable(code: string): string {
