@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../http/headers.ts";
 import type { PassThroughRoute } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { AuthMaterial } from "../proxy/authenticate.ts";
+import { type AuthMaterial, authorizationOf } from "../proxy/authenticate.ts";
 import { checkCallerOperation, checkCallerRate, checkCallerSite } from "../proxy/callers/caller-rights.ts";
 import { authenticateClient } from "../proxy/callers/client-auth.ts";
 import { headersDownstream } from "../proxy/client-response.ts";
@@ -192,7 +192,7 @@ export function createPassThroughHandler(
 
 function bearerOf(material: AuthMaterial): string {
   if (material.method !== "oauth") throw new Error("a pass-through request is authenticated by OAuth");
-  return `Bearer ${material.token.secret.reveal()}`;
+  return authorizationOf(material.token);
 }
 
 function hmacNotPossible({ prefix }: PassThroughRoute): ProxyError {

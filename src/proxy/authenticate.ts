@@ -1,5 +1,6 @@
 import type { SigningKey } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
+import type { Secret } from "../model/secret.ts";
 import type { Token } from "../oauth/token.ts";
 import { sign, stringToSign } from "../signing/hmac.ts";
 import { findForbiddenCharacter } from "../signing/parameter-rules.ts";
@@ -53,7 +54,7 @@ export function authenticate(
   const path = `${environment.baseUrl.path}/${operation}`;
   switch (material.method) {
     case "oauth": {
-      const authorization = `Bearer ${material.token.secret.reveal()}`;
+      const authorization = authorizationOf(material.token);
       const render = () => serialise(stamp(parameters, unixSeconds()));
       return { environment, path, headers: [...headers, "authorization", authorization], render };
     }
@@ -66,6 +67,21 @@ export function authenticate(
       return { environment, path, headers, render };
     }
   }
+}
+
+const authorizations = new WeakMap<Secret, string>();
+
+/**
+ * The value of Authorization (RFC 6750 section 2.1). It is kept as text as long as the token: unlike a key, a token leaves
+ * with every request, and each look into its Secret costs a buffer outside the heap.
+ */
+export function authorizationOf({ secret }: Token): string {
+  let authorization = authorizations.get(secret);
+  if (authorization === undefined) {
+    authorization = `Bearer ${secret.reveal()}`;
+    authorizations.set(secret, authorization);
+  }
+  return authorization;
 }
 
 /** What is sent in one attempt, but for the signature. */
