@@ -1,5 +1,6 @@
 import { onTestFinished } from "vitest";
-import { ConnectionPool, createSend } from "../src/adapters/http-client/connection-pool.ts";
+import { ConnectionPool } from "../src/adapters/http-client/connection-pool.ts";
+import { createSend } from "../src/adapters/http-client/exchange.ts";
 import type { Clock } from "../src/model/clock.ts";
 import type { Environment, Tls } from "../src/model/environment.ts";
 import { ProxyError } from "../src/model/errors.ts";

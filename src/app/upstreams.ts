@@ -1,4 +1,5 @@
-import { ConnectionPool, createSend } from "../adapters/http-client/connection-pool.ts";
+import { ConnectionPool } from "../adapters/http-client/connection-pool.ts";
+import { createSend } from "../adapters/http-client/exchange.ts";
 import { createPostTokenRequest } from "../adapters/http-client/post.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
 import type { Config } from "../config/config.ts";

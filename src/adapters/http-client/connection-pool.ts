@@ -1,7 +1,5 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
-import type { Environment } from "../../model/environment.ts";
-import type { Send, UpstreamResponse } from "../../proxy/messages.ts";
-import { Attempt, type HttpRequest } from "./attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { type ConnectSettings, createConnect } from "./connect.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./connection.ts";
 import { poolClosedCode, TransportError } from "./transport-error.ts";
@@ -142,23 +140,4 @@ export class ConnectionPool implements ConnectionOwner {
     if (!this.#isClosing || this.#connections.size > 0 || this.#waiting.length > 0) return;
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
-}
-
-/**
- * Sends a request once: nothing is repeated, and no redirect followed.
- * @param deadlineMs on the monotonic clock; it covers the connection, the head and the body of the response
- * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, as the body does
- */
-export function exchange(
-  pool: ConnectionPool,
-  request: HttpRequest,
-  deadlineMs: number,
-  onConnected = () => {},
-): Promise<UpstreamResponse> {
-  return new Promise((resolve, reject) => pool.send(new Attempt(request, deadlineMs, onConnected, resolve, reject)));
-}
-
-/** @param poolOf the connections to an environment's baseUrl */
-export function createSend(poolOf: (environment: Environment) => ConnectionPool): Send {
-  return (request, deadlineMs, onConnected) => exchange(poolOf(request.environment), request, deadlineMs, onConnected);
 }

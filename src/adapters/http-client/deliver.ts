@@ -1,8 +1,8 @@
 import type { Deliver } from "../../callbacks/application.ts";
 import { type FailureCode, ProxyError } from "../../model/errors.ts";
 import type { UpstreamResponse } from "../../proxy/messages.ts";
-import { type ConnectionPool, exchange } from "./connection-pool.ts";
-import { longestAnswerBytes, readWhole } from "./read-whole.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
+import { exchange, longestAnswerBytes, readWhole } from "./exchange.ts";
 
 /** Hands callbacks to an application, each on a connection of its own: none meets one that is about to close. */
 export function createDeliver(pool: ConnectionPool): Deliver {

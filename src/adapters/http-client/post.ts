@@ -3,8 +3,8 @@ import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { TokenEndpoint } from "../../oauth/token-endpoint.ts";
 import type { PostSpans } from "../../tracing/span-exporter.ts";
-import { type ConnectionPool, exchange } from "./connection-pool.ts";
-import { readWhole } from "./read-whole.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
+import { exchange, readWhole } from "./exchange.ts";
 import { codeOf } from "./transport-error.ts";
 
 /** `cause` is a code, such as ECONNREFUSED. */
