@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { addressOf } from "../../testkit/address.ts";
-import { accepts, freshCallback, sendJson, stageCallbacks } from "./stage.ts";
+import { accepts, forms, freshCallback, send, sendJson, stageCallbacks } from "./stage.ts";
 
 const noTls = { ca: undefined, cert: undefined, key: undefined };
 const problemOf = ({ text }: { readonly text: string }) => JSON.parse(text);
@@ -100,6 +100,30 @@ it("an answer that is too long is not passed on", async () => {
   application.answerWith((response) => response.writeHead(500).end("x".repeat(65_536)));
   const whole = await sendJson(callbackPort, freshCallback());
   expect([whole.status, whole.text.length]).toEqual([500, 65_536]);
+});
+
+it.each(forms)("each callback has a connection of its own, which ends with it (%s)", async (_, write) => {
+  const heads: string[] = [];
+  const ended: Promise<unknown>[] = [];
+  const { callbackPort } = await stageRaw((socket) => {
+    ended.push(once(socket.setEncoding("latin1"), "close"));
+    socket.on("data", (text: string) => {
+      heads.push(text);
+      // It would keep the connection.
+      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK");
+    });
+  });
+  for (const nth of [1, 2]) {
+    const sent = write(freshCallback());
+    expect(await send(callbackPort, sent)).toMatchObject({ status: 200, text: "OK" });
+    expect(ended).toHaveLength(nth);
+    const [head = "", body] = (heads[nth - 1] ?? "").split("\r\n\r\n");
+    expect(head).toMatch(/^connection: close$/im);
+    expect(body).toBe(sent.body ?? "");
+    const length = sent.body === undefined ? [] : [`content-length: ${sent.body.length}`];
+    expect(head.match(/^(content-length|transfer-encoding):.*$/gim) ?? []).toEqual(length);
+  }
+  await Promise.all(ended);
 });
 
 it("interim answers are left out", async () => {
