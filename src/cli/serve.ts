@@ -64,8 +64,11 @@ function exitOnDefects(report: Report, flush: () => void): void {
   process.on("unhandledRejection", exit("unhandledRejection"));
 }
 
-/** Node itself writes its warnings to standard error, as plain text. */
+/** Node and packages write their warnings to standard error, as plain text. */
 function logWarnings(report: Report): void {
+  const log = (warning: Error) => report({ kind: "process_warned", warning: describeWarning(warning) });
   process.removeAllListeners("warning");
-  process.on("warning", (warning) => report({ kind: "process_warned", warning: describeWarning(warning) }));
+  process.on("warning", log);
+  const logPrinted = () => log(Object.assign(new Error(), { name: "ConsoleWarning" }));
+  Object.assign(console, { warn: logPrinted, error: logPrinted });
 }

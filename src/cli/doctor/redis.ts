@@ -104,6 +104,8 @@ const refusals: Explanations = {
   WRONGPASS:
     "the login as $user is refused (WRONGPASS) | correct redis.username and redis.password, or see that the user is on",
   noauth: "it wants a login (NOAUTH) | add redis.username and redis.password",
+  protected_mode:
+    "it is in protected mode, and takes connections from its own host alone (DENIED) | give its default user a password (requirepass), which ends that mode; with protected-mode no, whatever reaches its port comes in",
   noperm: "the user $user may not even ask (NOPERM) | $permissions",
   timeout:
     "connected, but it does not answer | see what it is at: a script or a command that takes long, swapping, a stopped process",
