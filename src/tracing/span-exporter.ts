@@ -37,7 +37,7 @@ const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
  * Sends spans to a collector, in batches, one at a time, in the background. Spans wait while it is away, up to a bound; what does not fit is
- * dropped and counted. Whoever adds a span never waits.
+ * dropped and counted. Adding a span never waits.
  */
 export class SpanExporter {
   readonly #parts: SpanExporterParts;
