@@ -1,7 +1,6 @@
 import { type Clock, LogThrottle, within } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
-import { encodeRequest, encodeSpan, type Origin } from "./otlp-json.ts";
-import type { Span } from "./span.ts";
+import { encodeRequest, encodeSpan, type Origin, type Span } from "./span.ts";
 
 /** The collector's answer, or why there is none. */
 export type PostResult =
