@@ -1,8 +1,7 @@
 import type { Clock } from "../../model/clock.ts";
 import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { RequestFinished } from "../../model/events.ts";
-import { AnswerCounters } from "./answer-counters.ts";
-import { SiteCounters } from "./site-counters.ts";
+import { AnswerCounters, RequestCounters } from "./counters.ts";
 import {
   type CredentialStatus,
   type EnvironmentStatus,
@@ -122,12 +121,12 @@ function urlOf({ origin, path }: Address): string {
 class EnvironmentStats {
   readonly answers = new AnswerCounters();
   /** Undefined stands for requests whose site was never known. */
-  readonly #sites = new Map<string | undefined, SiteCounters>();
+  readonly #sites = new Map<string | undefined, RequestCounters>();
 
   add(event: RequestFinished, wallMs: number, nowMs: number): void {
     let site = this.#sites.get(event.site);
     if (site === undefined) {
-      site = new SiteCounters();
+      site = new RequestCounters();
       this.#sites.set(event.site, site);
     }
     site.add(event, wallMs);
@@ -139,6 +138,6 @@ class EnvironmentStats {
   }
 
   tally(site: string | undefined): Tally {
-    return (this.#sites.get(site) ?? new SiteCounters()).view();
+    return (this.#sites.get(site) ?? new RequestCounters()).view();
   }
 }

@@ -4,6 +4,7 @@ import type { CallbackFailureStatus, CallbackStatus, StatusSnapshot } from "../s
 import {
   type Column,
   definitions,
+  describeAge,
   type Html,
   html,
   nothing,
@@ -12,9 +13,9 @@ import {
   showCount,
   showName,
   showSentence,
+  showTime,
   table,
 } from "./html.ts";
-import { describeAge, showTime } from "./times.ts";
 
 const meanings: Readonly<Record<"delivered" | "declined" | "repeated" | ForgeryReason, string>> = {
   delivered: "The application answered 2xx.",

@@ -11,8 +11,8 @@ import {
   showCount,
   showPlace,
   showSentence,
+  showTime,
 } from "./html.ts";
-import { showTime } from "./times.ts";
 import { because } from "./tokens.ts";
 
 interface Failure extends Occurrence {

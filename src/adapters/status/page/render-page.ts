@@ -1,14 +1,12 @@
 import type { StatusSnapshot } from "../snapshot.ts";
 import { notices, outages, unknownOutcomes, withoutToken } from "./alerts.ts";
 import { callbacks } from "./callbacks.ts";
-import { callers } from "./callers.ts";
 import { failuresAndRefusals } from "./failures.ts";
-import { Html, html, nothing } from "./html.ts";
+import { Html, html, nothing, showMoment } from "./html.ts";
 import { build, configuration, redis } from "./process.ts";
 import { style, styleHash } from "./style.ts";
-import { showMoment } from "./times.ts";
 import { tokens } from "./tokens.ts";
-import { traffic } from "./traffic.ts";
+import { callers, traffic } from "./traffic.ts";
 
 export interface RenderedPage {
   readonly html: string;
