@@ -8,8 +8,7 @@ import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
-import { exitCodes, usageFailure } from "./command.ts";
-import { configOption, loadOrRefuse } from "./config.ts";
+import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
 import { catchHangUps, untilStopped } from "./signals.ts";
 
 interface Options {

@@ -22,11 +22,6 @@ export function paint(style: Style, text: string): string {
   return isWanted ? styleText(style, text) : text;
 }
 
-/** `1 site`, `3 sites`. */
-export function countOf(number: number, thing: string): string {
-  return `${number} ${thing}${number === 1 ? "" : "s"}`;
-}
-
 const longestShown = 80;
 
 /** Foreign text for a terminal: one line, no control characters, not too long. */

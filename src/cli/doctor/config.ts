@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { Environment, PassThroughRoute, Site } from "../../model/environment.ts";
-import { countOf } from "../terminal.ts";
+import { countOf } from "../command.ts";
 import { type Check, type CheckResult, listFirst, ok, type Run, toCheck, warn } from "./check.ts";
 
 /** What loading the configuration has shown. A file that cannot be read is no warning: the configuration is refused. */

@@ -42,7 +42,7 @@ function checkKeys({ sites }: Environment): CheckResult {
   const all = [...sites.values()];
   const without = all.filter(({ defaultKey }) => defaultKey === undefined).map(({ identifier }) => identifier);
   if (without.length === 0)
-    return ok(`${all.length === 1 ? "its site has a default key" : `all ${all.length} sites have a default key`}`);
+    return ok(all.length === 1 ? "its site has a default key" : `all ${all.length} sites have a default key`);
   return warn(
     `callbacks of ${listFirst(without)} are refused: no default key`,
     "add the keys that the site's portal shows",
