@@ -27,7 +27,7 @@ export interface SpanExporterParts {
 /** Spans that may wait; about 2 MiB of them. */
 const mostWaiting = 2_048;
 const mostInBatch = 512;
-/** Spans are sent together with those of so long after them. */
+/** How long a span waits for others of its batch. */
 const batchDelayMs = 1_000;
 const postTimeoutMs = 10_000;
 const longestPauseMs = 30_000;

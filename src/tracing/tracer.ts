@@ -81,7 +81,7 @@ export class SpanTracer implements Tracer {
     });
   }
 
-  /** The first span of a new trace. Whether it is recorded follows from its id, so that it is by chance and the same for all. */
+  /** The first span of a new trace. Its random id decides whether it is recorded. */
   #begin(): SpanContext {
     const traceId = newId(this.#randomHex, 16);
     const isSampled = Number.parseInt(traceId.slice(-13), 16) / 2 ** 52 < this.#sampleRatio;

@@ -20,7 +20,7 @@ import { callerRefusals, createRequestCounting } from "./request-counting.ts";
 import { onceForEach } from "./series.ts";
 
 /**
- * Turns events into counters and durations. What is so at the moment, gauges ask (gauges.ts). The series of events that come with
+ * Turns events into counters and durations. The state of the moment is asked by gauges (gauges.ts). Series of events that come with
  * every request are held (series.ts).
  */
 export function createCounting(metrics: Metrics, clock: Pick<Clock, "wallMs"> = systemClock): Report {
@@ -147,7 +147,7 @@ function startAnswers({ answers }: Metrics, { name: environment, sites }: Enviro
   for (const auth of [...methods, "none"]) start(auth, "countersign", ["4xx", "5xx"]);
 }
 
-/** What wakes an operator: an order in doubt, and a site that gets no token; before a site is known, every failure. */
+/** What alerts count: unknown outcomes, and sites that get no token; before a site is known, every failure. */
 function startFailures(metrics: Metrics, environment: Environment): void {
   const { name } = environment;
   const start = (site: string, codes: readonly FailureCode[]) => {
@@ -166,7 +166,7 @@ function startFailures(metrics: Metrics, environment: Environment): void {
   }
 }
 
-/** What a forger, the application or the store of replays does before anything is known of a callback's site. */
+/** Results of callbacks: forged ones, whose site is not known; delivered ones by site; unguarded ones. */
 function startCallbacks(
   { callbacks, callbacksUnguarded, callbackDuration }: Metrics,
   { name: environment, sites }: Environment,
@@ -183,7 +183,7 @@ function startTunnels({ tunnels }: Metrics, { name: environment }: Environment):
   for (const result of tunnelResults) tunnels.inc({ environment, result }, 0);
 }
 
-/** A cut-over is proved by these: a result that never came is seen to be 0. */
+/** Before a cut-over one looks at these: a result that never came has to show as 0. */
 function startCallerSignatures({ callerSignatures }: Metrics, { name: environment, sites }: Environment): void {
   for (const { identifier: site, checksCallerSignature } of sites.values()) {
     if (!checksCallerSignature) continue;

@@ -79,7 +79,7 @@ export function toCheck(about: Subject, result: CheckResult, tookMs = 0): Check 
   return { ...about, ...result, tookMs };
 }
 
-/** Shorter than the deadlines that kubectl and people usually have. */
+/** Below the usual deadlines of probes and scripts. */
 export const runMs = 28_000;
 
 /** How long something may take: the limit, and no longer than the run. */

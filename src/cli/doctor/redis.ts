@@ -166,7 +166,7 @@ function formatMs(ms: number): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
 }
 
-/** Only the client's own checks and people use these. */
+/** Only the client's own checks use these. */
 const dispensable: ReadonlySet<string> = new Set(["info", "ping"]);
 
 function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult {

@@ -24,8 +24,8 @@ const contentSecurityPolicy = [
 ].join("; ");
 
 /**
- * The status page, in the order in which an operator asks at night: do orders fail now; may an order exist whose caller got
- * no answer; is anything else wrong; what passed through, either way; the tokens; what failed; what runs here.
+ * The status page, the most urgent first: whether orders fail now; orders that may exist without an answer to their caller; what else
+ * is wrong; requests and callbacks; tokens; failures; the process.
  * @param refreshSeconds how often the browser loads it anew; never, where none is given
  */
 export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {

@@ -17,7 +17,7 @@ import {
   showTime,
 } from "./html.ts";
 
-/** What passed through, by environment and site. */
+/** Requests by environment and site. */
 export function traffic({ environments, requests, at }: StatusSnapshot): Html {
   const { service, countersign } = requests.answeredBy;
   const content = html`<p>${showCount(service)} answered by the service, ${showCount(countersign)} by Countersign itself.</p>
