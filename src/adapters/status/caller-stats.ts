@@ -1,7 +1,7 @@
 import type { Caller } from "../../model/caller.ts";
 import type { Clock } from "../../model/clock.ts";
 import type { RequestFinished } from "../../model/events.ts";
-import { RequestCounters } from "./counters.ts";
+import { countersOf, RequestCounters } from "./counters.ts";
 import type { CallerStatus } from "./snapshot.ts";
 
 /** A caller where the active configuration has it. */
@@ -23,12 +23,7 @@ export class CallerStats {
   report(event: RequestFinished): void {
     const { listener, callerName } = event;
     if (listener === undefined || callerName === undefined) return;
-    const key = keyOf(listener, callerName);
-    let counters = this.#counters.get(key);
-    if (counters === undefined) {
-      counters = new RequestCounters();
-      this.#counters.set(key, counters);
-    }
+    const counters = countersOf(this.#counters, keyOf(listener, callerName), RequestCounters);
     counters.add(event, this.#clock.wallMs());
   }
 

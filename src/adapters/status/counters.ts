@@ -1,6 +1,15 @@
 import { type RequestFinished, statusClass } from "../../model/events.ts";
 import { type AnswerCounts, formatTime, type Occurrence, type RecentTraffic, type Tally } from "./snapshot.ts";
 
+/** The counters of a key, which begin at 0 when they are first asked for. */
+export function countersOf<Key, Counters>(all: Map<Key, Counters>, key: Key, Empty: new () => Counters): Counters {
+  const known = all.get(key);
+  if (known !== undefined) return known;
+  const empty = new Empty();
+  all.set(key, empty);
+  return empty;
+}
+
 /** How often each thing happened, and when last. */
 export class Occurrences {
   readonly #counters = new Map<string, { readonly count: number; readonly lastMs: number }>();
