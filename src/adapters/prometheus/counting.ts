@@ -90,13 +90,6 @@ export function createCounting(metrics: Metrics, clock: Pick<Clock, "wallMs"> = 
   };
 }
 
-/**
- * Makes the series on which alerts count, so that a first failure is an increase and not a new series, which `rate()` and
- * `increase()` do not see. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
- * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
- */
-export type StartAtZero = (configured: Configured) => void;
-
 /** What a configuration has that series are started for. */
 export interface Configured {
   readonly environments: readonly Environment[];
@@ -109,8 +102,13 @@ export interface Configured {
   readonly isTraced: boolean;
 }
 
-export function createStartAtZero(metrics: Metrics): StartAtZero {
-  return ({ environments, redisNodes, calledBack, callers, isTraced }) => {
+/**
+ * Returns what makes the series on which alerts count. A first failure is then an increase; `rate()` and `increase()` do not see a
+ * new series. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
+ * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
+ */
+export function createStartAtZero(metrics: Metrics) {
+  return ({ environments, redisNodes, calledBack, callers, isTraced }: Configured): void => {
     startProcess(metrics, redisNodes);
     for (const { listener, name: caller } of callers) {
       for (const code of callerRefusals) metrics.callerRefusals.inc({ listener, caller, code }, 0);
