@@ -11,7 +11,7 @@ import { createRequestHandler, type RequestHandler } from "countersign/proxy/han
 import type { ClientRequest, ClientResponse } from "countersign/proxy/messages";
 import { readParameters } from "countersign/proxy/parameters";
 import type { Tracer } from "countersign/proxy/tracer";
-import { encodeSpan } from "countersign/tracing/otlp-json";
+import { encodeSpan } from "countersign/tracing/span";
 import { SpanTracer } from "countersign/tracing/tracer";
 import { order } from "../http/job.mjs";
 

@@ -66,7 +66,7 @@ export const processLines: Reference<ProcessEvent["kind"]> = {
   },
   process_warned: {
     levels: ["warn"],
-    when: "Node.js warned of something, such as a deprecation.",
+    when: "Node.js or a package warned of something, such as a deprecation.",
     fields: {
       warning: "The warning's name, its code and where it came from; never its text, which may quote foreign text.",
     },

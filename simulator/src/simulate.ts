@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { usageFailure } from "countersign/cli/command";
-import { loadOrRefuse } from "countersign/cli/config";
+import { loadOrRefuse, usageFailure } from "countersign/cli/command";
 import { untilStopped } from "countersign/cli/signals";
 import { print } from "countersign/cli/terminal";
 import type { Config } from "countersign/config/config";

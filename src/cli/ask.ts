@@ -21,14 +21,9 @@ export async function ask(
   body?: string,
 ): Promise<Answer | string> {
   const asking = request(options);
+  const answer = readAnswer(asking, body).catch((error) => errorCodeOf(error) ?? "UNKNOWN");
   try {
-    return (
-      (await within(
-        clock,
-        readAnswer(asking, body).catch((error) => errorCodeOf(error) ?? "UNKNOWN"),
-        limitMs,
-      )) ?? "ETIMEDOUT"
-    );
+    return (await within(clock, answer, limitMs)) ?? "ETIMEDOUT";
   } finally {
     asking.destroy();
   }

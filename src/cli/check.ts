@@ -2,9 +2,9 @@ import { Command } from "commander";
 import { formatProblems, type Problem } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
 import { loadConfig } from "../config/load.ts";
+import { jsonSchema } from "../config/schema.ts";
 import { toYaml } from "../config/yaml.ts";
-import { exitCodes } from "./command.ts";
-import { configOption, loadOrRefuse } from "./config.ts";
+import { configOption, countOf, exitCodes, loadOrRefuse } from "./command.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {
@@ -20,12 +20,18 @@ export function createCommand(): Command {
     .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options.config)));
 }
 
+export function createSchemaCommand(): Command {
+  return new Command("schema")
+    .description("Print the JSON Schema of the configuration, for editors.")
+    .action(() => printJson(jsonSchema()));
+}
+
 async function checkForPeople(file: string): Promise<void> {
   const { config, warnings, acknowledged } = await loadOrRefuse(file);
   print(toYaml(explain(config)));
   for (const route of routes(config)) print(`${paint("green", "ok")}  ${route}`);
   if (warnings.length > 0) {
-    print(`\n${paint("yellow", `${warnings.length} warning${warnings.length === 1 ? "" : "s"}`)}`);
+    print(`\n${paint("yellow", countOf(warnings.length, "warning"))}`);
     print(formatProblems(file, warnings));
     print("\nA warning that is known can be silenced: acknowledge: [ code ]");
   }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Loaded } from "../config/load.ts";
 import { errorCodeOf } from "../model/defect.ts";
 
 /** What the file of a command exports. Each call makes a new command, so that runs share nothing. */
@@ -34,4 +35,35 @@ export function readOrRefuse(path: string, end: string, name = path): Promise<Bu
   return readFile(path).catch((error: unknown) => {
     throw usageFailure(`${name} cannot be read (${errorCodeOf(error) ?? "UNKNOWN"})${end}`);
   });
+}
+
+/** `1 site`, `3 sites`. */
+export function countOf(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? "" : "s"}`;
+}
+
+/** The option of every command that needs the configuration; in a pod the variable stands for it. */
+export function configOption(): Option {
+  return new Option("--config <file>", "configuration file (YAML)")
+    .env("COUNTERSIGN_CONFIG")
+    .argParser(readFileName)
+    .makeOptionMandatory();
+}
+
+function readFileName(text: string): string {
+  if (text === "") throw new InvalidArgumentError("It is empty; name a file.");
+  return text;
+}
+
+/** The configuration, or the end of the command with every problem that it has. */
+export async function loadOrRefuse(file: string): Promise<Extract<Loaded, { kind: "loaded" }>> {
+  // `health` needs the option alone, and starts anew for each probe.
+  const { loadConfig, readAtOnce } = await import("../config/load.ts");
+  const loaded = await loadConfig(file, { readFile: readAtOnce });
+  if (loaded.kind === "loaded") return loaded;
+  const { formatProblems } = await import("../config/diagnostics.ts");
+  const { problems } = loaded;
+  throw usageFailure(
+    `${formatProblems(file, problems)}\n\n${countOf(problems.length, "problem")}; nothing was started.`,
+  );
 }

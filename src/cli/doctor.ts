@@ -1,28 +1,18 @@
 import { Command } from "commander";
 import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
-import { authorizationServersOf, openUpstreams, type Upstreams } from "../app/upstreams.ts";
+import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
-import { type Address, type Environment, egressTo, placeOf, withoutBrackets } from "../model/environment.ts";
 import { describeBind } from "../model/listener.ts";
-import { tokenUrlOf } from "../model/token-settings.ts";
-import { exitCodes } from "./command.ts";
-import { configOption, loadOrRefuse } from "./config.ts";
-import { checkCallbacks } from "./doctor/callbacks.ts";
-import { checkCallerSignatures } from "./doctor/caller-signatures.ts";
+import { configOption, exitCodes, loadOrRefuse } from "./command.ts";
 import { checkCallers } from "./doctor/callers.ts";
-import { type Check, type Run, runMs, skip, timed, type Verdict } from "./doctor/check.ts";
-import { evaluateClock } from "./doctor/clock.ts";
-import { checkConfig } from "./doctor/config.ts";
-import { boundLookUps, checkDns } from "./doctor/dns.ts";
-import { checkEgress } from "./doctor/egress.ts";
-import { checkPassThrough } from "./doctor/pass-through.ts";
+import { type Check, type Run, runMs, timed, toCheck, type Verdict } from "./doctor/check.ts";
+import { checkCallerSignatures, checkConfig, checkPassThrough } from "./doctor/config.ts";
+import { boundLookUps, checkEnvironment } from "./doctor/environment.ts";
+import { checkCallbacks, checkServe, checkTracing } from "./doctor/peers.ts";
 import { checkRedis, evaluateEncryptionKeys } from "./doctor/redis.ts";
-import { checkServe } from "./doctor/serve.ts";
-import { evaluateConnection, type Host, probe } from "./doctor/tls.ts";
-import { checkToken, openSharedCache, type SharedCache, type SharedSet } from "./doctor/token.ts";
-import { checkTracing } from "./doctor/tracing.ts";
+import { openSharedCache, type SharedSet } from "./doctor/token.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {
@@ -104,7 +94,7 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
     yield* redis;
     if (tokens.cache === "redis") {
       const keys = evaluateEncryptionKeys(shared.map((set) => set.shared));
-      yield { topic: "redis", subject: "encryptionKeys", ...keys, tookMs: 0 };
+      yield toCheck({ topic: "redis", subject: "encryptionKeys" }, keys);
     }
     yield* checkCallers(run);
     yield* checkPassThrough(run);
@@ -122,101 +112,6 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
 function distinctSets(config: Config): ConfiguredSet[] {
   const all = ownersOf(config).flatMap(({ sets }) => sets);
   return [...new Map(all.map((set) => [set.tokenKey, set])).values()];
-}
-
-/** Both hosts in parallel; then a token for each set, from an authorization server that can be reached. */
-async function checkEnvironment(
-  environment: Environment,
-  sets: readonly SharedSet[],
-  cache: SharedCache,
-  { tokenEndpointOf }: Upstreams,
-  run: Run,
-): Promise<Check[]> {
-  const { name, baseUrl, authUrl } = environment;
-  const servers = sets.length === 0 ? [] : authorizationServersOf(environment);
-  const login = servers.map((address) => {
-    return hostOf(environment, address.origin === authUrl?.origin ? "authUrl" : "token.url", address, run);
-  });
-  const hosts = [hostOf(environment, "baseUrl", baseUrl, run), ...login];
-  const egress = await checkEgress(environment, longestConnect(run), run);
-  const hasProxy = egress.every(({ verdict }) => verdict !== "fail");
-  const reports = await Promise.all(hosts.map((host) => checkHost(host, hasProxy, run)));
-  const about = { topic: "token" as const, environment: name };
-  const checkSet = (set: SharedSet) =>
-    timed(run, { ...about, subject: set.set.label }, async () => {
-      const { origin } = tokenUrlOf(environment, set.set);
-      const report = reports[1 + servers.findIndex((address) => address.origin === origin)];
-      const isReachable = ["ok", "warn"].includes(report?.tls.verdict ?? "skipped");
-      if (!isReachable && set.shared.token === undefined) return skip("the authorization server cannot be reached");
-      return checkToken(set, cache, tokenEndpointOf(environment, set.set), run);
-    });
-  const needless = skip("no site has credentials, so the authorization server is not asked");
-  const tokens =
-    login.length === 0
-      ? [{ ...about, subject: authUrl?.host ?? "tokens", ...needless, tookMs: 0 }]
-      : await Promise.all(sets.map(checkSet));
-  return [
-    ...egress,
-    ...(["dns", "tls", "clock"] as const).flatMap((topic) => reports.map((report) => report[topic])),
-    ...tokens,
-  ];
-}
-
-/** The configuration may allow more, but the run has an end. */
-const longestConnectMs = 5_000;
-
-function longestConnect({ config }: Run): number {
-  return Math.min(config.timeouts.connectMs, longestConnectMs);
-}
-
-function hostOf(environment: Environment, key: "baseUrl" | "authUrl" | "token.url", address: Address, run: Run): Host {
-  const path = `environments.${environment.name}`;
-  return {
-    environment,
-    address,
-    egress: egressTo(environment, address),
-    place: placeOf(address),
-    host: withoutBrackets(address.host),
-    setting: `${path}.${key}`,
-    tlsSetting: `${path}.tls`,
-    egressSetting: `${path}.egress`,
-    connectMs: longestConnect(run),
-  };
-}
-
-/**
- * Name, connection and clock of one host. Each depends on the one before.
- * @param hasProxy whether the proxy takes connections, where there is one
- */
-async function checkHost(
-  host: Host,
-  hasProxy: boolean,
-  run: Run,
-): Promise<Readonly<Record<"dns" | "tls" | "clock", Check>>> {
-  const { clock } = run;
-  const { egress } = host;
-  const environment = host.environment.name;
-  const lookUp = async () => (egress === undefined ? checkDns(host, run) : skip("the proxy looks it up"));
-  const dns = await timed(run, { topic: "dns", environment, subject: host.host }, lookUp);
-  const about = { environment, subject: host.place, tookMs: 0 };
-  const isCutOff = egress !== undefined && !hasProxy;
-  if (dns.verdict === "fail" || isCutOff) {
-    const unknown = { ...about, ...skip(isCutOff ? "the proxy cannot be reached" : "its address is not known") };
-    return { dns, tls: { ...unknown, topic: "tls" }, clock: { ...unknown, topic: "clock" } };
-  }
-  const sinceMs = clock.nowMs();
-  const probed = await probe(host, clock);
-  const tookMs = Math.round((probed.connectedAtMs ?? clock.nowMs()) - sinceMs);
-  const { response, code } = probed;
-  const noDate = skip(`HEAD / got no answer (${code}), so no Date to compare with`);
-  const dated = response === undefined ? noDate : evaluateClock(response);
-  const connection = evaluateConnection(probed, host, clock.wallMs());
-  const way = egress === undefined || connection.verdict === "fail" ? "" : `through ${placeOf(egress.proxy)}: `;
-  return {
-    dns,
-    tls: { topic: "tls", ...about, ...connection, detail: `${way}${connection.detail}`, tookMs },
-    clock: { topic: "clock", ...about, ...dated },
-  };
 }
 
 const styles = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;

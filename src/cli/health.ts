@@ -4,8 +4,7 @@ import { readBind } from "../config/values.ts";
 import { systemClock } from "../model/clock.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { askAdmin } from "./ask.ts";
-import { CommandFailure, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
-import { configOption } from "./config.ts";
+import { CommandFailure, configOption, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
 import { print, printable } from "./terminal.ts";
 
 interface Options {

@@ -14,8 +14,7 @@ import { createRequestHandler } from "../proxy/handler.ts";
 import type { ClientResponse, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
 import { stringToSign } from "../signing/hmac.ts";
-import { exitCodes, usageFailure } from "./command.ts";
-import { configOption, loadOrRefuse } from "./config.ts";
+import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
 import { callbackForms, previewCallback } from "./preview-callback.ts";
 import { print, printError, printJson, readStandardInput } from "./terminal.ts";
 

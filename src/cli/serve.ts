@@ -8,8 +8,7 @@ import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
 import { describeDefect, describeWarning } from "../model/defect.ts";
 import type { Report } from "../model/events.ts";
-import { exitCodes, usageFailure } from "./command.ts";
-import { configOption, loadOrRefuse } from "./config.ts";
+import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
 import { catchHangUps, untilStopped } from "./signals.ts";
 
 interface Options {
@@ -64,8 +63,11 @@ function exitOnDefects(report: Report, flush: () => void): void {
   process.on("unhandledRejection", exit("unhandledRejection"));
 }
 
-/** Node itself writes its warnings to standard error, as plain text. */
+/** Node and packages write their warnings to standard error, as plain text. */
 function logWarnings(report: Report): void {
+  const log = (warning: Error) => report({ kind: "process_warned", warning: describeWarning(warning) });
   process.removeAllListeners("warning");
-  process.on("warning", (warning) => report({ kind: "process_warned", warning: describeWarning(warning) }));
+  process.on("warning", log);
+  const logPrinted = () => log(Object.assign(new Error(), { name: "ConsoleWarning" }));
+  Object.assign(console, { warn: logPrinted, error: logPrinted });
 }

@@ -3,7 +3,7 @@ import { dropNewline } from "../config/load-context.ts";
 import { ProxyError } from "../model/errors.ts";
 import { Secret } from "../model/secret.ts";
 import { readParameters } from "../proxy/parameters.ts";
-import { sign, stringToSign } from "../signing/hmac.ts";
+import { sign, stringToSign, verify } from "../signing/hmac.ts";
 import {
   defaultExempt,
   exemptNames,
@@ -13,20 +13,20 @@ import {
   requiredNames,
 } from "../signing/parameter-rules.ts";
 import { CommandFailure, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
-import { print, readStandardInput } from "./terminal.ts";
+import { print, printJson, readStandardInput } from "./terminal.ts";
 
 const twoDigits = /^-?(0|[1-9]\d*)\.\d{2}$/;
 /** On the command line no configuration names further decimals. */
 const noMore: ReadonlySet<string> = new Set();
 
-export interface SignedOptions {
+interface SignedOptions {
   readonly keyFile: string;
   readonly exempt: string;
   readonly strict?: boolean;
 }
 
 /** What `sign` and `verify` work with. */
-export interface SignedParameters {
+interface SignedParameters {
   readonly parameters: readonly NamedValue[];
   readonly secret: Secret;
   readonly stringToSign: string;
@@ -45,8 +45,22 @@ export function createCommand(): Command {
   });
 }
 
+export function createVerifyCommand(): Command {
+  return createSignatureCommand(
+    "verify",
+    "Verify the signature of the string parameters on standard input, such as a callback's (spec 5.2, 6).",
+  )
+    .option("--json", "print the result as JSON")
+    .action(async ({ json, ...options }: SignedOptions & { readonly json?: boolean }) => {
+      const reason = findReason(await readSigned(options));
+      if (json) printJson({ valid: reason === undefined, reason });
+      else print(reason ?? "The signature is valid.");
+      if (reason !== undefined) process.exitCode = exitCodes.no;
+    });
+}
+
 /** A command on the string parameters of standard input, with the options that `sign` and `verify` share. */
-export function createSignatureCommand(name: string, description: string): Command {
+function createSignatureCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .requiredOption("--key-file <file>", "file with the API secret key; one newline at its end is dropped")
@@ -54,12 +68,22 @@ export function createSignatureCommand(name: string, description: string): Comma
     .option("--strict", "also check required parameters, characters and decimals (spec 5.2)");
 }
 
-export async function readSigned({ keyFile, exempt: names, strict }: SignedOptions): Promise<SignedParameters> {
+async function readSigned({ keyFile, exempt: names, strict }: SignedOptions): Promise<SignedParameters> {
   const secret = await readKeyFile(keyFile);
   const parameters = await readStringParameters();
   const exempt = exemptNames(names.split(",").map((name) => name.trim()));
   const fault = strict ? findFault(parameters, exempt) : undefined;
   return { parameters, secret, stringToSign: stringToSign(parameters, exempt), fault };
+}
+
+/** Why the signature is not accepted; undefined when it is. */
+function findReason({ parameters, secret, stringToSign, fault }: SignedParameters): string | undefined {
+  if (fault !== undefined) return fault;
+  const signature = parameters.find(({ name }) => name === "signature")?.value;
+  if (signature === undefined) return "There is no parameter signature.";
+  if (!/^[0-9a-f]{64}$/.test(signature)) return "The signature is not 64 lowercase hexadecimal digits.";
+  if (verify(stringToSign, secret, signature)) return undefined;
+  return "The signature does not match: another key, other parameters, or a value changed on the way.";
 }
 
 /** The string parameters on standard input, in their order. */

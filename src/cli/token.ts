@@ -3,8 +3,7 @@ import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
 import { openUpstreams } from "../app/upstreams.ts";
 import { systemClock } from "../model/clock.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
-import { exitCodes, usageFailure } from "./command.ts";
-import { configOption, loadOrRefuse } from "./config.ts";
+import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {
@@ -14,14 +13,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-interface Fetched {
-  readonly environment: string;
-  readonly credential: string;
-  readonly result: TokenAnswer["kind"];
-  readonly status: number | undefined;
-  readonly lifetimeSeconds: number | undefined;
-  readonly token: string | undefined;
-}
+type Fetched = ReturnType<typeof describe>;
 
 export function createCommand(): Command {
   return new Command("token")
@@ -54,7 +46,7 @@ async function fetchTokens(options: Options): Promise<void> {
   if (fetched.some(({ result }) => result !== "issued")) process.exitCode = exitCodes.no;
 }
 
-function describe({ environment, set }: ConfiguredSet, answer: TokenAnswer): Fetched {
+function describe({ environment, set }: ConfiguredSet, answer: TokenAnswer) {
   const grant = answer.kind === "issued" ? answer.grant : undefined;
   return {
     environment: environment.name,

@@ -23,7 +23,7 @@ const alternativeName = /(?:^|, )([A-Za-z0-9 ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y;
 
 /**
  * The names by which a certificate can be known, each with its kind: `URI:spiffe://…` as it stands, `DNS:…` in lower
- * case. Others, the subject's common name above all, name nobody (RFC 6125 section 6.4.4, RFC 9525 section 2).
+ * case. Others, the subject's common name above all, name no caller (RFC 6125 section 6.4.4, RFC 9525 section 2).
  * @param subjectAltName as X509Certificate has it
  * @returns none where the text cannot be read to its end
  */

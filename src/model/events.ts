@@ -244,6 +244,7 @@ export const redisFailures = [
   "oom",
   "loading",
   "noauth",
+  "protected_mode",
   "noperm",
   "wrongtype",
   "noscript",

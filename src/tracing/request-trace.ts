@@ -1,17 +1,31 @@
-import type { SpanContext } from "../http/trace-context.ts";
+import type { HeaderLines } from "../http/headers.ts";
+import { formatTraceParent, type SpanContext } from "../http/trace-context.ts";
+import type { Environment } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { AccessEvent } from "../proxy/access-event.ts";
 import type { ListenerContext, Send, UpstreamRequest, UpstreamResponse } from "../proxy/messages.ts";
 import type { RequestTrace } from "../proxy/tracer.ts";
 import { attributesOfPost, attributesOfRequest, isFailure, nameOfRequest, routeOf } from "./attributes.ts";
-import { type Propagation, propagate } from "./propagate.ts";
-import type { Attributes, RecordSpan, Span } from "./span.ts";
-import type { TokenWait, TokenWaits } from "./token-waits.ts";
+import type { Attributes, RecordSpan, Span, SpanLink } from "./span.ts";
+
+/** Whether the service gets `traceparent`: where the caller sent one, with every request, or with none. */
+export type Propagation = "callers" | "always" | "never";
+
+/** A recorded request that waits for a token. */
+export interface TokenWait extends SpanLink {
+  readonly environment: Environment;
+  /** S… of its site. */
+  readonly site: string | undefined;
+  readonly startMs: number;
+  /** Token requests of other traces that it waited for too. */
+  readonly links: SpanLink[];
+}
 
 export interface RequestTraceParts {
   readonly newSpanId: () => string;
   readonly record: RecordSpan;
-  readonly waits: TokenWaits;
+  /** Requests that wait at this moment, the longest wait first. */
+  readonly waits: Set<TokenWait>;
   readonly propagation: Propagation;
 }
 
@@ -192,4 +206,30 @@ async function* untilItsEnd(
   } finally {
     span.endMs = now();
   }
+}
+
+/**
+ * The headers of an attempt, with its own place in the trace instead of the caller's.
+ * @param headers in lower case, with those of the caller that may pass
+ * @param traceState of the caller, where it is sound
+ */
+function propagate(
+  headers: HeaderLines,
+  context: SpanContext,
+  traceState: string | undefined,
+  propagation: Propagation,
+): HeaderLines {
+  const sent: string[] = [];
+  let hasParent = false;
+  let hasState = false;
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? "";
+    if (name === "traceparent") hasParent = true;
+    else if (name === "tracestate") hasState = true;
+    else sent.push(name, headers[index + 1] ?? "");
+  }
+  if (propagation === "never" || (propagation === "callers" && !hasParent)) return sent;
+  sent.push("traceparent", formatTraceParent(context));
+  if (hasState && traceState !== undefined) sent.push("tracestate", traceState);
+  return sent;
 }

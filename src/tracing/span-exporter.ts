@@ -1,7 +1,6 @@
 import { type Clock, LogThrottle, within } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
-import { encodeRequest, encodeSpan, type Origin } from "./otlp-json.ts";
-import type { Span } from "./span.ts";
+import { encodeRequest, encodeSpan, type Origin, type Span } from "./span.ts";
 
 /** The collector's answer, or why there is none. */
 export type PostResult =
@@ -28,7 +27,7 @@ export interface SpanExporterParts {
 /** Spans that may wait; about 2 MiB of them. */
 const mostWaiting = 2_048;
 const mostInBatch = 512;
-/** Spans are sent together with those of so long after them. */
+/** How long a span waits for others of its batch. */
 const batchDelayMs = 1_000;
 const postTimeoutMs = 10_000;
 const longestPauseMs = 30_000;
@@ -37,7 +36,7 @@ const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
  * Sends spans to a collector, in batches, one at a time, in the background. Spans wait while it is away, up to a bound; what does not fit is
- * dropped and counted. Whoever adds a span never waits.
+ * dropped and counted. Adding a span never waits.
  */
 export class SpanExporter {
   readonly #parts: SpanExporterParts;

@@ -6,10 +6,15 @@ import type { AccessEvent } from "../proxy/access-event.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import type { RequestTrace, Tracer } from "../proxy/tracer.ts";
 import { attributesOfPost, attributesOfTokenRequest, type TokenRequested } from "./attributes.ts";
-import type { Propagation } from "./propagate.ts";
-import { type BegunSpan, PassingTrace, RecordedTrace, type RequestTraceParts } from "./request-trace.ts";
+import {
+  type BegunSpan,
+  PassingTrace,
+  type Propagation,
+  RecordedTrace,
+  type RequestTraceParts,
+  type TokenWait,
+} from "./request-trace.ts";
 import type { RecordSpan } from "./span.ts";
-import { TokenWaits } from "./token-waits.ts";
 
 export interface TracerParts {
   readonly clock: Clock;
@@ -32,7 +37,7 @@ export class SpanTracer implements Tracer {
     this.#clock = clock;
     this.#randomHex = randomHex;
     this.#sampleRatio = sampleRatio;
-    this.#parts = { newSpanId: () => newId(randomHex, 8), record, waits: new TokenWaits(), propagation };
+    this.#parts = { newSpanId: () => newId(randomHex, 8), record, waits: new Set(), propagation };
   }
 
   start(headers: HeaderLines, event: AccessEvent, listener: ListenerContext): RequestTrace {
@@ -55,7 +60,7 @@ export class SpanTracer implements Tracer {
     const { record, waits, newSpanId } = this.#parts;
     const endMs = this.#clock.wallMs();
     const startMs = endMs - event.durationMs;
-    const waiting = waits.of(event.environment, event.credential);
+    const waiting = [...waits].filter((wait) => isEndedBy(event, wait));
     // The two times are of two readings of the clock, each of whole milliseconds.
     const cause = waiting.find((wait) => wait.startMs <= startMs + 1);
     const own = this.#begin();
@@ -76,7 +81,7 @@ export class SpanTracer implements Tracer {
     });
   }
 
-  /** The first span of a new trace. Whether it is recorded follows from its id, so that it is by chance and the same for all. */
+  /** The first span of a new trace. Its random id decides whether it is recorded. */
   #begin(): SpanContext {
     const traceId = newId(this.#randomHex, 16);
     const isSampled = Number.parseInt(traceId.slice(-13), 16) / 2 ** 52 < this.#sampleRatio;
@@ -88,6 +93,13 @@ export class SpanTracer implements Tracer {
     const offsetMs = this.#clock.wallMs() - this.#clock.nowMs();
     return () => offsetMs + this.#clock.nowMs();
   }
+}
+
+/** Whether a token of the event's set is one that this request waits for. */
+function isEndedBy({ environment: name, credential }: TokenRequested, { environment, site }: TokenWait): boolean {
+  if (environment.name !== name || site === undefined) return false;
+  const sets = environment.sites.get(site)?.credentials?.sets ?? [];
+  return sets.some(({ label }) => label === credential);
 }
 
 /** Ids are not all zero (W3C Trace Context, section 3.2.2). */

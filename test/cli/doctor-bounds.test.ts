@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import type { RedisProbe } from "../../src/adapters/redis/probe.ts";
 import { formatSpan } from "../../src/cli/doctor/check.ts";
-import { evaluateClock } from "../../src/cli/doctor/clock.ts";
 import { checkConfig } from "../../src/cli/doctor/config.ts";
+import { evaluateClock } from "../../src/cli/doctor/environment.ts";
 import { evaluateEviction, evaluateLatency } from "../../src/cli/doctor/redis.ts";
 import { connectFailures, evaluateConnection, explainNoConnection } from "../../src/cli/doctor/tls.ts";
 import { printable } from "../../src/cli/terminal.ts";

@@ -22,7 +22,7 @@ const contained: readonly Contained[] = [
     why: "turns of the loop, and closings that cannot fail",
   },
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
-  { file: "cli/config.js", awaited: /^(loadConfig|import\()/, why: "says what cannot be read" },
+  { file: "cli/command.js", awaited: /^(loadConfig|import\()/, why: "says what cannot be read" },
   { file: "cli/serve.js", awaited: /^untilStopped/, why: "no signal is no failure" },
   { file: "cli/serve.js", awaited: /^askDescriptorLimit/, why: "takes what it cannot read for no limit" },
   {

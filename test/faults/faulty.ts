@@ -7,7 +7,7 @@ import { instrument, type Point } from "./instrument.ts";
 /** Where failures are put: whatever serves. The rest is commands for people, `doctor`'s adapters, and the simulator. */
 const instrumented = [
   /^(adapters|proxy|callbacks|oauth|tracing|app)\//,
-  /^cli\/(serve|signals|config)\.js$/,
+  /^cli\/(serve|signals|command)\.js$/,
   /^config\/(load|watch-files|file-digests)\.js$/,
 ];
 const forPeople = /^adapters\/redis\/probe\.js$/;

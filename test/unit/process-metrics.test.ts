@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { registerProcessMetrics } from "../../src/adapters/prometheus/process-metrics.ts";
+import { registerProcessMetrics } from "../../src/adapters/prometheus/gauges.ts";
 
 async function read(registry: Registry, name: string): Promise<number> {
   const text = await registry.metrics();

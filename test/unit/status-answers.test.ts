@@ -1,6 +1,6 @@
 /** What an environment's traffic was like: in all, and in the last five minutes. */
 import { expect, it } from "vitest";
-import { AnswerCounters } from "../../src/adapters/status/answer-counters.ts";
+import { AnswerCounters } from "../../src/adapters/status/counters.ts";
 import { findTokenOutage } from "../../src/adapters/status/token-stats.ts";
 import { darkNight, quietNight } from "./status-snapshot.ts";
 

@@ -1,9 +1,8 @@
 /** The status page as a function of its snapshot. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { html } from "../../src/adapters/status/page/html.ts";
+import { describeAge, describeDuration, html } from "../../src/adapters/status/page/html.ts";
 import { renderPage } from "../../src/adapters/status/page/render-page.ts";
-import { describeAge, describeDuration } from "../../src/adapters/status/page/times.ts";
 import { describeLeft, tokenBar } from "../../src/adapters/status/page/tokens.ts";
 import { ago, badNight, darkNight, quietNight } from "./status-snapshot.ts";
 

@@ -37,7 +37,7 @@ export interface LogDestination extends DestinationStream {
  * @param level the least severe level that is written
  */
 export function createLogging(level: string, destination: LogDestination): Logging {
-  const now = createTimestamp(systemClock);
+  const now = createTimestamp();
   const logger: Logger = pino(
     {
       level,
@@ -72,11 +72,11 @@ export function createLogging(level: string, destination: LogDestination): Loggi
 }
 
 /** The time in ISO 8601, written out once for each millisecond. */
-function createTimestamp(clock: Clock): () => string {
+function createTimestamp(): () => string {
   let writtenMs = Number.NaN;
   let written = "";
   return () => {
-    const nowMs = clock.wallMs();
+    const nowMs = systemClock.wallMs();
     if (nowMs !== writtenMs) {
       writtenMs = nowMs;
       written = new Date(nowMs).toISOString();

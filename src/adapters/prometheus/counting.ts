@@ -20,7 +20,7 @@ import { callerRefusals, createRequestCounting } from "./request-counting.ts";
 import { onceForEach } from "./series.ts";
 
 /**
- * Turns events into counters and durations. What is so at the moment, gauges ask (gauges.ts). The series of events that come with
+ * Turns events into counters and durations. The state of the moment is asked by gauges (gauges.ts). Series of events that come with
  * every request are held (series.ts).
  */
 export function createCounting(metrics: Metrics, clock: Pick<Clock, "wallMs"> = systemClock): Report {
@@ -90,13 +90,6 @@ export function createCounting(metrics: Metrics, clock: Pick<Clock, "wallMs"> = 
   };
 }
 
-/**
- * Makes the series on which alerts count, so that a first failure is an increase and not a new series, which `rate()` and
- * `increase()` do not see. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
- * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
- */
-export type StartAtZero = (configured: Configured) => void;
-
 /** What a configuration has that series are started for. */
 export interface Configured {
   readonly environments: readonly Environment[];
@@ -109,8 +102,13 @@ export interface Configured {
   readonly isTraced: boolean;
 }
 
-export function createStartAtZero(metrics: Metrics): StartAtZero {
-  return ({ environments, redisNodes, calledBack, callers, isTraced }) => {
+/**
+ * Returns what makes the series on which alerts count. A first failure is then an increase; `rate()` and `increase()` do not see a
+ * new series. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
+ * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
+ */
+export function createStartAtZero(metrics: Metrics) {
+  return ({ environments, redisNodes, calledBack, callers, isTraced }: Configured): void => {
     startProcess(metrics, redisNodes);
     for (const { listener, name: caller } of callers) {
       for (const code of callerRefusals) metrics.callerRefusals.inc({ listener, caller, code }, 0);
@@ -147,7 +145,7 @@ function startAnswers({ answers }: Metrics, { name: environment, sites }: Enviro
   for (const auth of [...methods, "none"]) start(auth, "countersign", ["4xx", "5xx"]);
 }
 
-/** What wakes an operator: an order in doubt, and a site that gets no token; before a site is known, every failure. */
+/** What alerts count: unknown outcomes, and sites that get no token; before a site is known, every failure. */
 function startFailures(metrics: Metrics, environment: Environment): void {
   const { name } = environment;
   const start = (site: string, codes: readonly FailureCode[]) => {
@@ -166,7 +164,7 @@ function startFailures(metrics: Metrics, environment: Environment): void {
   }
 }
 
-/** What a forger, the application or the store of replays does before anything is known of a callback's site. */
+/** Results of callbacks: forged ones, whose site is not known; delivered ones by site; unguarded ones. */
 function startCallbacks(
   { callbacks, callbacksUnguarded, callbackDuration }: Metrics,
   { name: environment, sites }: Environment,
@@ -183,7 +181,7 @@ function startTunnels({ tunnels }: Metrics, { name: environment }: Environment):
   for (const result of tunnelResults) tunnels.inc({ environment, result }, 0);
 }
 
-/** A cut-over is proved by these: a result that never came is seen to be 0. */
+/** Before a cut-over one looks at these: a result that never came has to show as 0. */
 function startCallerSignatures({ callerSignatures }: Metrics, { name: environment, sites }: Environment): void {
   for (const { identifier: site, checksCallerSignature } of sites.values()) {
     if (!checksCallerSignature) continue;

@@ -7,10 +7,10 @@ import {
   inFlight,
   ofCredentials,
   ofListeners,
+  registerProcessMetrics,
   type Sample,
   toSeconds,
 } from "./gauges.ts";
-import { registerProcessMetrics } from "./process-metrics.ts";
 import { SeriesCounter, SeriesHistogram } from "./series.ts";
 
 /**

@@ -4,27 +4,30 @@ import { type RequestFinished, statusClass } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 import { type Exemplar, onceForEach } from "./series.ts";
 
-type Counted = Pick<RequestFinished, "environment" | "operationLabel" | "by" | "outcome" | "status"> & {
-  /** Or `none`. */
-  readonly site: string;
-  readonly auth: string;
-};
-
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
 export function createRequestCounting(
   metrics: Metrics,
   clock: Pick<Clock, "wallMs">,
 ): (event: RequestFinished) => void {
+  /** Requests that end alike have the same series. */
   const seriesOf = onceForEach(
     (
       environment: string,
       site: string,
       auth: string,
-      operationLabel: string,
+      operation: string,
       status: number,
       by: RequestFinished["by"],
       outcome: RequestFinished["outcome"],
-    ) => openSeries(metrics, { environment, site, auth, operationLabel, status, by, outcome }),
+    ) => ({
+      requests: metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome }),
+      answers: metrics.answers.series({ environment, auth, by, status_class: statusClass(status) }),
+      requestDuration: metrics.requestDuration.series({ environment, operation }),
+      overhead: metrics.overhead.series({ environment, operation }),
+      // A series appears with its first value.
+      upstreamDuration: onceForEach(() => metrics.upstreamDuration.series({ environment, operation })),
+      tokenWait: onceForEach(() => metrics.tokenWait.series({ environment })),
+    }),
   );
   const callerSeriesOf = onceForEach((listener: string, caller: string, outcome: string) =>
     metrics.callerRequests.series({ listener, caller, outcome }),
@@ -64,18 +67,4 @@ function isCallerRefusal(code: FailureCode | undefined): code is (typeof callerR
 /** Leads from a bucket to a trace that is recorded. */
 function exemplarOf({ traceId }: RequestFinished, spanId: string, clock: Pick<Clock, "wallMs">): Exemplar | undefined {
   return traceId === undefined ? undefined : { traceId, spanId, atMs: clock.wallMs() };
-}
-
-/** The series of requests that end alike. */
-function openSeries(metrics: Metrics, { environment, site, auth, operationLabel, status, by, outcome }: Counted) {
-  const operation = operationLabel;
-  return {
-    requests: metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome }),
-    answers: metrics.answers.series({ environment, auth, by, status_class: statusClass(status) }),
-    requestDuration: metrics.requestDuration.series({ environment, operation }),
-    overhead: metrics.overhead.series({ environment, operation }),
-    // A series appears with its first value.
-    upstreamDuration: onceForEach(() => metrics.upstreamDuration.series({ environment, operation })),
-    tokenWait: onceForEach(() => metrics.tokenWait.series({ environment })),
-  };
 }

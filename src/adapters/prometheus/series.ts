@@ -7,7 +7,7 @@ import { Counter, type LabelValues, type MetricValueWithName } from "prom-client
 export class SeriesCounter<Label extends string> extends Counter<Label> {
   readonly #held: CounterSeries<Label>[] = [];
 
-  /** For a caller that keeps it: each call makes another one, which is kept as long as the counter. It appears with its first count. */
+  /** Each call makes another one, which lives as long as the counter: the caller keeps it. It appears with its first count. */
   series(labels: LabelValues<Label>): CounterSeries<Label> {
     const series = new CounterSeries(this, labels);
     this.#held.push(series);
@@ -49,7 +49,7 @@ interface HistogramConfig<Label extends string> {
   readonly buckets: readonly number[];
 }
 
-/** A histogram for prom-client's registry, as its own, but for series that can be held: its own hashes the labels of each value. */
+/** A histogram for prom-client's registry whose series can be held. prom-client's own hashes the labels of each value. */
 export class SeriesHistogram<Label extends string> {
   readonly type = "histogram";
   readonly aggregator = "sum";

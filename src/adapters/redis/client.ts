@@ -1,11 +1,26 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import type { Tls } from "../../model/environment.ts";
 import type { HostPort, RedisAccess, RedisNode } from "../../model/redis-access.ts";
+import { RedisFailure } from "./failure.ts";
 
 export type RedisClient = Redis | Cluster;
 
 /** The constructors insist on a reply mapping that is absent rather than undefined. */
 type Options = Omit<RedisOptions, "replyMapping">;
+
+/**
+ * A Redis in protected mode answers DENIED to every greeting, and closes. ioredis takes the text for one about the password,
+ * prints it to standard error and goes on. As a failure of its own it is the reason why the connection failed.
+ */
+for (const greeting of ["hello", "auth"] as const) {
+  const greet: (...words: never) => Promise<unknown> = Redis.prototype[greeting];
+  const greetOrExplain = function (this: Redis, ...words: never) {
+    return greet.apply(this, words).catch((error: unknown) => {
+      throw error instanceof Error && error.message.startsWith("DENIED ") ? new RedisFailure("protected_mode") : error;
+    });
+  };
+  Object.assign(Redis.prototype, { [greeting]: greetOrExplain });
+}
 
 const connectTimeoutMs = 500;
 /** The greeting of a new connection; with the defaults of ioredis a hung Redis gave no answer for 15 s. */

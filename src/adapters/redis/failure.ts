@@ -13,7 +13,17 @@ export class RedisFailure extends Error {
 }
 
 /** Kinds after which the next command would fare no better: Redis is left alone until a probe succeeds. */
-const fatal = ["timeout", "connection", "tls", "loading", "noauth", "clusterdown", "masterdown", "busy"];
+const fatal = [
+  "timeout",
+  "connection",
+  "tls",
+  "loading",
+  "noauth",
+  "protected_mode",
+  "clusterdown",
+  "masterdown",
+  "busy",
+];
 
 export function isFatal(kind: RedisFailureKind): boolean {
   return fatal.includes(kind);

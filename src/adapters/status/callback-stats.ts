@@ -1,6 +1,7 @@
 import type { CallbackFinished, CallbackResult } from "../../model/callback-events.ts";
 import type { Clock } from "../../model/clock.ts";
-import { type CallbackFailureStatus, type CallbackStatus, formatTime, type Occurrence } from "./snapshot.ts";
+import { Occurrences } from "./counters.ts";
+import { type CallbackFailureStatus, type CallbackStatus, formatTime } from "./snapshot.ts";
 
 /** Where callbacks come in, and the application that they go to. */
 export type CallbackPlace = Pick<CallbackStatus, "environment" | "listener" | "application">;
@@ -35,7 +36,7 @@ export class CallbackStats {
 
 class ListenerStats {
   readonly place: CallbackPlace;
-  readonly #results: Partial<Record<CallbackResult, { count: number; lastMs: number }>> = {};
+  readonly #results = new Occurrences();
   #unguarded = 0;
   #last: { readonly result: CallbackResult; readonly wallMs: number } | undefined;
   #lastFailure: { readonly event: CallbackFinished; readonly wallMs: number } | undefined;
@@ -51,21 +52,17 @@ class ListenerStats {
 
   add(event: CallbackFinished, wallMs: number): void {
     const { result } = event;
-    this.#results[result] = { count: (this.#results[result]?.count ?? 0) + 1, lastMs: wallMs };
+    this.#results.add(result, wallMs);
     this.#last = { result, wallMs };
     if (event.isGuarded === false) this.#unguarded += 1;
     if (result !== "delivered" && result !== "repeated") this.#lastFailure = { event, wallMs };
   }
 
-  /** Times are written out when they are looked at. */
   view(): CallbackStatus {
-    const results = Object.entries(this.#results).map(([result, { count, lastMs }]): [string, Occurrence] => {
-      return [result, { count, lastAt: formatTime(lastMs) }];
-    });
     const last = this.#last && { at: formatTime(this.#last.wallMs), result: this.#last.result };
     return {
       ...this.place,
-      results: Object.fromEntries(results),
+      results: this.#results.view(),
       unguarded: this.#unguarded,
       last,
       lastFailure: this.#viewFailure(),

@@ -1,7 +1,7 @@
 import type { Caller } from "../../model/caller.ts";
 import type { Clock } from "../../model/clock.ts";
 import type { RequestFinished } from "../../model/events.ts";
-import { SiteCounters } from "./site-counters.ts";
+import { countersOf, RequestCounters } from "./counters.ts";
 import type { CallerStatus } from "./snapshot.ts";
 
 /** A caller where the active configuration has it. */
@@ -14,7 +14,7 @@ export interface ConfiguredCaller extends Caller {
 /** How the requests of each named caller ended, since the start. */
 export class CallerStats {
   readonly #clock: Clock;
-  readonly #counters = new Map<string, SiteCounters>();
+  readonly #counters = new Map<string, RequestCounters>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -23,12 +23,7 @@ export class CallerStats {
   report(event: RequestFinished): void {
     const { listener, callerName } = event;
     if (listener === undefined || callerName === undefined) return;
-    const key = keyOf(listener, callerName);
-    let counters = this.#counters.get(key);
-    if (counters === undefined) {
-      counters = new SiteCounters();
-      this.#counters.set(key, counters);
-    }
+    const counters = countersOf(this.#counters, keyOf(listener, callerName), RequestCounters);
     counters.add(event, this.#clock.wallMs());
   }
 
@@ -44,7 +39,7 @@ export class CallerStats {
       sites: list(rights.sites),
       operations: list(rights.operations),
       requestsPerSecond: rights.requestsPerSecond,
-      tally: (this.#counters.get(key) ?? new SiteCounters()).view(),
+      tally: (this.#counters.get(key) ?? new RequestCounters()).view(),
     }));
   }
 }

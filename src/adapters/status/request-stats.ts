@@ -1,8 +1,7 @@
 import type { Clock } from "../../model/clock.ts";
 import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { RequestFinished } from "../../model/events.ts";
-import { AnswerCounters } from "./answer-counters.ts";
-import { SiteCounters } from "./site-counters.ts";
+import { AnswerCounters, countersOf, RequestCounters } from "./counters.ts";
 import {
   type CredentialStatus,
   type EnvironmentStatus,
@@ -44,12 +43,7 @@ export class RequestStats {
     const wallMs = this.#clock.wallMs();
     this.#answeredBy[by] += 1;
     if (code !== undefined) this.#failures[code] = (this.#failures[code] ?? 0) + 1;
-    let stats = this.#environments.get(environment);
-    if (stats === undefined) {
-      stats = new EnvironmentStats();
-      this.#environments.set(environment, stats);
-    }
-    stats.add(event, wallMs, this.#clock.nowMs());
+    countersOf(this.#environments, environment, EnvironmentStats).add(event, wallMs, this.#clock.nowMs());
     if (outcome === "unknown") this.#keepUnknown(event, formatTime(wallMs));
   }
 
@@ -122,15 +116,10 @@ function urlOf({ origin, path }: Address): string {
 class EnvironmentStats {
   readonly answers = new AnswerCounters();
   /** Undefined stands for requests whose site was never known. */
-  readonly #sites = new Map<string | undefined, SiteCounters>();
+  readonly #sites = new Map<string | undefined, RequestCounters>();
 
   add(event: RequestFinished, wallMs: number, nowMs: number): void {
-    let site = this.#sites.get(event.site);
-    if (site === undefined) {
-      site = new SiteCounters();
-      this.#sites.set(event.site, site);
-    }
-    site.add(event, wallMs);
+    countersOf(this.#sites, event.site, RequestCounters).add(event, wallMs);
     this.answers.add(event, nowMs);
   }
 
@@ -139,6 +128,6 @@ class EnvironmentStats {
   }
 
   tally(site: string | undefined): Tally {
-    return (this.#sites.get(site) ?? new SiteCounters()).view();
+    return (this.#sites.get(site) ?? new RequestCounters()).view();
   }
 }

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { ListenerConfig } from "../../config/config.ts";
 import { type CallersTls, callersOf, callersTlsOf, describeBind } from "../../model/listener.ts";
 import { printable } from "../terminal.ts";
-import { type Check, type CheckResult, fail, formatSpan, ok, type Run, warn } from "./check.ts";
+import { type Check, type CheckResult, fail, formatSpan, ok, type Run, toCheck, warn } from "./check.ts";
 
 const dayMs = 86_400_000;
 /** As towards the service: authorities renew earlier than that. */
@@ -14,13 +14,13 @@ export function checkCallers({ config, clock }: Run): Check[] {
   return config.listeners.flatMap((listener) => {
     const { bind, environment, callers } = listener;
     if (callers === undefined || callers.kind === "anyone") return [];
-    const about = { topic: "caller" as const, environment, tookMs: 0 };
+    const about = { topic: "caller" as const, environment };
     const subject = describeBind(bind);
     const tls = callersTlsOf(callers);
     const certificates = tls === undefined ? [] : checkCertificates(tls, clock.wallMs());
     return [
-      { ...about, subject, ...describeCallers(listener) },
-      ...certificates.map(([name, result]) => ({ ...about, subject: `${subject} ${name}`, ...result })),
+      toCheck({ ...about, subject }, describeCallers(listener)),
+      ...certificates.map(([name, result]) => toCheck({ ...about, subject: `${subject} ${name}` }, result)),
     ];
   });
 }

@@ -71,23 +71,38 @@ export interface Run {
   readonly deadlineMs: number;
 }
 
-/** Shorter than the deadlines that kubectl and people usually have. */
+/** What a check is about. */
+export type Subject = Pick<Check, "topic" | "environment" | "subject">;
+
+/** @param tookMs 0 where nothing was waited for */
+export function toCheck(about: Subject, result: CheckResult, tookMs = 0): Check {
+  return { ...about, ...result, tookMs };
+}
+
+/** Below the usual deadlines of probes and scripts. */
 export const runMs = 28_000;
+
+/** How long something may take: the limit, and no longer than the run. */
+export function boundMs({ deadlineMs, clock }: Run, limitMs: number): number {
+  return Math.min(limitMs, deadlineMs - clock.nowMs());
+}
 
 /** The promise's value; undefined when it takes longer than the limit or the run. The promise itself goes on. */
 export function withinRun<Value>(run: Run, promise: Promise<Value>, limitMs: number): Promise<Value | undefined> {
-  return within(run.clock, promise, Math.min(limitMs, run.deadlineMs - run.clock.nowMs()));
+  return within(run.clock, promise, boundMs(run, limitMs));
 }
 
 /** Runs a check and measures it. */
-export async function timed(
-  { clock }: Run,
-  about: Pick<Check, "topic" | "environment" | "subject">,
-  evaluate: () => Promise<CheckResult>,
-): Promise<Check> {
+export async function timed({ clock }: Run, about: Subject, evaluate: () => Promise<CheckResult>): Promise<Check> {
   const sinceMs = clock.nowMs();
   const result = await evaluate();
-  return { ...about, ...result, tookMs: Math.round(clock.nowMs() - sinceMs) };
+  return toCheck(about, result, Math.round(clock.nowMs() - sinceMs));
+}
+
+/** `S1, S2, S3 and 4 more`. */
+export function listFirst(names: readonly string[], most = 3): string {
+  const more = names.length > most ? ` and ${names.length - most} more` : "";
+  return `${names.slice(0, most).join(", ")}${more}`;
 }
 
 /** `45 s`, `12 min`, `23 h`, `340 days`: the largest unit of which there are two, rounded down. */

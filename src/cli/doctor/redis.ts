@@ -9,7 +9,18 @@ import {
   type RedisNode,
   type RedisPlace,
 } from "../../model/redis-access.ts";
-import { type Check, type CheckResult, type Explanations, explain, fail, ok, type Run, skip, warn } from "./check.ts";
+import {
+  type Check,
+  type CheckResult,
+  type Explanations,
+  explain,
+  fail,
+  ok,
+  type Run,
+  skip,
+  toCheck,
+  warn,
+} from "./check.ts";
 import { connectFailures } from "./tls.ts";
 import type { SharedState } from "./token.ts";
 
@@ -34,25 +45,24 @@ type Answered = Extract<RedisProbe, { kind: "answered" }>;
 export async function checkRedis(access: RedisAccess, tags: readonly string[], run: Run): Promise<Check[]> {
   const { username: user = "default" } = access;
   const checks: Check[] = [];
+  const report = (subject: string, result: CheckResult, tookMs = 0) =>
+    checks.push(toCheck({ topic: "redis", subject }, result, tookMs));
   const probes = new Map<string, RedisProbe>();
   for (const server of serversOf(access)) {
     const sinceMs = run.clock.nowMs();
     const probe = await probeRedis(server.client, tags, run.clock);
     const tookMs = Math.round(run.clock.nowMs() - sinceMs);
     probes.set(server.node, probe);
-    const subject = `${server.node} ${server.place}`;
     const results =
       probe.kind === "refused" ? [explainRefusal(probe.trouble, server, user)] : evaluateServer(probe, server, user);
     const promises = run.config.once !== undefined && server.node === "cache" && probe.kind === "answered";
-    if (promises) checks.push(about("once", evaluateOnce(probe.facts)));
-    checks.push(...results.map((result, index) => about(subject, result, index === 0 ? tookMs : 0)));
+    if (promises) report("once", evaluateOnce(probe.facts));
+    for (const [index, result] of results.entries()) {
+      report(`${server.node} ${server.place}`, result, index === 0 ? tookMs : 0);
+    }
   }
-  if (access.lockNodes.length > 0) checks.push(about("lock", evaluateLock(probes)));
+  if (access.lockNodes.length > 0) report("lock", evaluateLock(probes));
   return checks;
-}
-
-function about(subject: string, result: CheckResult, tookMs = 0): Check {
-  return { topic: "redis", subject, ...result, tookMs };
 }
 
 function serversOf(access: RedisAccess): RedisServer[] {
@@ -104,6 +114,8 @@ const refusals: Explanations = {
   WRONGPASS:
     "the login as $user is refused (WRONGPASS) | correct redis.username and redis.password, or see that the user is on",
   noauth: "it wants a login (NOAUTH) | add redis.username and redis.password",
+  protected_mode:
+    "it is in protected mode, and takes connections from its own host alone (DENIED) | give its default user a password (requirepass), which ends that mode; with protected-mode no, whatever reaches its port comes in",
   noperm: "the user $user may not even ask (NOPERM) | $permissions",
   timeout:
     "connected, but it does not answer | see what it is at: a script or a command that takes long, swapping, a stopped process",
@@ -154,7 +166,7 @@ function formatMs(ms: number): string {
   return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
 }
 
-/** Only the client's own checks and people use these. */
+/** Only the client's own checks use these. */
 const dispensable: ReadonlySet<string> = new Set(["info", "ping"]);
 
 function evaluateCommands({ tried, facts }: Answered, user: string): CheckResult {

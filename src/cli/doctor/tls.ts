@@ -4,13 +4,13 @@ import { createConnect } from "../../adapters/http-client/connect.ts";
 import { connectTimeoutCode } from "../../adapters/http-client/transport-error.ts";
 import type { Clock } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
-import type { Address, Egress, Environment, Tls } from "../../model/environment.ts";
+import { type Address, type Egress, placeOf, type Tls, withoutBrackets } from "../../model/environment.ts";
 import { version } from "../../version.ts";
 import { ask } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, type Run, warn } from "./check.ts";
 
-/** Where a connection should lead, and which settings decide about it. */
+/** What texts about a connection name: where it should lead, and which settings decide about it. */
 export interface Destination {
   /** `host:port` */
   readonly place: string;
@@ -25,12 +25,25 @@ export interface Destination {
   readonly egressSetting?: string;
 }
 
-/** A destination of requests. */
-export interface Host extends Destination {
-  readonly environment: Environment;
+/** A destination that can be connected to. */
+export interface Target extends Destination {
   readonly address: Address;
+  readonly tls: Tls;
   /** What leads there, unless it is reached directly. */
   readonly egress?: Egress | undefined;
+}
+
+/** The configuration may allow more, but the run has an end. */
+const longestConnectMs = 5_000;
+
+export function targetAt(
+  address: Address,
+  tls: Tls,
+  settings: Pick<Target, "setting" | "tlsSetting">,
+  { config }: Run,
+): Target {
+  const connectMs = Math.min(config.timeouts.connectMs, longestConnectMs);
+  return { address, tls, place: placeOf(address), host: withoutBrackets(address.host), ...settings, connectMs };
 }
 
 /** What a certificate says of itself; foreign text. */
@@ -65,8 +78,7 @@ const answerMs = 5_000;
 
 /** A connection that is there, or what it failed with. The socket is the caller's to end. */
 export function connectTo(
-  { address, connectMs, egress }: Pick<Host, "address" | "connectMs" | "egress">,
-  tls: Tls,
+  { address, tls, connectMs, egress }: Target,
   clock: Clock,
 ): Promise<{ readonly socket: Socket; readonly certificate?: Certificate | undefined; readonly code?: string }> {
   let certificate: Certificate | undefined;
@@ -95,10 +107,9 @@ export function connectTo(
 }
 
 /** Connects, and closes: for what is no destination of requests. */
-export async function checkConnection(address: Address, tls: Tls, to: Destination, run: Run): Promise<CheckResult> {
-  const { clock } = run;
-  const { socket, certificate, code } = await connectTo({ address, connectMs: to.connectMs }, tls, clock);
-  const protocol = protocolOf(address, socket);
+export async function checkConnection(to: Target, { clock }: Run): Promise<CheckResult> {
+  const { socket, certificate, code } = await connectTo(to, clock);
+  const protocol = protocolOf(to.address, socket);
   socket.destroy();
   if (code === undefined && protocol === undefined) return ok("takes connections");
   const probe = code === undefined ? { connectedAtMs: clock.nowMs(), protocol, certificate } : { code, certificate };
@@ -109,15 +120,14 @@ export async function checkConnection(address: Address, tls: Tls, to: Destinatio
  * Connects as the proxy does, and sends `HEAD /` on that one connection: no credentials, no body, outside the base path,
  * so nothing that a service could take for an order.
  */
-export async function probe(destination: Host, clock: Clock): Promise<Probe> {
-  const { origin } = destination.address;
-  const { socket, certificate, code } = await connectTo(destination, destination.environment.tls, clock);
+export async function probe(to: Target, clock: Clock): Promise<Probe> {
+  const { socket, certificate, code } = await connectTo(to, clock);
   try {
     if (code !== undefined) return { code, certificate };
-    const connected = { connectedAtMs: clock.nowMs(), protocol: protocolOf(destination.address, socket), certificate };
+    const connected = { connectedAtMs: clock.nowMs(), protocol: protocolOf(to.address, socket), certificate };
     const sentAtMs = clock.wallMs();
     const agent = `countersign-doctor/${version}`;
-    const headers = { host: new URL(origin).host, "user-agent": agent, connection: "close" };
+    const headers = { host: new URL(to.address.origin).host, "user-agent": agent, connection: "close" };
     const answer = await ask({ method: "HEAD", path: "/", headers, createConnection: () => socket }, answerMs, clock);
     if (typeof answer === "string") return { ...connected, code: answer };
     const response = { status: answer.status, date: answer.headers.date, sentAtMs, receivedAtMs: clock.wallMs() };

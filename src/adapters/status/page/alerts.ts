@@ -8,8 +8,21 @@ import type {
   UnknownOutcome,
 } from "../snapshot.ts";
 import { untakenCallbacks } from "./callbacks.ts";
-import { type Html, html, list, nothing, quiet, showCount, showName, showPlace, table } from "./html.ts";
-import { describeAge, describeDuration, describeSpan, showTime } from "./times.ts";
+import {
+  describeAge,
+  describeDuration,
+  describeSpan,
+  type Html,
+  html,
+  list,
+  nothing,
+  quiet,
+  showCount,
+  showName,
+  showPlace,
+  showTime,
+  table,
+} from "./html.ts";
 
 /** A share of 5xx that is more than chance, and how many it takes. */
 const failingShare = 0.05;

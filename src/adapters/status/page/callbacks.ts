@@ -4,6 +4,7 @@ import type { CallbackFailureStatus, CallbackStatus, StatusSnapshot } from "../s
 import {
   type Column,
   definitions,
+  describeAge,
   type Html,
   html,
   nothing,
@@ -12,9 +13,9 @@ import {
   showCount,
   showName,
   showSentence,
+  showTime,
   table,
 } from "./html.ts";
-import { describeAge, showTime } from "./times.ts";
 
 const meanings: Readonly<Record<"delivered" | "declined" | "repeated" | ForgeryReason, string>> = {
   delivered: "The application answered 2xx.",
@@ -26,7 +27,7 @@ const meanings: Readonly<Record<"delivered" | "declined" | "repeated" | ForgeryR
   signature_wrong: "No key of its site has signed it: another key, another `exempt`, or a forgery.",
   timestamp_outside_window: "It is signed, and too old or too far ahead: a clock, or it has waited.",
 };
-/** With these the service has called in earnest, and the application has not taken it. */
+/** Results of genuine callbacks that the application has not taken. */
 const untaken: readonly CallbackResult[] = [
   "declined",
   "application_unreachable",

@@ -11,8 +11,8 @@ import {
   showCount,
   showPlace,
   showSentence,
+  showTime,
 } from "./html.ts";
-import { showTime } from "./times.ts";
 import { because } from "./tokens.ts";
 
 interface Failure extends Occurrence {
@@ -31,7 +31,7 @@ const failureColumns: readonly Column[] = ["Failure", { number: "Times" }, "Last
 const refusalColumns: readonly Column[] = ["Refused by", { number: "Times" }, "Last", "Who", "With"];
 const none = html`<p class="soft">None.</p>`;
 
-/** How Countersign failed to serve, where and when last, and what each code means; whom authorization server and service refused. */
+/** Failures of Countersign with their place, time and meaning; and what the authorization server and the service refused. */
 export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
   const { at } = snapshot;
   const all = failuresOf(snapshot).sort(newestFirst);
@@ -60,7 +60,7 @@ function failuresOf({ environments }: StatusSnapshot): Failure[] {
   ]);
 }
 
-/** A caller's mistake is the caller's to see: here it would only push other things out of sight. */
+/** Each caller sees its own mistakes: here they are folded, below what only an operator can see. */
 function foldMistakes(mistakes: readonly Failure[], now: string): Html {
   const [last] = mistakes;
   if (last === undefined) return nothing;

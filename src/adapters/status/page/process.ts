@@ -1,6 +1,5 @@
 import type { RedisStatus, RefusedReload, ReloadStatus, StatusSnapshot } from "../snapshot.ts";
-import { definitions, folded, type Html, html, list, nothing, quiet, section, table } from "./html.ts";
-import { showTime } from "./times.ts";
+import { definitions, folded, type Html, html, list, nothing, quiet, section, showTime, table } from "./html.ts";
 
 /** Where tokens are shared, and whether it answers. */
 export function redis({ redis: nodes, at }: StatusSnapshot): Html {

@@ -1,14 +1,12 @@
 import type { StatusSnapshot } from "../snapshot.ts";
 import { notices, outages, unknownOutcomes, withoutToken } from "./alerts.ts";
 import { callbacks } from "./callbacks.ts";
-import { callers } from "./callers.ts";
 import { failuresAndRefusals } from "./failures.ts";
-import { Html, html, nothing } from "./html.ts";
+import { Html, html, nothing, showMoment } from "./html.ts";
 import { build, configuration, redis } from "./process.ts";
 import { style, styleHash } from "./style.ts";
-import { showMoment } from "./times.ts";
 import { tokens } from "./tokens.ts";
-import { traffic } from "./traffic.ts";
+import { callers, traffic } from "./traffic.ts";
 
 export interface RenderedPage {
   readonly html: string;
@@ -26,8 +24,8 @@ const contentSecurityPolicy = [
 ].join("; ");
 
 /**
- * The status page, in the order in which an operator asks at night: do orders fail now; may an order exist whose caller got
- * no answer; is anything else wrong; what passed through, either way; the tokens; what failed; what runs here.
+ * The status page, the most urgent first: whether orders fail now; orders that may exist without an answer to their caller; what else
+ * is wrong; requests and callbacks; tokens; failures; the process.
  * @param refreshSeconds how often the browser loads it anew; never, where none is given
  */
 export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {

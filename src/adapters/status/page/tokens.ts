@@ -1,7 +1,17 @@
 import type { RefreshReason } from "../../../model/events.ts";
 import type { CredentialStatus, StatusSnapshot, TokenRequestStatus, TokenStatus } from "../snapshot.ts";
-import { definitions, folded, type Html, html, nothing, quiet, section, showCount } from "./html.ts";
-import { describeDuration, showTime } from "./times.ts";
+import {
+  definitions,
+  describeDuration,
+  folded,
+  type Html,
+  html,
+  nothing,
+  quiet,
+  section,
+  showCount,
+  showTime,
+} from "./html.ts";
 
 /** Of more sets, the rest is folded. */
 const shownSets = 12;

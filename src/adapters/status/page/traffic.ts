@@ -1,8 +1,9 @@
 import { statusClasses } from "../../../model/events.ts";
-import type { AnswerCounts, EnvironmentStatus, SiteStatus, StatusSnapshot, Tally } from "../snapshot.ts";
+import type { AnswerCounts, CallerStatus, EnvironmentStatus, SiteStatus, StatusSnapshot, Tally } from "../snapshot.ts";
 import {
   type Column,
   definitions,
+  describeDuration,
   foldedTable,
   type Html,
   html,
@@ -10,12 +11,13 @@ import {
   quiet,
   section,
   showCount,
+  showFigure,
   showName,
   shownRows,
+  showTime,
 } from "./html.ts";
-import { describeDuration, showTime } from "./times.ts";
 
-/** What passed through, by environment and site. */
+/** Requests by environment and site. */
 export function traffic({ environments, requests, at }: StatusSnapshot): Html {
   const { service, countersign } = requests.answeredBy;
   const content = html`<p>${showCount(service)} answered by the service, ${showCount(countersign)} by Countersign itself.</p>
@@ -23,7 +25,7 @@ ${environments.map((environment) => showEnvironment(environment, at))}`;
   return section("requests", "Requests", content);
 }
 
-const columns: readonly Column[] = [
+const siteColumns: readonly Column[] = [
   "Site",
   "Method",
   { number: "Answered by the service" },
@@ -41,7 +43,7 @@ function showEnvironment(environment: EnvironmentStatus, now: string): Html {
   const rows = areAllShown ? [...sites.map(show), ...others] : [...others, ...sites.toSorted(byLastUse).map(show)];
   return html`<h3>${name}</h3>
 <p class="soft">leads to <code>${baseUrl}</code>: ${operations.map((operation) => html`<code>${operation}</code> `)}</p>
-${showRates(environment)}${foldedTable(`Requests of ${name} by site`, columns, rows)}`;
+${showRates(environment)}${foldedTable(`Requests of ${name} by site`, siteColumns, rows)}`;
 }
 
 function byLastUse(one: SiteStatus, other: SiteStatus): number {
@@ -55,9 +57,8 @@ function showSite({ identifier, parent, auth, tally }: SiteStatus, isDefault: bo
 }
 
 function showTally({ answeredBy, lastAt }: Tally, now: string): Html[] {
-  const show = (figure: number) => (figure === 0 ? quiet(0) : html`${showCount(figure)}`);
   const last = lastAt === undefined ? quiet("never") : showTime(lastAt, now);
-  return [show(answeredBy.service), show(answeredBy.countersign), last];
+  return [showFigure(answeredBy.service), showFigure(answeredBy.countersign), last];
 }
 
 /** How much traffic an environment has, how long it takes, and how it is answered. */
@@ -90,4 +91,47 @@ function showAnswers(answers: AnswerCounts): Html {
     return counts.length === 0 ? [] : [`${by === "service" ? "Service" : "Countersign"}: ${counts.join(", ")}`];
   });
   return parts.length === 0 ? quiet("no answer yet") : html`${parts.join("; ")}.`;
+}
+
+const callerColumns: readonly Column[] = [
+  "Caller",
+  "Where",
+  "May use",
+  { number: "Requests" },
+  { number: "Not allowed" },
+  { number: "Too many" },
+  "Last",
+];
+
+/** Who calls, what each may do, and how much it did; nothing where no caller has a name. */
+export function callers({ callers: all, at }: StatusSnapshot): Html {
+  if (all === undefined) return nothing;
+  const rows = all.map((caller) => showCaller(caller, at));
+  return section("callers", "Callers", foldedTable("Callers by name", callerColumns, rows));
+}
+
+function showCaller(
+  { name, environment, listener, by, sites, operations, requestsPerSecond, tally }: CallerStatus,
+  now: string,
+): Html[] {
+  const { answeredBy, failures, lastAt } = tally;
+  const rate = requestsPerSecond === undefined ? "" : `, ${requestsPerSecond} a second`;
+  const rights = `${showRight(sites, "site")}, ${showRight(operations, "operation")}${rate}`;
+  return [
+    html`${showName(name)} ${quiet(`by ${by}`)}`,
+    html`${environment} ${showName(listener)}`,
+    html`${rights}`,
+    showFigure(answeredBy.service + answeredBy.countersign),
+    showFigure(failures["caller_not_allowed"]?.count ?? 0),
+    showFigure(failures["caller_rate_limited"]?.count ?? 0),
+    lastAt === undefined ? quiet("never") : showTime(lastAt, now),
+  ];
+}
+
+const mostShown = 3;
+
+function showRight(names: readonly string[], what: string): string {
+  if (names.includes("*")) return `every ${what}`;
+  const more = names.length > mostShown ? ` and ${names.length - mostShown} more` : "";
+  return `${names.slice(0, mostShown).join(", ")}${more}`;
 }

@@ -1,5 +1,58 @@
 import { type RequestFinished, statusClass } from "../../model/events.ts";
-import type { AnswerCounts, RecentTraffic } from "./snapshot.ts";
+import { type AnswerCounts, formatTime, type Occurrence, type RecentTraffic, type Tally } from "./snapshot.ts";
+
+/** The counters of a key, which begin at 0 when they are first asked for. */
+export function countersOf<Key, Counters>(all: Map<Key, Counters>, key: Key, Empty: new () => Counters): Counters {
+  const known = all.get(key);
+  if (known !== undefined) return known;
+  const empty = new Empty();
+  all.set(key, empty);
+  return empty;
+}
+
+/** How often each thing happened, and when last. */
+export class Occurrences {
+  readonly #counters = new Map<string, { readonly count: number; readonly lastMs: number }>();
+
+  /** @param lastMs by the wall clock */
+  add(what: string, lastMs: number): void {
+    this.#counters.set(what, { count: (this.#counters.get(what)?.count ?? 0) + 1, lastMs });
+  }
+
+  /** Times are written out when they are looked at. */
+  view(): Record<string, Occurrence> {
+    const entries = [...this.#counters].map(([what, { count, lastMs }]) => [
+      what,
+      { count, lastAt: formatTime(lastMs) },
+    ]);
+    return Object.fromEntries(entries);
+  }
+}
+
+/** How the requests of one site or caller ended. */
+export class RequestCounters {
+  readonly #answeredBy = { service: 0, countersign: 0 };
+  #lastMs: number | undefined;
+  readonly #failures = new Occurrences();
+  readonly #refusals = new Occurrences();
+
+  /** @param wallMs when it ended, by the wall clock */
+  add({ by, code, status }: Pick<RequestFinished, "by" | "code" | "status">, wallMs: number): void {
+    this.#answeredBy[by] += 1;
+    this.#lastMs = wallMs;
+    if (code !== undefined) this.#failures.add(code, wallMs);
+    if (by === "service" && (status === 401 || status === 403)) this.#refusals.add(String(status), wallMs);
+  }
+
+  view(): Tally {
+    return {
+      answeredBy: { ...this.#answeredBy },
+      lastAt: this.#lastMs === undefined ? undefined : formatTime(this.#lastMs),
+      failures: this.#failures.view(),
+      refusals: this.#refusals.view(),
+    };
+  }
+}
 
 /** `recent` covers so many steps of this length; the oldest goes when a new one begins. */
 const stepMs = 10_000;

@@ -1,0 +1,123 @@
+import { TLSSocket } from "node:tls";
+import type { TracingConfig } from "../../config/config.ts";
+import { type Environment, placeOf } from "../../model/environment.ts";
+import { type Bind, describeBind } from "../../model/listener.ts";
+import { ask, askAdmin } from "../ask.ts";
+import { printable } from "../terminal.ts";
+import {
+  boundMs,
+  type Check,
+  type CheckResult,
+  fail,
+  listFirst,
+  ok,
+  type Run,
+  skip,
+  timed,
+  toCheck,
+  warn,
+} from "./check.ts";
+import { checkConnection, connectTo, type Destination, explainNoConnection, targetAt } from "./tls.ts";
+
+/** Whether what callbacks rest on is there: keys that verify, and an application that takes connections. It gets none. */
+export async function checkCallbacks(run: Run): Promise<Check[]> {
+  const { callbacks = [], environments } = run.config;
+  const checks = callbacks.map(async (listener, index) => {
+    const environment = environments.get(listener.environment);
+    const about = { topic: "callback" as const, environment: listener.environment };
+    const subject = describeBind(listener.bind);
+    const keys = environment === undefined ? [] : [toCheck({ ...about, subject }, checkKeys(environment))];
+    // Connects as the proxy does, and closes.
+    const { url, tls } = listener.application;
+    const path = `callbacks[${index}].application`;
+    const to = targetAt(url, tls, { setting: `${path}.url`, tlsSetting: `${path}.tls` }, run);
+    const application = { ...about, subject: `application ${to.place}` };
+    return [...keys, await timed(run, application, () => checkConnection(to, run))];
+  });
+  return (await Promise.all(checks)).flat();
+}
+
+/** A callback is signed with its site's default key (spec 5.3). */
+function checkKeys({ sites }: Environment): CheckResult {
+  const all = [...sites.values()];
+  const without = all.filter(({ defaultKey }) => defaultKey === undefined).map(({ identifier }) => identifier);
+  if (without.length === 0)
+    return ok(all.length === 1 ? "its site has a default key" : `all ${all.length} sites have a default key`);
+  return warn(
+    `callbacks of ${listFirst(without)} are refused: no default key`,
+    "add the keys that the site's portal shows",
+  );
+}
+
+const exportMs = 5_000;
+/** An ExportTraceServiceRequest without a span. */
+const noSpans = '{"resourceSpans":[]}';
+
+/** Whether the collector takes what is exported: it gets one export without spans. */
+export async function checkTracing(run: Run): Promise<Check[]> {
+  const { tracing } = run.config;
+  if (tracing === undefined) return [];
+  const about = { topic: "tracing" as const, subject: `collector ${placeOf(tracing.endpoint)}` };
+  return [await timed(run, about, () => checkCollector(tracing, run))];
+}
+
+async function checkCollector({ endpoint, headers, tls }: TracingConfig, run: Run): Promise<CheckResult> {
+  const { clock } = run;
+  const settings = { setting: "tracing.otlp.endpoint", tlsSetting: "tracing.otlp.tls" };
+  const to = targetAt(endpoint, tls, settings, run);
+  const { socket, certificate, code } = await connectTo(to, clock);
+  try {
+    if (code !== undefined) return explainNoConnection(code, to, certificate, clock.wallMs());
+    const protocol = socket instanceof TLSSocket ? socket.getProtocol() : undefined;
+    const sent = Object.fromEntries([...headers].map(([name, value]) => [name, value.reveal()]));
+    const own = { host: new URL(endpoint.origin).host, "content-type": "application/json", connection: "close" };
+    const options = { method: "POST", path: endpoint.path, createConnection: () => socket };
+    const answer = await ask({ ...options, headers: { ...sent, ...own } }, exportMs, clock, noSpans);
+    return typeof answer === "string"
+      ? warn(`it takes connections, and does not answer (${answer})`, `see that ${to.setting} is OTLP over HTTP`)
+      : evaluateExport(answer.status, to, protocol ?? "no TLS");
+  } finally {
+    socket.destroy();
+  }
+}
+
+function evaluateExport(status: number, to: Destination, protocol: string): CheckResult {
+  if (status >= 200 && status <= 299) return ok(`it takes spans (${protocol})`);
+  const detail = `it does not take spans (HTTP ${status})`;
+  if (status === 401 || status === 403) return fail(detail, "correct the values in tracing.otlp.headers");
+  if (status === 404 || status === 405) return fail(detail, `correct the path in ${to.setting}, mostly /v1/traces`);
+  if (status === 415) return fail(detail, "let the collector take OTLP over HTTP in JSON");
+  return warn(detail, "see the collector's own log; spans wait, up to 2048, and requests go on");
+}
+
+const answerMs = 3_000;
+
+/** The `serve` beside: whether it is ready, and whether it runs with this configuration. */
+export async function checkServe(run: Run): Promise<CheckResult> {
+  const { admin, hash } = run.config;
+  if (admin.kind === "tcp" && admin.port === 0) return skip("the admin port is any free one, so it cannot be asked");
+  const get = (path: string) => askAdmin(admin, path, boundMs(run, answerMs), run.clock);
+  const ready = await get("/readyz");
+  if (typeof ready === "string") return explainSilence(ready, admin);
+  const metrics = await get("/metrics");
+  const text = typeof metrics === "string" ? "" : metrics.text;
+  const active = /^countersign_config_info\{hash="([0-9a-f]{1,64})"\} 1$/m.exec(text)?.[1];
+  if (active === undefined) {
+    return fail("something listens there that is not Countersign", "give admin.bind another port, or end what has it");
+  }
+  if (active !== hash) {
+    const fix =
+      "its log says why (config_refused); what changed a moment ago is taken up within 10 s; " +
+      "a subPath mount and the environment only by a restart";
+    return warn(`runs with another active configuration (${active}) than this file is (${hash})`, fix);
+  }
+  if (ready.status === 200) return ok(`runs with this configuration (${hash}), and is ready`);
+  const detail = `runs with this configuration (${hash}), and is not ready: ${printable(ready.text)}`;
+  return warn(detail, "see the lines above: a token is what it waits for");
+}
+
+function explainSilence(code: string, admin: Bind): CheckResult {
+  if (code === "ECONNREFUSED" || code === "ENOENT") return skip("nothing listens there, so serve does not run here");
+  const fix = `see what listens at ${describeBind(admin)}: a serve that hangs, or something else`;
+  return fail(`no answer (${code})`, fix);
+}
