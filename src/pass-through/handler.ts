@@ -146,7 +146,8 @@ async function switchOver(
   request.onGone(() => {});
   const identified = [...headersDownstream(headers), "Countersign-Request-Id", event.requestId];
   try {
-    const passage = await context.wait("stream_answer", () => request.tunnel(identified, connection, idleMs));
+    context.beginWait("stream_answer");
+    const passage = await request.tunnel(identified, connection, idleMs);
     event.requestBytes = passage.toService;
     event.responseBytes = passage.toClient;
     const cut: unknown = signal.reason;

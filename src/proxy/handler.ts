@@ -50,14 +50,14 @@ export interface RequestHandler<Request = ClientRequest> {
   readonly refuse: (client: ClientConnection, error: Error) => Promise<void>;
 }
 
-/** START HERE: one request, from its head to the service's response. Each line is a step, and any of them may throw. */
+/** START HERE: one request, from its head to its answer. Each line is a step, and any of them may throw. */
 async function proxy(
   request: ClientRequest,
   target: Target,
   listener: ListenerContext,
   context: RequestContext,
   parts: RequestHandlerParts,
-): Promise<UpstreamResponse> {
+): Promise<void> {
   const { environment } = listener;
   context.setStage("check_caller");
   const caller = authenticateClient(request, listener);
@@ -74,7 +74,8 @@ async function proxy(
   checkCallerOperation(caller, operation);
   const options = readRequestOptions(request.headers, parts.requestMs);
   context.limitDeadline(options.timeoutMs);
-  const body = await context.wait("read_body", () => request.readBody(context.deadlineMs, buffer));
+  context.beginWait("read_body");
+  const body = await request.readBody(context.deadlineMs, buffer);
   context.setStage("admit");
   context.admission.acquirePermit();
   buffer.chargeBody(body.length, mostParameters(body));
@@ -94,7 +95,8 @@ async function proxy(
   if (options.once !== undefined) {
     context.once = OnceKey.open(options.once, prepared, parts.once, context, parts.clock);
   }
-  return forward(prepared, request, context, parts);
+  const response = await forward(prepared, request, context, parts);
+  await deliver(response, request, context, listener);
 }
 
 /** Serves the requests of one listener. */
@@ -102,9 +104,7 @@ export function createRequestHandler(parts: RequestHandlerParts, listener: Liste
   return {
     handle(request) {
       const target = parseTarget(request.target);
-      return serve(request, target, listener, parts, async (context) =>
-        deliver(await proxy(request, target, listener, context, parts), request, context, listener),
-      );
+      return serve(request, target, listener, parts, (context) => proxy(request, target, listener, context, parts));
     },
     refuse(client, error) {
       const target = client.target === undefined ? undefined : parseTarget(client.target);
@@ -159,7 +159,8 @@ export async function deliver(
   const clientResponse = toClientResponse(response, outcome, context, streaming);
   // A client that has its response finds it recorded.
   if (context.once !== undefined) await context.once.settle({ outcome, status });
-  await context.wait("stream_answer", () => client.reply(clientResponse, context.deadlineMs));
+  context.beginWait("stream_answer");
+  await client.reply(clientResponse, context.deadlineMs);
   context.end(status, "service", outcome, undefined);
 }
 
@@ -170,6 +171,7 @@ async function fail(
   context: RequestContext,
   parts: ServeParts,
 ): Promise<void> {
+  context.endWait();
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.
   if (error instanceof ClientClosedRequest) {
