@@ -1,11 +1,10 @@
 import type { Clock } from "../model/clock.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
 import type { RequestFinished } from "../model/events.ts";
-import type { AccessEvent } from "./access-event.ts";
-import type { Admission } from "./admission.ts";
+import type { AccessEvent, RequestTrace } from "./access-event.ts";
+import type { Admission } from "./concurrency-limit.ts";
 import type { Route, UpstreamResponse } from "./messages.ts";
 import type { OnceKey } from "./once.ts";
-import type { RequestTrace } from "./tracer.ts";
 
 /** The steps of a request, by the names that logs and `/status` show. */
 export type Stage =

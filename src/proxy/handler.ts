@@ -1,26 +1,21 @@
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
-import { openAccessEvent } from "./access-event.ts";
-import { Admission } from "./admission.ts";
-import { checkCharacters } from "./authenticate.ts";
+import { openAccessEvent, type Tracer } from "./access-event.ts";
+import { checkCallerSignature, checkCharacters } from "./authenticate.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
-import { checkCallerSignature } from "./caller-signature.ts";
-import { checkCallerOperation, checkCallerRate, checkCallerSite } from "./callers/caller-rights.ts";
-import { authenticateClient } from "./callers/client-auth.ts";
-import { toClientResponse } from "./client-response.ts";
-import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { authenticateClient, checkCallerOperation, checkCallerRate, checkCallerSite } from "./client-auth.ts";
+import { problemReply, toClientResponse, toProxyError } from "./client-response.ts";
+import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
 import { RequestContext } from "./context.ts";
 import { prepare } from "./enrich.ts";
 import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
 import type { ClientConnection, ClientRequest, ClientResponse, ListenerContext, UpstreamResponse } from "./messages.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { mostParameters, readParameters } from "./parameters.ts";
-import { problemReply, toProxyError } from "./problem.ts";
 import { checkHead } from "./request-head.ts";
 import { readRequestOptions } from "./request-options.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
-import type { Tracer } from "./tracer.ts";
 
 export interface RequestHandlerParts extends ForwardParts {
   /** A new, unguessable and unique id. */

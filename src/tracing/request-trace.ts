@@ -1,8 +1,7 @@
 import type { SpanContext } from "../http/trace-context.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { AccessEvent } from "../proxy/access-event.ts";
+import type { AccessEvent, RequestTrace } from "../proxy/access-event.ts";
 import type { ListenerContext, Send, UpstreamRequest, UpstreamResponse } from "../proxy/messages.ts";
-import type { RequestTrace } from "../proxy/tracer.ts";
 import { attributesOfPost, attributesOfRequest, isFailure, nameOfRequest, routeOf } from "./attributes.ts";
 import { type Propagation, propagate } from "./propagate.ts";
 import type { Attributes, RecordSpan, Span } from "./span.ts";

@@ -4,9 +4,8 @@ import { ProxyError } from "../../model/errors.ts";
 import type { Peer } from "../../proxy/messages.ts";
 import { endConnection, linger, resetConnection, wholeTurn } from "./closing.ts";
 import { closedEarly, type QueuedRequest, tooSoon } from "./read-body.ts";
-import { HeadReader, type RequestHead } from "./request-reader.ts";
+import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
 import { keepAliveTimeoutMs } from "./response.ts";
-import { malformed } from "./syntax-fault.ts";
 import { peerOf } from "./tls.ts";
 
 /** A request's head must be complete within this time (row 7). */
