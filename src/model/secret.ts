@@ -5,14 +5,19 @@ const masked = "[secret]";
 
 /**
  * A string that cannot be printed by accident: logged, interpolated, inspected or serialised it reads `[secret]`.
- * The bytes live in a KeyObject, outside the JavaScript heap, so a heap snapshot does not show them.
+ * The bytes live outside the JavaScript heap, so a heap snapshot does not show them.
  */
 export class Secret {
   readonly #key: KeyObject;
+  /** In memory of its own, not in the pool of small buffers. A KeyObject gives its bytes away slowly. */
+  readonly #bytes: Buffer;
 
   /** @param bytes the secret's bytes, not empty; copied, so the caller may overwrite its own */
   constructor(bytes: Uint8Array | string) {
-    this.#key = createSecretKey(typeof bytes === "string" ? Buffer.from(bytes, "utf8") : Buffer.from(bytes));
+    const given = typeof bytes === "string" ? Buffer.from(bytes, "utf8") : bytes;
+    this.#bytes = Buffer.alloc(given.length);
+    this.#bytes.set(given);
+    this.#key = createSecretKey(this.#bytes);
   }
 
   /** The key for HMAC. */
@@ -22,12 +27,12 @@ export class Secret {
 
   /** Length in bytes. */
   get length(): number {
-    return this.#key.symmetricKeySize ?? 0;
+    return this.#bytes.length;
   }
 
   /** The plain text, for the one place that sends it. */
   reveal(): string {
-    return this.#key.export().toString("utf8");
+    return this.#bytes.toString("utf8");
   }
 
   /** For secrets of our own: how long it takes may tell whether the lengths are the same. */

@@ -11,7 +11,7 @@ export function toClientResponse(
   response: UpstreamResponse,
   outcome: Outcome,
   context: RequestContext,
-  streaming: Pick<ClientResponse, "idleMs" | "signal">,
+  { idleMs, signal }: Pick<ClientResponse, "idleMs" | "signal"> = {},
 ): ClientResponse {
   const { requestId, attempts } = context.event;
   const headers = endToEndHeaders(response.headers);
@@ -23,7 +23,8 @@ export function toClientResponse(
     body: context.received(response.body),
     isLocal: false,
     isFramed: isFramed(response),
-    ...streaming,
+    idleMs,
+    signal,
     onSlowReader: () => context.admission.buffer?.chargeSlowReader(),
   };
 }

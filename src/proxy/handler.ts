@@ -147,7 +147,7 @@ export async function deliver(
   client: ClientConnection,
   context: RequestContext,
   { environment }: ListenerContext,
-  streaming: Pick<ClientResponse, "idleMs" | "signal"> = {},
+  streaming?: Pick<ClientResponse, "idleMs" | "signal">,
 ): Promise<void> {
   const { status } = response;
   const outcome = environment.undecided.has(status) ? "unknown" : "answered";
@@ -155,7 +155,8 @@ export async function deliver(
   // A client that has its response finds it recorded.
   if (context.once !== undefined) await context.once.settle({ outcome, status });
   context.beginWait("stream_answer");
-  await client.reply(clientResponse, context.deadlineMs);
+  const delivered = client.reply(clientResponse, context.deadlineMs);
+  if (delivered !== undefined) await delivered;
   context.end(status, "service", outcome, undefined);
 }
 

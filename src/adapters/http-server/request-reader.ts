@@ -31,6 +31,8 @@ export class RequestHead {
   readonly isChunked: boolean;
   /** Its Content-Length; 0 where it has none. */
   readonly bodyBytes: number;
+  /** The client sends nothing behind it (RFC 9112 section 9.3). */
+  readonly closes: boolean;
 
   /** @throws ProxyError malformed_request where its framing could be read in two ways */
   constructor(method: string, target: string, version: string, headers: HeaderLines) {
@@ -44,14 +46,9 @@ export class RequestHead {
     const hasBody = method !== "CONNECT";
     this.isChunked = hasBody && isChunked;
     this.bodyBytes = hasBody ? bodyBytes : 0;
-  }
-
-  /** The client sends nothing behind it (RFC 9112 section 9.3). */
-  get closes(): boolean {
-    const options = connectionOptions(this.headers);
-    if (this.version === "1.1") return options.includes("close");
+    const options = connectionOptions(headers);
     // A coding is faulty framing in HTTP/1.0 (RFC 9112 section 6.1).
-    return !options.includes("keep-alive") || this.isChunked;
+    this.closes = version === "1.1" ? options.includes("close") : !options.includes("keep-alive") || this.isChunked;
   }
 
   /** What follows would be another protocol (RFC 9110 sections 7.8 and 9.3.6). */
