@@ -3,7 +3,7 @@ import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines } from ".
 import type { Environment, PassThroughRoute } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { AuthMaterial } from "../proxy/authenticate.ts";
-import { authenticateClient, checkCallerOperation, checkCallerRate, checkCallerSite } from "../proxy/client-auth.ts";
+import { checkCallerOperation, checkCallerSite } from "../proxy/client-auth.ts";
 import type { RequestContext } from "../proxy/context.ts";
 import { ClientClosedRequest, sendAuthenticated } from "../proxy/forward.ts";
 import { admit, deliver, type RequestHandler, type RequestHandlerParts, serve } from "../proxy/handler.ts";
@@ -50,12 +50,7 @@ function prepare(
   const { environment } = listener;
   const { method } = request;
   context.setOperation(route.prefix, new Set([route.prefix]));
-  context.setStage("check_caller");
-  const caller = authenticateClient(request, listener);
-  context.setClient(caller?.name);
-  checkCallerRate(caller);
-  context.setStage("admit");
-  const buffer = admit(request, context, parts);
+  const { caller, buffer } = admit(request, listener, context, parts);
   context.admission.acquirePermit();
   context.setStage("check_head");
   checkAuthority(target, listener);

@@ -7,6 +7,8 @@ import { type Target, targetInLog } from "./target.ts";
 /** The one event that sums up a request, while it is being filled in. */
 export type AccessEvent = { -readonly [Name in keyof RequestFinished]: RequestFinished[Name] };
 
+/** Any operation may be allowed, and then its length is the client's choice. */
+export const longestOperation = 128;
 /** Longer than any identifier of a service. */
 const longestUpstreamHeader = 256;
 

@@ -78,6 +78,6 @@ export class RateLimit {
 }
 
 /** Requests that may come at once after a rest. */
-export function burstOf(requestsPerSecond: number): number {
+function burstOf(requestsPerSecond: number): number {
   return Math.max(1, Math.floor(requestsPerSecond));
 }

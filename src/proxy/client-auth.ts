@@ -2,6 +2,7 @@ import { type HeaderLines, valuesOf } from "../http/headers.ts";
 import { printable } from "../model/defect.ts";
 import type { Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
+import { longestOperation } from "./access-event.ts";
 import type { CallerRegistry, KnownCaller } from "./caller-registry.ts";
 import type { ClientRequest, ListenerContext, Peer } from "./messages.ts";
 
@@ -71,9 +72,6 @@ function readToken(credentials: string): string | undefined {
 function refuse(what: string, causedBy: string): ProxyError {
   return new ProxyError("caller_not_authenticated", `${what}. ${advice}`, { challenges, causedBy });
 }
-
-/** An environment may allow any operation, and then its length is the client's choice. */
-const longestOperation = 128;
 
 /**
  * Counts a request of this caller, whatever becomes of it.

@@ -89,7 +89,7 @@ export function buildProblem(
 
 /** What became of the request, and so whether it may be repeated. */
 function adviseOn({ outcome, members }: ProxyError, { operation, event }: RequestContext): string {
-  // Another one was.
+  // An earlier request with its key was sent.
   if ("first" in members) return "This request was not sent.";
   if (outcome === "not_sent") return "Nothing was sent.";
   const effect = operation === "create_order" ? "The order may exist" : "The call may have taken effect";

@@ -1,7 +1,7 @@
 import type { Clock } from "../model/clock.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
 import type { RequestFinished } from "../model/events.ts";
-import type { AccessEvent, RequestTrace } from "./access-event.ts";
+import { type AccessEvent, longestOperation, type RequestTrace } from "./access-event.ts";
 import type { Admission } from "./concurrency-limit.ts";
 import type { Route, UpstreamResponse } from "./messages.ts";
 import type { OnceKey } from "./once.ts";
@@ -20,9 +20,6 @@ export type Stage =
   | "claim_once"
   | "send"
   | "stream_answer";
-
-/** Any operation may be allowed, and then its length is the client's choice. */
-const longestOperation = 128;
 
 /** One request on its way. The steps fill in its event, which is reported when it ends. */
 export class RequestContext {

@@ -3,6 +3,7 @@ import { ProxyError } from "../model/errors.ts";
 import { openAccessEvent, type Tracer } from "./access-event.ts";
 import { checkCallerSignature, checkCharacters } from "./authenticate.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
+import type { KnownCaller } from "./caller-registry.ts";
 import { authenticateClient, checkCallerOperation, checkCallerRate, checkCallerSite } from "./client-auth.ts";
 import { problemReply, toClientResponse, toProxyError } from "./client-response.ts";
 import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -54,12 +55,7 @@ async function proxy(
   parts: RequestHandlerParts,
 ): Promise<void> {
   const { environment } = listener;
-  context.setStage("check_caller");
-  const caller = authenticateClient(request, listener);
-  context.setClient(caller?.name);
-  checkCallerRate(caller);
-  context.setStage("admit");
-  const buffer = admit(request, context, parts);
+  const { caller, buffer } = admit(request, listener, context, parts);
   context.setStage("check_head");
   checkAuthority(target, listener);
   const host = checkHead(request, listener);
@@ -129,16 +125,26 @@ export async function serve(
   parts.report(context.finish(client.isClosed()));
 }
 
-/** @throws ProxyError overloaded, draining */
+/**
+ * The first steps of every request: who sends it, whether too often, and whether there is room for it.
+ * @throws ProxyError caller_not_authenticated, caller_not_known, caller_rate_limited, overloaded, draining
+ */
 export function admit(
-  { peer }: ClientRequest,
-  { event, admission }: RequestContext,
+  request: ClientRequest,
+  listener: ListenerContext,
+  context: RequestContext,
   { report }: Pick<ServeParts, "report">,
-): RequestBuffer {
-  const buffer = admission.begin(peer);
+): { readonly caller: KnownCaller | undefined; readonly buffer: RequestBuffer } {
+  const { event, admission } = context;
+  context.setStage("check_caller");
+  const caller = authenticateClient(request, listener);
+  context.setClient(caller?.name);
+  checkCallerRate(caller);
+  context.setStage("admit");
+  const buffer = admission.begin(request.peer);
   event.admitted = true;
   report({ kind: "request_accepted", environment: event.environment, requestId: event.requestId });
-  return buffer;
+  return { caller, buffer };
 }
 
 /** @param streaming where `idleMs` alone limits how long the client may take: for each piece of the body */
@@ -152,7 +158,7 @@ export async function deliver(
   const { status } = response;
   const outcome = environment.undecided.has(status) ? "unknown" : "answered";
   const clientResponse = toClientResponse(response, outcome, context, streaming);
-  // A client that has its response finds it recorded.
+  // Recorded before the client has its response.
   if (context.once !== undefined) await context.once.settle({ outcome, status });
   context.beginWait("stream_answer");
   const delivered = client.reply(clientResponse, context.deadlineMs);

@@ -267,10 +267,10 @@ function drained(request: ClientRequest): Promise<void> {
 }
 
 /** What an exchange waits for. */
-export type Wait = "connection" | "caller" | "service" | "head" | "answer";
+type Wait = "connection" | "caller" | "service" | "head" | "answer";
 
 /** What was waited for until the deadline. */
-export function tooLate(wait: Wait): ProxyError {
+function tooLate(wait: Wait): ProxyError {
   switch (wait) {
     case "connection":
       return timeout("No connection to the service was ready in time.", "no connection", "not_sent");
@@ -292,7 +292,7 @@ function timeout(what: string, causedBy: string, outcome: Outcome = "unknown"): 
 }
 
 /** @param error of whatever reads the body */
-export function brokenOff(error: unknown): unknown {
+function brokenOff(error: unknown): unknown {
   if (!(error instanceof ProxyError)) return error;
   return new ProxyError("body_incomplete", error.message, { causedBy: error.causedBy });
 }

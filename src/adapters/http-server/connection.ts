@@ -67,7 +67,7 @@ export class Connection {
     this.#timer = new DeadlineTimer(clock, () => void this.#expire());
     this.expect(this.arrivedAtMs + headTimeoutMs, this.#onSlowHead);
     socket.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
-    // What matters follows it: the close.
+    // The close that follows says all that matters.
     socket.on("error", () => {});
   }
 

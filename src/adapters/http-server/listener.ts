@@ -58,7 +58,7 @@ export interface Listener {
 }
 
 const retryAfterMs = 1_000;
-/** Of what could not be read. */
+/** Stands for a head that could not be read. */
 const noHead = new RequestHead("", "", "1.1", []);
 
 /**

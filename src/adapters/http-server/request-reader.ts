@@ -228,7 +228,7 @@ export function malformedChunks(fault: ChunkFault): ProxyError {
   }
 }
 
-export function headTooLarge(): ProxyError {
+function headTooLarge(): ProxyError {
   const causedBy = "HPE_HEADER_OVERFLOW";
   return new ProxyError("headers_too_large", "The header section is longer than 16 KiB.", { causedBy });
 }
