@@ -47,7 +47,7 @@ module.exports = {
     folder("signing", "^src/signing/", ["^(node:)?crypto$"]),
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
     folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/token\\.ts$"]),
-    folder("tracing", "^src/tracing/", ["^src/proxy/(tracer|messages|access-event)\\.ts$"]),
+    folder("tracing", "^src/tracing/", ["^src/proxy/(messages|access-event)\\.ts$"]),
     folder("callbacks", "^src/callbacks/", ["^src/signing/", "^src/proxy/", "^(node:)?crypto$"]),
     folder("pass-through", "^src/pass-through/", ["^src/proxy/", "^(node:)?stream$"]),
     folder("config", "^src/config/", [

@@ -2,8 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Caller } from "../model/caller.ts";
 import type { Clock } from "../model/clock.ts";
 import { type Callers, callersOf } from "../model/listener.ts";
-import { CallerRegistry } from "../proxy/callers/caller-registry.ts";
-import { RateLimit } from "../proxy/callers/rate-limit.ts";
+import { CallerRegistry, RateLimit } from "../proxy/caller-registry.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 
 /** How much each caller has called lately: one count for each name in an environment, which outlives a reload. */

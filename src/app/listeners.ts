@@ -4,12 +4,12 @@ import { listen, reportRefusedConnections } from "../adapters/http-server/listen
 import type { SocketServer } from "../adapters/http-server/tls.ts";
 import { type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
 import { type Bind, callersTlsOf, describeBind } from "../model/listener.ts";
+import type { Tracer } from "../proxy/access-event.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import type { OnceStore } from "../proxy/once-store.ts";
 import { loopbackHosts } from "../proxy/target.ts";
-import type { Tracer } from "../proxy/tracer.ts";
 import type { CallbackListeners } from "./callback-listeners.ts";
 import { CallerRates } from "./caller-rates.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";

@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { createConnect } from "../adapters/http-client/connect.ts";
 import { explainTransportError } from "../adapters/http-client/transport-error.ts";
-import type { HttpProxy } from "../adapters/http-proxy/load.ts";
-import type { StreamPool } from "../adapters/http-proxy/pool.ts";
+import type { HttpProxy, StreamPool } from "../adapters/http-proxy/pool.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint } from "../config/hash.ts";
 import type { Clock } from "../model/clock.ts";
@@ -63,8 +62,7 @@ export function openPassThrough(clock: Clock, connectSettingsOf: ConnectSettings
       const { inFlightPerEnvironment: requests } = config.limits;
       if (routed(config).length === 0) return;
       // A process without such routes saves its memory.
-      const { openStreamPool } = await import("../adapters/http-proxy/pool.ts");
-      const { loadHttpProxy } = await import("../adapters/http-proxy/load.ts");
+      const { loadHttpProxy, openStreamPool } = await import("../adapters/http-proxy/pool.ts");
       proxy ??= await loadHttpProxy();
       const loaded = proxy;
       for (const environment of routed(config)) {

@@ -3,7 +3,7 @@ import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { credentialSetsOf } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import { tokenUrlOf } from "../model/token-settings.ts";
-import type { Tracer } from "../proxy/tracer.ts";
+import type { Tracer } from "../proxy/access-event.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 import type { SpanExport } from "./span-export.ts";

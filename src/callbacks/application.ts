@@ -1,4 +1,5 @@
-import { connectionOptions, firstOf, type HeaderLines, one } from "../http/headers.ts";
+import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, one } from "../http/headers.ts";
+import type { ClientResponse } from "../proxy/messages.ts";
 
 /** Those that the service calls with. */
 export type CallbackMethod = "GET" | "POST";
@@ -50,4 +51,27 @@ export function deliveryHeaders(headers: HeaderLines, key: string, requestId: st
   const type = one(headers, "content-type");
   if (type !== undefined) kept.unshift("content-type", type);
   return [...kept, "x-request-id", requestId, "Countersign-Verified", key];
+}
+
+/** The body is whole, so its length is known. */
+const ownLength: ReadonlySet<string> = new Set(["content-length"]);
+
+/** The application's answer as the service gets it: status and body untouched, our identification added. */
+export async function applicationReply(response: ApplicationResponse, requestId: string): Promise<ClientResponse> {
+  const { status } = response;
+  const body = await response.body;
+  const headers = endToEndHeaders(response.headers, ownLength);
+  if (status !== 204 && status !== 304) headers.push("Content-Length", String(body.length));
+  return { status, headers: [...headers, ...identify(requestId)], body, isLocal: false, isFramed: true };
+}
+
+/** What the sender had no answer to, the application has taken: it gets the status now. No body is kept. */
+export function repetitionReply(status: number, requestId: string): ClientResponse {
+  const headers = status === 204 ? [] : ["Content-Length", "0"];
+  const body = new Uint8Array();
+  return { status, headers: [...headers, ...identify(requestId)], body, isLocal: true, isFramed: true };
+}
+
+function identify(requestId: string): string[] {
+  return ["Countersign-Request-Id", requestId, "Countersign-Outcome", "answered"];
 }

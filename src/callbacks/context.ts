@@ -1,7 +1,7 @@
 import type { CallbackFinished } from "../model/callback-events.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
-import type { Admission } from "../proxy/admission.ts";
+import type { Admission } from "../proxy/concurrency-limit.ts";
 import type { ClientConnection } from "../proxy/messages.ts";
 import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
 import { parseTarget, targetInLog } from "../proxy/target.ts";

@@ -2,19 +2,24 @@ import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report } from "../model/events.ts";
-import { Admission } from "../proxy/admission.ts";
 import type { BufferBudget } from "../proxy/buffer-budget.ts";
-import type { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import { buildProblem, toProxyError } from "../proxy/client-response.ts";
+import { Admission, type ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
 import type { ClientConnection, ClientRequest, ClientResponse } from "../proxy/messages.ts";
-import { buildProblem, toProxyError } from "../proxy/problem.ts";
 import { checkCount, checkFraming } from "../proxy/request-head.ts";
-import { type ApplicationRequest, type CallbackMethod, type Deliver, deliveryHeaders } from "./application.ts";
+import {
+  type ApplicationRequest,
+  applicationReply,
+  type CallbackMethod,
+  type Deliver,
+  deliveryHeaders,
+  repetitionReply,
+} from "./application.ts";
 import { CallbackContext } from "./context.ts";
 import { formOf, mostNames, queryOf, readCallback } from "./parameters.ts";
 import { type Delivery, ReplayGuard, type ReplayRules } from "./replay-guard.ts";
 import type { ReplayStore } from "./replay-store.ts";
-import { applicationReply, repetitionReply } from "./reply.ts";
 import { NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
 
 /** One listener for callbacks. */

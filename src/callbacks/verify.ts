@@ -1,7 +1,7 @@
 import type { ForgeryReason } from "../model/callback-events.ts";
 import type { Environment, SigningKey, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { findSigner, isSigned } from "../signing/find-signer.ts";
+import { findSigner, isSigned } from "../signing/hmac.ts";
 
 /** What a callback is verified by. */
 export interface VerifyRules {

@@ -51,10 +51,17 @@ export function formatFieldLines(headers: HeaderLines): string | undefined {
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? "";
     const value = headers[at + 1] ?? "";
-    if (!token.test(name) || !fieldText.test(value)) return undefined;
+    if (!isToken(name) || !isFieldText(value, 0, value.length)) return undefined;
     lines += `${name}: ${value}\r\n`;
   }
   return lines;
+}
+
+function isToken(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    if (isTokenByte[text.charCodeAt(at)] !== 1) return false;
+  }
+  return text !== "";
 }
 
 function isBlank(code: number): boolean {

@@ -78,6 +78,23 @@ export function connectionOptions(headers: HeaderLines): readonly string[] {
   return values.flatMap((value) => value.split(",")).map((option) => option.trim().toLowerCase());
 }
 
+/**
+ * The header lines that are passed on to the other side, as they came: all but those for one connection, any that could pass for
+ * ours, and these.
+ * @param dropped names in lower case
+ */
+export function endToEndHeaders(headers: HeaderLines, dropped?: ReadonlySet<string>): string[] {
+  const options = connectionOptions(headers);
+  const passed: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const given = headers[index] ?? "";
+    const name = given.toLowerCase();
+    if (hopByHop.has(name) || name.startsWith("countersign-") || dropped?.has(name) || options.includes(name)) continue;
+    passed.push(given, headers[index + 1] ?? "");
+  }
+  return passed;
+}
+
 /** Whether a response tells where its body ends, or has none (RFC 9112 section 6.3). */
 export function isFramed({ status, headers }: { readonly status: number; readonly headers: HeaderLines }): boolean {
   if (status === 204 || status === 304 || firstOf(headers, "content-length") !== undefined) return true;

@@ -1,11 +1,9 @@
 import type { Duplex } from "node:stream";
-import type { HeaderLines } from "../http/headers.ts";
-import type { PassThroughRoute } from "../model/environment.ts";
+import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines } from "../http/headers.ts";
+import type { Environment, PassThroughRoute } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { type AuthMaterial, authorizationOf } from "../proxy/authenticate.ts";
-import { checkCallerOperation, checkCallerRate, checkCallerSite } from "../proxy/callers/caller-rights.ts";
-import { authenticateClient } from "../proxy/callers/client-auth.ts";
-import { headersDownstream } from "../proxy/client-response.ts";
+import { checkCallerOperation, checkCallerSite } from "../proxy/client-auth.ts";
 import type { RequestContext } from "../proxy/context.ts";
 import { ClientClosedRequest, sendAuthenticated } from "../proxy/forward.ts";
 import { admit, deliver, type RequestHandler, type RequestHandlerParts, serve } from "../proxy/handler.ts";
@@ -14,7 +12,6 @@ import { checkHeadOfStream } from "../proxy/request-head.ts";
 import { readRequestOptions } from "../proxy/request-options.ts";
 import { chooseSite } from "../proxy/site.ts";
 import { checkAuthority, parseTarget, type Target } from "../proxy/target.ts";
-import { asksForWebSocket, headersUpstream } from "./headers.ts";
 import type { BodyStream, SendStream, StreamedRequest, StreamedResponse, StreamingRequest } from "./messages.ts";
 import { checkMethod, findRoute, resolvePath } from "./route.ts";
 
@@ -31,6 +28,13 @@ interface Prepared extends Pick<StreamedRequest, "environment" | "method" | "pat
   readonly route: PassThroughRoute;
 }
 
+/** Set anew, or meant for Countersign alone: the caller's credentials are not the service's. */
+const ours: ReadonlySet<string> = new Set([
+  ...["authorization", "content-length", "cookie", "expect", "host", "http2-settings"],
+  // No header that a program can have meant; in an object it is something else.
+  "__proto__",
+]);
+
 /** A body in memory: what waits to be passed on, here and towards the service. */
 const bodyBytes = 65_536;
 
@@ -46,12 +50,7 @@ function prepare(
   const { environment } = listener;
   const { method } = request;
   context.setOperation(route.prefix, new Set([route.prefix]));
-  context.setStage("check_caller");
-  const caller = authenticateClient(request, listener);
-  context.setClient(caller?.name);
-  checkCallerRate(caller);
-  context.setStage("admit");
-  const buffer = admit(request, context, parts);
+  const { caller, buffer } = admit(request, listener, context, parts);
   context.admission.acquirePermit();
   context.setStage("check_head");
   checkAuthority(target, listener);
@@ -76,6 +75,20 @@ function prepare(
   buffer.chargeBody(body === undefined ? 0 : bodyBytes, 0);
   const headers = headersUpstream(request.headers, environment, context.event.requestId);
   return { environment, method, path, headers, upgrades, body, choice: { environment, ...choice }, route };
+}
+
+/** The request headers that are sent: all that are meant for the service, as they came. */
+function headersUpstream(headers: HeaderLines, { via }: Environment, requestId: string): HeaderLines {
+  const sent = endToEndHeaders(headers, ours);
+  if (firstOf(sent, "x-request-id") === undefined) sent.push("x-request-id", requestId);
+  if (via) sent.push("via", "1.1 countersign");
+  return sent;
+}
+
+/** Whether a request asks to go on with WebSocket (RFC 6455 section 4.1). */
+function asksForWebSocket(method: string, headers: HeaderLines): boolean {
+  if (method !== "GET" || !connectionOptions(headers).includes("upgrade")) return false;
+  return firstOf(headers, "upgrade")?.toLowerCase() === "websocket";
 }
 
 /** Sends it with a token, and gives the client what comes back, as it comes. */
@@ -144,9 +157,10 @@ async function switchOver(
   const { event } = context;
   // From here on each side ends the other.
   request.onGone(() => {});
-  const identified = [...headersDownstream(headers), "Countersign-Request-Id", event.requestId];
+  const identified = [...endToEndHeaders(headers), "Countersign-Request-Id", event.requestId];
   try {
-    const passage = await context.wait("stream_answer", () => request.tunnel(identified, connection, idleMs));
+    context.beginWait("stream_answer");
+    const passage = await request.tunnel(identified, connection, idleMs);
     event.requestBytes = passage.toService;
     event.responseBytes = passage.toClient;
     const cut: unknown = signal.reason;

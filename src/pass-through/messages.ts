@@ -75,7 +75,7 @@ export interface StreamTimes {
   readonly idleMs: number;
 }
 
-/** What the one who sends is told, and how it ends the attempt. */
+/** What the sender of an attempt is told, and how it ends the attempt. */
 export interface StreamControl {
   /** Called when a connection is ready, before the first byte is written. */
   readonly onConnected: () => void;

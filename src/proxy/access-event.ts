@@ -1,12 +1,14 @@
 import { type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { RequestFinished } from "../model/events.ts";
-import type { ClientConnection, ListenerContext } from "./messages.ts";
+import type { ClientConnection, ListenerContext, Send } from "./messages.ts";
 import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
 import { type Target, targetInLog } from "./target.ts";
 
 /** The one event that sums up a request, while it is being filled in. */
 export type AccessEvent = { -readonly [Name in keyof RequestFinished]: RequestFinished[Name] };
 
+/** Any operation may be allowed, and then its length is the client's choice. */
+export const longestOperation = 128;
 /** Longer than any identifier of a service. */
 const longestUpstreamHeader = 256;
 
@@ -64,4 +66,25 @@ export function pickHeaders(
     if (value !== "") found[name] = isLong ? `${value.slice(0, longestUpstreamHeader)}…` : value;
   }
   return Object.keys(found).length === 0 ? undefined : found;
+}
+
+/** Records what requests do as spans. Absent where tracing is not configured. It never throws and never waits. */
+export interface Tracer {
+  /**
+   * Begins the span of a request, and tells its event the trace.
+   * @param headers of the request
+   */
+  start(headers: HeaderLines, event: AccessEvent, listener: ListenerContext): RequestTrace;
+}
+
+/** The spans of one request. */
+export interface RequestTrace {
+  /** Sends as the one given does, with `traceparent`, and a span for whatever was written. */
+  traced(send: Send): Send;
+  /** The request begins to wait for a token, which is not in memory. */
+  beginTokenWait(): void;
+  /** It has its token, or none. Harmless where it did not wait. */
+  endTokenWait(): void;
+  /** The request has ended, and its event is complete. */
+  end(): void;
 }

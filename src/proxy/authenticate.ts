@@ -1,11 +1,12 @@
-import type { SigningKey } from "../model/environment.ts";
+import type { CallerSignatureResult } from "../model/caller.ts";
+import type { SigningKey, Site } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import type { Secret } from "../model/secret.ts";
 import type { Token } from "../oauth/token.ts";
-import { sign, stringToSign } from "../signing/hmac.ts";
+import { findSigner, isSigned, sign, stringToSign } from "../signing/hmac.ts";
 import { findForbiddenCharacter } from "../signing/parameter-rules.ts";
 import type { PreparedRequest, SentParameter, UpstreamRequest } from "./messages.ts";
-import { refuseParameter, showName } from "./parameters.ts";
+import { type Parameters, refuseParameter, showName } from "./parameters.ts";
 
 /** What a request is authenticated with. */
 export type AuthMaterial =
@@ -100,4 +101,20 @@ export function serialise(parameters: readonly SentParameter[]): string {
     members += `${members === "" ? "" : ","}"${name}":${isPlain ? `"${value}"` : JSON.stringify(value)}`;
   }
   return `{${members}}`;
+}
+
+/**
+ * Checks the signature that the caller has made itself, over what the caller sent, before it is dropped: by the key that
+ * the body names, else the site's default key (spec 5.3). Numbers and booleans count as they are written.
+ */
+export function checkCallerSignature(
+  parameters: Parameters,
+  { keys, defaultKey, exempt }: Site,
+): CallerSignatureResult {
+  const given = new Map(Array.from(parameters.values(), ({ name, value }) => [name, value]));
+  if ((given.get("signature") ?? "") === "") return "missing";
+  if (!isSigned(given)) return "incomplete";
+  const key = keys.find(({ identifier }) => identifier === given.get("site_identifier")) ?? defaultKey;
+  if (key === undefined || key.version !== given.get("version")) return "unknown_key";
+  return findSigner(given, [key], exempt) === undefined ? "invalid" : "valid";
 }

@@ -54,7 +54,7 @@ export class BufferBudget {
 
   /** For a request whose body is about to be read; nothing is reserved for it yet. */
   open(peer: Peer | undefined): RequestBuffer {
-    const buffer = new RequestBuffer(this, clientOf(peer), this.#clock.nowMs());
+    const buffer = new RequestBuffer(this, peer, this.#clock.nowMs());
     this.#incomplete.add(buffer);
     return buffer;
   }
@@ -144,8 +144,7 @@ function inShare(bytes: number): number {
 
 /** The memory of one request, as it is charged to the budget. The factors were measured with Node 20 and 24. */
 export class RequestBuffer implements BodyBuffer {
-  /** Where it comes from; clients that cannot be told apart have one name. */
-  readonly client: string;
+  readonly #peer: Peer | undefined;
   /** On the monotonic clock. */
   readonly sinceMs: number;
   onEvicted: (error: ProxyError) => void = () => {};
@@ -154,10 +153,16 @@ export class RequestBuffer implements BodyBuffer {
   #hasSlowReader = false;
   #isClosed = false;
 
-  constructor(budget: BufferBudget, client: string, sinceMs: number) {
+  constructor(budget: BufferBudget, peer: Peer | undefined, sinceMs: number) {
     this.#budget = budget;
-    this.client = client;
+    this.#peer = peer;
     this.sinceMs = sinceMs;
+  }
+
+  /** Where it comes from; clients on this machine cannot be told apart, and have one name. */
+  get client(): string {
+    const address = this.#peer?.address ?? "";
+    return /^(?:::ffff:)?127\.|^::1$/.test(address) ? "" : address;
   }
 
   /** What is charged. */
@@ -209,11 +214,6 @@ export class RequestBuffer implements BodyBuffer {
     if (!this.#budget.end(this)) this.#budget.give(this.#bytes);
     this.#bytes = 0;
   }
-}
-
-/** Clients on this machine cannot be told apart. */
-function clientOf({ address = "" }: Partial<Peer> = {}): string {
-  return /^(?:::ffff:)?127\.|^::1$/.test(address) ? "" : address;
 }
 
 function costOf(bodyBytes: number, parameters: number): number {

@@ -18,7 +18,7 @@ export interface BufferedResponse {
   readonly response: UpstreamResponse;
   /** Resolves when no more is read ahead. What has not come within this time is given up and frees its connection. */
   finishReading(withinMs: number): Promise<void>;
-  /** It is not needed. */
+  /** Nothing of it will be passed on. */
   discard(): void;
 }
 

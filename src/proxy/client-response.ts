@@ -1,17 +1,20 @@
-import { connectionOptions, type HeaderLines, hopByHop, isFramed } from "../http/headers.ts";
-import type { Outcome } from "../model/errors.ts";
+import { endToEndHeaders, type HeaderLines, isFramed } from "../http/headers.ts";
+import { printable } from "../model/defect.ts";
+import { failures, type Outcome, ProxyError } from "../model/errors.ts";
 import type { RequestContext } from "./context.ts";
 import type { ClientResponse, UpstreamResponse } from "./messages.ts";
+
+const longestClassName = 64;
 
 /** The service's response as the client gets it: status and body untouched, our identification added. */
 export function toClientResponse(
   response: UpstreamResponse,
   outcome: Outcome,
   context: RequestContext,
-  streaming: Pick<ClientResponse, "idleMs" | "signal">,
+  { idleMs, signal }: Pick<ClientResponse, "idleMs" | "signal"> = {},
 ): ClientResponse {
   const { requestId, attempts } = context.event;
-  const headers = headersDownstream(response.headers);
+  const headers = endToEndHeaders(response.headers);
   headers.push("Countersign-Request-Id", requestId, "Countersign-Outcome", outcome);
   if (attempts > 1) headers.push("Countersign-Attempts", String(attempts));
   return {
@@ -20,20 +23,76 @@ export function toClientResponse(
     body: context.received(response.body),
     isLocal: false,
     isFramed: isFramed(response),
-    ...streaming,
+    idleMs,
+    signal,
     onSlowReader: () => context.admission.buffer?.chargeSlowReader(),
   };
 }
 
-/** The response's headers that reach the client: all but the hop-by-hop ones and any that could pass for ours. */
-export function headersDownstream(headers: HeaderLines): string[] {
-  const dropped = connectionOptions(headers);
-  const passed: string[] = [];
-  for (let index = 0; index < headers.length; index += 2) {
-    const given = headers[index] ?? "";
-    const name = given.toLowerCase();
-    if (hopByHop.has(name) || name.startsWith("countersign-") || dropped.includes(name)) continue;
-    passed.push(given, headers[index + 1] ?? "");
+/** Any error as a ProxyError. A defect becomes `internal`, its outcome as far as the context knows it. */
+export function toProxyError(
+  error: unknown,
+  { event }: { readonly event: Pick<RequestContext["event"], "outcome"> },
+): ProxyError {
+  if (error instanceof ProxyError) return error;
+  return new ProxyError("internal", "Countersign failed in a way that it should not; its log has the place.", {
+    outcome: event.outcome === "not_sent" ? "not_sent" : "unknown",
+    causedBy: error instanceof Error ? printable(error.constructor.name, longestClassName) : undefined,
+  });
+}
+
+/** A request's failure as its client gets it. */
+export function problemReply(
+  error: ProxyError,
+  context: RequestContext,
+): ClientResponse & { readonly body: Uint8Array } {
+  const { requestId, reference, attempts } = context.event;
+  const more = attempts > 1 ? ["Countersign-Attempts", String(attempts)] : [];
+  return buildProblem(error, adviseOn(error, context), { requestId, reference }, more);
+}
+
+/**
+ * The only place where an error becomes an HTTP response: problem details (RFC 9457), and headers that say the same.
+ * @param advice what became of the request, in whole sentences
+ * @param more further header lines
+ */
+export function buildProblem(
+  error: ProxyError,
+  advice: string,
+  { requestId, reference }: { readonly requestId: string; readonly reference?: string | undefined },
+  more: HeaderLines = [],
+): ClientResponse & { readonly body: Uint8Array } {
+  const { status, code, outcome } = error;
+  const problem = {
+    type: `urn:countersign:failure:${code}`,
+    title: failures[code].title,
+    status,
+    detail: `${error.message} ${advice}`,
+    code,
+    outcome,
+    request_id: requestId,
+    reference,
+    ...error.members,
+  };
+  const body = Buffer.from(JSON.stringify(problem));
+  const headers = ["Content-Type", "application/problem+json", "Content-Length", String(body.length)];
+  headers.push("Cache-Control", "no-store", "Countersign-Request-Id", requestId);
+  headers.push("Countersign-Error", code, "Countersign-Outcome", outcome);
+  if (error.retryAfterMs !== undefined) {
+    headers.push("Retry-After", String(Math.max(1, Math.ceil(error.retryAfterMs / 1_000))));
   }
-  return passed;
+  if (error.allow !== undefined) headers.push("Allow", error.allow);
+  for (const challenge of error.challenges) headers.push("Proxy-Authenticate", challenge);
+  headers.push(...more);
+  return { status, headers, body, isLocal: true, isFramed: true };
+}
+
+/** What became of the request, and so whether it may be repeated. */
+function adviseOn({ outcome, members }: ProxyError, { operation, event }: RequestContext): string {
+  // An earlier request with its key was sent.
+  if ("first" in members) return "This request was not sent.";
+  if (outcome === "not_sent") return "Nothing was sent.";
+  const effect = operation === "create_order" ? "The order may exist" : "The call may have taken effect";
+  const trace = event.reference === undefined ? `request ${event.requestId}` : `reference ${event.reference}`;
+  return `${operation ?? "The request"} was sent. ${effect}: look for ${trace} before sending it again.`;
 }

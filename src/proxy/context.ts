@@ -1,11 +1,10 @@
 import type { Clock } from "../model/clock.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
 import type { RequestFinished } from "../model/events.ts";
-import type { AccessEvent } from "./access-event.ts";
-import type { Admission } from "./admission.ts";
+import { type AccessEvent, longestOperation, type RequestTrace } from "./access-event.ts";
+import type { Admission } from "./concurrency-limit.ts";
 import type { Route, UpstreamResponse } from "./messages.ts";
 import type { OnceKey } from "./once.ts";
-import type { RequestTrace } from "./tracer.ts";
 
 /** The steps of a request, by the names that logs and `/status` show. */
 export type Stage =
@@ -21,9 +20,6 @@ export type Stage =
   | "claim_once"
   | "send"
   | "stream_answer";
-
-/** Any operation may be allowed, and then its length is the client's choice. */
-const longestOperation = 128;
 
 /** One request on its way. The steps fill in its event, which is reported when it ends. */
 export class RequestContext {
@@ -41,6 +37,8 @@ export class RequestContext {
   readonly #startedMs: number;
   /** Waiting for anything else: the client, the authorization server, the service. */
   #waitedMs = 0;
+  /** While it does; undefined while it does not. */
+  #waitingSinceMs: number | undefined;
 
   /** @param requestMs `timeouts.request` */
   constructor(event: AccessEvent, admission: Admission, clock: Clock, requestMs: number, trace?: RequestTrace) {
@@ -53,7 +51,36 @@ export class RequestContext {
   }
 
   setStage(stage: Stage): void {
+    this.endWait();
     this.event.stage = stage;
+  }
+
+  /** Goes on to a stage that waits for something else, whose time is not the proxy's own: until `endWait` or the next stage. */
+  beginWait(stage: Stage): void {
+    this.setStage(stage);
+    this.#waitingSinceMs = this.#clock.nowMs();
+  }
+
+  /** Harmless where nothing is waited for. */
+  endWait(): void {
+    const sinceMs = this.#waitingSinceMs;
+    if (sinceMs === undefined) return;
+    this.#waitingSinceMs = undefined;
+    const { event } = this;
+    const tookMs = this.#clock.nowMs() - sinceMs;
+    this.#waitedMs += tookMs;
+    if (event.stage === "send") event.upstreamMs = (event.upstreamMs ?? 0) + tookMs;
+    if (event.stage !== "await_token") return;
+    event.tokenWaitMs = (event.tokenWaitMs ?? 0) + tookMs;
+    this.trace?.endTokenWait();
+  }
+
+  /** A token that is not in memory is waited for. */
+  awaitToken<Found>(get: () => Found | Promise<Found>): Found | Promise<Found> {
+    this.beginWait("await_token");
+    const found = get();
+    if (found instanceof Promise) this.trace?.beginTokenWait();
+    return found;
   }
 
   /** The client gives it less time than `timeouts.request`. */
@@ -77,32 +104,6 @@ export class RequestContext {
   setRoute({ site, auth }: Pick<Route, "site" | "auth">): void {
     this.event.site = site.identifier;
     this.event.auth = auth;
-  }
-
-  /**
-   * Goes on to a stage that may have to wait for something else, whose time is not the proxy's own.
-   * @returns what `get` returns
-   */
-  wait<Value>(stage: Stage, get: () => Value | Promise<Value>): Value | Promise<Value> {
-    this.setStage(stage);
-    const startedMs = this.#clock.nowMs();
-    const value = get();
-    if (value instanceof Promise) {
-      if (stage === "await_token") this.trace?.beginTokenWait();
-      return value.finally(() => this.#addWait(stage, startedMs));
-    }
-    this.#addWait(stage, startedMs);
-    return value;
-  }
-
-  #addWait(stage: Stage, sinceMs: number): void {
-    const { event } = this;
-    const tookMs = this.#clock.nowMs() - sinceMs;
-    this.#waitedMs += tookMs;
-    if (stage === "send") event.upstreamMs = (event.upstreamMs ?? 0) + tookMs;
-    if (stage !== "await_token") return;
-    event.tokenWaitMs = (event.tokenWaitMs ?? 0) + tookMs;
-    this.trace?.endTokenWait();
   }
 
   /** The body of the service's response, counted and, as long as it comes, timed. */
@@ -148,6 +149,7 @@ export class RequestContext {
   /** How the request ended for its client. */
   end(status: number, by: RequestFinished["by"], outcome: Outcome, code: FailureCode | undefined): void {
     const { event } = this;
+    this.endWait();
     event.status = status;
     event.by = by;
     event.outcome = outcome;

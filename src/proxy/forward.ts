@@ -78,7 +78,7 @@ export async function sendAuthenticated(
   if (auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(sending.route) });
   if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
   const source = parts.tokensOf(environment.name, site.credentials.owner);
-  const token = await context.wait("await_token", () => source.get(context.deadlineMs));
+  const token = await context.awaitToken(() => source.get(context.deadlineMs));
   const response = await attempt(forwarding, { method: "oauth", token });
   if (response.status === 401) return retryOnce(forwarding, source, token, bufferResponse(response, parts.clock));
   if (showsAcceptance(response)) source.accepted(token, site.identifier);
@@ -93,13 +93,14 @@ async function retryOnce(
 ): Promise<UpstreamResponse> {
   const { sending, client, context, parts } = forwarding;
   const site = sending.route.site.identifier;
-  const token = await context.wait("await_token", () => source.replace(refused, site, context.deadlineMs));
+  const token = await context.awaitToken(() => source.replace(refused, site, context.deadlineMs));
   if (token === undefined || client.isClosed() || !sending.isRepeatable()) {
     reportRetry(forwarding, "not_possible");
     return first.response;
   }
   const remainingMs = context.deadlineMs - parts.clock.nowMs();
-  await context.wait("send", () => first.finishReading(Math.min(longestFinishMs, remainingMs / 2)));
+  context.beginWait("send");
+  await first.finishReading(Math.min(longestFinishMs, remainingMs / 2));
   try {
     const second = await attempt(forwarding, { method: "oauth", token });
     first.discard();
@@ -125,34 +126,35 @@ function showsAcceptance({ status }: UpstreamResponse): boolean {
   return status < 500;
 }
 
+/** One attempt, with one reconnect when not a byte was written. */
 async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
-  const { client, context } = forwarding;
-  const { once } = context;
-  if (once !== undefined) await context.wait("claim_once", () => once.claim());
-  if (client.isClosed()) throw new ClientClosedRequest();
-  context.event.attempts += 1;
-  if (material.method === "oauth") context.event.credential = material.token.credential;
-  else context.event.key = material.key.identifier;
-  const response = await context.wait("send", () => send(forwarding, material));
-  recordResponse(forwarding, material, response);
-  return response;
-}
-
-/** With one reconnect when not a byte was written. */
-async function send(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
   const { sending, client, context } = forwarding;
+  const { once, event } = context;
+  if (once !== undefined) {
+    context.beginWait("claim_once");
+    await once.claim();
+  }
+  if (client.isClosed()) throw new ClientClosedRequest();
+  event.attempts += 1;
+  if (material.method === "oauth") event.credential = material.token.credential;
+  else event.key = material.key.identifier;
+  context.setStage("send");
   const sendOnce = sending.prepareAttempt(material);
   for (let isReconnect = false; ; isReconnect = true) {
+    context.beginWait("send");
     const onConnected = context.connecting();
-    context.event.outcome = "unknown";
+    event.outcome = "unknown";
     try {
       const response = await sendOnce(onConnected);
-      context.event.outcome = "answered";
+      context.endWait();
+      event.outcome = "answered";
+      recordResponse(forwarding, material, response);
       return response;
     } catch (error) {
+      context.endWait();
       onConnected();
       if (!(error instanceof ProxyError)) throw error;
-      context.event.outcome = error.outcome;
+      event.outcome = error.outcome;
       if (isReconnect || error.code !== "upstream_unreachable") throw error;
       if (client.isClosed()) throw new ClientClosedRequest();
     }

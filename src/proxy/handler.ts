@@ -1,26 +1,22 @@
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
-import { openAccessEvent } from "./access-event.ts";
-import { Admission } from "./admission.ts";
-import { checkCharacters } from "./authenticate.ts";
+import { openAccessEvent, type Tracer } from "./access-event.ts";
+import { checkCallerSignature, checkCharacters } from "./authenticate.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
-import { checkCallerSignature } from "./caller-signature.ts";
-import { checkCallerOperation, checkCallerRate, checkCallerSite } from "./callers/caller-rights.ts";
-import { authenticateClient } from "./callers/client-auth.ts";
-import { toClientResponse } from "./client-response.ts";
-import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import type { KnownCaller } from "./caller-registry.ts";
+import { authenticateClient, checkCallerOperation, checkCallerRate, checkCallerSite } from "./client-auth.ts";
+import { problemReply, toClientResponse, toProxyError } from "./client-response.ts";
+import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
 import { RequestContext } from "./context.ts";
 import { prepare } from "./enrich.ts";
 import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
 import type { ClientConnection, ClientRequest, ClientResponse, ListenerContext, UpstreamResponse } from "./messages.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { mostParameters, readParameters } from "./parameters.ts";
-import { problemReply, toProxyError } from "./problem.ts";
 import { checkHead } from "./request-head.ts";
 import { readRequestOptions } from "./request-options.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
-import type { Tracer } from "./tracer.ts";
 
 export interface RequestHandlerParts extends ForwardParts {
   /** A new, unguessable and unique id. */
@@ -50,21 +46,16 @@ export interface RequestHandler<Request = ClientRequest> {
   readonly refuse: (client: ClientConnection, error: Error) => Promise<void>;
 }
 
-/** START HERE: one request, from its head to the service's response. Each line is a step, and any of them may throw. */
+/** START HERE: one request, from its head to its answer. Each line is a step, and any of them may throw. */
 async function proxy(
   request: ClientRequest,
   target: Target,
   listener: ListenerContext,
   context: RequestContext,
   parts: RequestHandlerParts,
-): Promise<UpstreamResponse> {
+): Promise<void> {
   const { environment } = listener;
-  context.setStage("check_caller");
-  const caller = authenticateClient(request, listener);
-  context.setClient(caller?.name);
-  checkCallerRate(caller);
-  context.setStage("admit");
-  const buffer = admit(request, context, parts);
+  const { caller, buffer } = admit(request, listener, context, parts);
   context.setStage("check_head");
   checkAuthority(target, listener);
   const host = checkHead(request, listener);
@@ -74,7 +65,8 @@ async function proxy(
   checkCallerOperation(caller, operation);
   const options = readRequestOptions(request.headers, parts.requestMs);
   context.limitDeadline(options.timeoutMs);
-  const body = await context.wait("read_body", () => request.readBody(context.deadlineMs, buffer));
+  context.beginWait("read_body");
+  const body = await request.readBody(context.deadlineMs, buffer);
   context.setStage("admit");
   context.admission.acquirePermit();
   buffer.chargeBody(body.length, mostParameters(body));
@@ -94,7 +86,8 @@ async function proxy(
   if (options.once !== undefined) {
     context.once = OnceKey.open(options.once, prepared, parts.once, context, parts.clock);
   }
-  return forward(prepared, request, context, parts);
+  const response = await forward(prepared, request, context, parts);
+  await deliver(response, request, context, listener);
 }
 
 /** Serves the requests of one listener. */
@@ -102,9 +95,7 @@ export function createRequestHandler(parts: RequestHandlerParts, listener: Liste
   return {
     handle(request) {
       const target = parseTarget(request.target);
-      return serve(request, target, listener, parts, async (context) =>
-        deliver(await proxy(request, target, listener, context, parts), request, context, listener),
-      );
+      return serve(request, target, listener, parts, (context) => proxy(request, target, listener, context, parts));
     },
     refuse(client, error) {
       const target = client.target === undefined ? undefined : parseTarget(client.target);
@@ -134,16 +125,26 @@ export async function serve(
   parts.report(context.finish(client.isClosed()));
 }
 
-/** @throws ProxyError overloaded, draining */
+/**
+ * The first steps of every request: who sends it, whether too often, and whether there is room for it.
+ * @throws ProxyError caller_not_authenticated, caller_not_known, caller_rate_limited, overloaded, draining
+ */
 export function admit(
-  { peer }: ClientRequest,
-  { event, admission }: RequestContext,
+  request: ClientRequest,
+  listener: ListenerContext,
+  context: RequestContext,
   { report }: Pick<ServeParts, "report">,
-): RequestBuffer {
-  const buffer = admission.begin(peer);
+): { readonly caller: KnownCaller | undefined; readonly buffer: RequestBuffer } {
+  const { event, admission } = context;
+  context.setStage("check_caller");
+  const caller = authenticateClient(request, listener);
+  context.setClient(caller?.name);
+  checkCallerRate(caller);
+  context.setStage("admit");
+  const buffer = admission.begin(request.peer);
   event.admitted = true;
   report({ kind: "request_accepted", environment: event.environment, requestId: event.requestId });
-  return buffer;
+  return { caller, buffer };
 }
 
 /** @param streaming where `idleMs` alone limits how long the client may take: for each piece of the body */
@@ -152,14 +153,16 @@ export async function deliver(
   client: ClientConnection,
   context: RequestContext,
   { environment }: ListenerContext,
-  streaming: Pick<ClientResponse, "idleMs" | "signal"> = {},
+  streaming?: Pick<ClientResponse, "idleMs" | "signal">,
 ): Promise<void> {
   const { status } = response;
   const outcome = environment.undecided.has(status) ? "unknown" : "answered";
   const clientResponse = toClientResponse(response, outcome, context, streaming);
-  // A client that has its response finds it recorded.
+  // Recorded before the client has its response.
   if (context.once !== undefined) await context.once.settle({ outcome, status });
-  await context.wait("stream_answer", () => client.reply(clientResponse, context.deadlineMs));
+  context.beginWait("stream_answer");
+  const delivered = client.reply(clientResponse, context.deadlineMs);
+  if (delivered !== undefined) await delivered;
   context.end(status, "service", outcome, undefined);
 }
 
@@ -170,6 +173,7 @@ async function fail(
   context: RequestContext,
   parts: ServeParts,
 ): Promise<void> {
+  context.endWait();
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.
   if (error instanceof ClientClosedRequest) {

@@ -2,7 +2,7 @@ import type { HeaderLines } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { ProxyError } from "../model/errors.ts";
 import type { NamedValue } from "../signing/parameter-rules.ts";
-import type { CallerRegistry } from "./callers/caller-registry.ts";
+import type { CallerRegistry } from "./caller-registry.ts";
 
 /** What a request arrived on. */
 export interface ListenerContext {

@@ -43,6 +43,14 @@ const knownNames = new Set(requestHeaders.map((name) => name.toLowerCase()));
 const mostEditsOfPrefix = 2;
 const longestShown = 64;
 
+const noOptions: RequestOptions = {
+  site: undefined,
+  auth: undefined,
+  timeoutMs: undefined,
+  reference: undefined,
+  once: undefined,
+};
+
 /**
  * Reads the client's Countersign-* headers. A misspelt one is refused: a reference that is ignored in silence is missed
  * when the outcome of an order has to be looked for.
@@ -50,7 +58,9 @@ const longestShown = 64;
  * @throws ProxyError malformed_request
  */
 export function readRequestOptions(headers: HeaderLines, requestMs: number): RequestOptions {
-  for (let index = 0; index < headers.length; index += 2) checkName(headers[index] ?? "");
+  let isAnyOurs = false;
+  for (let index = 0; index < headers.length; index += 2) isAnyOurs = isOurs(headers[index] ?? "") || isAnyOurs;
+  if (!isAnyOurs) return noOptions;
   return {
     site: readOnce(headers, "countersign-site"),
     auth: readAuth(readOnce(headers, "countersign-auth")),
@@ -100,17 +110,20 @@ function readTimeoutMs(value: string | undefined, longestMs: number): number | u
   throw malformed(what, "Countersign-Timeout-Ms");
 }
 
-/** The log gets the name that is meant, never the foreign one. */
-function checkName(name: string): void {
+/**
+ * Whether it is the name of an option. The log gets the name that is meant, never the foreign one.
+ * @throws ProxyError malformed_request where it is nearly one
+ */
+function isOurs(name: string): boolean {
   // No misspelling of ours is as short.
-  if (name.length < prefix.length) return;
+  if (name.length < prefix.length) return false;
   const given = name.toLowerCase();
-  if (knownNames.has(given)) return;
-  const isOurs = given.startsWith(prefix);
+  if (knownNames.has(given)) return true;
+  const hasPrefix = given.startsWith(prefix);
   // Names without these letters are too far from ours to be compared.
-  if (!isOurs && !/cou|sig/.test(given)) return;
-  const meant = isOurs ? nearestOption(given) : nearestWithin(given, requestHeaders, mostEditsOfPrefix);
-  if (!isOurs && meant === undefined) return;
+  if (!hasPrefix && !/cou|sig/.test(given)) return false;
+  const meant = hasPrefix ? nearestOption(given) : nearestWithin(given, requestHeaders, mostEditsOfPrefix);
+  if (!hasPrefix && meant === undefined) return false;
   throw malformed(explainUnknown(name, meant), meant ?? "unknown Countersign header");
 }
 

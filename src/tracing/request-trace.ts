@@ -2,9 +2,8 @@ import type { HeaderLines } from "../http/headers.ts";
 import { formatTraceParent, type SpanContext } from "../http/trace-context.ts";
 import type { Environment } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { AccessEvent } from "../proxy/access-event.ts";
+import type { AccessEvent, RequestTrace } from "../proxy/access-event.ts";
 import type { ListenerContext, Send, UpstreamRequest, UpstreamResponse } from "../proxy/messages.ts";
-import type { RequestTrace } from "../proxy/tracer.ts";
 import { attributesOfPost, attributesOfRequest, isFailure, nameOfRequest, routeOf } from "./attributes.ts";
 import type { Attributes, RecordSpan, Span, SpanLink } from "./span.ts";
 

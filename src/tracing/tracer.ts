@@ -2,9 +2,8 @@ import type { HeaderLines } from "../http/headers.ts";
 import { readTraceParent, readTraceState, type SpanContext } from "../http/trace-context.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Address } from "../model/environment.ts";
-import type { AccessEvent } from "../proxy/access-event.ts";
+import type { AccessEvent, RequestTrace, Tracer } from "../proxy/access-event.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
-import type { RequestTrace, Tracer } from "../proxy/tracer.ts";
 import { attributesOfPost, attributesOfTokenRequest, type TokenRequested } from "./attributes.ts";
 import {
   type BegunSpan,

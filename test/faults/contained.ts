@@ -10,9 +10,8 @@ interface Contained {
  * defect can make them fail.
  */
 const contained: readonly Contained[] = [
-  { file: "adapters/http-server/listener.js", awaited: /handler\.(handle|refuse)/, why: "answers whatever happens" },
+  { file: "adapters/http-server/connection.js", awaited: /^request\.serve/, why: "answers whatever happens" },
   { file: "adapters/http-server/listener.js", awaited: /^held/, why: "as above" },
-  { file: "adapters/http-server/connection.js", awaited: /^request\.serve/, why: "as above" },
   { file: "adapters/http-server/connection.js", awaited: /^wholeTurn/, why: "turns of the event loop" },
   { file: "adapters/http-server/closing.js", awaited: /^(wholeTurn|nextTurn|sleep)/, why: "as above" },
   { file: "adapters/http-server/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { CallerRegistry, type RegisteredCaller } from "../../src/proxy/callers/caller-registry.ts";
-import { authenticateClient } from "../../src/proxy/callers/client-auth.ts";
+import { CallerRegistry, type RegisteredCaller } from "../../src/proxy/caller-registry.ts";
+import { authenticateClient } from "../../src/proxy/client-auth.ts";
 
 /** One header line. */
 type HeaderLine = readonly [name: string, value: string];

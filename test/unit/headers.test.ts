@@ -1,7 +1,6 @@
 /** Proves row 6 on the pure functions: which header lines leave in either direction. */
 import { describe, expect, it } from "vitest";
-import { connectionOptions, firstOf, nameAmong, one, valuesOf } from "../../src/http/headers.ts";
-import { headersDownstream } from "../../src/proxy/client-response.ts";
+import { connectionOptions, endToEndHeaders, firstOf, nameAmong, one, valuesOf } from "../../src/http/headers.ts";
 import { headersUpstream } from "../../src/proxy/enrich.ts";
 
 /** One header line. */
@@ -10,7 +9,7 @@ type HeaderLine = readonly [name: string, value: string];
 const plain = { forwardHeaders: [], via: true };
 const upstream = (headers: readonly HeaderLine[], environment: Parameters<typeof headersUpstream>[1] = plain) =>
   toLines(headersUpstream(headers.flat(), environment, "id-1"));
-const downstream = (headers: readonly HeaderLine[]) => toLines(headersDownstream(headers.flat()));
+const downstream = (headers: readonly HeaderLine[]) => toLines(endToEndHeaders(headers.flat()));
 
 function toLines(flat: readonly string[]): HeaderLine[] {
   return flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] ?? ""] as const] : []));

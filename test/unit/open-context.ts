@@ -1,9 +1,8 @@
 import type { Clock } from "../../src/model/clock.ts";
 import type { Environment } from "../../src/model/environment.ts";
 import { openAccessEvent } from "../../src/proxy/access-event.ts";
-import { Admission } from "../../src/proxy/admission.ts";
 import { BufferBudget } from "../../src/proxy/buffer-budget.ts";
-import { ConcurrencyLimit } from "../../src/proxy/concurrency-limit.ts";
+import { Admission, ConcurrencyLimit } from "../../src/proxy/concurrency-limit.ts";
 import { RequestContext } from "../../src/proxy/context.ts";
 
 /** The context of a request of which nothing is known but that it came. */

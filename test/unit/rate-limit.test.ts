@@ -1,6 +1,6 @@
 /** Row 81: how many requests a caller may make, to the request. */
 import { describe, expect, it } from "vitest";
-import { RateLimit } from "../../src/proxy/callers/rate-limit.ts";
+import { RateLimit } from "../../src/proxy/caller-registry.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 
 /** How many of so many requests at this moment pass. */

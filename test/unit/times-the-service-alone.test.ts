@@ -26,10 +26,11 @@ function stage() {
 
 it("counts the wait for each piece, and not what the caller takes to read it", async () => {
   const { clock, context, response } = stage();
-  await context.wait("send", () => clock.advance(1_000));
-  await context.wait("stream_answer", async () => {
-    for await (const _ of pieces(context.received(response()))) await clock.advance(5_000);
-  });
+  context.beginWait("send");
+  await clock.advance(1_000);
+  context.beginWait("stream_answer");
+  for await (const _ of pieces(context.received(response()))) await clock.advance(5_000);
+  context.endWait();
   await clock.advance(7);
   expect(context.event.upstreamMs).toBe(1_300);
   expect(context.finish(false)).toMatchObject({ durationMs: 16_307, overheadMs: 7 });

@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type Server from "http-proxy";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
-import { ProxyError } from "../../model/errors.ts";
+import { type Outcome, ProxyError } from "../../model/errors.ts";
 import type {
   BodyStream,
   StreamControl,
@@ -11,7 +11,6 @@ import type {
   StreamTimes,
 } from "../../pass-through/messages.ts";
 import type { Connecting, ServiceAgent } from "./agent.ts";
-import { brokenOff, tooLate, type Wait } from "./failures.ts";
 import { noResponse, toIncoming } from "./stand-ins.ts";
 
 /** How requests to one service are sent. */
@@ -246,17 +245,12 @@ export class Exchange {
     this.#deadline.close();
     this.#control.signal.removeEventListener("abort", this.#onAbort);
     const request = this.#request;
-    const isComplete = request?.writableFinished === true && this.#isAnswered();
-    if (!isComplete) {
-      this.#answer?.destroy();
-      request?.destroy();
-      if (this.#wait === "connection") this.#connecting?.destroy();
-    }
-  }
-
-  #isAnswered(): boolean {
     const answer = this.#answer;
-    return answer !== undefined && "complete" in answer && answer.complete && answer.readableEnded;
+    const isAnswered = answer !== undefined && "complete" in answer && answer.complete && answer.readableEnded;
+    if (isAnswered && request?.writableFinished === true) return;
+    answer?.destroy();
+    request?.destroy();
+    if (this.#wait === "connection") this.#connecting?.destroy();
   }
 }
 
@@ -270,4 +264,35 @@ function drained(request: ClientRequest): Promise<void> {
     };
     request.on("drain", go).on("close", go);
   });
+}
+
+/** What an exchange waits for. */
+type Wait = "connection" | "caller" | "service" | "head" | "answer";
+
+/** What was waited for until the deadline. */
+function tooLate(wait: Wait): ProxyError {
+  switch (wait) {
+    case "connection":
+      return timeout("No connection to the service was ready in time.", "no connection", "not_sent");
+    case "service":
+      return timeout("The service did not take the request's body in time.", "slow service");
+    case "head":
+      return timeout("No answer came in time.", "no answer");
+    case "answer":
+      return timeout("The answer stood still for too long.", "incomplete answer");
+    case "caller": {
+      const what = "The rest of the request's body did not come in time.";
+      return new ProxyError("body_incomplete", what, { status: 408, causedBy: "body" });
+    }
+  }
+}
+
+function timeout(what: string, causedBy: string, outcome: Outcome = "unknown"): ProxyError {
+  return new ProxyError("upstream_timeout", what, { outcome, causedBy });
+}
+
+/** @param error of whatever reads the body */
+function brokenOff(error: unknown): unknown {
+  if (!(error instanceof ProxyError)) return error;
+  return new ProxyError("body_incomplete", error.message, { causedBy: error.causedBy });
 }

@@ -7,8 +7,7 @@ import type { Connection } from "./connection.ts";
 import { closedEarly, type QueuedRequest, RequestBody, tooLarge, tooSlow } from "./read-body.ts";
 import type { RequestHead } from "./request-reader.ts";
 import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./response.ts";
-import { StreamedBody } from "./stream-body.ts";
-import { tunnel } from "./tunnel.ts";
+import { StreamedBody, tunnel } from "./streaming.ts";
 
 export interface ClientRequestSettings {
   readonly bodyBytes: number;

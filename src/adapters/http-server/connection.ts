@@ -4,9 +4,8 @@ import { ProxyError } from "../../model/errors.ts";
 import type { Peer } from "../../proxy/messages.ts";
 import { endConnection, linger, resetConnection, wholeTurn } from "./closing.ts";
 import { closedEarly, type QueuedRequest, tooSoon } from "./read-body.ts";
-import { HeadReader, type RequestHead } from "./request-reader.ts";
+import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
 import { keepAliveTimeoutMs } from "./response.ts";
-import { malformed } from "./syntax-fault.ts";
 import { peerOf } from "./tls.ts";
 
 /** A request's head must be complete within this time (row 7). */
@@ -68,7 +67,7 @@ export class Connection {
     this.#timer = new DeadlineTimer(clock, () => void this.#expire());
     this.expect(this.arrivedAtMs + headTimeoutMs, this.#onSlowHead);
     socket.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
-    // What matters follows it: the close.
+    // The close that follows says all that matters.
     socket.on("error", () => {});
   }
 

@@ -58,7 +58,7 @@ export interface Listener {
 }
 
 const retryAfterMs = 1_000;
-/** Of what could not be read. */
+/** Stands for a head that could not be read. */
 const noHead = new RequestHead("", "", "1.1", []);
 
 /**
@@ -75,12 +75,14 @@ export function createListener(current: () => Serving, { name, report }: Binding
   /** An earlier connection may rest on an authority that has been removed: it gets one response and has to come again. */
   let trustedFromMs = Number.NEGATIVE_INFINITY;
 
-  const serve = async (request: SocketRequest, refusal: Error | undefined) => {
-    const held = current().settings.held?.();
-    if (held !== undefined) await held;
+  const answer = (request: SocketRequest, refusal: Error | undefined): Promise<void> => {
     const { handler } = current();
-    if (refusal === undefined) await handler.handle(request);
-    else await handler.refuse(request.method === "" ? clientOf(request) : request, refusal);
+    if (refusal === undefined) return handler.handle(request);
+    return handler.refuse(request.method === "" ? clientOf(request) : request, refusal);
+  };
+  const serve = (request: SocketRequest, refusal: Error | undefined): Promise<void> => {
+    const held = current().settings.held?.();
+    return held === undefined ? answer(request, refusal) : held.then(() => answer(request, refusal));
   };
   const open = (socket: Socket) => {
     const isExcess = connections.size >= current().settings.connections;

@@ -1,8 +1,7 @@
 import { ChunkDecoder } from "../../http/chunk-decoder.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { BodyBuffer } from "../../proxy/messages.ts";
-import type { RequestHead } from "./request-reader.ts";
-import { malformedChunks } from "./syntax-fault.ts";
+import { malformedChunks, type RequestHead } from "./request-reader.ts";
 
 /** A body that was not asked for yet is kept up to this length; then the connection is not read. */
 const mostUnaskedBytes = 65_536;

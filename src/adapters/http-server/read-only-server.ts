@@ -21,7 +21,7 @@ export interface Page {
   readonly contentSecurityPolicy?: string;
 }
 
-/** A few probes and scrapers, and no crowd. */
+/** Enough for probes and scrapers. */
 const mostConnections = 64;
 const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
 

@@ -1,7 +1,8 @@
 import { METHODS } from "node:http";
+import type { ChunkFault } from "../../http/chunk-decoder.ts";
 import { readFieldLine } from "../../http/field-line.ts";
 import { connectionOptions, firstOf, type HeaderLines, valuesOf } from "../../http/headers.ts";
-import { headTooLarge, malformed } from "./syntax-fault.ts";
+import { ProxyError } from "../../model/errors.ts";
 
 /** Request line and header section together. */
 const longestHeadBytes = 16_384;
@@ -30,6 +31,8 @@ export class RequestHead {
   readonly isChunked: boolean;
   /** Its Content-Length; 0 where it has none. */
   readonly bodyBytes: number;
+  /** The client sends nothing behind it (RFC 9112 section 9.3). */
+  readonly closes: boolean;
 
   /** @throws ProxyError malformed_request where its framing could be read in two ways */
   constructor(method: string, target: string, version: string, headers: HeaderLines) {
@@ -43,14 +46,9 @@ export class RequestHead {
     const hasBody = method !== "CONNECT";
     this.isChunked = hasBody && isChunked;
     this.bodyBytes = hasBody ? bodyBytes : 0;
-  }
-
-  /** The client sends nothing behind it (RFC 9112 section 9.3). */
-  get closes(): boolean {
-    const options = connectionOptions(this.headers);
-    if (this.version === "1.1") return options.includes("close");
+    const options = connectionOptions(headers);
     // A coding is faulty framing in HTTP/1.0 (RFC 9112 section 6.1).
-    return !options.includes("keep-alive") || this.isChunked;
+    this.closes = version === "1.1" ? options.includes("close") : !options.includes("keep-alive") || this.isChunked;
   }
 
   /** What follows would be another protocol (RFC 9110 sections 7.8 and 9.3.6). */
@@ -194,4 +192,43 @@ function readContentLength(headers: HeaderLines, isChunked: boolean): number {
   const [, digits] = contentLength.exec(value) ?? [];
   if (digits === undefined || more.length > 0 || isChunked) throw malformed("HPE_INVALID_CONTENT_LENGTH");
   return Number(digits);
+}
+
+/** What is wrong with bytes that are no HTTP/1.1, by the codes of llhttp: logs have them, and so do other programs. */
+export type SyntaxFault =
+  | "HPE_INVALID_METHOD"
+  | "HPE_INVALID_URL"
+  | "HPE_INVALID_VERSION"
+  | "HPE_INVALID_HEADER_TOKEN"
+  | "HPE_CR_EXPECTED"
+  | "HPE_INVALID_CONTENT_LENGTH"
+  | "HPE_INVALID_TRANSFER_ENCODING"
+  | "HPE_INVALID_CHUNK_SIZE"
+  | "HPE_CHUNK_EXTENSIONS_OVERFLOW"
+  | "HPE_INVALID_EOF_STATE";
+
+export function malformed(causedBy: SyntaxFault): ProxyError {
+  return new ProxyError("malformed_request", `The request is not well-formed HTTP/1.1 (${causedBy}).`, { causedBy });
+}
+
+/** Wrong bytes around the data of a chunk have the code of a wrong size. */
+export function malformedChunks(fault: ChunkFault): ProxyError {
+  switch (fault) {
+    case "malformed":
+    case "size too long":
+      return malformed("HPE_INVALID_CHUNK_SIZE");
+    case "line feed alone":
+      return malformed("HPE_CR_EXPECTED");
+    case "extensions too long":
+      return malformed("HPE_CHUNK_EXTENSIONS_OVERFLOW");
+    case "malformed trailer":
+      return malformed("HPE_INVALID_HEADER_TOKEN");
+    case "trailers too long":
+      return headTooLarge();
+  }
+}
+
+function headTooLarge(): ProxyError {
+  const causedBy = "HPE_HEADER_OVERFLOW";
+  return new ProxyError("headers_too_large", "The header section is longer than 16 KiB.", { causedBy });
 }

@@ -1,8 +1,10 @@
-import { type HeaderLines, valuesOf } from "../../http/headers.ts";
-import { printable } from "../../model/defect.ts";
-import { ProxyError } from "../../model/errors.ts";
-import type { ClientRequest, ListenerContext, Peer } from "../messages.ts";
+import { type HeaderLines, valuesOf } from "../http/headers.ts";
+import { printable } from "../model/defect.ts";
+import type { Site } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
+import { longestOperation } from "./access-event.ts";
 import type { CallerRegistry, KnownCaller } from "./caller-registry.ts";
+import type { ClientRequest, ListenerContext, Peer } from "./messages.ts";
 
 /** One line for each: many clients read only the first challenge of a line (RFC 9110 section 11.7.1). */
 const challenges: readonly string[] = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'];
@@ -69,4 +71,38 @@ function readToken(credentials: string): string | undefined {
 
 function refuse(what: string, causedBy: string): ProxyError {
   return new ProxyError("caller_not_authenticated", `${what}. ${advice}`, { challenges, causedBy });
+}
+
+/**
+ * Counts a request of this caller, whatever becomes of it.
+ * @throws ProxyError caller_rate_limited
+ */
+export function checkCallerRate(caller: KnownCaller | undefined): void {
+  const retryAfterMs = caller?.rate?.take();
+  if (caller === undefined || retryAfterMs === undefined) return;
+  const what = `Caller ${caller.name} makes more requests than it may: ${caller.requestsPerSecond} a second`;
+  throw new ProxyError("caller_rate_limited", `${what} (requestsPerSecond). Send this one again after Retry-After.`, {
+    retryAfterMs,
+    causedBy: "requestsPerSecond",
+  });
+}
+
+/** @throws ProxyError caller_not_allowed */
+export function checkCallerOperation(caller: KnownCaller | undefined, operation: string): void {
+  if (caller === undefined || caller.operations === "any" || caller.operations.has(operation)) return;
+  throw notAllowed(`Caller ${caller.name} may not call ${printable(operation, longestOperation)}`, "operations");
+}
+
+/**
+ * However the site was named: by header, by body, by one of its keys, or not at all.
+ * @throws ProxyError caller_not_allowed
+ */
+export function checkCallerSite(caller: KnownCaller | undefined, { identifier }: Site): void {
+  if (caller === undefined || caller.sites === "any" || caller.sites.has(identifier)) return;
+  throw notAllowed(`Caller ${caller.name} may not use site ${identifier}, which this request is for`, "sites");
+}
+
+/** @param causedBy the setting that would have to allow it */
+function notAllowed(what: string, causedBy: "operations" | "sites"): ProxyError {
+  return new ProxyError("caller_not_allowed", `${what}: it is not in the caller's ${causedBy}.`, { causedBy });
 }
