@@ -1,7 +1,8 @@
 import * as z from "zod";
-import { tokenSettings } from "./credentials/token-schema.ts";
-import { egress } from "./egress/egress-schema.ts";
+import { tokenSettings } from "./credentials/token-settings.ts";
+import { egress } from "./egress.ts";
 import {
+  duration,
   flag,
   headerName,
   keyIdentifier,
@@ -17,7 +18,6 @@ import {
   text,
   tlsFiles,
 } from "./fields.ts";
-import { passThroughRoute } from "./pass-through/pass-through-schema.ts";
 import { readAddress, urlPattern } from "./values.ts";
 
 const url = (example: string) => parsed(readAddress, { pattern: urlPattern, example });
@@ -125,6 +125,26 @@ const parentSite = mapping("A site: its identity, its credentials, its rules.", 
     .describe("Child sites by Site Identifier (S…), one level deep."),
 });
 
+const prefix = matching(/^\/(?:[^/?#\s]+\/)+$/, "write a path with a slash at both ends, like /files/");
+
+/** CONNECT and TRACE never pass (RFC 9110 sections 9.3.6 and 9.3.8). */
+const method = z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+const passThroughRoute = mapping("Paths whose requests pass with their bodies untouched, behind a token.", {
+  prefix: prefix.describe("How their paths begin, with a slash at both ends; of several routes the longest counts."),
+  upstreamPrefix: prefix
+    .optional()
+    .describe("How their paths begin at the baseUrl's host. Default: the baseUrl's path and the prefix."),
+  methods: listOf(method, 1).describe("Methods that pass; others get 405. HEAD has to be named too."),
+  site: siteIdentifier
+    .optional()
+    .describe("Site of requests that name none in Countersign-Site. Default: as for operations. It uses OAuth."),
+  upgrade: z.enum(["websocket"]).optional().describe("Lets a GET switch to WebSocket (RFC 6455). Default: none may."),
+  idleTimeout: duration("60s", 100, 3_600_000).describe(
+    "How long a body, or a WebSocket, may stand still; 100ms to 3600s. timeouts.request bounds the wait for the answer's head.",
+  ),
+});
+
 export const environmentSchema = mapping(
   "One environment of the service; it shares no host, client or key with another (spec 7).",
   {
@@ -169,3 +189,4 @@ export type RawEnvironment = z.output<typeof environmentSchema>;
 export type RawChild = z.output<typeof childSite>;
 export type RawCredentialSet = z.output<typeof credentialSet>;
 export type RawKey = z.output<typeof signingKey>;
+export type RawPassThroughRoute = z.output<typeof passThroughRoute>;

@@ -2,10 +2,10 @@ import { hopByHop } from "../http/headers.ts";
 import { type Address, credentialSetsOf, type Environment } from "../model/environment.ts";
 import { tokenPath } from "../model/token-settings.ts";
 import { checkTokenSettings, type EnvironmentSettings } from "./credentials/token-settings.ts";
-import { loadEgress } from "./egress/egress.ts";
+import { loadEgress } from "./egress.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
-import { loadPassThrough } from "./pass-through/pass-through.ts";
+import { loadPassThrough } from "./pass-through.ts";
 import { loadSites } from "./sites.ts";
 import { loadTls } from "./tls.ts";
 

@@ -2,10 +2,10 @@ import { readFileSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Environment } from "../model/environment.ts";
-import { loadCallbacks } from "./callbacks/callbacks.ts";
+import { loadCallbacks } from "./callbacks.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
-import { warnOfUnusedVariable } from "./egress/egress.ts";
+import { warnOfUnusedVariable } from "./egress.ts";
 import { loadEnvironment } from "./environments.ts";
 import { checkForm } from "./form.ts";
 import { hashConfig } from "./hash.ts";
@@ -111,7 +111,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
   }
   const listeners = await loadListeners(raw, context);
   const callbacks = await loadCallbacks(raw.callbacks, environments, requestMs, context.in("callbacks"));
-  const redis = await loadRedis(raw, context);
+  const redis = await loadRedis(raw.redis, raw.tokens.cache, context);
   const tracing = await loadTracing(raw.tracing, context.in("tracing"));
   const tokens: TokensConfig =
     raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };

@@ -6,8 +6,7 @@ import type { RawCredentialSet } from "../environment-schema.ts";
 import type { SecretSource } from "../fields.ts";
 import type { LoadContext } from "../load-context.ts";
 import { loadCertificates } from "../tls.ts";
-import type { RawTokenSettings } from "./token-schema.ts";
-import type { EnvironmentSettings } from "./token-settings.ts";
+import type { EnvironmentSettings, RawTokenSettings } from "./token-settings.ts";
 
 /** What proves a client. */
 interface Proof {

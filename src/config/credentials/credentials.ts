@@ -6,7 +6,7 @@ import { fingerprint } from "../hash.ts";
 import type { LoadContext } from "../load-context.ts";
 import { repeats } from "../uniqueness.ts";
 import { loadClientAuth } from "./client-auth.ts";
-import type { RawTokenSettings } from "./token-schema.ts";
+import type { RawTokenSettings } from "./token-settings.ts";
 import { checkTokenSettings, type EnvironmentSettings } from "./token-settings.ts";
 
 /** Spec 2.3. */

@@ -1,7 +1,6 @@
-import type { PassThroughRoute, Site } from "../../model/environment.ts";
-import type { RawEnvironment } from "../environment-schema.ts";
-import type { LoadContext } from "../load-context.ts";
-import type { RawPassThroughRoute } from "./pass-through-schema.ts";
+import type { PassThroughRoute, Site } from "../model/environment.ts";
+import type { RawEnvironment, RawPassThroughRoute } from "./environment-schema.ts";
+import type { LoadContext } from "./load-context.ts";
 
 /** What servers decode, collapse or climb. */
 const doubtful = /%|\\|;|(?:^|\/)\.{1,2}(?:\/|$)|\/\//;
