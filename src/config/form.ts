@@ -6,7 +6,8 @@ import { configSchema, nodesAt, type RawConfig, type SchemaNode } from "./schema
 
 /** Reports every problem of form; returns the file's content, typed and with defaults, where there is none. */
 export function checkForm(value: unknown, diagnostics: Diagnostics): RawConfig | undefined {
-  const placeholders = findPlaceholders(value);
+  // Hardly a file has a `$` at all.
+  const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value) : [];
   const parsed = configSchema.safeParse(value, { reportInput: true });
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues);
   // What the schema has against a placeholder's text follows from the placeholder.

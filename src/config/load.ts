@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Environment } from "../model/environment.ts";
@@ -171,7 +171,12 @@ function checkDependencies(file: string, context: LoadContext): void {
  * Node's threads. A disk that hangs would hold up everything else.
  */
 export async function readAtOnce(path: string): Promise<FileContent> {
-  return { bytes: readFileSync(path), mode: statSync(path).mode & permissionBits };
+  const file = openSync(path, "r");
+  try {
+    return { bytes: readFileSync(file), mode: fstatSync(file).mode & permissionBits };
+  } finally {
+    closeSync(file);
+  }
 }
 
 async function systemDependencies(): Promise<ConfigDependencies> {

@@ -1,6 +1,6 @@
 import { Secret } from "../model/secret.ts";
 import type { Diagnostics, Path } from "./diagnostics.ts";
-import { fingerprint } from "./hash.ts";
+import { fingerprintOf } from "./hash.ts";
 
 /** Something that belongs to one environment alone; its path is below `environments.<name>`. */
 export interface UniqueValue {
@@ -43,7 +43,7 @@ function isOfOne({ path: [, own] }: UniqueValue, { path: [, other] }: UniqueValu
 
 /** The same for equal values. A secret enters by its fingerprint, so that it stays outside the heap. */
 function keyOf({ kind, value }: UniqueValue): string {
-  return `${kind} ${value instanceof Secret ? fingerprint(value) : value}`;
+  return `${kind} ${value instanceof Secret ? fingerprintOf(value) : value}`;
 }
 
 /** Each item whose key an earlier one has, with the first such one; takes time in proportion to their number. */
