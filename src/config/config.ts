@@ -27,7 +27,7 @@ export interface CallbackListenerConfig {
   readonly windowMs: number;
   /** What happens while the store of replays fails or is full. */
   readonly replay: ReplayMode;
-  /** Whatever calls proves itself with a certificate. */
+  /** Present where callers prove themselves with a certificate. */
   readonly tls?: CallersTls | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface Config {
   };
   readonly log: { readonly level: LogLevel; readonly upstreamHeaders: readonly string[] };
   /** Absent where nothing is traced. */
-  readonly tracing?: TracingConfig;
+  readonly tracing?: TracingConfig | undefined;
   /** What `/readyz` waits for. */
   readonly readiness: "listening" | "token";
   readonly reload: {

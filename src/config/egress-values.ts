@@ -16,7 +16,7 @@ export const noProxyPattern =
 
 const networkForm = /^([0-9a-f:.]+)\/(\d{1,3})$/;
 const hostForm = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
-/** Whatever ends in digits only would be an address, and none of these is one. */
+/** The last label is not all digits: that would be an address. */
 const nameForm = /^(\*?\.)?((?:[a-z0-9_-]+\.)*[a-z0-9_-]*[a-z_-][a-z0-9_-]*)$/;
 
 const fix = "write a host (api.example), its subdomains (.example), an address, a network (10.0.0.0/8) or *";

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Address, Egress, Tls } from "../model/environment.ts";
 import type { Secret } from "../model/secret.ts";
+import { listSome } from "./diagnostics.ts";
 import {
   credentialsForm,
   isDirect,
@@ -40,7 +41,7 @@ export const egress = z
 
 export type RawEgress = z.output<typeof egress>;
 
-/** Upper case first, as Go has it. */
+/** Upper case first, as in Go. */
 const proxyNames = ["HTTPS_PROXY", "https_proxy"] as const;
 const noProxyNames = ["NO_PROXY", "no_proxy"] as const;
 const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
@@ -148,8 +149,7 @@ export function warnOfUnusedVariable(
   const given = firstOf(context.state.dependencies.env, proxyNames);
   const unaware = Object.keys(raw).filter((name) => raw[name]?.egress === undefined);
   if (given === undefined || unaware.length === 0) return;
-  const more = unaware.length > mostShown ? ` and ${unaware.length - mostShown} more` : "";
-  const names = `${unaware.slice(0, mostShown).join(", ")}${more}`;
+  const names = listSome(unaware, mostShown);
   const message = `${given.name} is set and not used: ${names} ${unaware.length === 1 ? "is" : "are"} reached directly`;
   context.warn("proxy_variable_unused", message, "write egress: environment to use it, or egress: { proxy: … }");
 }

@@ -178,7 +178,7 @@ export const environmentSchema = mapping(
       .describe(
         "Statuses that something in front of the service may answer with, like 502 and 504. Such answers pass, with `Countersign-Outcome: unknown`.",
       ),
-    forwardHeaders: listOf(headerName)
+    forwardHeaders: listOf(headerName.toLowerCase())
       .default([])
       .describe("Further request headers to let through. Credentials, framing and hop-by-hop headers never are."),
     via: flag(true).describe("Whether requests upstream carry `Via` (RFC 9110 section 7.6.3)."),

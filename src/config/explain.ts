@@ -13,6 +13,7 @@ import { type Callers, describeBind } from "../model/listener.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
 import type { CallbackListenerConfig, Config, TracingConfig } from "./config.ts";
+import { listSome } from "./diagnostics.ts";
 
 const mostNamed = 5;
 
@@ -51,8 +52,7 @@ function describeCallers(callers: Callers | undefined): string {
     case "named": {
       const by = callers.tls === undefined ? "token" : "certificate";
       const names = callers.callers.map(({ name }) => name);
-      const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
-      return `; callers by ${by}: ${names.slice(0, mostNamed).join(", ")}${more}`;
+      return `; callers by ${by}: ${listSome(names, mostNamed)}`;
     }
   }
 }

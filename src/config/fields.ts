@@ -122,5 +122,6 @@ export const callerTokenSource = z
   .union([inFile.extend({ name: callerName }), inVariable.extend({ name: callerName })])
   .describe("Where a token is, as for every secret, and the `name` that the log gives to its caller.");
 
+export type TlsFiles = z.output<typeof tlsFiles>;
 export type SecretSource = z.output<typeof secretSource>;
 export type CallerTokenSource = z.output<typeof callerTokenSource>;

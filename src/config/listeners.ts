@@ -36,7 +36,7 @@ export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<
   for (const [listener, at] of context.each(raw.listeners)) {
     const { bind, environment, hosts } = listener;
     const callers = await loadCallers(listener, known.get(environment), proofs, at);
-    listeners.push({ bind, environment, hosts: hosts.map((host) => host.toLowerCase()), callers });
+    listeners.push({ bind, environment, hosts, callers });
   }
   checkProofs(proofs);
   checkRates(raw.listeners, context);

@@ -10,7 +10,7 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** What the configuration is read from beside its own text; injected, so that load.ts is the only reader of files. */
+/** Where the configuration is read from; injected, so that load.ts is the only reader of files. */
 export interface ConfigDependencies {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** @throws with a `code` such as ENOENT */
@@ -123,7 +123,7 @@ export class LoadContext {
     return this.report(message, `put it into ${content.origin}`, content.origin);
   }
 
-  /** The whole of a file that others had better not read. */
+  /** The whole of a secret file; warns where everyone may read it. */
   async readSecretFile(file: string): Promise<Content | undefined> {
     const content = await this.readFile(file);
     if (content !== undefined && (content.mode & readableByAll) !== 0) {
@@ -170,7 +170,7 @@ export class LoadContext {
   }
 }
 
-/** Seldom meant, and sent all the same: a second newline, a blank that was copied along, what an editor puts first. */
+/** Most often a mistake: a second newline, a copied blank, or the mark that an editor puts first. */
 function hasBlankEdge(bytes: Buffer): boolean {
   const isBlank = (byte = 0) => byte === 0x20 || (byte >= 0x09 && byte <= carriageReturn);
   return isBlank(bytes.at(0)) || isBlank(bytes.at(-1)) || bytes.subarray(0, 3).equals(byteOrderMark);

@@ -60,7 +60,7 @@ function isReachedBy({ prefix, upstreamPrefix }: PassThroughRoute, other: PassTh
   return prefix !== `${other.prefix}${upstreamPrefix.slice(other.upstreamPrefix.length)}`;
 }
 
-/** Whatever the case of letters: a service may not tell it apart. */
+/** In any case of letters: a service may not tell them apart. */
 function isBelow(path: string, prefix: string): boolean {
   return path.toLowerCase().startsWith(prefix.toLowerCase());
 }

@@ -18,9 +18,8 @@ import {
 import { redis } from "./redis.ts";
 import { tracing } from "./tracing.ts";
 
-const hosts = listOf(matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port")).default(
-  [],
-);
+const host = matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port");
+const hosts = listOf(host.toLowerCase()).default([]);
 
 const listener = mapping("A place where applications call.", {
   bind: bind("127.0.0.1:7411"),
@@ -76,7 +75,7 @@ const log = section("The log, on standard output.", {
     .enum(["trace", "debug", "info", "warn", "error", "fatal"])
     .default("info")
     .describe("Least severe level written; the line that says where each listener leads always is."),
-  upstreamHeaders: listOf(headerName)
+  upstreamHeaders: listOf(headerName.toLowerCase())
     .default(["x-request-id"])
     .describe("Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4)."),
 });

@@ -64,9 +64,7 @@ async function loadSite(
     const fix = "use version 3.0 or later, or auth: [hmac] (spec 9)";
     holder.in("version").report(`OAuth is not available for version ${version}`, fix);
   }
-  for (const [name, at] of context.in("exempt").each(raw.exempt ?? [])) {
-    if (alwaysSigned.has(name)) at.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
-  }
+  checkExempt(raw.exempt ?? [], context.in("exempt"));
   const checksCallerSignature = raw.checkCallerSignature ?? parent?.raw.checkCallerSignature;
   if (raw.checkCallerSignature === "report" && raw.keys === undefined) {
     const fix = "add the keys that callers sign with; with auth: [oauth], or credentials, they sign nothing here";
@@ -89,6 +87,12 @@ async function loadSite(
     ...keys,
     credentials,
   };
+}
+
+export function checkExempt(names: readonly string[], context: LoadContext): void {
+  for (const [name, at] of context.each(names)) {
+    if (alwaysSigned.has(name)) at.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
+  }
 }
 
 /** As written, where the site has the means for each method; else oauth where there are credentials, else hmac. */

@@ -1,12 +1,11 @@
 import * as z from "zod";
 import { hopByHop } from "../http/headers.ts";
-import { withoutBrackets } from "../model/environment.ts";
 import type { Secret } from "../model/secret.ts";
 import type { TracingConfig } from "./config.ts";
 import { headerName, mapping, parsed, printable, secretSource, tlsFiles } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadTls } from "./tls.ts";
-import { isLocal, readAddress, urlPattern } from "./values.ts";
+import { isLoopback, readAddress, urlPattern } from "./values.ts";
 
 const otlp = mapping("The collector, which takes OTLP over HTTP in JSON.", {
   endpoint: parsed(readAddress, { pattern: urlPattern, example: "https://collector:4318/v1/traces" }).describe(
@@ -71,7 +70,7 @@ export async function loadTracing(
   if (endpoint.path === "") {
     at.in("endpoint").report("the address has no path", `write the whole address, like ${endpoint.origin}/v1/traces`);
   }
-  if (endpoint.scheme === "http" && !isLocal({ kind: "tcp", host: withoutBrackets(endpoint.host), port: 0 })) {
+  if (endpoint.scheme === "http" && !isLoopback(endpoint)) {
     const message = "spans and headers for the collector go over the network in plain text";
     at.in("endpoint").warn("spans_in_plain_text", message, "use https://, or a collector on loopback");
   }

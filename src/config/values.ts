@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { parseDurationMs } from "../model/clock.ts";
-import type { Address } from "../model/environment.ts";
+import { type Address, withoutBrackets } from "../model/environment.ts";
 import type { Bind } from "../model/listener.ts";
 import type { HostPort, RedisNode } from "../model/redis-access.ts";
 
@@ -143,6 +143,10 @@ export function isLocal(bind: Bind): boolean {
   if (bind.kind === "unix" || bind.host === "localhost" || bind.host === "::1") return true;
   // A name like 127.example.com is no loopback address.
   return isIPv4(bind.host) && bind.host.startsWith("127.");
+}
+
+export function isLoopback({ host }: Address): boolean {
+  return isLocal({ kind: "tcp", host: withoutBrackets(host), port: 0 });
 }
 
 /** Negative, 0 or positive as the API version a is before, equal to or after b: `3.0` is after `1.8`. */

@@ -67,9 +67,9 @@ export type RawTokenSettings = z.output<typeof tokenSettings>;
 /** What an environment says for all of its credential sets. */
 export interface EnvironmentSettings {
   readonly baseUrl: Address;
-  readonly authUrl: Address | undefined;
+  readonly authUrl?: Address | undefined;
   readonly allowPlaintext: boolean;
-  readonly token: RawTokenSettings | undefined;
+  readonly token?: RawTokenSettings | undefined;
   readonly tls: Tls;
 }
 
@@ -119,6 +119,10 @@ function checkUrl(
     context.report("baseUrl and token.url have the same origin", fix);
   }
   context.addUniqueValue("token endpoint", url.origin);
-  if (url.scheme === "https" || allowPlaintext) return;
+  checkPlaintext(url, allowPlaintext, context);
+}
+
+export function checkPlaintext({ scheme }: Address, isAllowed: boolean, context: LoadContext): void {
+  if (scheme === "https" || isAllowed) return;
   context.report("http:// would send credentials in plain text", "use https://, or allowPlaintext: true for tests");
 }
