@@ -11,7 +11,8 @@ export function checkForm(value: unknown, diagnostics: Diagnostics): RawConfig |
   const parsed = configSchema.safeParse(value, { reportInput: true });
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues);
   // What the schema has against a placeholder's text follows from the placeholder.
-  const others = issues.filter((issue) => !placeholders.some((placeholder) => isAbout(issue, placeholder)));
+  const isConsequence = createIsAbout(placeholders);
+  const others = issues.filter((issue) => !isConsequence(issue));
   for (const { path, message, fix, found } of [...placeholders, ...others]) {
     diagnostics.report(path, message, fix, found);
   }
@@ -53,10 +54,12 @@ function describePlaceholder(text: string, path: Path): Fault[] {
   return [{ path, message: "nothing is expanded in this file", fix, found }];
 }
 
-/** Whether a fault is about the placeholder's value, or about the mapping that holds it. */
-function isAbout({ path }: Fault, { path: at }: Fault): boolean {
-  const [own, text] = [formatPath(at), formatPath(path)];
-  return text === own || text.startsWith(`${own}.`) || text === formatPath(at.slice(0, -1));
+/** Tells whether a fault is about a placeholder's value, or about the mapping that holds it. */
+function createIsAbout(placeholders: readonly Fault[]): (fault: Fault) => boolean {
+  const own = new Set(placeholders.map(({ path }) => formatPath(path)));
+  const holders = new Set(placeholders.map(({ path }) => formatPath(path.slice(0, -1))));
+  return ({ path }) =>
+    holders.has(formatPath(path)) || path.some((_, index) => own.has(formatPath(path.slice(0, index + 1))));
 }
 
 type Issue = z.core.$ZodIssue;

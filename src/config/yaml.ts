@@ -92,12 +92,14 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
 function findTraps(document: Document): Fault[] {
   const faults: Fault[] = [];
   const holders: unknown[] = [];
+  const anchors = new Map<string, unknown>();
   checkNode(document.contents);
   return faults;
 
   function checkNode(node: unknown): void {
+    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
     if (isAlias(node)) {
-      const target = node.resolve(document);
+      const target = anchors.get(node.source);
       if (node.source === "" || (target !== undefined && !holders.includes(target))) return;
       const message = "this alias (*name) leads nowhere, or into itself";
       const fix = "correct the YAML; a text that begins with * stands in quotes";
@@ -113,13 +115,14 @@ function findTraps(document: Document): Fault[] {
   function checkPairs(pairs: readonly Pair[]): void {
     const keys = new Set<unknown>();
     for (const { key, value } of pairs) {
+      checkNode(key);
       if (isScalar(key)) {
         const offset = key.range?.[0] ?? 0;
         if (keys.has(key.value)) faults.push({ message: "this is not valid YAML: Map keys must be unique", offset });
         // Node assigns a prototype under this name; nothing sound is called so.
         if (key.value === "__proto__") faults.push({ message: "nothing can be called __proto__", offset });
         keys.add(key.value);
-      } else checkNode(key);
+      }
       checkNode(value);
     }
   }
