@@ -5,14 +5,14 @@ import { defaultExempt, exemptNames } from "../signing/parameter-rules.ts";
 import { callersMtls } from "./callers/caller-schema.ts";
 import type { CallbackListenerConfig } from "./config.ts";
 import { listSome } from "./diagnostics.ts";
-import { bind, duration, flag, listOf, mapping, parameterName, parsed, plainName, text, tlsFiles } from "./fields.ts";
+import { bind, duration, flag, listOf, mapping, parameterName, plainName, text, tlsFiles, url } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { checkExempt } from "./sites.ts";
 import { loadCallersTls, loadTls } from "./tls.ts";
-import { isLocal, isLoopback, readAddress, urlPattern } from "./values.ts";
+import { isLocal, isLoopback } from "./values.ts";
 
 const application = mapping("The application that genuine callbacks are handed to.", {
-  url: parsed(readAddress, { pattern: urlPattern, example: "http://127.0.0.1:8080/callbacks" }).describe(
+  url: url("http://127.0.0.1:8080/callbacks").describe(
     "Its own URL for callbacks; the query of a callback is added. Other than on loopback it is https.",
   ),
   timeout: duration("10s", 100, 60_000).describe(

@@ -10,17 +10,14 @@ import {
   mapping,
   matching,
   parameterName,
-  parsed,
   plainName,
   printable,
   secretSource,
   siteIdentifier,
   text,
   tlsFiles,
+  url,
 } from "./fields.ts";
-import { readAddress, urlPattern } from "./values.ts";
-
-const url = (example: string) => parsed(readAddress, { pattern: urlPattern, example });
 
 const operation = matching(
   /^(\*|[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*)$/,

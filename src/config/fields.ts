@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { durationPattern } from "../model/clock.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
-import { bindPattern, type Read, readBind, readDurationMs } from "./values.ts";
+import { bindPattern, type Read, readAddress, readBind, readDurationMs, urlPattern } from "./values.ts";
 
 /** Not empty; a string and nothing that YAML took for something else. */
 export const text = z.string().min(1);
@@ -48,6 +48,11 @@ export function bind(example: string) {
   return parsed(readBind, { pattern: bindPattern, example }).describe(
     "`address:port`, `:port` for every address, or `unix:/path`. Port 0 takes a free one.",
   );
+}
+
+/** An http or https URL with an optional path. */
+export function url(example: string) {
+  return parsed(readAddress, { pattern: urlPattern, example });
 }
 
 /** A duration with unit and a default; in milliseconds once read. */

@@ -28,7 +28,7 @@ const dollarName = /^\$\{?\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}?$/;
  * Keys and values that were written to be replaced by something else. Nothing is: the text would be taken as it stands.
  * Only the variable's name is shown, since a default behind it may be a secret.
  */
-function findPlaceholders(value: unknown, path: Path = []): Fault[] {
+function findPlaceholders(value: unknown, path: Path = []): FormProblem[] {
   if (typeof value === "string") return describePlaceholder(value, path);
   if (Array.isArray(value)) return value.flatMap((item, index) => findPlaceholders(item, [...path, index]));
   if (typeof value !== "object" || value === null) return [];
@@ -38,7 +38,7 @@ function findPlaceholders(value: unknown, path: Path = []): Fault[] {
   ]);
 }
 
-function describePlaceholder(text: string, path: Path): Fault[] {
+function describePlaceholder(text: string, path: Path): FormProblem[] {
   if (path.at(-1) === "env") {
     const [, name] = dollarName.exec(text) ?? [];
     const message = "the name of an environment variable is written without $";
@@ -55,7 +55,7 @@ function describePlaceholder(text: string, path: Path): Fault[] {
 }
 
 /** Tells whether a fault is about a placeholder's value, or about the mapping that holds it. */
-function createIsAbout(placeholders: readonly Fault[]): (fault: Fault) => boolean {
+function createIsAbout(placeholders: readonly FormProblem[]): (fault: FormProblem) => boolean {
   const own = new Set(placeholders.map(({ path }) => formatPath(path)));
   const holders = new Set(placeholders.map(({ path }) => formatPath(path.slice(0, -1))));
   return ({ path }) =>
@@ -73,7 +73,7 @@ interface Words {
 }
 
 /** A problem of form, before its place in the file is looked up. */
-interface Fault extends Words {
+interface FormProblem extends Words {
   readonly path: Path;
   /** The path that was probably meant, where a key is misspelt. */
   readonly meant?: Path;
@@ -105,21 +105,21 @@ function lastKey(path: Path): string {
 }
 
 /** Turns what the schema has against the file into words for people. */
-function describeIssues(issues: readonly Issue[]): Fault[] {
+function describeIssues(issues: readonly Issue[]): FormProblem[] {
   const faults = issues.flatMap((issue) => describeIssue(issue, []));
   // A misspelt key is one problem, not one too many and one too few.
   const meant = new Set(faults.map((fault) => fault.meant && formatPath(fault.meant)));
   return faults.filter(({ path }) => !meant.has(formatPath(path)));
 }
 
-function describeIssue(issue: Issue, base: Path): Fault[] {
+function describeIssue(issue: Issue, base: Path): FormProblem[] {
   const path: Path = [...base, ...issue.path.filter((part) => typeof part !== "symbol")];
   const faults = describeAt(issue, path);
   const isSecret = path.some((_, index) => isSecretAt(path.slice(0, index + 1)));
   return isSecret ? faults.map((fault) => ({ ...fault, found: "hidden" })) : faults;
 }
 
-function describeAt(issue: Issue, path: Path): Fault[] {
+function describeAt(issue: Issue, path: Path): FormProblem[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => describeUnknownKey(key, path, Object.keys(issue.input ?? {})));
   }
@@ -160,7 +160,7 @@ function fixValue({ input, values }: IssueOf<"invalid_value">): string {
 }
 
 /** Its value is never shown: `clientsecret` may hold what `clientSecret` should not. */
-function describeUnknownKey(key: string, holder: Path, given: readonly string[]): Fault {
+function describeUnknownKey(key: string, holder: Path, given: readonly string[]): FormProblem {
   const path = [...holder, key];
   const alternatives = nodesAt(holder).map(({ properties = {} }) => Object.keys(properties));
   const known = [...new Set(alternatives.flat())];
@@ -190,7 +190,7 @@ function describeSecret({ errors, input }: IssueOf<"invalid_union">, path: Path)
 }
 
 /** Of several alternatives, explains the nearest one; where none is near, the schema's own words say what can be. */
-function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_union">, path: Path): Fault[] {
+function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_union">, path: Path): FormProblem[] {
   const [nearest = []] = errors.toSorted((a, b) => distanceOf(a) - distanceOf(b));
   const isOther = nearest.some(({ path, code }) => path.length === 0 && code !== "unrecognized_keys");
   if (!isOther || !ways.startsWith("write ")) return nearest.flatMap((issue) => describeIssue(issue, path));

@@ -2,15 +2,13 @@ import * as z from "zod";
 import { hopByHop } from "../http/headers.ts";
 import type { Secret } from "../model/secret.ts";
 import type { TracingConfig } from "./config.ts";
-import { headerName, mapping, parsed, printable, secretSource, tlsFiles } from "./fields.ts";
+import { headerName, mapping, printable, secretSource, tlsFiles, url } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadTls } from "./tls.ts";
-import { isLoopback, readAddress, urlPattern } from "./values.ts";
+import { isLoopback } from "./values.ts";
 
 const otlp = mapping("The collector, which takes OTLP over HTTP in JSON.", {
-  endpoint: parsed(readAddress, { pattern: urlPattern, example: "https://collector:4318/v1/traces" }).describe(
-    "Its whole address, `/v1/traces` included.",
-  ),
+  endpoint: url("https://collector:4318/v1/traces").describe("Its whole address, `/v1/traces` included."),
   headers: z
     .record(headerName, secretSource)
     .default({})

@@ -19,7 +19,7 @@ export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagno
   const shared = repeats(values, keyOf);
   for (const endpoint of all.filter(({ kind }) => kind === "token endpoint")) {
     const first = values.find(
-      (other) => other.kind === "origin" && other.value === endpoint.value && !isOfOne(other, endpoint),
+      ({ kind, value, path }) => kind === "origin" && value === endpoint.value && path[1] !== endpoint.path[1],
     );
     if (first !== undefined) shared.push([{ ...endpoint, kind: "origin" }, first]);
   }
@@ -34,11 +34,6 @@ export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagno
       diagnostics.report(path, "this key is configured twice", "keep one; it is unique per key pair (spec 5.3)");
     }
   }
-}
-
-/** Whether both are of one environment. */
-function isOfOne({ path: [, own] }: UniqueValue, { path: [, other] }: UniqueValue): boolean {
-  return own === other;
 }
 
 /** The same for equal values. A secret enters by its fingerprint, so that it stays outside the heap. */
