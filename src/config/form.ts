@@ -79,22 +79,18 @@ interface FormProblem extends Words {
   readonly meant?: Path;
 }
 
-/** Keys whose values come from outside, or may be secrets written in the wrong place: what stands there is never shown. */
-const secretKeys: ReadonlySet<string> = new Set([
-  "secret",
-  "clientSecret",
-  "privateKey",
-  "extra",
-  "password",
-  "encryptionKeys",
-  "tokens",
-  "headers",
-]);
-
-/** Whether a secret's source should stand there. The headers of tracing have names of the user's choice; an environment's `token` has settings. */
+/**
+ * Whether secrets may have been written there: where the schema wants to be told where one is, or several are, and in the
+ * further fields of token requests. What stands there is never shown.
+ */
 function isSecretAt(path: Path): boolean {
-  const key = lastKey(path);
-  return secretKeys.has(key) || path.at(-2) === "headers" || (path[2] === "callers" && key === "token");
+  const withItems: readonly Path[] = [path, [...path, 0], [...path, ""]];
+  return path.at(-1) === "extra" || withItems.some((at) => nodesAt(at).some(isSource));
+}
+
+/** Only a secret is named by an environment variable. */
+function isSource({ properties = {} }: SchemaNode): boolean {
+  return properties["env"] !== undefined;
 }
 
 const seeSchema = "see `countersign schema`";
