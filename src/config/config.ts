@@ -20,7 +20,7 @@ export interface CallbackListenerConfig {
   readonly bind: Bind;
   /** A key of `environments`. */
   readonly environment: string;
-  /** What genuine callbacks are handed to. */
+  /** Where genuine callbacks go. */
   readonly application: { readonly url: Address; readonly timeoutMs: number; readonly tls: Tls };
   /** Names that are not signed; always holds `signature`. */
   readonly exempt: ReadonlySet<string>;
@@ -53,7 +53,7 @@ export interface Config {
   readonly limits: {
     readonly inFlightPerEnvironment: number;
     readonly connections: number;
-    /** What a listener accepts at all, where it is less than twice as many: the process has few descriptors. */
+    /** Most connections that a listener accepts; set where the process has too few descriptors for twice `connections`. */
     readonly acceptedConnections?: number | undefined;
     readonly bodyBytes: number;
     /** Undefined: derived from the memory that the process may take. */
@@ -82,12 +82,12 @@ export type TokensConfig = { readonly cache: "memory" } | { readonly cache: "red
 
 /** Where spans go, and which requests have them. */
 export interface TracingConfig {
-  /** The collector's, with its path. */
+  /** The collector's address, with its path. */
   readonly endpoint: Address;
-  /** Of each export; names in lower case. */
+  /** Headers of each export; names in lower case. */
   readonly headers: ReadonlyMap<string, Secret>;
   readonly tls: Tls;
-  /** Of the traces that begin here, how many are recorded: 0 to 1. */
+  /** The share of traces beginning here that is recorded: 0 to 1. */
   readonly sampleRatio: number;
   readonly serviceName: string;
   /** Further attributes of all spans. */

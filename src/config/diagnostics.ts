@@ -91,7 +91,7 @@ export function listSome(names: readonly string[], most: number): string {
   return `${names.slice(0, most).join(", ")}${more}`;
 }
 
-/** In the order of the file. */
+/** Sorted by their places in the file. */
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
   return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }

@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 import { type Address, withoutBrackets } from "../model/environment.ts";
 import { type Read, readAddress } from "./values.ts";
 
-/** What is reached without a proxy. */
+/** An entry of NO_PROXY: hosts that are reached without a proxy. */
 export interface NoProxyRule {
   /** As written. */
   readonly text: string;

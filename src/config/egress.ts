@@ -47,7 +47,7 @@ const noProxyNames = ["NO_PROXY", "no_proxy"] as const;
 const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
 const mostShown = 3;
 
-/** The way out before it is known which hosts it is for. */
+/** A way out, with its rules not yet applied to the hosts of the environment. */
 type Way = Omit<Egress, "noProxy" | "direct"> & { readonly rules: readonly NoProxyRule[] };
 
 /**
@@ -97,7 +97,7 @@ function isText(bytes: Buffer): boolean {
   return Buffer.from(bytes.toString("utf8"), "utf8").equals(bytes);
 }
 
-/** Undefined where no proxy is named, or what is named makes no sense. What stands in the variables is never shown. */
+/** Undefined where no proxy is named, or its address cannot be read. The values of the variables are never shown. */
 function readVariables(context: LoadContext): Way | undefined {
   const { env } = context.state.dependencies;
   const given = firstOf(env, proxyNames);
@@ -139,7 +139,7 @@ function firstOf(env: Readonly<Record<string, string | undefined>>, names: reado
 }
 
 /**
- * Warns where a proxy is named that no environment asks for: it may have been meant for this program.
+ * Warns of HTTPS_PROXY where an environment has no `egress`: it may have been meant for this program.
  * @param context of `environments`
  */
 export function warnOfUnusedVariable(

@@ -49,7 +49,7 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
   return { ...loaded, egress: await loadEgress(raw.egress, hostsOf(loaded), context.in("egress")) };
 }
 
-/** What its requests and its token requests go to. */
+/** The targets of its requests and token requests. */
 function hostsOf(environment: Environment): Address[] {
   const { baseUrl, authUrl } = environment;
   const endpoints = credentialSetsOf(environment).map(({ set }) => set.token?.url);
@@ -80,7 +80,7 @@ function checkAddresses(
   atAuthUrl.report(`authUrl is missing: site ${owner} has credentials`, fix);
 }
 
-/** Token path and operations are added behind these addresses. A service may have an operation's name in its own path. */
+/** The token path and operations are appended to these. A service may have an operation's name in its path: that is a warning. */
 function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, context: LoadContext): void {
   if (authUrl?.path.endsWith(tokenPath)) {
     const fix = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;

@@ -181,7 +181,7 @@ function showSite({ identifier, credentials, keys, defaultKey, decimals, ...site
   };
 }
 
-/** Settings of the service's own way are not shown: they are the same for every such set. */
+/** Sets that ask in the service's own way have no settings to show. */
 function showSet({ label, token, ...set }: CredentialSet): object {
   if (token === undefined) return set;
   const { url, clientAuth, extra, ...settings } = token;

@@ -10,7 +10,7 @@ export function checkForm(value: unknown, diagnostics: Diagnostics): RawConfig |
   const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value) : [];
   const parsed = configSchema.safeParse(value, { reportInput: true });
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues);
-  // What the schema has against a placeholder's text follows from the placeholder.
+  // A placeholder's text seldom fits the schema; one problem for it is enough.
   const isConsequence = createIsAbout(placeholders);
   const others = issues.filter((issue) => !isConsequence(issue));
   for (const { path, message, fix, found } of [...placeholders, ...others]) {
@@ -25,7 +25,7 @@ const placeholder = /\$(?:\{\s*([A-Za-z_][A-Za-z0-9_.]*)|\(\s*([A-Za-z_][A-Za-z0
 const dollarName = /^\$\{?\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}?$/;
 
 /**
- * Keys and values that were written to be replaced by something else. Nothing is: the text would be taken as it stands.
+ * Finds keys and values that were meant to be replaced. Nothing is expanded: the text would be used as it stands.
  * Only the variable's name is shown, since a default behind it may be a secret.
  */
 function findPlaceholders(value: unknown, path: Path = []): FormProblem[] {
@@ -100,7 +100,7 @@ function lastKey(path: Path): string {
   return String(path.findLast((part) => typeof part === "string"));
 }
 
-/** Turns what the schema has against the file into words for people. */
+/** Describes the schema's issues in words for people. */
 function describeIssues(issues: readonly Issue[]): FormProblem[] {
   const faults = issues.flatMap((issue) => describeIssue(issue, []));
   // A misspelt key is one problem, not one too many and one too few.
@@ -195,8 +195,8 @@ function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_unio
 }
 
 /**
- * Wrong at the top is further off than wrong within; a key too many is worse than one too few. However much is wrong
- * further down, where a name is the file's own choice, it speaks for the alternative that has such names.
+ * How far a value is from an alternative. A wrong kind at the top counts most, a key too many more than a missing one.
+ * Problems further down count little: a value that has them has the form of this alternative.
  */
 function distanceOf(issues: readonly Issue[]): number {
   const within = issues.filter(isWithin);

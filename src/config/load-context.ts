@@ -19,20 +19,20 @@ export interface ConfigDependencies {
   readonly mountPoints: ReadonlySet<string>;
 }
 
-/** A file as far as the configuration cares. */
+/** A file that the configuration names. */
 export interface FileContent {
   readonly bytes: Buffer;
   /** Permission bits. */
   readonly mode: number;
 }
 
-/** What was read, and where it came from: `file /run/…` or `env NAME`. */
+/** Bytes, and where they came from: `file /run/…` or `env NAME`. */
 export interface Content {
   readonly bytes: Buffer;
   readonly origin: string;
 }
 
-/** What is the same for all parts of a configuration while it is loaded. */
+/** Shared by all parts of a configuration while it is loaded. */
 export interface LoadState {
   readonly dependencies: ConfigDependencies;
   /** Where relative paths begin: the configuration file's own folder. */
@@ -78,7 +78,7 @@ export class LoadContext {
     this.state.diagnostics.warn(code, this.path, message, fix);
   }
 
-  /** Says that no other environment may have this value. */
+  /** No other environment may have this value. */
   addUniqueValue(kind: UniqueValue["kind"], value: UniqueValue["value"]): void {
     this.state.uniqueValues.push({ kind, value, path: this.path });
   }

@@ -94,7 +94,7 @@ function refuse(problems: readonly Problem[]): Outcome {
   return { kind: "refused", problems: inFileOrder(problems) };
 }
 
-/** Reads everything that the file names and reports problems of meaning; where there is one, the result is of no use. */
+/** Reads all files that are named and reports problems of meaning; with a problem the result must not be used. */
 async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config> {
   const environments = new Map<string, Environment>();
   for (const [name, environment] of Object.entries(raw.environments)) {
@@ -167,8 +167,8 @@ function checkDependencies(file: string, context: LoadContext): void {
 }
 
 /**
- * For a start, when nothing is served yet: thousands of small files are read in a tenth of the time that it takes by way of
- * Node's threads. A disk that hangs would hold up everything else.
+ * Reads a file synchronously, for the start: thousands of small files take a tenth of the time that Node's thread pool takes.
+ * Once requests are served, a disk that hangs would stop them.
  */
 export async function readAtOnce(path: string): Promise<FileContent> {
   const file = openSync(path, "r");

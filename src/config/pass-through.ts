@@ -2,7 +2,7 @@ import type { PassThroughRoute, Site } from "../model/environment.ts";
 import type { RawEnvironment, RawPassThroughRoute } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
 
-/** What servers decode, collapse or climb. */
+/** Escapes, empty segments and dots: servers read them in different ways. */
 const doubtful = /%|\\|;|(?:^|\/)\.{1,2}(?:\/|$)|\/\//;
 
 /**
@@ -37,7 +37,7 @@ export function loadPassThrough(
   return routes.sort((a, b) => b.prefix.length - a.prefix.length);
 }
 
-/** Callers' rights go by prefix: where two of them lead to one place at the service, a right to either reaches it. */
+/** Callers' rights are by prefix: where two prefixes lead to one path at the service, a right to either reaches it. */
 function warnOfNested(routes: readonly PassThroughRoute[], context: LoadContext): void {
   for (const [route, at] of context.each(routes)) {
     const outer = routes.find(
@@ -54,7 +54,7 @@ function warnOfNested(routes: readonly PassThroughRoute[], context: LoadContext)
   }
 }
 
-/** A longer prefix that leads to the same place as the shorter one around it would is no other way there: the longer one counts. */
+/** Whether another route leads there too. A longer prefix that maps as the shorter one around it does is the same way. */
 function isReachedBy({ prefix, upstreamPrefix }: PassThroughRoute, other: PassThroughRoute): boolean {
   if (prefix === other.prefix || !isBelow(upstreamPrefix, other.upstreamPrefix)) return false;
   return prefix !== `${other.prefix}${upstreamPrefix.slice(other.upstreamPrefix.length)}`;
@@ -92,7 +92,7 @@ function checkPrefix(
   }
 }
 
-/** Tokens are all that such requests can be authenticated with. */
+/** Pass-through requests can only carry a token, so their site uses OAuth. */
 function checkSite(
   { site }: RawPassThroughRoute,
   { defaultSite }: RawEnvironment,

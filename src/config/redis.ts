@@ -124,7 +124,7 @@ function checkLockCount({ url }: RawRedis, masters: number, context: LoadContext
   context.in("lockNodes").report("the lock needs an odd number of independent masters", fix, `${masters} in all`);
 }
 
-/** All databases and all addresses of one server are the same. */
+/** The same for all databases of one server, and for all loopback addresses. */
 function serverOf(node: RedisNode): string {
   if (node.kind === "unix") return node.path;
   const isLoopback = node.host === "127.0.0.1" || node.host === "::1";

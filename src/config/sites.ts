@@ -12,7 +12,7 @@ const defaultVersion = "3.0";
 const firstVersionWithOAuth = "3.0";
 const alwaysSigned: ReadonlySet<string> = new Set(requiredNames);
 
-/** A site of the file, as it is written and as it was loaded. */
+/** A site, as written and as loaded. */
 interface LoadedSite {
   readonly raw: RawChild;
   readonly context: LoadContext;
@@ -97,7 +97,7 @@ export function checkExempt(names: readonly string[], context: LoadContext): voi
 
 /** As written, where the site has the means for each method; else oauth where there are credentials, else hmac. */
 function chooseAuth(raw: RawChild, context: LoadContext, parent?: LoadedSite): Site["auth"] {
-  // What is written counts, also where its files cannot be read: that is reported already.
+  // By what is written: files that cannot be read are reported already.
   const hasMeans = { oauth: (raw.credentials ?? parent?.raw.credentials) !== undefined, hmac: raw.keys !== undefined };
   const [first, ...rest] = raw.auth ?? [];
   if (first === undefined) {

@@ -56,7 +56,7 @@ async function loadPrivateKey(file: string, context: LoadContext): Promise<Secre
   return context.report("this file holds no private key in PEM", fix, content.origin);
 }
 
-/** OpenSSL's errors help no reader. */
+/** OpenSSL's own error texts help no reader, so they are dropped. */
 function doesSucceed(attempt: () => unknown): boolean {
   try {
     attempt();

@@ -41,7 +41,7 @@ export const tracing = mapping("Spans by OpenTelemetry, off without this section
 
 export type RawTracing = z.output<typeof tracing>;
 
-/** Set with each export. */
+/** Headers that Countersign sets on each export. */
 const ownHeaders: ReadonlySet<string> = new Set([
   ...hopByHop,
   ...["content-encoding", "content-length", "content-type", "expect", "host"],
@@ -50,7 +50,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 /** Visible ASCII, with blanks between (RFC 9110 section 5.5). */
 const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** They name a collector for OpenTelemetry's own SDKs. */
+/** Variables that name a collector for OpenTelemetry's SDKs. */
 const variables = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
 /** @param context of `tracing` */

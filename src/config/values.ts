@@ -47,8 +47,8 @@ export function canonicalIPv6(address: string): string {
 const pathSegments = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~-]+)*$/;
 
 /**
- * A host ends without a dot: with one it would be the same host under another origin. It is ASCII, as it looks: what
- * looks alike in other scripts is another host, and is written in its own (xn--…) form.
+ * A host ends without a dot: with one it would be the same host under another origin. It is ASCII: hosts in
+ * other scripts, which may look alike, are written in their xn--… form.
  */
 const urlForm = /^(https?):\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*[A-Za-z0-9_-])(?::0*[1-9]\d{0,4})?([^?#\s]*)$/i;
 
