@@ -51,7 +51,7 @@ export const callbackListener = mapping("A place where the service calls.", {
   mtls: mtls.optional(),
 });
 
-export type RawCallbackListener = z.output<typeof callbackListener>;
+type RawCallbackListener = z.output<typeof callbackListener>;
 
 const mostSitesShown = 3;
 

@@ -39,7 +39,7 @@ export const egress = z
     "The way out, to the service and the authorization server (docs/egress.md): a `proxy`, or `environment` for what HTTPS_PROXY and NO_PROXY of the process say. Default: directly, whatever these variables say.",
   );
 
-export type RawEgress = z.output<typeof egress>;
+type RawEgress = z.output<typeof egress>;
 
 /** Upper case first, as in Go. */
 const proxyNames = ["HTTPS_PROXY", "https_proxy"] as const;

@@ -33,7 +33,7 @@ export interface Content {
 }
 
 /** Shared by all parts of a configuration while it is loaded. */
-export interface LoadState {
+interface LoadState {
   readonly dependencies: ConfigDependencies;
   /** Where relative paths begin: the configuration file's own folder. */
   readonly folder: string;

@@ -39,7 +39,7 @@ export const tracing = mapping("Spans by OpenTelemetry, off without this section
     ),
 });
 
-export type RawTracing = z.output<typeof tracing>;
+type RawTracing = z.output<typeof tracing>;
 
 /** Headers that Countersign sets on each export. */
 const ownHeaders: ReadonlySet<string> = new Set([
