@@ -20,14 +20,14 @@ export interface CallbackListenerConfig {
   readonly bind: Bind;
   /** A key of `environments`. */
   readonly environment: string;
-  /** What genuine callbacks are handed to. */
+  /** Where genuine callbacks go. */
   readonly application: { readonly url: Address; readonly timeoutMs: number; readonly tls: Tls };
   /** Names that are not signed; always holds `signature`. */
   readonly exempt: ReadonlySet<string>;
   readonly windowMs: number;
   /** What happens while the store of replays fails or is full. */
   readonly replay: ReplayMode;
-  /** Whatever calls proves itself with a certificate. */
+  /** Present where callers prove themselves with a certificate. */
   readonly tls?: CallersTls | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface Config {
   readonly limits: {
     readonly inFlightPerEnvironment: number;
     readonly connections: number;
-    /** What a listener accepts at all, where it is less than twice as many: the process has few descriptors. */
+    /** Most connections that a listener accepts; set where the process has too few descriptors for twice `connections`. */
     readonly acceptedConnections?: number | undefined;
     readonly bodyBytes: number;
     /** Undefined: derived from the memory that the process may take. */
@@ -61,7 +61,7 @@ export interface Config {
   };
   readonly log: { readonly level: LogLevel; readonly upstreamHeaders: readonly string[] };
   /** Absent where nothing is traced. */
-  readonly tracing?: TracingConfig;
+  readonly tracing?: TracingConfig | undefined;
   /** What `/readyz` waits for. */
   readonly readiness: "listening" | "token";
   readonly reload: {
@@ -82,12 +82,12 @@ export type TokensConfig = { readonly cache: "memory" } | { readonly cache: "red
 
 /** Where spans go, and which requests have them. */
 export interface TracingConfig {
-  /** The collector's, with its path. */
+  /** The collector's address, with its path. */
   readonly endpoint: Address;
-  /** Of each export; names in lower case. */
+  /** Headers of each export; names in lower case. */
   readonly headers: ReadonlyMap<string, Secret>;
   readonly tls: Tls;
-  /** Of the traces that begin here, how many are recorded: 0 to 1. */
+  /** The share of traces beginning here that is recorded: 0 to 1. */
   readonly sampleRatio: number;
   readonly serviceName: string;
   /** Further attributes of all spans. */

@@ -1,7 +1,8 @@
 import * as z from "zod";
-import { tokenSettings } from "./credentials/token-schema.ts";
-import { egress } from "./egress/egress-schema.ts";
+import { tokenSettings } from "./credentials/token-settings.ts";
+import { egress } from "./egress.ts";
 import {
+  duration,
   flag,
   headerName,
   keyIdentifier,
@@ -9,18 +10,14 @@ import {
   mapping,
   matching,
   parameterName,
-  parsed,
   plainName,
   printable,
   secretSource,
   siteIdentifier,
   text,
   tlsFiles,
+  url,
 } from "./fields.ts";
-import { passThroughRoute } from "./pass-through/pass-through-schema.ts";
-import { readAddress, urlPattern } from "./values.ts";
-
-const url = (example: string) => parsed(readAddress, { pattern: urlPattern, example });
 
 const operation = matching(
   /^(\*|[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*)$/,
@@ -125,6 +122,26 @@ const parentSite = mapping("A site: its identity, its credentials, its rules.", 
     .describe("Child sites by Site Identifier (S…), one level deep."),
 });
 
+const prefix = matching(/^\/(?:[^/?#\s]+\/)+$/, "write a path with a slash at both ends, like /files/");
+
+/** CONNECT and TRACE never pass (RFC 9110 sections 9.3.6 and 9.3.8). */
+const method = z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+const passThroughRoute = mapping("Paths whose requests pass with their bodies untouched, behind a token.", {
+  prefix: prefix.describe("How their paths begin, with a slash at both ends; of several routes the longest counts."),
+  upstreamPrefix: prefix
+    .optional()
+    .describe("How their paths begin at the baseUrl's host. Default: the baseUrl's path and the prefix."),
+  methods: listOf(method, 1).describe("Methods that pass; others get 405. HEAD has to be named too."),
+  site: siteIdentifier
+    .optional()
+    .describe("Site of requests that name none in Countersign-Site. Default: as for operations. It uses OAuth."),
+  upgrade: z.enum(["websocket"]).optional().describe("Lets a GET switch to WebSocket (RFC 6455). Default: none may."),
+  idleTimeout: duration("60s", 100, 3_600_000).describe(
+    "How long a body, or a WebSocket, may stand still; 100ms to 3600s. timeouts.request bounds the wait for the answer's head.",
+  ),
+});
+
 export const environmentSchema = mapping(
   "One environment of the service; it shares no host, client or key with another (spec 7).",
   {
@@ -158,7 +175,7 @@ export const environmentSchema = mapping(
       .describe(
         "Statuses that something in front of the service may answer with, like 502 and 504. Such answers pass, with `Countersign-Outcome: unknown`.",
       ),
-    forwardHeaders: listOf(headerName)
+    forwardHeaders: listOf(headerName.toLowerCase())
       .default([])
       .describe("Further request headers to let through. Credentials, framing and hop-by-hop headers never are."),
     via: flag(true).describe("Whether requests upstream carry `Via` (RFC 9110 section 7.6.3)."),
@@ -169,3 +186,4 @@ export type RawEnvironment = z.output<typeof environmentSchema>;
 export type RawChild = z.output<typeof childSite>;
 export type RawCredentialSet = z.output<typeof credentialSet>;
 export type RawKey = z.output<typeof signingKey>;
+export type RawPassThroughRoute = z.output<typeof passThroughRoute>;

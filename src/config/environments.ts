@@ -1,11 +1,11 @@
 import { hopByHop } from "../http/headers.ts";
 import { type Address, credentialSetsOf, type Environment } from "../model/environment.ts";
 import { tokenPath } from "../model/token-settings.ts";
-import { checkTokenSettings, type EnvironmentSettings } from "./credentials/token-settings.ts";
-import { loadEgress } from "./egress/egress.ts";
+import { checkPlaintext, checkTokenSettings, type EnvironmentSettings } from "./credentials/token-settings.ts";
+import { loadEgress } from "./egress.ts";
 import type { RawEnvironment } from "./environment-schema.ts";
 import type { LoadContext } from "./load-context.ts";
-import { loadPassThrough } from "./pass-through/pass-through.ts";
+import { loadPassThrough } from "./pass-through.ts";
 import { loadSites } from "./sites.ts";
 import { loadTls } from "./tls.ts";
 
@@ -18,12 +18,12 @@ const neverForwarded: ReadonlySet<string> = new Set([
 
 /** @param context of `environments.<name>` */
 export async function loadEnvironment(name: string, raw: RawEnvironment, context: LoadContext): Promise<Environment> {
-  const { baseUrl, authUrl, token, defaultSite, undecided, via, allowPlaintext: allowsPlaintext } = raw;
+  const { baseUrl, authUrl, token, defaultSite, undecided, forwardHeaders, via, allowPlaintext: allowsPlaintext } = raw;
   checkAddresses(raw, context);
   checkPaths(raw, context);
   checkLists(raw, context);
   const tls = await loadTls(raw.tls, context.in("tls"));
-  const environment: EnvironmentSettings = { baseUrl, authUrl, allowPlaintext: allowsPlaintext, token, tls };
+  const environment: EnvironmentSettings = { ...raw, tls };
   if (token !== undefined) checkTokenSettings(token, environment, context.in("token"));
   const sites = await loadSites(raw.sites, environment, context.in("sites"));
   if (sites.size === 0) {
@@ -41,7 +41,7 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
     sites,
     siteOfKey: new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site]))),
     undecided: new Set(undecided),
-    forwardHeaders: raw.forwardHeaders.map((header) => header.toLowerCase()),
+    forwardHeaders,
     via,
     allowsPlaintext,
     tls,
@@ -49,7 +49,7 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
   return { ...loaded, egress: await loadEgress(raw.egress, hostsOf(loaded), context.in("egress")) };
 }
 
-/** What its requests and its token requests go to. */
+/** The targets of its requests and token requests. */
 function hostsOf(environment: Environment): Address[] {
   const { baseUrl, authUrl } = environment;
   const endpoints = credentialSetsOf(environment).map(({ set }) => set.token?.url);
@@ -68,9 +68,7 @@ function checkAddresses(
   for (const [name, address] of Object.entries({ baseUrl, authUrl })) {
     if (address === undefined) continue;
     context.in(name).addUniqueValue("origin", address.origin);
-    if (address.scheme === "https" || allowPlaintext) continue;
-    const fix = "use https://, or allowPlaintext: true for tests";
-    context.in(name).report("http:// would send credentials in plain text", fix);
+    checkPlaintext(address, allowPlaintext, context.in(name));
   }
   const all = Object.entries(sites).flatMap((site) => [site, ...Object.entries(site[1].children)]);
   if (authUrl !== undefined && token?.url !== undefined) {
@@ -82,7 +80,7 @@ function checkAddresses(
   atAuthUrl.report(`authUrl is missing: site ${owner} has credentials`, fix);
 }
 
-/** Token path and operations are added behind these addresses. A service may have an operation's name in its own path. */
+/** The token path and operations are appended to these. A service may have an operation's name in its path: that is a warning. */
 function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, context: LoadContext): void {
   if (authUrl?.path.endsWith(tokenPath)) {
     const fix = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
@@ -102,8 +100,7 @@ function checkLists({ operations, forwardHeaders }: RawEnvironment, context: Loa
     context.in("operations", star).report("* stands among other operations", fix);
   }
   for (const [header, at] of context.in("forwardHeaders").each(forwardHeaders)) {
-    const name = header.toLowerCase();
-    const isOurs = neverForwarded.has(name) || name.startsWith("countersign-");
+    const isOurs = neverForwarded.has(header) || header.startsWith("countersign-");
     if (isOurs) at.report("this header is never let through", "remove it");
   }
 }

@@ -13,6 +13,7 @@ import { type Callers, describeBind } from "../model/listener.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
 import type { CallbackListenerConfig, Config, TracingConfig } from "./config.ts";
+import { listSome } from "./diagnostics.ts";
 
 const mostNamed = 5;
 
@@ -51,8 +52,7 @@ function describeCallers(callers: Callers | undefined): string {
     case "named": {
       const by = callers.tls === undefined ? "token" : "certificate";
       const names = callers.callers.map(({ name }) => name);
-      const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
-      return `; callers by ${by}: ${names.slice(0, mostNamed).join(", ")}${more}`;
+      return `; callers by ${by}: ${listSome(names, mostNamed)}`;
     }
   }
 }
@@ -181,7 +181,7 @@ function showSite({ identifier, credentials, keys, defaultKey, decimals, ...site
   };
 }
 
-/** Settings of the service's own way are not shown: they are the same for every such set. */
+/** Sets that ask in the service's own way have no settings to show. */
 function showSet({ label, token, ...set }: CredentialSet): object {
   if (token === undefined) return set;
   const { url, clientAuth, extra, ...settings } = token;

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { durationPattern } from "../model/clock.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
-import { bindPattern, type Read, readBind, readDurationMs } from "./values.ts";
+import { bindPattern, type Read, readAddress, readBind, readDurationMs, urlPattern } from "./values.ts";
 
-/** Not empty; a string and nothing that YAML took for something else. */
+/** A string that is not empty. */
 export const text = z.string().min(1);
 
 /** A mapping with these keys and no others. */
@@ -11,7 +11,7 @@ export function mapping<Shape extends z.ZodRawShape>(description: string, shape:
   return z.strictObject(shape).describe(description);
 }
 
-/** The same, which may be left out: then each key has its default. */
+/** A mapping that may be left out: then each key has its default. */
 export function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   const schema = z.strictObject(shape);
   return schema.prefault({} as z.input<typeof schema>).describe(description);
@@ -28,7 +28,7 @@ interface Hints {
   readonly example: string;
 }
 
-/** A string that is read into something more precise. */
+/** A string that is read into a more precise type. */
 export function parsed<Value>(read: (text: string) => Read<Value>, { pattern, example }: Hints) {
   const written = z.string().meta({ pattern: pattern.source, examples: [example] });
   return written.transform((given, context): Value => {
@@ -48,6 +48,11 @@ export function bind(example: string) {
   return parsed(readBind, { pattern: bindPattern, example }).describe(
     "`address:port`, `:port` for every address, or `unix:/path`. Port 0 takes a free one.",
   );
+}
+
+/** An http or https URL with an optional path. */
+export function url(example: string) {
+  return parsed(readAddress, { pattern: urlPattern, example });
 }
 
 /** A duration with unit and a default; in milliseconds once read. */
@@ -80,10 +85,10 @@ export function listOf<Item extends z.ZodType>(item: Item, least = 0) {
   return z.array(item).min(least);
 }
 
-/** A client id or an audience: it travels in a form and stands in logs. */
+/** A client id or an audience: sent in forms, written to logs. */
 export const printable = matching(/^[\x21-\x7e]+$/, "write one line of printable text without spaces");
 
-/** What stands in labels of metrics and in log lines. */
+/** A name that becomes a label of metrics and a field of log lines. */
 export const plainName = matching(/^[A-Za-z0-9._-]{1,64}$/, "write 1 to 64 of A-Z a-z 0-9 . _ -");
 
 /** A field name of RFC 9110 section 5.1. */
@@ -122,5 +127,6 @@ export const callerTokenSource = z
   .union([inFile.extend({ name: callerName }), inVariable.extend({ name: callerName })])
   .describe("Where a token is, as for every secret, and the `name` that the log gives to its caller.");
 
+export type TlsFiles = z.output<typeof tlsFiles>;
 export type SecretSource = z.output<typeof secretSource>;
 export type CallerTokenSource = z.output<typeof callerTokenSource>;

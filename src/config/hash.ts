@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import { Secret } from "../model/secret.ts";
 import type { Config } from "./config.ts";
 
@@ -15,11 +15,11 @@ export function hashConfig(config: Omit<Config, "hash" | "secretOrigins">): stri
 const partsKnown = new WeakMap<object, string>();
 
 /**
- * The fingerprint of a part that never changes, read once: a thousand sites share one environment's certificates, which
- * take a millisecond each time.
+ * The fingerprint of a part that never changes, made once: a thousand sites share one environment's certificates, which
+ * take a millisecond each time, and a secret is asked for by several.
  */
 export function fingerprintOf(part: object): string {
-  const known = partsKnown.get(part) ?? fingerprint(part);
+  const known = partsKnown.get(part) ?? (part instanceof Secret ? fingerprintSecret(part) : fingerprint(part));
   partsKnown.set(part, known);
   return known;
 }
@@ -29,10 +29,13 @@ export function fingerprint(value: unknown): string {
   // A function, because only `this` holds a secret as it is: `plain` has been through its toJSON.
   const text = JSON.stringify(value, function (this: Record<string, unknown>, name: string, plain: unknown) {
     const given = this[name];
-    if (given instanceof Secret)
-      return createHmac("sha256", given.key).update("countersign configuration").digest("hex");
+    if (given instanceof Secret) return fingerprintOf(given);
     if (given instanceof Map || given instanceof Set) return [...given];
     return plain;
   });
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text);
+}
+
+function fingerprintSecret({ key }: Secret): string {
+  return createHmac("sha256", key).update("countersign configuration").digest("hex");
 }

@@ -13,7 +13,7 @@ import { readDocument } from "./yaml.ts";
 interface Binding {
   readonly at: LoadContext;
   readonly bind: Bind;
-  /** Where a listener of applications leads; nothing else that listens leads to the service. */
+  /** Of a listener for applications; the other ports lead to no environment. */
   readonly environment?: string;
 }
 
@@ -36,7 +36,7 @@ export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<
   for (const [listener, at] of context.each(raw.listeners)) {
     const { bind, environment, hosts } = listener;
     const callers = await loadCallers(listener, known.get(environment), proofs, at);
-    listeners.push({ bind, environment, hosts: hosts.map((host) => host.toLowerCase()), callers });
+    listeners.push({ bind, environment, hosts, callers });
   }
   checkProofs(proofs);
   checkRates(raw.listeners, context);
@@ -90,7 +90,7 @@ function isOneAddress(host: string): boolean {
   return isIP(host) !== 0 && host !== "0.0.0.0" && host !== "::";
 }
 
-/** Where a configuration's text has the admin port; the rest of it is not checked, so it may be wrong elsewhere. */
+/** The admin port of a configuration. The rest of the text is not checked. */
 export function readAdmin(text: string): Read<Bind> {
   const { value, yamlProblems } = readDocument(text);
   if (yamlProblems.length > 0) return { fix: "correct the YAML" };

@@ -10,7 +10,7 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** What the configuration is read from beside its own text; injected, so that load.ts is the only reader of files. */
+/** Where the configuration is read from; injected, so that load.ts is the only reader of files. */
 export interface ConfigDependencies {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** @throws with a `code` such as ENOENT */
@@ -19,21 +19,21 @@ export interface ConfigDependencies {
   readonly mountPoints: ReadonlySet<string>;
 }
 
-/** A file as far as the configuration cares. */
+/** A file that the configuration names. */
 export interface FileContent {
   readonly bytes: Buffer;
   /** Permission bits. */
   readonly mode: number;
 }
 
-/** What was read, and where it came from: `file /run/…` or `env NAME`. */
+/** Bytes, and where they came from: `file /run/…` or `env NAME`. */
 export interface Content {
   readonly bytes: Buffer;
   readonly origin: string;
 }
 
-/** What is the same for all parts of a configuration while it is loaded. */
-export interface LoadState {
+/** Shared by all parts of a configuration while it is loaded. */
+interface LoadState {
   readonly dependencies: ConfigDependencies;
   /** Where relative paths begin: the configuration file's own folder. */
   readonly folder: string;
@@ -78,7 +78,7 @@ export class LoadContext {
     this.state.diagnostics.warn(code, this.path, message, fix);
   }
 
-  /** Says that no other environment may have this value. */
+  /** No other environment may have this value. */
   addUniqueValue(kind: UniqueValue["kind"], value: UniqueValue["value"]): void {
     this.state.uniqueValues.push({ kind, value, path: this.path });
   }
@@ -123,7 +123,7 @@ export class LoadContext {
     return this.report(message, `put it into ${content.origin}`, content.origin);
   }
 
-  /** The whole of a file that others had better not read. */
+  /** The whole of a secret file; warns where everyone may read it. */
   async readSecretFile(file: string): Promise<Content | undefined> {
     const content = await this.readFile(file);
     if (content !== undefined && (content.mode & readableByAll) !== 0) {
@@ -170,7 +170,7 @@ export class LoadContext {
   }
 }
 
-/** Seldom meant, and sent all the same: a second newline, a blank that was copied along, what an editor puts first. */
+/** Most often a mistake: a second newline, a copied blank, or the mark that an editor puts first. */
 function hasBlankEdge(bytes: Buffer): boolean {
   const isBlank = (byte = 0) => byte === 0x20 || (byte >= 0x09 && byte <= carriageReturn);
   return isBlank(bytes.at(0)) || isBlank(bytes.at(-1)) || bytes.subarray(0, 3).equals(byteOrderMark);

@@ -1,11 +1,46 @@
+import type * as z from "zod";
 import { describeRedisNode, type RedisAccess, type RedisNode, type RedisPlace } from "../model/redis-access.ts";
 import type { Secret } from "../model/secret.ts";
-import type { SecretSource } from "./fields.ts";
+import type { TokensConfig } from "./config.ts";
+import { listOf, mapping, parsed, type SecretSource, secretSource, text, tlsFiles } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
-import type { RawConfig, RawRedis } from "./schema.ts";
 import { loadTls } from "./tls.ts";
 import { repeats } from "./uniqueness.ts";
-import { isLocal } from "./values.ts";
+import { hostPortPattern, isLocal, readHostPort, readRedisNode, redisNodePattern } from "./values.ts";
+
+const redisNode = (example: string) => parsed(readRedisNode, { pattern: redisNodePattern, example });
+const hostPort = (example: string) => parsed(readHostPort, { pattern: hostPortPattern, example });
+
+const sentinel = mapping("Sentinels, instead of url.", {
+  name: text.describe("Name of the master that the Sentinels watch."),
+  nodes: listOf(hostPort("sentinel:26379"), 1).describe("The Sentinels, as `host:port`."),
+  password: secretSource.optional().describe("Where the Sentinels' own password is."),
+});
+
+const cluster = mapping("A Redis Cluster, instead of url.", {
+  nodes: listOf(hostPort("cache:6379"), 1).describe("Some of the nodes, as `host:port`."),
+});
+
+export const redis = mapping("Where replicas share tokens; for `tokens.cache: redis`.", {
+  url: redisNode("rediss://cache:6379")
+    .optional()
+    .describe("One Redis: `rediss://host:port/db` (TLS), `redis://host:port/db` or `unix:/path?db=0`."),
+  sentinel: sentinel.optional(),
+  cluster: cluster.optional(),
+  username: text.optional().describe("ACL user, of every node; needs password. Default: Redis's own default user."),
+  password: secretSource.optional().describe("Where its password is: `{ file: … }` or `{ env: … }`."),
+  tls: tlsFiles
+    .describe("TLS towards Redis: `tls: {}` turns it on for sentinel and cluster; with url write rediss://.")
+    .optional(),
+  lockNodes: listOf(redisNode("rediss://lock-2:6379"))
+    .prefault([])
+    .describe("More independent masters, as url; with it an odd number of at least 3 in all: then a majority locks."),
+  encryptionKeys: listOf(secretSource)
+    .default([])
+    .describe("Keys of 64 hex digits (`countersign keygen`); the first encrypts (AES-256-GCM), all decrypt."),
+});
+
+type RawRedis = z.output<typeof redis>;
 
 const sixtyFourHexDigits = /^[0-9a-f]{64}$/i;
 const oneDigitOnly = /^(.)\1*$/i;
@@ -22,16 +57,17 @@ interface NodeByUrl {
  * @param root of the whole configuration
  */
 export async function loadRedis(
-  { redis: raw, tokens }: RawConfig,
+  raw: RawRedis | undefined,
+  cache: TokensConfig["cache"],
   root: LoadContext,
 ): Promise<RedisAccess | undefined> {
   const context = root.in("redis");
   if (raw === undefined) {
-    if (tokens.cache === "memory") return undefined;
+    if (cache === "memory") return undefined;
     const message = "tokens.cache is redis, but there is no section redis";
     return root.in("tokens", "cache").report(message, "add redis: { url: rediss://… }");
   }
-  if (tokens.cache === "memory") {
+  if (cache === "memory") {
     const fix = "write tokens: { cache: redis }, or remove it";
     context.warn("redis_unused", "redis is not used while tokens.cache is memory", fix);
   }
@@ -88,7 +124,7 @@ function checkLockCount({ url }: RawRedis, masters: number, context: LoadContext
   context.in("lockNodes").report("the lock needs an odd number of independent masters", fix, `${masters} in all`);
 }
 
-/** All databases and all addresses of one server are the same. */
+/** The same for all databases of one server, and for all loopback addresses. */
 function serverOf(node: RedisNode): string {
   if (node.kind === "unix") return node.path;
   const isLoopback = node.host === "127.0.0.1" || node.host === "::1";

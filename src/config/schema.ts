@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { callbackListener } from "./callbacks/callback-schema.ts";
+import { callbackListener } from "./callbacks.ts";
 import { callers, callersMtls } from "./callers/caller-schema.ts";
-import { warningCodes } from "./diagnostics.ts";
+import { type Path, warningCodes } from "./diagnostics.ts";
 import { environmentSchema } from "./environment-schema.ts";
 import {
   bind,
@@ -12,21 +12,14 @@ import {
   listOf,
   mapping,
   matching,
-  parsed,
   plainName,
-  secretSource,
   section,
-  text,
-  tlsFiles,
 } from "./fields.ts";
-import { tracing } from "./tracing-schema.ts";
-import { hostPortPattern, readHostPort, readRedisNode, redisNodePattern } from "./values.ts";
+import { redis } from "./redis.ts";
+import { tracing } from "./tracing.ts";
 
-const redisNode = (example: string) => parsed(readRedisNode, { pattern: redisNodePattern, example });
-const hostPort = (example: string) => parsed(readHostPort, { pattern: hostPortPattern, example });
-const hosts = listOf(matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port")).default(
-  [],
-);
+const host = matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port");
+const hosts = listOf(host.toLowerCase()).default([]);
 
 const listener = mapping("A place where applications call.", {
   bind: bind("127.0.0.1:7411"),
@@ -36,35 +29,6 @@ const listener = mapping("A place where applications call.", {
   mtls: callersMtls
     .describe("TLS with callers that have names, each of which proves itself with a `certificate`.")
     .optional(),
-});
-
-const sentinel = mapping("Sentinels, instead of url.", {
-  name: text.describe("Name of the master that the Sentinels watch."),
-  nodes: listOf(hostPort("sentinel:26379"), 1).describe("The Sentinels, as `host:port`."),
-  password: secretSource.optional().describe("Where the Sentinels' own password is."),
-});
-
-const cluster = mapping("A Redis Cluster, instead of url.", {
-  nodes: listOf(hostPort("cache:6379"), 1).describe("Some of the nodes, as `host:port`."),
-});
-
-const redis = mapping("Where replicas share tokens; for `tokens.cache: redis`.", {
-  url: redisNode("rediss://cache:6379")
-    .optional()
-    .describe("One Redis: `rediss://host:port/db` (TLS), `redis://host:port/db` or `unix:/path?db=0`."),
-  sentinel: sentinel.optional(),
-  cluster: cluster.optional(),
-  username: text.optional().describe("ACL user, of every node; needs password. Default: Redis's own default user."),
-  password: secretSource.optional().describe("Where its password is: `{ file: … }` or `{ env: … }`."),
-  tls: tlsFiles
-    .describe("TLS towards Redis: `tls: {}` turns it on for sentinel and cluster; with url write rediss://.")
-    .optional(),
-  lockNodes: listOf(redisNode("rediss://lock-2:6379"))
-    .prefault([])
-    .describe("More independent masters, as url; with it an odd number of at least 3 in all: then a majority locks."),
-  encryptionKeys: listOf(secretSource)
-    .default([])
-    .describe("Keys of 64 hex digits (`countersign keygen`); the first encrypts (AES-256-GCM), all decrypt."),
 });
 
 const tokens = section("Where tokens are kept (spec 5.4).", {
@@ -111,7 +75,7 @@ const log = section("The log, on standard output.", {
     .enum(["trace", "debug", "info", "warn", "error", "fatal"])
     .default("info")
     .describe("Least severe level written; the line that says where each listener leads always is."),
-  upstreamHeaders: listOf(headerName)
+  upstreamHeaders: listOf(headerName.toLowerCase())
     .default(["x-request-id"])
     .describe("Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4)."),
 });
@@ -175,10 +139,46 @@ export const configSchema = mapping("Configuration of Countersign.", {
 /** The file's content after the schema: typed, defaults filled in, nothing looked up yet. */
 export type RawConfig = z.output<typeof configSchema>;
 export type RawListener = z.output<typeof listener>;
-export type RawRedis = z.output<typeof redis>;
 
-/** The configuration's JSON Schema (2020-12), made from the very schema that reads it. */
-export function jsonSchema(): object {
-  const schema = z.toJSONSchema(configSchema, { io: "input", target: "draft-2020-12" });
-  return { ...schema, title: "Countersign configuration" };
+let schemaKnown: SchemaNode | undefined;
+
+/** The configuration's JSON Schema (2020-12), made once from the very schema that reads it: that takes 5 ms. */
+export function jsonSchema(): SchemaNode {
+  schemaKnown ??= {
+    ...(z.toJSONSchema(configSchema, { io: "input", target: "draft-2020-12" }) as SchemaNode),
+    title: "Countersign configuration",
+  };
+  return schemaKnown;
+}
+
+/** A node of the JSON Schema, as far as it helps a person. */
+export interface SchemaNode {
+  readonly title?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: SchemaNode | boolean;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly examples?: readonly unknown[];
+}
+
+/** What may stand at a path: one node, or several alternatives; none where nothing may. */
+export function nodesAt(path: Path): readonly SchemaNode[] {
+  return path.reduce<readonly SchemaNode[]>(
+    (nodes, part) => nodes.flatMap((node) => within(node, part)).flatMap(alternatives),
+    alternatives(jsonSchema()),
+  );
+}
+
+function alternatives(node: SchemaNode): readonly SchemaNode[] {
+  return node.anyOf?.flatMap(alternatives) ?? [node];
+}
+
+function within({ items, properties = {}, additionalProperties }: SchemaNode, part: string | number): SchemaNode[] {
+  const child =
+    typeof part === "number" ? items : (Object.getOwnPropertyDescriptor(properties, part)?.value as SchemaNode);
+  if (child !== undefined) return [child];
+  return typeof part === "string" && typeof additionalProperties === "object" ? [additionalProperties] : [];
 }

@@ -12,7 +12,7 @@ const defaultVersion = "3.0";
 const firstVersionWithOAuth = "3.0";
 const alwaysSigned: ReadonlySet<string> = new Set(requiredNames);
 
-/** A site of the file, as it is written and as it was loaded. */
+/** A site, as written and as loaded. */
 interface LoadedSite {
   readonly raw: RawChild;
   readonly context: LoadContext;
@@ -64,9 +64,7 @@ async function loadSite(
     const fix = "use version 3.0 or later, or auth: [hmac] (spec 9)";
     holder.in("version").report(`OAuth is not available for version ${version}`, fix);
   }
-  for (const [name, at] of context.in("exempt").each(raw.exempt ?? [])) {
-    if (alwaysSigned.has(name)) at.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
-  }
+  checkExempt(raw.exempt ?? [], context.in("exempt"));
   const checksCallerSignature = raw.checkCallerSignature ?? parent?.raw.checkCallerSignature;
   if (raw.checkCallerSignature === "report" && raw.keys === undefined) {
     const fix = "add the keys that callers sign with; with auth: [oauth], or credentials, they sign nothing here";
@@ -91,9 +89,15 @@ async function loadSite(
   };
 }
 
+export function checkExempt(names: readonly string[], context: LoadContext): void {
+  for (const [name, at] of context.each(names)) {
+    if (alwaysSigned.has(name)) at.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
+  }
+}
+
 /** As written, where the site has the means for each method; else oauth where there are credentials, else hmac. */
 function chooseAuth(raw: RawChild, context: LoadContext, parent?: LoadedSite): Site["auth"] {
-  // What is written counts, also where its files cannot be read: that is reported already.
+  // By what is written: files that cannot be read are reported already.
   const hasMeans = { oauth: (raw.credentials ?? parent?.raw.credentials) !== undefined, hmac: raw.keys !== undefined };
   const [first, ...rest] = raw.auth ?? [];
   if (first === undefined) {

@@ -1,17 +1,12 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { Tls } from "../model/environment.ts";
+import type { CallersTls } from "../model/listener.ts";
 import type { Secret } from "../model/secret.ts";
+import type { TlsFiles } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-/** Paths of PEM files. */
-export interface TlsFiles {
-  readonly caFile?: string | undefined;
-  readonly certFile?: string | undefined;
-  readonly keyFile?: string | undefined;
-}
 
 /** Loads the trusted authorities, and the certificate with its key: both or neither. */
 export async function loadTls({ caFile, certFile, keyFile }: TlsFiles, context: LoadContext): Promise<Tls> {
@@ -35,6 +30,12 @@ export async function loadTls({ caFile, certFile, keyFile }: TlsFiles, context: 
   return { ca, cert, key };
 }
 
+/** The files of a listener, all of which it needs; undefined where one is not sound. */
+export async function loadCallersTls(files: Required<TlsFiles>, context: LoadContext): Promise<CallersTls | undefined> {
+  const { ca, cert, key } = await loadTls(files, context);
+  return ca === undefined || cert === undefined || key === undefined ? undefined : { ca, cert, key };
+}
+
 /** One or more certificates in PEM, every one of which parses. */
 export async function loadCertificates(file: string, context: LoadContext): Promise<string | undefined> {
   const content = await context.readFile(file);
@@ -55,7 +56,7 @@ async function loadPrivateKey(file: string, context: LoadContext): Promise<Secre
   return context.report("this file holds no private key in PEM", fix, content.origin);
 }
 
-/** OpenSSL's errors help no reader. */
+/** OpenSSL's own error texts help no reader, so they are dropped. */
 function doesSucceed(attempt: () => unknown): boolean {
   try {
     attempt();

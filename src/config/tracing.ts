@@ -1,13 +1,47 @@
+import * as z from "zod";
 import { hopByHop } from "../http/headers.ts";
-import { withoutBrackets } from "../model/environment.ts";
 import type { Secret } from "../model/secret.ts";
 import type { TracingConfig } from "./config.ts";
+import { headerName, mapping, printable, secretSource, tlsFiles, url } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { loadTls } from "./tls.ts";
-import type { RawTracing } from "./tracing-schema.ts";
-import { isLocal } from "./values.ts";
+import { isLoopback } from "./values.ts";
 
-/** Set with each export. */
+const otlp = mapping("The collector, which takes OTLP over HTTP in JSON.", {
+  endpoint: url("https://collector:4318/v1/traces").describe("Its whole address, `/v1/traces` included."),
+  headers: z
+    .record(headerName, secretSource)
+    .default({})
+    .describe("Headers of each export, such as an API key or a tenant: `{ file: … }` or `{ env: … }` for each."),
+  tls: tlsFiles.prefault({}).describe("TLS towards the collector. Certificates are always verified."),
+});
+
+export const tracing = mapping("Spans by OpenTelemetry, off without this section (docs/tracing.md).", {
+  otlp,
+  sampleRatio: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe(
+      "Of the traces that begin here, how many are recorded. A caller's own trace is recorded where it says so.",
+    ),
+  serviceName: printable.default("countersign").describe("`service.name` of the spans."),
+  resource: z
+    .record(printable, z.string())
+    .default({})
+    .describe("Further attributes of all spans, like `deployment.environment.name`."),
+  propagate: z
+    .enum(["callers", "always", "never"])
+    .default("callers")
+    .describe(
+      "Whether the service gets `traceparent`, with the span of the attempt. callers: where the caller sent one, as without tracing. always: with every request. never: with none, nor `tracestate`.",
+    ),
+});
+
+type RawTracing = z.output<typeof tracing>;
+
+/** Headers that Countersign sets on each export. */
 const ownHeaders: ReadonlySet<string> = new Set([
   ...hopByHop,
   ...["content-encoding", "content-length", "content-type", "expect", "host"],
@@ -16,7 +50,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 /** Visible ASCII, with blanks between (RFC 9110 section 5.5). */
 const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** They name a collector for OpenTelemetry's own SDKs. */
+/** Variables that name a collector for OpenTelemetry's SDKs. */
 const variables = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
 /** @param context of `tracing` */
@@ -34,7 +68,7 @@ export async function loadTracing(
   if (endpoint.path === "") {
     at.in("endpoint").report("the address has no path", `write the whole address, like ${endpoint.origin}/v1/traces`);
   }
-  if (endpoint.scheme === "http" && !isLocal({ kind: "tcp", host: withoutBrackets(endpoint.host), port: 0 })) {
+  if (endpoint.scheme === "http" && !isLoopback(endpoint)) {
     const message = "spans and headers for the collector go over the network in plain text";
     at.in("endpoint").warn("spans_in_plain_text", message, "use https://, or a collector on loopback");
   }

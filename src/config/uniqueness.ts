@@ -1,6 +1,6 @@
 import { Secret } from "../model/secret.ts";
 import type { Diagnostics, Path } from "./diagnostics.ts";
-import { fingerprint } from "./hash.ts";
+import { fingerprintOf } from "./hash.ts";
 
 /** Something that belongs to one environment alone; its path is below `environments.<name>`. */
 export interface UniqueValue {
@@ -19,7 +19,7 @@ export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagno
   const shared = repeats(values, keyOf);
   for (const endpoint of all.filter(({ kind }) => kind === "token endpoint")) {
     const first = values.find(
-      (other) => other.kind === "origin" && other.value === endpoint.value && !isOfOne(other, endpoint),
+      ({ kind, value, path }) => kind === "origin" && value === endpoint.value && path[1] !== endpoint.path[1],
     );
     if (first !== undefined) shared.push([{ ...endpoint, kind: "origin" }, first]);
   }
@@ -36,14 +36,9 @@ export function checkUniqueness(all: readonly UniqueValue[], diagnostics: Diagno
   }
 }
 
-/** Whether both are of one environment. */
-function isOfOne({ path: [, own] }: UniqueValue, { path: [, other] }: UniqueValue): boolean {
-  return own === other;
-}
-
 /** The same for equal values. A secret enters by its fingerprint, so that it stays outside the heap. */
 function keyOf({ kind, value }: UniqueValue): string {
-  return `${kind} ${value instanceof Secret ? fingerprint(value) : value}`;
+  return `${kind} ${value instanceof Secret ? fingerprintOf(value) : value}`;
 }
 
 /** Each item whose key an earlier one has, with the first such one; takes time in proportion to their number. */

@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { parseDurationMs } from "../model/clock.ts";
-import type { Address } from "../model/environment.ts";
+import { type Address, withoutBrackets } from "../model/environment.ts";
 import type { Bind } from "../model/listener.ts";
 import type { HostPort, RedisNode } from "../model/redis-access.ts";
 
@@ -47,8 +47,8 @@ export function canonicalIPv6(address: string): string {
 const pathSegments = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~-]+)*$/;
 
 /**
- * A host ends without a dot: with one it would be the same host under another origin. It is ASCII, as it looks: what
- * looks alike in other scripts is another host, and is written in its own (xn--…) form.
+ * A host ends without a dot: with one it would be the same host under another origin. It is ASCII: hosts in
+ * other scripts, which may look alike, are written in their xn--… form.
  */
 const urlForm = /^(https?):\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*[A-Za-z0-9_-])(?::0*[1-9]\d{0,4})?([^?#\s]*)$/i;
 
@@ -143,6 +143,10 @@ export function isLocal(bind: Bind): boolean {
   if (bind.kind === "unix" || bind.host === "localhost" || bind.host === "::1") return true;
   // A name like 127.example.com is no loopback address.
   return isIPv4(bind.host) && bind.host.startsWith("127.");
+}
+
+export function isLoopback({ host }: Address): boolean {
+  return isLocal({ kind: "tcp", host: withoutBrackets(host), port: 0 });
 }
 
 /** Negative, 0 or positive as the API version a is before, equal to or after b: `3.0` is after `1.8`. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Cancel, Clock } from "../model/clock.ts";
 import { findFolders, systemFiles, type WatchableFiles, type WatchedFolder } from "./watched-folders.ts";
 
@@ -131,7 +131,7 @@ function areEqual(one: FileDigests, other: FileDigests): boolean {
 }
 
 export function digestOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes);
 }
 
 /** Stands for the content of a file that cannot be read. */

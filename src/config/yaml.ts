@@ -1,5 +1,6 @@
 import {
   type Document,
+  isAlias,
   isCollection,
   isMap,
   isNode,
@@ -9,7 +10,6 @@ import {
   type Pair,
   parseDocument,
   stringify,
-  visit,
   type YAMLMap,
 } from "yaml";
 import type { Location, Path, Problem } from "./diagnostics.ts";
@@ -33,7 +33,8 @@ const mostAliases = 100;
  */
 export function readDocument(text: string): SourceDocument {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, uniqueKeys: true, prettyErrors: false, logLevel: "error" });
+  // `findTraps` looks for keys given twice: the library would compare each key with all others.
+  const document = parseDocument(text, { lineCounter, uniqueKeys: false, prettyErrors: false, logLevel: "error" });
   const { value, faults } = readValue(document, text);
   return {
     value,
@@ -78,27 +79,53 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
     return explainMarks(text, offset) ?? { message: explain(error), offset };
   });
   // The parser does not understand the rest of a line with `${` either.
-  const first = errors.findIndex(({ fix }) => fix !== undefined);
-  const lineEnd = text.indexOf("\n", errors[first]?.offset);
-  const faults = errors.filter((fault, index) => first === -1 || index <= first || fault.offset > lineEnd);
+  const mark = errors.find(({ fix }) => fix !== undefined);
+  const lineEnd = text.indexOf("\n", mark?.offset);
+  const isUnderstood = ({ offset }: Fault) => mark === undefined || offset <= mark.offset || offset > lineEnd;
+  const faults = [...errors, ...findTraps(document)].filter(isUnderstood);
   // YAML 1.1 reads other values from the same text: `no` is false, and `<<` merges.
   if (document.directives.yaml.version !== "1.2") faults.push({ message: "only YAML 1.2 is read here", offset: 0 });
-  visit(document, {
-    Alias(_, alias, holders) {
-      const target = alias.resolve(document);
-      if (target !== undefined && !holders.includes(target)) return;
-      if (alias.source === "") return;
+  return faults;
+}
+
+/** What parses, and would mean something else than it says. */
+function findTraps(document: Document): Fault[] {
+  const faults: Fault[] = [];
+  const holders: unknown[] = [];
+  const anchors = new Map<string, unknown>();
+  checkNode(document.contents);
+  return faults;
+
+  function checkNode(node: unknown): void {
+    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (isAlias(node)) {
+      const target = anchors.get(node.source);
+      if (node.source === "" || (target !== undefined && !holders.includes(target))) return;
       const message = "this alias (*name) leads nowhere, or into itself";
       const fix = "correct the YAML; a text that begins with * stands in quotes";
-      faults.push({ message, fix, offset: alias.range?.[0] ?? 0 });
-    },
-    Pair(_, { key }) {
-      // Node assigns a prototype under this name; nothing sound is called so.
-      if (!isScalar(key) || key.value !== "__proto__") return;
-      faults.push({ message: "nothing can be called __proto__", offset: key.range?.[0] ?? 0 });
-    },
-  });
-  return faults;
+      faults.push({ message, fix, offset: node.range?.[0] ?? 0 });
+    } else if (isCollection(node)) {
+      holders.push(node);
+      if (isSeq(node)) node.items.forEach(checkNode);
+      else checkPairs(node.items as Pair[]);
+      holders.pop();
+    }
+  }
+
+  function checkPairs(pairs: readonly Pair[]): void {
+    const keys = new Set<unknown>();
+    for (const { key, value } of pairs) {
+      checkNode(key);
+      if (isScalar(key)) {
+        const offset = key.range?.[0] ?? 0;
+        if (keys.has(key.value)) faults.push({ message: "this is not valid YAML: Map keys must be unique", offset });
+        // Node assigns a prototype under this name; nothing sound is called so.
+        if (key.value === "__proto__") faults.push({ message: "nothing can be called __proto__", offset });
+        keys.add(key.value);
+      }
+      checkNode(value);
+    }
+  }
 }
 
 /** Marks that YAML reads in another way than most people expect. */

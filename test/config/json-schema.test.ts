@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { jsonSchema } from "../../src/config/schema.ts";
-import { nodesAt, type SchemaNode } from "../../src/config/schema-issues.ts";
+import { jsonSchema, nodesAt, type SchemaNode } from "../../src/config/schema.ts";
 import { nearestName } from "../../src/model/nearest-name.ts";
 
 const schema = jsonSchema() as SchemaNode;

@@ -1,7 +1,6 @@
 /** Row 78: what noProxy and the variables mean, entry by entry. */
 import { describe, expect, test } from "vitest";
-import { isDirect, readNoProxyRule } from "../../src/config/egress/no-proxy.ts";
-import { readProxyUrl, readProxyVariable } from "../../src/config/egress/proxy-url.ts";
+import { isDirect, readNoProxyRule, readProxyUrl, readProxyVariable } from "../../src/config/egress-values.ts";
 import { addressOf } from "../../testkit/address.ts";
 
 function directBy(rule: string, url: string): boolean | string {

@@ -179,8 +179,8 @@ const refusals: readonly Refusal[] = [
     what: "credentials written out",
     yaml: withEgress(`{ ${proxy}, auth: '${userInfo}' }`),
     path: `${path}.auth`,
-    message: /must be a mapping/,
-    fix: /mapping/,
+    message: /never written into the configuration/,
+    fix: /\{ file: /,
   },
   {
     what: "TLS files for http",

@@ -1,5 +1,5 @@
 /** Row 21: a secret that is empty, missing, or where secrets do not belong, is refused before a port opens. */
-import { blue, instead, itRefuses, key, type Refusal, site1, site3 } from "./refusal.ts";
+import { after, blue, inSandbox, instead, itRefuses, key, type Refusal, site1, site3 } from "./refusal.ts";
 
 const secrets: readonly Refusal[] = [
   {
@@ -46,6 +46,13 @@ const secrets: readonly Refusal[] = [
     what: "a secret that is a number",
     yaml: instead(key, "          - { identifier: K2000000001, secret: 4242424242424242 } # here"),
     path: `${site3}.keys[0].secret`,
+    message: /never written into the configuration/,
+    fix: /\{ file: /,
+  },
+  {
+    what: "a proxy's password that is a number",
+    yaml: after(inSandbox, "    egress: { proxy: 'http://p:3128', auth: 4242424242424242 } # here"),
+    path: "environments.sandbox.egress.auth",
     message: /never written into the configuration/,
     fix: /\{ file: /,
   },

@@ -12,7 +12,14 @@ const yaml: readonly Refusal[] = [
     what: "a key that stands twice",
     yaml: after(inSandbox, "    operations: [other] # here"),
     path: "",
-    message: /not valid YAML/,
+    message: /not valid YAML: Map keys must be unique$/,
+    fix: /YAML/,
+  },
+  {
+    what: "a key that stands twice in braces",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: { file: DIR/k1, file: DIR/canary } } # here"),
+    path: "",
+    message: /not valid YAML: Map keys must be unique$/,
     fix: /YAML/,
   },
   {

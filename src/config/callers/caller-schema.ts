@@ -89,4 +89,3 @@ export const callers = z
   );
 
 export type RawCaller = z.output<typeof caller>;
-export type RawCallers = z.output<typeof callers>;

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import type { Caller } from "../../model/caller.ts";
-import type { Callers, CallersTls, CallerToken } from "../../model/listener.ts";
+import type { Callers, CallerToken } from "../../model/listener.ts";
 import { nearestName } from "../../model/nearest-name.ts";
 import type { Secret } from "../../model/secret.ts";
 import type { RawEnvironment } from "../environment-schema.ts";
 import type { CallerTokenSource, SecretSource } from "../fields.ts";
 import type { LoadContext } from "../load-context.ts";
 import type { RawListener } from "../schema.ts";
-import { loadTls, type TlsFiles } from "../tls.ts";
+import { loadCallersTls } from "../tls.ts";
 import { isLocal } from "../values.ts";
 import { isFormerForm, type Proof } from "./caller-proofs.ts";
 import type { RawCaller } from "./caller-schema.ts";
@@ -76,11 +76,6 @@ async function loadFormerForm(
   return { kind: "tokens", tokens };
 }
 
-async function loadCallersTls(files: Required<TlsFiles>, context: LoadContext): Promise<CallersTls | undefined> {
-  const { ca, cert, key } = await loadTls(files, context);
-  return ca === undefined || cert === undefined || key === undefined ? undefined : { ca, cert, key };
-}
-
 function warnOfPlainText(context: LoadContext): void {
   const fix = "use mtls, and a certificate for each caller, or make sure that no one can listen in between";
   context.warn("callers_in_plain_text", "tokens and orders go over the network in plain text", fix);
@@ -137,7 +132,7 @@ function within<Value>(given: Value | readonly Value[] | undefined, at: LoadCont
   return Array.isArray(given) ? [...at.each(given as readonly Value[])] : [[given as Value, at]];
 }
 
-/** A right to what nobody has is a mistake, and most often a misspelt one. */
+/** A right to what the environment does not have is most often misspelt. */
 function checkRights(
   { sites, operations }: RawCaller,
   name: string,

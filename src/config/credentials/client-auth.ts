@@ -6,11 +6,10 @@ import type { RawCredentialSet } from "../environment-schema.ts";
 import type { SecretSource } from "../fields.ts";
 import type { LoadContext } from "../load-context.ts";
 import { loadCertificates } from "../tls.ts";
-import type { RawTokenSettings } from "./token-schema.ts";
-import type { EnvironmentSettings } from "./token-settings.ts";
+import type { EnvironmentSettings, RawTokenSettings } from "./token-settings.ts";
 
 /** What proves a client. */
-interface Proof {
+interface LoadedClientAuth {
   readonly clientAuth: ClientAuth;
   readonly clientSecret: Secret | undefined;
 }
@@ -31,10 +30,9 @@ export async function loadClientAuth(
   settings: RawTokenSettings,
   environment: EnvironmentSettings,
   context: LoadContext,
-): Promise<Proof | undefined> {
+): Promise<LoadedClientAuth | undefined> {
   const method = settings.clientAuth ?? "post";
-  const needed = needs[method];
-  checkForOthers(raw, method, needed, context);
+  checkForOthers(raw, method, context);
   if (method === "tls") {
     return environment.tls.cert === undefined ? undefined : { clientAuth: { method }, clientSecret: undefined };
   }
@@ -54,19 +52,13 @@ export async function loadClientAuth(
 }
 
 /** A secret that is never used is an error: it was meant for something. */
-function checkForOthers(
-  raw: RawCredentialSet,
-  method: ClientAuth["method"],
-  needed: string | undefined,
-  context: LoadContext,
-): void {
+function checkForOthers(raw: RawCredentialSet, method: ClientAuth["method"], context: LoadContext): void {
   if ("dir" in raw) return;
   for (const key of ["clientSecret", "privateKey"] as const) {
-    if (raw[key] === undefined || key === needed) continue;
+    if (raw[key] === undefined || key === needs[method]) continue;
     const fits = key === "privateKey" ? "private_key_jwt" : "post or basic";
-    context
-      .in(key)
-      .report(`${key} does not go with clientAuth ${method}`, `remove it, or write clientAuth ${fits}`, "hidden");
+    const fix = `remove it, or write clientAuth ${fits}`;
+    context.in(key).report(`${key} does not go with clientAuth ${method}`, fix, "hidden");
   }
 }
 

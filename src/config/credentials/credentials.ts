@@ -6,7 +6,7 @@ import { fingerprint } from "../hash.ts";
 import type { LoadContext } from "../load-context.ts";
 import { repeats } from "../uniqueness.ts";
 import { loadClientAuth } from "./client-auth.ts";
-import type { RawTokenSettings } from "./token-schema.ts";
+import type { RawTokenSettings } from "./token-settings.ts";
 import { checkTokenSettings, type EnvironmentSettings } from "./token-settings.ts";
 
 /** Spec 2.3. */
@@ -51,10 +51,10 @@ async function loadSet(
   if (raw.token !== undefined) checkTokenSettings(raw.token, environment, context.in("token"));
   const settings = { ...environment.token, ...raw.token };
   const clientId = isFolder ? await at("dir").readText(`${raw.dir}/client-id`, "client id") : raw.clientId;
-  const proof = await loadClientAuth(raw, settings, environment, context);
+  const loaded = await loadClientAuth(raw, settings, environment, context);
   const audience = await loadAudience(raw, settings, context);
-  if (clientId === undefined || proof === undefined || audience === false) return undefined;
-  const { clientSecret, clientAuth } = proof;
+  if (clientId === undefined || loaded === undefined || audience === false) return undefined;
+  const { clientSecret, clientAuth } = loaded;
   at("clientId").addUniqueValue("client id", clientId);
   if (clientSecret !== undefined) at("clientSecret").addUniqueValue("secret", clientSecret);
   if (clientAuth.method === "private_key_jwt") at("privateKey").addUniqueValue("secret", clientAuth.privateKey);

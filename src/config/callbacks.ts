@@ -1,11 +1,57 @@
-import { type Address, type Environment, withoutBrackets } from "../../model/environment.ts";
-import { type Bind, describeBind } from "../../model/listener.ts";
-import { exemptNames, requiredNames } from "../../signing/parameter-rules.ts";
-import type { CallbackListenerConfig } from "../config.ts";
-import type { LoadContext } from "../load-context.ts";
-import { loadTls } from "../tls.ts";
-import { isLocal } from "../values.ts";
-import type { RawCallbackListener } from "./callback-schema.ts";
+import * as z from "zod";
+import { type Address, type Environment, withoutBrackets } from "../model/environment.ts";
+import { type Bind, describeBind } from "../model/listener.ts";
+import { defaultExempt, exemptNames } from "../signing/parameter-rules.ts";
+import { callersMtls } from "./callers/caller-schema.ts";
+import type { CallbackListenerConfig } from "./config.ts";
+import { listSome } from "./diagnostics.ts";
+import { bind, duration, flag, listOf, mapping, parameterName, plainName, text, tlsFiles, url } from "./fields.ts";
+import type { LoadContext } from "./load-context.ts";
+import { checkExempt } from "./sites.ts";
+import { loadCallersTls, loadTls } from "./tls.ts";
+import { isLocal, isLoopback } from "./values.ts";
+
+const application = mapping("The application that genuine callbacks are handed to.", {
+  url: url("http://127.0.0.1:8080/callbacks").describe(
+    "Its own URL for callbacks; the query of a callback is added. Other than on loopback it is https.",
+  ),
+  timeout: duration("10s", 100, 60_000).describe(
+    "From the complete callback to the end of the application's answer, within timeouts.request; 100ms to 60s.",
+  ),
+  tls: tlsFiles.prefault({}).describe("TLS towards the application. Certificates are always verified."),
+  allowPlaintext: flag(false).describe(
+    "Allow http:// beyond loopback: anyone in between can read callbacks, and forge `Countersign-Verified`.",
+  ),
+});
+
+const mtls = callersMtls
+  .extend({
+    caFile: text.describe("PEM file of the authorities that certificates of callers must come from; no others count."),
+  })
+  .describe("TLS with whatever calls here, such as an ingress, which proves itself with a certificate.");
+
+export const callbackListener = mapping("A place where the service calls.", {
+  bind: bind("127.0.0.1:7414"),
+  environment: plainName.describe("The environment whose sites are called back; their keys verify (spec 5.3, 6)."),
+  application,
+  exempt: listOf(parameterName)
+    .default([...defaultExempt])
+    .describe(
+      "Names that the service does not sign (spec 5.2 step 1), and so nothing vouches for; signature never is. Default: format, signature, call.",
+    ),
+  window: duration("300s", 10_000, 3_600_000).describe(
+    "How far a callback's timestamp may be from this machine's clock, either way; 10s to 3600s.",
+  ),
+  replay: z
+    .enum(["strict", "best_effort"])
+    .default("strict")
+    .describe(
+      "What happens while what was delivered before cannot be looked up. strict: 503, so that the service repeats. best_effort: the callback passes, and is counted.",
+    ),
+  mtls: mtls.optional(),
+});
+
+type RawCallbackListener = z.output<typeof callbackListener>;
 
 const mostSitesShown = 3;
 
@@ -25,11 +71,7 @@ export async function loadCallbacks(
     const { bind, environment, application, exempt, window: windowMs, replay, mtls } = listener;
     checkEnvironment(environment, environments, at.in("environment"));
     checkApplication(listener, at.in("application", "url"));
-    for (const [name, atName] of at.in("exempt").each(exempt)) {
-      const isSigned = (requiredNames as readonly string[]).includes(name);
-      if (isSigned) atName.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
-    }
-    const { ca, cert, key } = mtls === undefined ? {} : await loadTls(mtls, at.in("mtls"));
+    checkExempt(exempt, at.in("exempt"));
     const { url, timeout: timeoutMs } = application;
     if (timeoutMs > requestMs) {
       const message = `application.timeout (${timeoutMs} ms) is longer than timeouts.request (${requestMs} ms), which bounds callbacks too`;
@@ -42,7 +84,7 @@ export async function loadCallbacks(
       exempt: exemptNames(exempt),
       windowMs,
       replay,
-      tls: ca === undefined || cert === undefined || key === undefined ? undefined : { ca, cert, key },
+      tls: mtls && (await loadCallersTls(mtls, at.in("mtls"))),
     });
     if (isLocal(bind) || mtls !== undefined) continue;
     const fix = "let it be reached through an ingress with TLS only, or use mtls";
@@ -61,9 +103,8 @@ function checkEnvironment(name: string, environments: ReadonlyMap<string, Enviro
   if (sites.length > 0 && without.length === sites.length) {
     context.report("no site of this environment has keys, so no callback could be verified (spec 5.1)", fix);
   } else if (without.length > 0) {
-    const more = without.length > mostSitesShown ? ` and ${without.length - mostSitesShown} more` : "";
-    const names = `${without.slice(0, mostSitesShown).join(", ")}${more}`;
-    context.warn("callbacks_without_keys", `sites without keys have every callback refused: ${names}`, fix);
+    const message = `sites without keys have every callback refused: ${listSome(without, mostSitesShown)}`;
+    context.warn("callbacks_without_keys", message, fix);
   }
 }
 
@@ -77,10 +118,6 @@ function checkApplication({ bind, application }: RawCallbackListener, context: L
     const fix = "give the application's own address";
     context.report(`this leads back to the listener itself, ${describeBind(bind)}`, fix);
   }
-}
-
-function isLoopback({ host }: Address): boolean {
-  return isLocal({ kind: "tcp", host: withoutBrackets(host), port: 0 });
 }
 
 function leadsTo(url: Address, bind: Bind): boolean {

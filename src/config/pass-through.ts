@@ -1,9 +1,8 @@
-import type { PassThroughRoute, Site } from "../../model/environment.ts";
-import type { RawEnvironment } from "../environment-schema.ts";
-import type { LoadContext } from "../load-context.ts";
-import type { RawPassThroughRoute } from "./pass-through-schema.ts";
+import type { PassThroughRoute, Site } from "../model/environment.ts";
+import type { RawEnvironment, RawPassThroughRoute } from "./environment-schema.ts";
+import type { LoadContext } from "./load-context.ts";
 
-/** What servers decode, collapse or climb. */
+/** Escapes, empty segments and dots: servers read them in different ways. */
 const doubtful = /%|\\|;|(?:^|\/)\.{1,2}(?:\/|$)|\/\//;
 
 /**
@@ -38,7 +37,7 @@ export function loadPassThrough(
   return routes.sort((a, b) => b.prefix.length - a.prefix.length);
 }
 
-/** Callers' rights go by prefix: where two of them lead to one place at the service, a right to either reaches it. */
+/** Callers' rights are by prefix: where two prefixes lead to one path at the service, a right to either reaches it. */
 function warnOfNested(routes: readonly PassThroughRoute[], context: LoadContext): void {
   for (const [route, at] of context.each(routes)) {
     const outer = routes.find(
@@ -55,13 +54,13 @@ function warnOfNested(routes: readonly PassThroughRoute[], context: LoadContext)
   }
 }
 
-/** A longer prefix that leads to the same place as the shorter one around it would is no other way there: the longer one counts. */
+/** Whether another route leads there too. A longer prefix that maps as the shorter one around it does is the same way. */
 function isReachedBy({ prefix, upstreamPrefix }: PassThroughRoute, other: PassThroughRoute): boolean {
   if (prefix === other.prefix || !isBelow(upstreamPrefix, other.upstreamPrefix)) return false;
   return prefix !== `${other.prefix}${upstreamPrefix.slice(other.upstreamPrefix.length)}`;
 }
 
-/** Whatever the case of letters: a service may not tell it apart. */
+/** In any case of letters: a service may not tell them apart. */
 function isBelow(path: string, prefix: string): boolean {
   return path.toLowerCase().startsWith(prefix.toLowerCase());
 }
@@ -93,7 +92,7 @@ function checkPrefix(
   }
 }
 
-/** Tokens are all that such requests can be authenticated with. */
+/** Pass-through requests can only carry a token, so their site uses OAuth. */
 function checkSite(
   { site }: RawPassThroughRoute,
   { defaultSite }: RawEnvironment,

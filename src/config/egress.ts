@@ -1,19 +1,53 @@
-import type { Address, Egress, Tls } from "../../model/environment.ts";
-import type { Secret } from "../../model/secret.ts";
-import type { SecretSource } from "../fields.ts";
-import type { LoadContext } from "../load-context.ts";
-import { loadTls } from "../tls.ts";
-import type { RawEgress } from "./egress-schema.ts";
-import { isDirect, type NoProxyRule, readNoProxyRule } from "./no-proxy.ts";
-import { credentialsForm, readProxyVariable } from "./proxy-url.ts";
+import * as z from "zod";
+import type { Address, Egress, Tls } from "../model/environment.ts";
+import type { Secret } from "../model/secret.ts";
+import { listSome } from "./diagnostics.ts";
+import {
+  credentialsForm,
+  isDirect,
+  type NoProxyRule,
+  noProxyPattern,
+  proxyUrlPattern,
+  readNoProxyRule,
+  readProxyUrl,
+  readProxyVariable,
+} from "./egress-values.ts";
+import { listOf, mapping, parsed, type SecretSource, secretSource, tlsFiles } from "./fields.ts";
+import type { LoadContext } from "./load-context.ts";
+import { loadTls } from "./tls.ts";
 
-/** Upper case first, as Go has it. */
+const proxied = mapping("A forward proxy: each connection goes through a tunnel of its own (CONNECT).", {
+  proxy: parsed(readProxyUrl, { pattern: proxyUrlPattern, example: "http://proxy.example:3128" }).describe(
+    "Address of the proxy, `http://host:port` or `https://host:port`. User and password go into auth.",
+  ),
+  auth: secretSource
+    .optional()
+    .describe(
+      "Where `user:password` for the proxy is, in one line: `{ file: … }` or `{ env: … }`. Sent as HTTP Basic.",
+    ),
+  noProxy: listOf(parsed(readNoProxyRule, { pattern: noProxyPattern, example: ".cluster.local" }))
+    .default([])
+    .describe(
+      "What is reached without the proxy: `host` (with its subdomains), `.host` (its subdomains), an address, `10.0.0.0/8`, each with `:port` if wanted but for the last, or `*`. Loopback always is.",
+    ),
+  tls: tlsFiles.prefault({}).describe("TLS towards a proxy with https://. Certificates are always verified."),
+});
+
+export const egress = z
+  .union([z.literal("environment"), proxied], { error: "write environment or { proxy: http://host:port }" })
+  .describe(
+    "The way out, to the service and the authorization server (docs/egress.md): a `proxy`, or `environment` for what HTTPS_PROXY and NO_PROXY of the process say. Default: directly, whatever these variables say.",
+  );
+
+type RawEgress = z.output<typeof egress>;
+
+/** Upper case first, as in Go. */
 const proxyNames = ["HTTPS_PROXY", "https_proxy"] as const;
 const noProxyNames = ["NO_PROXY", "no_proxy"] as const;
 const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
 const mostShown = 3;
 
-/** The way out before it is known which hosts it is for. */
+/** A way out, with its rules not yet applied to the hosts of the environment. */
 type Way = Omit<Egress, "noProxy" | "direct"> & { readonly rules: readonly NoProxyRule[] };
 
 /**
@@ -63,7 +97,7 @@ function isText(bytes: Buffer): boolean {
   return Buffer.from(bytes.toString("utf8"), "utf8").equals(bytes);
 }
 
-/** Undefined where no proxy is named, or what is named makes no sense. What stands in the variables is never shown. */
+/** Undefined where no proxy is named, or its address cannot be read. The values of the variables are never shown. */
 function readVariables(context: LoadContext): Way | undefined {
   const { env } = context.state.dependencies;
   const given = firstOf(env, proxyNames);
@@ -105,7 +139,7 @@ function firstOf(env: Readonly<Record<string, string | undefined>>, names: reado
 }
 
 /**
- * Warns where a proxy is named that no environment asks for: it may have been meant for this program.
+ * Warns of HTTPS_PROXY where an environment has no `egress`: it may have been meant for this program.
  * @param context of `environments`
  */
 export function warnOfUnusedVariable(
@@ -115,8 +149,7 @@ export function warnOfUnusedVariable(
   const given = firstOf(context.state.dependencies.env, proxyNames);
   const unaware = Object.keys(raw).filter((name) => raw[name]?.egress === undefined);
   if (given === undefined || unaware.length === 0) return;
-  const more = unaware.length > mostShown ? ` and ${unaware.length - mostShown} more` : "";
-  const names = `${unaware.slice(0, mostShown).join(", ")}${more}`;
+  const names = listSome(unaware, mostShown);
   const message = `${given.name} is set and not used: ${names} ${unaware.length === 1 ? "is" : "are"} reached directly`;
   context.warn("proxy_variable_unused", message, "write egress: environment to use it, or egress: { proxy: … }");
 }
