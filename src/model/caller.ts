@@ -23,7 +23,7 @@ const alternativeName = /(?:^|, )([A-Za-z0-9 ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y;
 
 /**
  * The names by which a certificate can be known, each with its kind: `URI:spiffe://…` as it stands, `DNS:…` in lower
- * case. Others, the subject's common name above all, name nobody (RFC 6125 section 6.4.4, RFC 9525 section 2).
+ * case. Others, the subject's common name above all, name no caller (RFC 6125 section 6.4.4, RFC 9525 section 2).
  * @param subjectAltName as X509Certificate has it
  * @returns none where the text cannot be read to its end
  */
@@ -44,8 +44,9 @@ export function certificateNames(subjectAltName: string | undefined): readonly s
 
 export const callerSignatureResults = ["valid", "invalid", "unknown_key", "incomplete", "missing"] as const;
 /**
- * What is found of the signature that a caller makes itself, from its days with HMAC. `valid`: it is that of
- * the key that the service would check it with, over what the caller sent (spec 5.2, 5.3). `invalid`: it is not the key's. `unknown_key`: no such key of that version is configured at the site.
- * `incomplete`: version, site_identifier or timestamp is missing. `missing`: there is no signature.
+ * What is found of the signature that a caller makes itself, from its days with HMAC. `valid`: it is that of the key
+ * that the service would check it with, over what the caller sent (spec 5.2, 5.3). `invalid`: it is not the key's.
+ * `unknown_key`: no such key of that version is configured at the site. `incomplete`: version, site_identifier or
+ * timestamp is missing. `missing`: there is no signature.
  */
 export type CallerSignatureResult = (typeof callerSignatureResults)[number];

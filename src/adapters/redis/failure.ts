@@ -1,4 +1,4 @@
-import { type RedisFailureKind, redisFailures } from "../../model/events.ts";
+import { type RedisFailureKind, redisFailures } from "../../model/redis-access.ts";
 
 /**
  * A Redis command that failed, by kind alone: a foreign error object carries the command's arguments, and so the token.

@@ -1,5 +1,5 @@
 import type { Caller } from "../../model/caller.ts";
-import { SecretLookup } from "../../model/secret-lookup.ts";
+import { SecretLookup } from "../../model/secret.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 /** A caller, with the count of its requests where they are limited. */
