@@ -4,8 +4,7 @@ import type { ReplayStore } from "../callbacks/replay-store.ts";
 import type { Config } from "../config/config.ts";
 import type { Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
-import type { RefreshLock } from "../oauth/refresh-lock.ts";
-import type { TokenStore } from "../oauth/token-store.ts";
+import type { RefreshLock, TokenStore } from "../oauth/token-store.ts";
 import type { OnceStore } from "../proxy/once-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 

@@ -6,7 +6,7 @@ import { type CredentialSnapshot, credentialKey } from "../model/credential-snap
 import type { CredentialSet, Environment } from "../model/environment.ts";
 import type { Event, Report } from "../model/events.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
-import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
+import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
 import { drawThresholds, type TokenSource } from "../oauth/token.ts";
@@ -47,8 +47,9 @@ const longestPrefetchMs = 5_000;
 const shownPoolDigits = 16;
 
 /** A set with its token cache. */
-interface OpenSet extends Candidate {
+interface OpenSet {
   readonly configured: ConfiguredSet;
+  readonly source: TokenCache;
   readonly store: TokenStore;
   /** Of its token. */
   readonly state: StateReport;
@@ -113,23 +114,23 @@ export function openTokens(
     const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds });
     const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
     if (same !== undefined) source.adoptFrom(same.source);
-    return { set, source, configured, store, state };
+    return { source, configured, store, state };
   }
 
-  function openSet(configured: ConfiguredSet, config: Config): OpenSet {
+  function openSet(configured: ConfiguredSet, config: Config): TokenCache {
     const opened = sets.prepare(configured.tokenCacheKey, () => createSet(configured, config));
     const active = activeIn(configured.slot);
     if (active !== undefined) succeed(opened, active);
-    return opened;
+    return opened.source;
   }
 
-  const openSets = ({ sets: [first, ...rest] }: TokenOwner, config: Config) =>
+  const openSources = ({ sets: [first, ...rest] }: TokenOwner, config: Config) =>
     [openSet(first, config), ...rest.map((set) => openSet(set, config))] as const;
 
   /** Its token is gone, unless the set now in its slot has one. */
   function retireSet(retired: OpenSet): void {
-    const { configured, set, source, state } = retired;
-    const { environment, slot } = configured;
+    const { configured, source, state } = retired;
+    const { environment, set, slot } = configured;
     state.isActive = false;
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
       report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
@@ -166,7 +167,7 @@ export function openTokens(
   function configure(owner: TokenOwner, config: Config): void {
     const { key, environment, site } = owner;
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
-    const candidates = openSets(owner, config);
+    const candidates = openSources(owner, config);
     const parts = { environment, owner: site, candidates, tokenTimeoutMs, clock, report };
     failovers.prepare(key, () => new CredentialFailover(parts), requestMs).use(candidates, tokenTimeoutMs);
   }
@@ -179,9 +180,9 @@ export function openTokens(
       // A request that began with another backend still says there how it ended.
       const lingerMs = Math.max(fetchLingerMs, config.timeouts.requestMs + lateMs);
       backends.prepare(key, () => backend, lingerMs);
-      const opened = ownersOf(config).map((owner) => ({ owner, sets: openSets(owner, config) }));
+      const opened = ownersOf(config).map((owner) => ({ owner, sources: openSources(owner, config) }));
       const awaited = opened.filter(({ owner }) => failovers.get(owner.key) !== undefined);
-      await within(clock, Promise.all(awaited.map(({ sets }) => fetchFirst(sets))), longestPrefetchMs);
+      await within(clock, Promise.all(awaited.map(({ sources }) => fetchFirst(sources))), longestPrefetchMs);
     },
 
     commit(config) {
@@ -255,9 +256,9 @@ function succeed(successor: OpenSet, former: OpenSet): void {
 }
 
 /** The first set's token, or the second's where the first is refused. */
-async function fetchFirst(sets: readonly Candidate[]): Promise<void> {
-  if (sets.some(({ source }) => source.hasToken)) return;
-  for (const { source } of sets) {
+async function fetchFirst(sources: readonly TokenCache[]): Promise<void> {
+  if (sources.some(({ hasToken }) => hasToken)) return;
+  for (const source of sources) {
     await source.warm("start");
     if (!source.isRefused) return;
   }

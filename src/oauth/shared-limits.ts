@@ -1,6 +1,6 @@
 /**
- * The limits that the replicas of a credential set keep together, so that eight of them ask the authorization server no
- * more than one would. They are read together with the token: `TokenStore.read`.
+ * What changes the limits that the replicas of a credential set keep together, so that eight of them ask the authorization
+ * server no more than one would. `TokenStore` records it, and reads the limits together with the token.
  *
  * - Of two endpoint pauses the one that ends later stays. A token whose request began after a pause ends it.
  * - Facts about forced refreshes are only added. Each is known for a minute, and the facts of 32 refreshes at least.
@@ -8,11 +8,6 @@
  *   is final. What was known of a refresh is known as long as its outcome.
  * - An accepted request of a site ends the site's pause. A pause that ran out is known for 15 minutes more.
  */
-export interface SharedLimits {
-  /** Never fails and is never slow; does not promise that the event survives. Keys come from `cacheKey`. */
-  record(key: string, event: LimitEvent): Promise<void>;
-}
-
 export type LimitEvent = { readonly kind: "endpoint_paused"; readonly pause: EndpointPause } | RefreshEvent;
 
 export interface RefreshEvent extends RefreshName {

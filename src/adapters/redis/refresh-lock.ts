@@ -1,6 +1,6 @@
 import Redlock, { ExecutionError, type Lock, type RedlockClient, ResourceLockedError } from "redlock";
 import type { Cancel, Clock } from "../../model/clock.ts";
-import type { Lease, RefreshLock } from "../../oauth/refresh-lock.ts";
+import type { Lease, RefreshLock } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
 import { redisKeys } from "./scripts.ts";
