@@ -7,6 +7,7 @@ import { describeBind } from "../model/listener.ts";
 import type { ReloadTrigger } from "../model/process-events.ts";
 import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { version } from "../version.ts";
+import { type ApplicationListeners, openApplicationListeners } from "./application-listeners.ts";
 import { type CallbackListeners, openCallbackListeners } from "./callback-listeners.ts";
 import { createConnectSettings } from "./connect-settings.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
@@ -39,6 +40,7 @@ export class App {
   readonly #tracing: Tracing;
   readonly #callbacks: CallbackListeners;
   readonly #passThrough: PassThrough;
+  readonly #applications: ApplicationListeners;
   readonly #listeners: Listeners;
   /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
   readonly #parts: readonly Reloadable[];
@@ -60,7 +62,7 @@ export class App {
       credentials: () => this.#tokens.credentials(),
       redis: () => this.#tokens.redis(this.#active),
       connections: () => this.#listeners.connections(),
-      inFlight: () => this.#listeners.inFlight(),
+      inFlight: () => this.#applications.inFlight(),
       buffers: () => budget,
     };
     const observers = openObservers(snapshots, dependencies);
@@ -79,14 +81,15 @@ export class App {
       if (view.awaitsToken) this.#tokens.warm();
       return view;
     };
-    const handling = { clock, report, send, tokensOf, tracerOf, buffers: budget };
     this.#callbacks = openCallbackListeners({ clock, report, buffers: budget, replaysOf });
     this.#passThrough = openPassThrough(clock, connectSettingsOf);
+    const handling = { clock, report, send, tokensOf, tracerOf, onceOf, buffers: budget };
+    this.#applications = openApplicationListeners({ ...handling, passThrough: this.#passThrough });
     this.#listeners = openListeners({
-      ...handling,
+      clock,
+      report,
+      applications: this.#applications,
       callbacks: this.#callbacks,
-      onceOf,
-      passThrough: this.#passThrough,
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
       createStatus: () => createStatus(views),
     });
@@ -98,6 +101,7 @@ export class App {
       this.#callbacks,
       this.#passThrough,
       this.#listeners,
+      this.#applications,
       this.#tokens,
     ];
   }
@@ -166,7 +170,7 @@ export class App {
 
   async #drain(signal: string): Promise<boolean> {
     const { minMs } = this.#active.drain;
-    const inFlight = [...this.#listeners.inFlight().values()].reduce((sum, each) => sum + each, 0);
+    const inFlight = [...this.#applications.inFlight().values()].reduce((sum, each) => sum + each, 0);
     this.report({ kind: "draining", signal, inFlight });
     if (minMs > 0) await sleep(this.#clock, minMs);
     const drained = await this.#listeners.drain();
