@@ -25,8 +25,10 @@ export interface LimitsSnapshot {
   readonly facts: readonly RefreshFact[];
 }
 
+export const endpointPauseKinds = ["refused", "throttled", "failing"] as const;
+
 export interface EndpointPause {
-  readonly kind: "refused" | "throttled" | "failing";
+  readonly kind: (typeof endpointPauseKinds)[number];
   /** The authorization server's status, when it answered. */
   readonly status: number | undefined;
   /** Failures in a row up to this pause. */
@@ -64,6 +66,8 @@ export const factMemoryMs = 60_000;
 /** The newest refreshes are known; far more than any limit allows. */
 export const mostForcedRefreshes = 32;
 export const mostFacts = mostForcedRefreshes * refreshFactKinds.length;
+/** The longest pause of a site's forced refreshes. */
+export const longestSitePauseMs = 900_000;
 /** How long a site's pause is known after its end, so that the next one can be longer. */
 export const sitePauseMemoryMs = 900_000;
 

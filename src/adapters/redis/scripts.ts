@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { factMemoryMs, mostFacts, sitePauseMemoryMs } from "../../oauth/shared-limits.ts";
+import { factMemoryMs, longestSitePauseMs, mostFacts, sitePauseMemoryMs } from "../../oauth/shared-limits.ts";
 import type { RedisClient } from "./client.ts";
 import { kindOf } from "./failure.ts";
 
@@ -54,8 +54,7 @@ export async function runScript(
 
 /** What happened lies in the past, but for a clock's corrections. */
 export const aheadMs = 1_000;
-export const mostPauses = 1_024;
-export const longestSitePauseMs = 900_000;
+const mostPauses = 1_024;
 
 const prelude = `
 local time = redis.call('TIME')
