@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
 import type { Caller } from "../model/caller.ts";
+import type { Clock } from "../model/clock.ts";
 import { type Callers, callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import { CallerRegistry } from "../proxy/callers/caller-registry.ts";
 import { RateLimit } from "../proxy/callers/rate-limit.ts";
+import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import type { OnceStore } from "../proxy/once-store.ts";
 import { loopbackHosts } from "../proxy/target.ts";
 import type { Tracer } from "../proxy/tracer.ts";
-import { ConcurrencyLimits } from "./concurrency-limits.ts";
 import type { ServingOn } from "./hot-listener.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 import type { PassThrough } from "./pass-through.ts";
@@ -99,6 +100,35 @@ export function openApplicationListeners({
       passThrough.endAll();
     },
   };
+}
+
+/** A limit for each environment. It outlives a reload, and `limits.inFlightPerEnvironment` resizes it. */
+class ConcurrencyLimits {
+  readonly #limits: KeyedResources<ConcurrencyLimit>;
+
+  constructor(clock: Clock) {
+    this.#limits = new KeyedResources(clock);
+  }
+
+  of(environment: string, { limits, timeouts }: Config): ConcurrencyLimit {
+    const create = () => new ConcurrencyLimit(limits.inFlightPerEnvironment);
+    return this.#limits.prepare(environment, create, timeouts.requestMs);
+  }
+
+  /** Requests that are being served, by environment. */
+  inFlight(): ReadonlyMap<string, number> {
+    return new Map(this.#limits.entries().map(([environment, { inFlight }]) => [environment, inFlight]));
+  }
+
+  commit(environments: Iterable<string>, { limits }: Config): void {
+    this.#limits.commit(environments);
+    for (const limit of this.#limits.values()) limit.resize(limits.inFlightPerEnvironment);
+  }
+
+  /** From now on no request is let in. */
+  close(): void {
+    for (const limit of this.#limits.values()) limit.close();
+  }
 }
 
 /** What a listener's requests belong to, and by which names it may be called. */
