@@ -32,16 +32,13 @@ export interface Observers extends Reloadable {
 }
 
 /** The state of the process at the moment of asking, as its owners know it. */
-export interface Snapshots {
+export interface Snapshots extends Pick<GaugeSource, "connections" | "inFlight" | "buffers"> {
   /** The active configuration. */
   config(): Config;
   /** Its credential sets; one that several sites use may be listed several times. */
   credentials(): readonly CredentialSnapshot[];
   /** The Redis servers that it uses, as far as they are opened. */
   redis(): readonly RedisSnapshot[];
-  connections: GaugeSource["connections"];
-  inFlight: GaugeSource["inFlight"];
-  buffers: GaugeSource["buffers"];
 }
 
 export function openObservers(

@@ -56,10 +56,13 @@ export async function runScript(
 export const aheadMs = 1_000;
 const mostPauses = 1_024;
 
-const prelude = `
+/** `now`: Redis's clock in ms. */
+export const luaNow = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
 
+const prelude = `${luaNow}
 -- Redis or the network stood still between a command's sending and now; its sender has long given up.
 local function isLate(expected)
   return expected ~= '' and now - tonumber(expected) > ${aheadMs}
