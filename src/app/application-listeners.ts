@@ -24,7 +24,7 @@ export interface ApplicationListeners extends Reloadable {
   refuseAll(): void;
 }
 
-export type ApplicationListenersParts = Pick<
+type ApplicationListenersParts = Pick<
   RequestHandlerParts,
   "clock" | "report" | "send" | "tokensOf" | "buffers"
 > & {

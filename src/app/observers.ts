@@ -26,7 +26,7 @@ interface Views extends AdminViews, StatusViews {
 }
 
 /** Everything that counts events, and shows counts and state to people and machines. */
-export interface Observers extends Reloadable {
+interface Observers extends Reloadable {
   readonly report: Report;
   readonly views: Views;
 }

@@ -7,7 +7,7 @@ import type { Pause } from "./endpoint-backoff.ts";
 import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";
 
-export interface FailoverParts {
+interface FailoverParts {
   readonly environment: string;
   /** The S… at which the sets are configured. */
   readonly owner: string;

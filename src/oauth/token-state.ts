@@ -23,7 +23,7 @@ export interface TokenState {
   readonly wakeNotBeforeMs: number | undefined;
 }
 
-export type TokenOrigin = Pick<TokenSnapshot, "issuedHere" | "reason">;
+type TokenOrigin = Pick<TokenSnapshot, "issuedHere" | "reason">;
 
 export const initialState: TokenState = {
   token: undefined,

@@ -20,7 +20,7 @@ import { formatEndpointPause, parseLimits } from "./shared-limits.ts";
 /** `1:<issued at>:<sealed token>`; see the save script. */
 const valueForm = /^1:(\d{1,15}):([A-Za-z0-9_-]+)$/;
 
-export interface TokenStoreParts {
+interface TokenStoreParts {
   readonly connection: RedisConnection;
   readonly keys: SealKeys;
   readonly clock: Clock;
