@@ -24,10 +24,7 @@ export interface ApplicationListeners extends Reloadable {
   refuseAll(): void;
 }
 
-type ApplicationListenersParts = Pick<
-  RequestHandlerParts,
-  "clock" | "report" | "send" | "tokensOf" | "buffers"
-> & {
+type ApplicationListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers"> & {
   readonly tracerOf: (config: Config) => Tracer | undefined;
   readonly onceOf: (config: Config) => OnceStore | undefined;
   readonly passThrough: PassThrough;
