@@ -31,7 +31,7 @@ const ports = [
   "^src/pass-through/messages\\.ts$",
   "^src/callbacks/(application|replay-store)\\.ts$",
   "^src/tracing/span-exporter\\.ts$",
-  "^src/oauth/(token-store|refresh-lock|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
+  "^src/oauth/(token-store|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
 ];
 
 module.exports = {

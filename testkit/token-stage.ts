@@ -1,13 +1,12 @@
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../src/adapters/memory/token-store.ts";
 import type { CredentialSet } from "../src/model/environment.ts";
 import { Secret } from "../src/model/secret.ts";
-import { type Candidate, CredentialFailover } from "../src/oauth/credential-failover.ts";
+import { CredentialFailover } from "../src/oauth/credential-failover.ts";
 import { EndpointBackoff } from "../src/oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../src/oauth/forced-refresh-limiter.ts";
-import type { RefreshLock } from "../src/oauth/refresh-lock.ts";
 import { cacheKey } from "../src/oauth/token.ts";
 import { TokenCache } from "../src/oauth/token-cache.ts";
-import type { TokenStore } from "../src/oauth/token-store.ts";
+import type { RefreshLock, TokenStore } from "../src/oauth/token-store.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { TokenEndpointScript } from "./token-endpoint-script.ts";
@@ -41,7 +40,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const random = () => 0.5;
   const { report } = recorder;
 
-  const openMember = (name: string, shared: Sharing): Candidate => {
+  const openMember = (name: string, shared: Sharing) => {
     const set: CredentialSet = {
       label: `S1/${name}`,
       name,
@@ -63,25 +62,22 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       random,
       report,
     };
-    return { set, source: new TokenCache(parts) };
+    return new TokenCache(parts);
   };
   /** Another process's view of the same sets: its own memory, the same store and lock unless given others. */
   const openReplica = (shared: Partial<Sharing> = {}) => {
     const [first, ...rest] = names;
     const sharing = { store, lock, ...shared };
-    const members: [Candidate, ...Candidate[]] = [
-      openMember(first, sharing),
-      ...rest.map((name) => openMember(name, sharing)),
-    ];
+    const candidates = [openMember(first, sharing), ...rest.map((name) => openMember(name, sharing))] as const;
     const source = new CredentialFailover({
       environment: "test",
       owner: "S1",
-      candidates: members,
+      candidates,
       tokenTimeoutMs: 5_000,
       clock,
       report,
     });
-    return { source, members };
+    return { source, members: candidates.map((cache) => ({ source: cache })) };
   };
   const openSource = () => openReplica().source;
   const source = openSource();

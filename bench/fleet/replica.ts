@@ -58,11 +58,10 @@ export function startReplica({ name, set, key, random, hear, countCommand, ...gr
     random,
     report,
   });
-  const candidates = [{ set, source }] as const;
   const credentials = new CredentialFailover({
     environment: "fleet",
     owner: site,
-    candidates,
+    candidates: [source],
     tokenTimeoutMs,
     clock,
     report,

@@ -1,4 +1,5 @@
-import type { RedisFailureKind, RefreshReason } from "../../src/model/events.ts";
+import type { RefreshReason } from "../../src/model/events.ts";
+import type { RedisFailureKind } from "../../src/model/redis-access.ts";
 import { type Children, Replicas, type Serving, startServing } from "../../testkit/processes.ts";
 import type { Folder, Places } from "./folder.ts";
 import { Refusal } from "./refusal.ts";

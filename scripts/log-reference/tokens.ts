@@ -1,4 +1,5 @@
-import type { RedisEvent, TokenEvent } from "../../src/model/events.ts";
+import type { TokenEvent } from "../../src/model/events.ts";
+import type { RedisEvent } from "../../src/model/redis-access.ts";
 import { common, type Reference } from "./line.ts";
 
 const { environment, site, credential, isFirst } = common;

@@ -1,4 +1,4 @@
-import type { TraceEvent } from "../../src/model/trace-events.ts";
+import type { TraceEvent } from "../../src/model/process-events.ts";
 import { common, type Reference } from "./line.ts";
 
 const { isFirst } = common;

@@ -7,17 +7,18 @@ import { describeBind } from "../model/listener.ts";
 import type { ReloadTrigger } from "../model/process-events.ts";
 import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { version } from "../version.ts";
-import { type CallbackListeners, openCallbackListeners } from "./callback-listeners.ts";
+import { type ApplicationListeners, openApplicationListeners } from "./application-listeners.ts";
+import { openCallbackListeners } from "./callback-listeners.ts";
 import { createConnectSettings } from "./connect-settings.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
 import type { Reloadable } from "./keyed-resources.ts";
 import { type Binds, type Listeners, openListeners } from "./listeners.ts";
 import { openObservers, type Snapshots } from "./observers.ts";
-import { openPassThrough, type PassThrough } from "./pass-through.ts";
+import { openPassThrough } from "./pass-through.ts";
 import { defaultBudget } from "./process-limits.ts";
 import { openTokens, type Tokens } from "./token-sources.ts";
-import { openTracing, type Tracing } from "./tracing.ts";
-import { openUpstreams, type Upstreams } from "./upstreams.ts";
+import { openTracing } from "./tracing.ts";
+import { openUpstreams } from "./upstreams.ts";
 
 /**
  * Starts the proxy; tokens are fetched in the background.
@@ -34,14 +35,13 @@ export class App {
   /** Reports an event to metrics, status and the outside. */
   readonly report: Report;
   readonly #clock: Clock;
-  readonly #upstreams: Upstreams;
   readonly #tokens: Tokens;
-  readonly #tracing: Tracing;
-  readonly #callbacks: CallbackListeners;
-  readonly #passThrough: PassThrough;
+  readonly #applications: ApplicationListeners;
   readonly #listeners: Listeners;
   /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
   readonly #parts: readonly Reloadable[];
+  /** In the order in which they end: tracing comes last, so that it has the spans of all the others. */
+  readonly #closing: readonly { close(): Promise<void> }[];
   #active: Config;
   /** Until the first configuration is active, there is nothing to return to. */
   #isStarted = false;
@@ -60,17 +60,17 @@ export class App {
       credentials: () => this.#tokens.credentials(),
       redis: () => this.#tokens.redis(this.#active),
       connections: () => this.#listeners.connections(),
-      inFlight: () => this.#listeners.inFlight(),
+      inFlight: () => this.#applications.inFlight(),
       buffers: () => budget,
     };
     const observers = openObservers(snapshots, dependencies);
     const { report, views } = observers;
     this.report = report;
     const connectSettingsOf = createConnectSettings(clock, report);
-    this.#upstreams = openUpstreams(clock, connectSettingsOf);
-    const { send, tokenEndpointOf } = this.#upstreams;
-    this.#tracing = openTracing(report, dependencies);
-    const { tracerOf, observeTokens } = this.#tracing;
+    const upstreams = openUpstreams(clock, connectSettingsOf);
+    const { send, tokenEndpointOf } = upstreams;
+    const tracing = openTracing(report, dependencies);
+    const { tracerOf, observeTokens } = tracing;
     this.#tokens = openTokens(tokenEndpointOf, observeTokens(report), dependencies);
     const { tokensOf, replaysOf, onceOf } = this.#tokens;
     // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
@@ -79,27 +79,30 @@ export class App {
       if (view.awaitsToken) this.#tokens.warm();
       return view;
     };
-    const handling = { clock, report, send, tokensOf, tracerOf, buffers: budget };
-    this.#callbacks = openCallbackListeners({ clock, report, buffers: budget, replaysOf });
-    this.#passThrough = openPassThrough(clock, connectSettingsOf);
+    const callbacks = openCallbackListeners({ clock, report, buffers: budget, replaysOf });
+    const passThrough = openPassThrough(clock, connectSettingsOf);
+    const handling = { clock, report, send, tokensOf, tracerOf, onceOf, buffers: budget };
+    this.#applications = openApplicationListeners({ ...handling, passThrough });
     this.#listeners = openListeners({
-      ...handling,
-      callbacks: this.#callbacks,
-      onceOf,
-      passThrough: this.#passThrough,
+      clock,
+      report,
+      applications: this.#applications,
+      callbacks,
       createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
       createStatus: () => createStatus(views),
     });
     this.#parts = [
       memory,
       observers,
-      this.#tracing,
-      this.#upstreams,
-      this.#callbacks,
-      this.#passThrough,
+      tracing,
+      upstreams,
+      callbacks,
+      passThrough,
       this.#listeners,
+      this.#applications,
       this.#tokens,
     ];
+    this.#closing = [this.#listeners, this.#tokens, upstreams, callbacks, passThrough, tracing];
   }
 
   /** The active configuration. */
@@ -166,7 +169,7 @@ export class App {
 
   async #drain(signal: string): Promise<boolean> {
     const { minMs } = this.#active.drain;
-    const inFlight = [...this.#listeners.inFlight().values()].reduce((sum, each) => sum + each, 0);
+    const inFlight = [...this.#applications.inFlight().values()].reduce((sum, each) => sum + each, 0);
     this.report({ kind: "draining", signal, inFlight });
     if (minMs > 0) await sleep(this.#clock, minMs);
     const drained = await this.#listeners.drain();
@@ -178,12 +181,6 @@ export class App {
   /** Ends every connection and timer. */
   async #close(): Promise<void> {
     this.#isClosed = true;
-    await this.#listeners.close();
-    await this.#tokens.close();
-    await this.#upstreams.close();
-    await this.#callbacks.close();
-    await this.#passThrough.close();
-    // Last, so that it has the spans of all that ended before.
-    await this.#tracing.close();
+    for (const part of this.#closing) await part.close();
   }
 }

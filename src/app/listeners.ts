@@ -1,26 +1,18 @@
-import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
 import type { SocketServer } from "../adapters/http-server/tls.ts";
-import { type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { Clock } from "../model/clock.ts";
+import type { Report } from "../model/events.ts";
 import { type Bind, callersTlsOf, describeBind } from "../model/listener.ts";
-import type { Tracer } from "../proxy/access-event.ts";
-import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
-import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
-import type { ListenerContext } from "../proxy/messages.ts";
-import type { OnceStore } from "../proxy/once-store.ts";
-import { loopbackHosts } from "../proxy/target.ts";
+import type { ApplicationListeners } from "./application-listeners.ts";
 import type { CallbackListeners } from "./callback-listeners.ts";
-import { CallerRates } from "./caller-rates.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
-import type { PassThrough } from "./pass-through.ts";
 
 /** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
 export interface Listeners extends Reloadable {
   bindsOf(config: Config): Binds;
-  /** Requests that are being served, by environment. */
-  inFlight(): ReadonlyMap<string, number>;
   /** Open connections by listener, in the configuration's order. */
   connections(): readonly { readonly listener: string; readonly open: number }[];
   /**
@@ -43,14 +35,14 @@ export interface Binds {
   readonly status: Bind;
 }
 
-export type ListenersParts = Pick<RequestHandlerParts, "clock" | "report" | "send" | "tokensOf" | "buffers"> & {
-  readonly tracerOf: (config: Config) => Tracer | undefined;
+interface ListenersParts {
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly applications: ApplicationListeners;
   readonly callbacks: CallbackListeners;
-  readonly onceOf: (config: Config) => OnceStore | undefined;
-  readonly passThrough: PassThrough;
   readonly createAdmin: () => Server;
   readonly createStatus: () => Server;
-};
+}
 
 interface BoundServer {
   readonly server: Server | SocketServer;
@@ -65,27 +57,18 @@ interface Binding {
   readonly key: string;
   readonly bind: Bind;
   create(): Omit<BoundServer, "bind">;
-}
-
-/** A listener that a configuration wants. */
-interface WantedListener {
-  readonly key: string;
-  readonly bind: Bind;
-  serving(): ServingOn;
+  /** Of a listener: what it serves with. */
+  serving?(): ServingOn;
 }
 
 export function openListeners({
+  clock,
+  report,
+  applications,
   callbacks,
-  onceOf,
-  tracerOf,
-  passThrough,
   createAdmin,
   createStatus,
-  ...parts
 }: ListenersParts): Listeners {
-  const { clock, report } = parts;
-  const limits = new KeyedResources<ConcurrencyLimit>(clock);
-  const rates = new CallerRates(clock);
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
   /** Of the listeners that a reload has removed, until each has drained: whether it did so in time. */
   const draining = new Set<Promise<boolean>>();
@@ -102,59 +85,29 @@ export function openListeners({
     }
   }
 
-  function servingOn(listener: ListenerConfig, config: Config): ServingOn {
-    const { limits: bounds, timeouts, log } = config;
-    const { requestMs } = timeouts;
-    const createLimit = () => new ConcurrencyLimit(bounds.inFlightPerEnvironment);
-    const admission = limits.prepare(listener.environment, createLimit, requestMs);
-    const { upstreamHeaders } = log;
-    const once = { store: onceOf(config), lifetimeMs: (config.once ?? defaultOnce).ttlMs };
-    const own = {
-      concurrency: admission,
-      requestMs,
-      upstreamHeaders,
-      newRequestId: randomUUID,
-      once,
-      tracer: tracerOf(config),
-    };
-    const context = contextOf(listener, config, rates);
-    const main = createRequestHandler({ ...parts, ...own }, context);
-    return {
-      handler: passThrough.handlerFor(main, context, config, { ...parts, ...own }),
-      requestMs,
-      settings: { ...bounds, clock },
-      tls: callersTlsOf(listener.callers),
-    };
-  }
-
-  /** Those for applications first, then those for callbacks, each in the configuration's order. */
-  function listenersOf(config: Config): WantedListener[] {
+  /** Those for applications first, then those for callbacks, each in the configuration's order; admin and status last. */
+  function bindingsOf(config: Config): Binding[] {
+    const { admin, status } = config;
     const outbound = config.listeners.map((listener) => ({
       bind: listener.bind,
       isTls: callersTlsOf(listener.callers) !== undefined,
-      serving: () => servingOn(listener, config),
+      serving: () => applications.servingOn(listener, config),
     }));
     const inbound = (config.callbacks ?? []).map((listener) => ({
       bind: listener.bind,
       isTls: listener.tls !== undefined,
       serving: () => callbacks.servingOn(listener, config),
     }));
-    return keyed([...outbound, ...inbound]);
-  }
-
-  function createListener({ bind, serving }: WantedListener) {
-    const hot = new HotListener({ name: describeBind(bind), report }, serving(), clock);
-    return { server: hot.listener.server, listener: hot };
-  }
-
-  function bindingsOf(config: Config): Binding[] {
-    const { admin, status } = config;
-    const listeners = listenersOf(config).map((listener) => ({ ...listener, create: () => createListener(listener) }));
     return [
-      ...listeners,
+      ...keyed([...outbound, ...inbound]).map((wanted) => ({ ...wanted, create: () => createListener(wanted) })),
       { key: `admin ${describeBind(admin)}`, bind: admin, create: () => ({ server: createAdmin() }) },
       { key: `status ${describeBind(status)}`, bind: status, create: () => ({ server: createStatus() }) },
     ];
+  }
+
+  function createListener({ bind, serving }: Required<Pick<Binding, "bind" | "serving">>) {
+    const listener = new HotListener({ name: describeBind(bind), report }, serving(), clock);
+    return { server: listener.listener.server, listener };
   }
 
   /** An address that this process has for another server cannot be given back before the next configuration is sure of it. */
@@ -178,11 +131,9 @@ export function openListeners({
     },
 
     commit(config) {
-      for (const { key, serving } of listenersOf(config)) servers.get(key)?.listener?.serve(serving());
-      servers.commit(bindingsOf(config).map(({ key }) => key));
-      limits.commit(config.listeners.map(({ environment }) => environment));
-      for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
-      rates.commit(config);
+      const bindings = bindingsOf(config);
+      for (const { key, serving } of bindings) if (serving) servers.get(key)?.listener?.serve(serving());
+      servers.commit(bindings.map(({ key }) => key));
     },
 
     bindsOf(config) {
@@ -197,19 +148,13 @@ export function openListeners({
       };
     },
 
-    inFlight: () => {
-      const all = limits.entries();
-      return new Map(all.map(([name, { inFlight }]) => [name, inFlight + passThrough.inFlight(name)]));
-    },
-
     connections: () => hotListeners().map(({ name, listener: { open } }) => ({ listener: name, open })),
 
     async drain() {
       const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs));
       const refuseAll = () => {
-        for (const limit of limits.values()) limit.close();
+        applications.refuseAll();
         callbacks.refuseAll();
-        passThrough.endAll();
       };
       const drained = hotListeners().map((listener) => listener.drain(openMs, refuseAll));
       return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
@@ -238,25 +183,6 @@ function keyed<Listener extends { readonly bind: Bind; readonly isTls: boolean }
     const earlier = addresses.slice(0, index).filter((address) => address === addresses[index]).length;
     return { ...listener, key: `${addresses[index]} ${earlier}` };
   });
-}
-
-/** What a listener's requests belong to, and by which names it may be called. */
-function contextOf(
-  { bind, environment: name, hosts, callers }: ListenerConfig,
-  config: Config,
-  rates: CallerRates,
-): ListenerContext {
-  const environment = config.environments.get(name);
-  if (environment === undefined) throw new Error("a listener names an environment that does not exist");
-  const listener = describeBind(bind);
-  const known = { environment, listener, callers: rates.registryOf(name, callers) };
-  if (bind.kind === "unix") return { ...known, hosts: "any", url: listener };
-  const own = bind.host === "" ? [] : [bind.host.includes(":") ? `[${bind.host}]` : bind.host];
-  return {
-    ...known,
-    hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
-    url: `${callersTlsOf(callers) === undefined ? "http" : "https"}://${listener}`,
-  };
 }
 
 /** Why a server cannot listen, for people; undefined where that is not what failed. */

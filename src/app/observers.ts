@@ -9,7 +9,7 @@ import { StatusModel, type StatusSource } from "../adapters/status/model.ts";
 import { renderPage } from "../adapters/status/page/render-page.ts";
 import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
 import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
-import type { CallbackListenerConfig, Config, ListenerConfig } from "../config/config.ts";
+import type { CallbackListenerConfig, Config } from "../config/config.ts";
 import { explain, routes } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
@@ -26,22 +26,19 @@ interface Views extends AdminViews, StatusViews {
 }
 
 /** Everything that counts events, and shows counts and state to people and machines. */
-export interface Observers extends Reloadable {
+interface Observers extends Reloadable {
   readonly report: Report;
   readonly views: Views;
 }
 
 /** The state of the process at the moment of asking, as its owners know it. */
-export interface Snapshots {
+export interface Snapshots extends Pick<GaugeSource, "connections" | "inFlight" | "buffers"> {
   /** The active configuration. */
   config(): Config;
   /** Its credential sets; one that several sites use may be listed several times. */
   credentials(): readonly CredentialSnapshot[];
   /** The Redis servers that it uses, as far as they are opened. */
   redis(): readonly RedisSnapshot[];
-  connections: GaugeSource["connections"];
-  inFlight: GaugeSource["inFlight"];
-  buffers: GaugeSource["buffers"];
 }
 
 export function openObservers(
@@ -49,20 +46,13 @@ export function openObservers(
   { clock, report: outside, droppedLogLines = () => 0 }: Dependencies,
 ): Observers {
   const { config: active } = snapshots;
-  const common = {
+  const source: StatusSource & GaugeSource = {
     ...snapshots,
     environments: () => [...active().environments.values()],
     credentials: () => mergeShared(snapshots.credentials()),
     redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
-  };
-  const statusSource: StatusSource = {
-    ...common,
     routes: () => routes(active()),
     callers: () => configuredCallers(active()),
-  };
-  const model = new StatusModel(statusSource, clock);
-  const gaugeSource: GaugeSource = {
-    ...common,
     limits: () => active().limits,
     listeners: () => listenersOf(active()),
     reload: () => {
@@ -72,7 +62,8 @@ export function openObservers(
     droppedLogLines,
     wallTime: createWallTime(clock),
   };
-  const metrics = createMetrics(gaugeSource);
+  const model = new StatusModel(source, clock);
+  const metrics = createMetrics(source);
   const startAtZero = createStartAtZero(metrics);
   const count = createCounting(metrics, clock);
   const readiness = new Readiness(snapshots.credentials, clock);
@@ -123,12 +114,12 @@ export function openObservers(
 }
 
 function listenersOf({ listeners, callbacks = [] }: Config): ListenerSnapshot[] {
-  const inbound = callbacks.map(({ bind, environment, tls }) => ({ name: describeBind(bind), environment, tls }));
-  return [...listeners.map(describeListener), ...inbound];
-}
-
-function describeListener({ bind, environment, callers }: ListenerConfig): ListenerSnapshot {
-  return { name: describeBind(bind), environment, tls: callersTlsOf(callers) };
+  const outbound = listeners.map(({ callers, ...listener }) => ({ ...listener, tls: callersTlsOf(callers) }));
+  return [...outbound, ...callbacks].map(({ bind, environment, tls }) => ({
+    name: describeBind(bind),
+    environment,
+    tls,
+  }));
 }
 
 function configuredCallers({ listeners }: Config): ConfiguredCaller[] {

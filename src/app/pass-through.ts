@@ -8,24 +8,21 @@ import type { Clock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import { createPassThroughHandler, type PassThroughParts } from "../pass-through/handler.ts";
 import type { SendStream, StreamingRequest } from "../pass-through/messages.ts";
-import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
 import type { ListenerContext } from "../proxy/messages.ts";
 import { type ConnectSettingsOf, connectionKeyOf } from "./connect-settings.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
-/** What pass-through routes are served with: their own connections to services, and a limit of their own for each environment. */
+/** What pass-through routes are served with: connections to services of their own. */
 export interface PassThrough extends Reloadable {
-  /** @returns the main path's own handler where the listener's environment has no routes */
+  /** For listeners whose environment has routes; what is below none of them goes to the main path. */
   handlerFor(
     main: RequestHandler,
     listener: ListenerContext,
     config: Config,
-    parts: Omit<PassThroughParts, "sendStream" | "shutdown" | "concurrency">,
+    parts: Omit<PassThroughParts, "sendStream" | "shutdown">,
   ): RequestHandler<StreamingRequest>;
-  /** Requests that are being served, in an environment. */
-  inFlight(environment: string): number;
-  /** From now on no request is let in, and what is still under way ends. */
+  /** Ends what is still under way. */
   endAll(): void;
   /** Ends all connections. */
   close(): Promise<void>;
@@ -34,7 +31,6 @@ export interface PassThrough extends Reloadable {
 export function openPassThrough(clock: Clock, connectSettingsOf: ConnectSettingsOf): PassThrough {
   const endings = { retire: (pool: StreamPool) => pool.close(), close: (pool: StreamPool) => pool.destroy() };
   const pools = new KeyedResources<StreamPool>(clock, endings);
-  const limits = new KeyedResources<ConcurrencyLimit>(clock);
   const shutdown = new AbortController();
   let proxy: HttpProxy | undefined;
   setMaxListeners(0, shutdown.signal);
@@ -49,12 +45,8 @@ export function openPassThrough(clock: Clock, connectSettingsOf: ConnectSettings
 
   return {
     handlerFor(main, listener, config, parts) {
-      const { name, passThrough } = listener.environment;
-      if (passThrough === undefined) return main;
-      const createLimit = () => new ConcurrencyLimit(config.limits.inFlightPerEnvironment);
-      const concurrency = limits.prepare(name, createLimit, config.timeouts.requestMs);
-      const own = { concurrency, sendStream: sendStreamOf(config), shutdown: shutdown.signal };
-      return createPassThroughHandler({ ...parts, ...own }, listener, passThrough, main);
+      const own = { sendStream: sendStreamOf(config), shutdown: shutdown.signal };
+      return createPassThroughHandler({ ...parts, ...own }, listener, listener.environment.passThrough ?? [], main);
     },
 
     async prepare(config) {
@@ -84,16 +76,9 @@ export function openPassThrough(clock: Clock, connectSettingsOf: ConnectSettings
 
     commit(config) {
       pools.commit(routed(config).map((environment) => poolKey(environment, config)));
-      limits.commit(routed(config).map(({ name }) => name));
-      for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
     },
 
-    inFlight: (environment) => limits.get(environment)?.inFlight ?? 0,
-
-    endAll() {
-      for (const limit of limits.values()) limit.close();
-      shutdown.abort();
-    },
+    endAll: () => shutdown.abort(),
 
     close: () => pools.close(),
   };

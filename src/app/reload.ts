@@ -9,7 +9,7 @@ import type { ReloadTrigger } from "../model/process-events.ts";
 import type { App } from "./app.ts";
 import { explainListenError } from "./listeners.ts";
 
-export interface ReloaderParts {
+interface ReloaderParts {
   readonly running: Pick<App, "config" | "apply">;
   readonly load: () => Promise<Loaded>;
   readonly clock: Clock;

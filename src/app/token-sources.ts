@@ -1,61 +1,42 @@
-import type { ReplayStore } from "../callbacks/replay-store.ts";
 import type { Config } from "../config/config.ts";
-import { fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import type { CredentialSet, Environment } from "../model/environment.ts";
 import type { Event, Report } from "../model/events.ts";
-import type { RedisSnapshot } from "../model/redis-access.ts";
-import { type Candidate, CredentialFailover } from "../oauth/credential-failover.ts";
+import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
 import { drawThresholds, type TokenSource } from "../oauth/token.ts";
 import { TokenCache } from "../oauth/token-cache.ts";
 import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
-import type { OnceStore } from "../proxy/once-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
-import { StateReport } from "./state-report.ts";
-import { openTokenBackend, type TokenBackend } from "./token-backend.ts";
+import { openTokenBackends, StateReport, type TokenBackends } from "./token-backend.ts";
 import { type ConfiguredSet, ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
 
 /** The tokens of all sites, over the backend that the configuration names. */
-export interface Tokens extends Reloadable {
+export interface Tokens extends Reloadable, Pick<TokenBackends, "replaysOf" | "onceOf" | "redis"> {
   /** The tokens of the sets that are configured at a site. */
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** Fetches tokens in the background where there are none. */
   warm(): void;
   /** The configured sets at this moment, by their sites; one that several sites use is there several times. */
   credentials(): readonly CredentialSnapshot[];
-  /** Which callbacks were delivered, as this configuration's backend has it at each call. */
-  readonly replaysOf: (config: Config) => ReplayStore;
-  /** Which keys requests have used; undefined where this configuration has no Redis. */
-  readonly onceOf: (config: Config) => OnceStore | undefined;
-  /** The Redis servers of a configuration at this moment. */
-  redis(config: Config): readonly RedisSnapshot[];
   close(): Promise<void>;
 }
 
-/** A fetch that began with another backend still saves and unlocks there. */
-const fetchLingerMs = 20_000;
-/** A request ends by its deadline, and its end is written right after that. */
-const lateMs = 1_000;
 /** The longest that a changed configuration waits for its tokens before it is committed. */
 const longestPrefetchMs = 5_000;
 /** Enough to tell two pools apart. It is shared through Redis, so it is not the whole fingerprint of a key. */
 const shownPoolDigits = 16;
 
 /** A set with its token cache. */
-interface OpenSet extends Candidate {
+interface OpenSet {
   readonly configured: ConfiguredSet;
+  readonly source: TokenCache;
   readonly store: TokenStore;
   /** Of its token. */
-  readonly state: StateReport;
-}
-
-interface OpenBackend extends TokenBackend {
-  /** Of its servers. */
   readonly state: StateReport;
 }
 
@@ -73,7 +54,9 @@ export function openTokens(
 ): Tokens {
   const { clock, random } = dependencies;
   const thresholds = drawThresholds(random);
-  const backends = new KeyedResources<OpenBackend>(clock, { close: (backend) => backend.close() });
+  const backends = openTokenBackends(report, dependencies, () => {
+    for (const { source } of sets.values()) source.resync();
+  });
   const limits = new KeyedResources<RequestLimits>(clock);
   // A fetch that is running ends by itself.
   const sets = new KeyedResources<OpenSet>(clock, { close: (set) => void closeSet(set), retire: retireSet });
@@ -101,9 +84,7 @@ export function openTokens(
 
   /** A new cache takes the token of another one with the same secret. */
   function createSet(configured: ConfiguredSet, config: Config): OpenSet {
-    const backend = backends.get(backendKey(config));
-    if (backend === undefined) throw new Error("the backend of a configuration is prepared before its sets");
-    const { store, lock } = backend;
+    const { store, lock } = backends.of(config);
     const { environment, set, tokenKey } = configured;
     const { backoff, forcedRefreshes } = limitsOf(configured);
     const named = { environment: environment.name, set, key: tokenKey };
@@ -113,23 +94,23 @@ export function openTokens(
     const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds });
     const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
     if (same !== undefined) source.adoptFrom(same.source);
-    return { set, source, configured, store, state };
+    return { source, configured, store, state };
   }
 
-  function openSet(configured: ConfiguredSet, config: Config): OpenSet {
+  function openSet(configured: ConfiguredSet, config: Config): TokenCache {
     const opened = sets.prepare(configured.tokenCacheKey, () => createSet(configured, config));
     const active = activeIn(configured.slot);
     if (active !== undefined) succeed(opened, active);
-    return opened;
+    return opened.source;
   }
 
-  const openSets = ({ sets: [first, ...rest] }: TokenOwner, config: Config) =>
+  const openSources = ({ sets: [first, ...rest] }: TokenOwner, config: Config) =>
     [openSet(first, config), ...rest.map((set) => openSet(set, config))] as const;
 
   /** Its token is gone, unless the set now in its slot has one. */
   function retireSet(retired: OpenSet): void {
-    const { configured, set, source, state } = retired;
-    const { environment, slot } = configured;
+    const { configured, source, state } = retired;
+    const { environment, set, slot } = configured;
     state.isActive = false;
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
       report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
@@ -148,25 +129,10 @@ export function openTokens(
     if (!isInUse) store.forget(tokenKey);
   }
 
-  async function openBackend(config: Config): Promise<OpenBackend> {
-    const state = new StateReport(report, serverSubjectOf);
-    const backend = { ...(await openTokenBackend(config, state.report, dependencies)), state };
-    backend.onReturn(() => {
-      for (const { source } of sets.values()) source.resync();
-    });
-    return backend;
-  }
-
-  function backendOf(config: Config): OpenBackend {
-    const backend = backends.get(backendKey(config));
-    if (backend === undefined) throw new Error("the backend of this configuration has ended");
-    return backend;
-  }
-
   function configure(owner: TokenOwner, config: Config): void {
     const { key, environment, site } = owner;
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
-    const candidates = openSets(owner, config);
+    const candidates = openSources(owner, config);
     const parts = { environment, owner: site, candidates, tokenTimeoutMs, clock, report };
     failovers.prepare(key, () => new CredentialFailover(parts), requestMs).use(candidates, tokenTimeoutMs);
   }
@@ -174,14 +140,10 @@ export function openTokens(
   return {
     /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
     async prepare(config) {
-      const key = backendKey(config);
-      const backend = backends.get(key) ?? (await openBackend(config));
-      // A request that began with another backend still says there how it ended.
-      const lingerMs = Math.max(fetchLingerMs, config.timeouts.requestMs + lateMs);
-      backends.prepare(key, () => backend, lingerMs);
-      const opened = ownersOf(config).map((owner) => ({ owner, sets: openSets(owner, config) }));
+      await backends.prepare(config);
+      const opened = ownersOf(config).map((owner) => ({ owner, sources: openSources(owner, config) }));
       const awaited = opened.filter(({ owner }) => failovers.get(owner.key) !== undefined);
-      await within(clock, Promise.all(awaited.map(({ sets }) => fetchFirst(sets))), longestPrefetchMs);
+      await within(clock, Promise.all(awaited.map(({ sources }) => fetchFirst(sources))), longestPrefetchMs);
     },
 
     commit(config) {
@@ -194,8 +156,7 @@ export function openTokens(
       sets.commit(activeKeys.values());
       for (const { state } of sets.values()) state.isActive = true;
       limits.commit(configured.map(limitsKey));
-      backends.commit([backendKey(config)]);
-      for (const [key, { state }] of backends.entries()) state.isActive = key === backendKey(config);
+      backends.commit(config);
       const present = credentialsOf(owners);
       for (const [key, credential] of before) {
         if (!present.has(key)) report({ kind: "credential_removed", ...credential });
@@ -214,29 +175,9 @@ export function openTokens(
 
     credentials: () => owners.flatMap(({ key }) => failovers.get(key)?.snapshot() ?? []),
 
-    replaysOf(config) {
-      const current = () => backendOf(config).replays;
-      return {
-        claim: async (...given) => current().claim(...given),
-        confirm: async (...given) => current().confirm(...given),
-        release: async (...given) => current().release(...given),
-      };
-    },
-
-    onceOf(config) {
-      if (config.tokens.cache === "memory") return undefined;
-      const current = () => {
-        const { once } = backendOf(config);
-        if (once === undefined) throw new Error("a backend over Redis remembers keys");
-        return once;
-      };
-      return {
-        claim: async (...given) => current().claim(...given),
-        settle: async (...given) => current().settle(...given),
-      };
-    },
-
-    redis: (config) => backends.get(backendKey(config))?.snapshot() ?? [],
+    replaysOf: backends.replaysOf,
+    onceOf: backends.onceOf,
+    redis: backends.redis,
 
     async close() {
       owners = [];
@@ -255,9 +196,9 @@ function succeed(successor: OpenSet, former: OpenSet): void {
 }
 
 /** The first set's token, or the second's where the first is refused. */
-async function fetchFirst(sets: readonly Candidate[]): Promise<void> {
-  if (sets.some(({ source }) => source.hasToken)) return;
-  for (const { source } of sets) {
+async function fetchFirst(sources: readonly TokenCache[]): Promise<void> {
+  if (sources.some(({ hasToken }) => hasToken)) return;
+  for (const source of sources) {
     await source.warm("start");
     if (!source.isRefused) return;
   }
@@ -267,15 +208,6 @@ async function fetchFirst(sets: readonly Candidate[]): Promise<void> {
 function tokenSubjectOf({ kind }: Event): string | undefined {
   if (kind === "token_used") return "use";
   return kind === "token_adopted" || kind === "token_lapsed" ? "freshness" : undefined;
-}
-
-/** The server whose state an event tells. */
-function serverSubjectOf(event: Event): string | undefined {
-  return event.kind === "redis_up" || event.kind === "redis_down" ? event.node : undefined;
-}
-
-function backendKey({ tokens }: Config): string {
-  return fingerprintOf(tokens);
 }
 
 function limitsKey({ tokenKey, authPoolKey }: ConfiguredSet): string {

@@ -24,33 +24,28 @@ export function openTracing(report: Report, { clock, random }: Dependencies): Tr
   const exports = new KeyedResources<SpanExport>(clock, { close: (each) => each.close() });
   let active: { readonly config: Config; readonly spans: SpanExport } | undefined;
 
-  const exportOf = (config: Config) => {
-    const key = keyOf(config);
-    return key === undefined ? undefined : exports.get(key);
-  };
+  const exportOf = (config: Config) => exports.get(keyOf(config));
 
   return {
     async prepare(config) {
       const { tracing, timeouts } = config;
-      const key = keyOf(config);
-      if (tracing === undefined || key === undefined) return;
+      if (tracing === undefined) return;
       // A process that does not trace saves its memory, and time at its start.
       const { openSpanExport } = await import("./span-export.ts");
       const open = () => openSpanExport(tracing, timeouts, { clock, random, report });
-      exports.prepare(key, open, timeouts.requestMs + lingerMarginMs);
+      exports.prepare(keyOf(config), open, timeouts.requestMs + lingerMarginMs);
     },
 
     commit(config) {
       const spans = exportOf(config);
-      active = spans === undefined ? undefined : { config, spans };
-      const key = keyOf(config);
-      exports.commit(key === undefined ? [] : [key]);
+      active = spans && { config, spans };
+      exports.commit([keyOf(config)]);
     },
 
     tracerOf: (config) => exportOf(config)?.tracer,
 
-    observeTokens: (tell) => (event) => {
-      tell(event);
+    observeTokens: (next) => (event) => {
+      next(event);
       if (active === undefined || event.kind !== "token_requested") return;
       const environment = active.config.environments.get(event.environment);
       const found = environment && credentialSetsOf(environment).find(({ set }) => set.label === event.credential);
@@ -63,6 +58,6 @@ export function openTracing(report: Report, { clock, random }: Dependencies): Tr
 }
 
 /** All that the export is made from. */
-function keyOf({ tracing, timeouts }: Config): string | undefined {
-  return tracing === undefined ? undefined : fingerprint([fingerprintOf(tracing), timeouts.connectMs]);
+function keyOf({ tracing, timeouts }: Config): string {
+  return fingerprint([tracing && fingerprintOf(tracing), timeouts.connectMs]);
 }

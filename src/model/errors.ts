@@ -1,6 +1,4 @@
-import { callbackFailures } from "./callback-failures.ts";
-import { callerFailures } from "./caller-failures.ts";
-import { onceFailures } from "./once-failures.ts";
+import { callbackFailures, callerFailures, onceFailures } from "./further-failures.ts";
 
 /**
  * Every way Countersign can fail to serve a request. `failures` is the whole table: the error reference of the

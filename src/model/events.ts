@@ -2,17 +2,16 @@ import type { CallbackFinished } from "./callback-events.ts";
 import type { CallerSignatureResult } from "./caller.ts";
 import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
-import type { OnceResult } from "./once-failures.ts";
-import type { ProcessEvent } from "./process-events.ts";
-import type { TraceEvent } from "./trace-events.ts";
-import type { TunnelRequested } from "./tunnel-events.ts";
+import type { ProcessEvent, TraceEvent } from "./process-events.ts";
+import type { RedisEvent } from "./redis-access.ts";
 
 /** Receives every event worth counting or logging. It never throws and never waits. */
 export type Report = (event: Event) => void;
 
 /**
- * Everything worth counting or logging. Logic reports it; adapters turn it into counters, log lines and lists
- * of `/status`. What is so at the moment is asked for instead (credential-snapshot.ts). No event holds a secret, a token, a signature or a parameter's value.
+ * Everything worth counting or logging. Logic reports it; adapters turn it into counters, log lines and lists of `/status`.
+ * The present state is asked for instead (credential-snapshot.ts). No event holds a secret, a token, a signature or a
+ * parameter's value.
  */
 export type Event =
   | RequestAccepted
@@ -75,6 +74,22 @@ export interface RequestDetails {
   /** The answer's headers named in `log.upstreamHeaders`. */
   readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined;
 }
+
+export const onceResults = [
+  "recorded",
+  "freed",
+  "unrecorded",
+  "already_sent",
+  "in_progress",
+  "key_reused",
+  "unavailable",
+] as const;
+/**
+ * What came of a request's Countersign-Once. `recorded`: it was sent, and what became of it is known to all replicas.
+ * `freed`: it was not sent, and the key may be used again. `unrecorded`: its end could not be written, so that the key reads
+ * as `unknown`. The rest: why it was refused.
+ */
+export type OnceResult = (typeof onceResults)[number];
 
 /** The end of a request, answered by the service or by Countersign. */
 export interface RequestFinished extends RequestDetails {
@@ -162,6 +177,30 @@ export interface CharacterWarned {
   readonly position: number;
 }
 
+export const tunnelResults = ["opened", "unauthorized", "refused", "malformed", "timed_out", "failed"] as const;
+/**
+ * What came of one CONNECT. `unauthorized`: 407. `refused`: another status than 2xx. `malformed`: no answer in HTTP/1.1.
+ * `timed_out`: not within `timeouts.connect`. `failed`: no connection to the proxy, or it broke.
+ */
+export type TunnelResult = (typeof tunnelResults)[number];
+
+/** A forward proxy was asked for a tunnel to a host of the environment. */
+export interface TunnelRequested {
+  readonly kind: "tunnel_requested";
+  readonly environment: string;
+  /** `host:port` of the proxy. */
+  readonly proxy: string;
+  /** `host:port` that it should lead to. */
+  readonly destination: string;
+  readonly result: TunnelResult;
+  /** Why it does not stand, e.g. `PROXY_STATUS_407`. */
+  readonly cause?: string | undefined;
+  /** From the attempt to connect to the proxy. */
+  readonly durationMs: number;
+  /** A failure that is the first of its kind for a minute. */
+  readonly isFirst: boolean;
+}
+
 export const tokenResults = ["issued", "refused", "throttled", "failed", "timed_out", "malformed"] as const;
 /** What came of one request to the authorization server. */
 export type TokenResult = (typeof tokenResults)[number];
@@ -235,46 +274,6 @@ export type TokenEvent =
       readonly result: (typeof cacheResults)[number];
     }
   | { readonly kind: "refresh_lock_tried"; readonly result: (typeof lockResults)[number] };
-
-export const redisFailures = [
-  "timeout",
-  "connection",
-  "tls",
-  "readonly",
-  "oom",
-  "loading",
-  "noauth",
-  "protected_mode",
-  "noperm",
-  "wrongtype",
-  "noscript",
-  "clusterdown",
-  "masterdown",
-  "tryagain",
-  "busy",
-  "other",
-] as const;
-/** Why a Redis command failed: no answer in time, no connection, or the error's code. */
-export type RedisFailureKind = (typeof redisFailures)[number];
-
-/** Events of Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
-export type RedisEvent =
-  /** A command failed, that of logging in included. */
-  | {
-      readonly kind: "redis_failed";
-      readonly node: string;
-      readonly failure: RedisFailureKind;
-      /** The first of its kind for a minute, and not a login, which `redis_down` reports. */
-      readonly isFirst: boolean;
-    }
-  /** No command is sent to it from now on, until a probe in the background is answered. */
-  | { readonly kind: "redis_down"; readonly node: string; readonly failure: RedisFailureKind }
-  | {
-      readonly kind: "redis_up";
-      readonly node: string;
-      /** How long it was down; undefined the first time. */
-      readonly awayMs: number | undefined;
-    };
 
 export const statusClasses = ["2xx", "3xx", "4xx", "5xx"] as const;
 /** The class of an answer's status (RFC 9110 section 15); 1xx is never the last word. */

@@ -1,5 +1,4 @@
 import type { Tls } from "./environment.ts";
-import type { RedisFailureKind } from "./events.ts";
 import { describeBind } from "./listener.ts";
 import type { Secret } from "./secret.ts";
 
@@ -57,3 +56,43 @@ export interface RedisSnapshot {
   /** Why it is down. */
   readonly failure: RedisFailureKind | undefined;
 }
+
+export const redisFailures = [
+  "timeout",
+  "connection",
+  "tls",
+  "readonly",
+  "oom",
+  "loading",
+  "noauth",
+  "protected_mode",
+  "noperm",
+  "wrongtype",
+  "noscript",
+  "clusterdown",
+  "masterdown",
+  "tryagain",
+  "busy",
+  "other",
+] as const;
+/** Why a Redis command failed: no answer in time, no connection, or the error's code. */
+export type RedisFailureKind = (typeof redisFailures)[number];
+
+/** Events of Redis. `node` is `cache`, or `lock-2`, `lock-3`, … for further masters of the lock. */
+export type RedisEvent =
+  /** A command failed, that of logging in included. */
+  | {
+      readonly kind: "redis_failed";
+      readonly node: string;
+      readonly failure: RedisFailureKind;
+      /** The first of its kind for a minute, and not a login, which `redis_down` reports. */
+      readonly isFirst: boolean;
+    }
+  /** No command is sent to it from now on, until a probe in the background is answered. */
+  | { readonly kind: "redis_down"; readonly node: string; readonly failure: RedisFailureKind }
+  | {
+      readonly kind: "redis_up";
+      readonly node: string;
+      /** How long it was down; undefined the first time. */
+      readonly awayMs: number | undefined;
+    };

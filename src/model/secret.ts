@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject } from "node:crypto";
+import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import { inspect } from "node:util";
 
 const masked = "[secret]";
@@ -46,4 +46,33 @@ export class Secret {
   [inspect.custom](): string {
     return masked;
   }
+}
+
+/**
+ * Finds which of several secrets a text from outside is. How long it takes tells nothing of them, not even their length:
+ * what is compared are digests under a key that is never known outside.
+ */
+export class SecretLookup<Value> {
+  readonly #entries: readonly { readonly digest: Buffer; readonly value: Value }[];
+  readonly #key = randomBytes(32);
+
+  constructor(entries: readonly (readonly [secret: Secret, value: Value])[]) {
+    this.#entries = entries.map(([secret, value]) => ({ digest: this.#digest(secret.reveal()), value }));
+  }
+
+  find(given: string): Value | undefined {
+    const digest = this.#digest(given);
+    // All are compared, also after one was equal: the time does not tell which one it is.
+    const [found] = this.#entries.filter((entry) => timingSafeEqual(entry.digest, digest));
+    return found?.value;
+  }
+
+  #digest(text: string): Buffer {
+    return createHmac("sha256", this.#key).update(text, "utf8").digest();
+  }
+}
+
+/** SHA-256 of a text's UTF-8, in base64url: 43 characters, however long the text is. */
+export function digestOf(text: string): string {
+  return createHash("sha256").update(text, "utf8").digest("base64url");
 }

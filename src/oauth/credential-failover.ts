@@ -7,18 +7,12 @@ import type { Pause } from "./endpoint-backoff.ts";
 import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";
 
-/** One credential set and its token. */
-export interface Candidate {
-  readonly set: CredentialSet;
-  readonly source: TokenCache;
-}
-
-export interface FailoverParts {
+interface FailoverParts {
   readonly environment: string;
   /** The S… at which the sets are configured. */
   readonly owner: string;
-  /** First choice first; one or two. */
-  readonly candidates: readonly [Candidate, ...Candidate[]];
+  /** The tokens of its sets, first choice first; one or two. */
+  readonly candidates: readonly [TokenCache, ...TokenCache[]];
   /** `timeouts.token`: the longest wait for a token, within the request's own deadline. */
   readonly tokenTimeoutMs: number;
   readonly clock: Clock;
@@ -55,7 +49,7 @@ export class CredentialFailover implements TokenSource {
 
   /** Its sets at this moment, in order. */
   snapshot(): readonly CredentialSnapshot[] {
-    return this.#candidates.map(({ set, source }) => ({ ...source.snapshot(), isActive: set.label === this.#active }));
+    return this.#candidates.map((source) => ({ ...source.snapshot(), isActive: source.set.label === this.#active }));
   }
 
   get(deadlineMs: number): Token | Promise<Token> {
@@ -65,8 +59,8 @@ export class CredentialFailover implements TokenSource {
 
   /** Fetches a token in the background if there is none: the first set's, or the second's once the first is refused. */
   warm(): void {
-    if (this.#candidates.some(({ source }) => source.hasToken)) return;
-    const { source } = this.#preferred() ?? this.#candidates[0];
+    if (this.#candidates.some(({ hasToken }) => hasToken)) return;
+    const source = this.#preferred() ?? this.#candidates[0];
     void source.warm("start");
   }
 
@@ -88,14 +82,14 @@ export class CredentialFailover implements TokenSource {
     const newer = await source.replace(token, site, untilMs);
     if (newer !== undefined || !source.isSuspect) return newer;
     // Service and authorization server have both refused the set: another one serves, if it can.
-    const other = this.#candidates.find((candidate) => candidate.source !== source && !candidate.source.isRefused);
-    const result = await other?.source.get(untilMs);
+    const other = this.#candidates.find((candidate) => candidate !== source && !candidate.isRefused);
+    const result = await other?.get(untilMs);
     return result !== undefined && "secret" in result ? this.#activateSetOf(result) : undefined;
   }
 
   /** The first set that the authorization server has not refused. */
-  #preferred(): Candidate | undefined {
-    return this.#candidates.find(({ source }) => !source.isRefused);
+  #preferred(): TokenCache | undefined {
+    return this.#candidates.find(({ isRefused }) => !isRefused);
   }
 
   /**
@@ -104,14 +98,14 @@ export class CredentialFailover implements TokenSource {
    */
   #pickUsable(): Token | undefined {
     const preferred = this.#preferred();
-    for (const { source } of this.#candidates) if (source.isRefused) void source.warm("missing");
-    const token = preferred?.source.current();
+    for (const source of this.#candidates) if (source.isRefused) void source.warm("missing");
+    const token = preferred?.current();
     if (token !== undefined) return token;
-    const usable = this.#candidates.filter(({ source }) => preferred === undefined || !source.isSuspect);
+    const usable = this.#candidates.filter(({ isSuspect }) => preferred === undefined || !isSuspect);
     let other: Token | undefined;
-    for (const candidate of usable) if (candidate !== preferred) other ??= candidate.source.current();
-    for (const { source } of usable) other ??= source.currentFormer();
-    if (other !== undefined) void preferred?.source.warm("missing");
+    for (const source of usable) if (source !== preferred) other ??= source.current();
+    for (const source of usable) other ??= source.currentFormer();
+    if (other !== undefined) void preferred?.warm("missing");
     return other;
   }
 
@@ -119,7 +113,8 @@ export class CredentialFailover implements TokenSource {
   async #wait(deadlineMs: number): Promise<Token> {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const pauses: Pause[] = [];
-    for (const { source, set } of this.#candidates) {
+    for (const source of this.#candidates) {
+      const { set } = source;
       const result = await source.get(untilMs);
       if (result === undefined) throw this.#unavailable(set, "did not answer in time", source.pause, "no answer");
       if ("secret" in result) return this.#activateSetOf(result);
@@ -149,7 +144,7 @@ export class CredentialFailover implements TokenSource {
 
   #sourceOf(token: Token): TokenCache {
     const candidates = this.#candidates;
-    return (candidates.find(({ set }) => set.label === token.credential) ?? candidates[0]).source;
+    return candidates.find(({ set }) => set.label === token.credential) ?? candidates[0];
   }
 
   #unavailable(set: CredentialSet, failure: string, pause: Pause | undefined, otherCause?: string): ProxyError {

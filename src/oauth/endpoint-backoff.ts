@@ -16,9 +16,6 @@ export interface Pause {
   readonly cause?: string | undefined;
 }
 
-/** A pause that the other replicas keep too. */
-type OpenPause = Pause & { readonly kind: EndpointPause["kind"] };
-
 /** A refused set is tried again this often (row 33). */
 const refusedPauseMs = 10_000;
 /** However short tokens live, refreshes are this far apart (row 32). */
@@ -100,9 +97,9 @@ export class EndpointBackoff {
   }
 
   /** The pause that forbids a request altogether. The spacing between two tokens does not: a refresh waits for its end. */
-  openPause(): OpenPause | undefined {
+  openPause(): Pause | undefined {
     const pause = this.pause();
-    return pause === undefined || pause.kind === "spacing" ? undefined : { ...pause, kind: pause.kind };
+    return pause?.kind === "spacing" ? undefined : pause;
   }
 
   /** The authorization server refused this set and has not accepted it since. */
@@ -125,9 +122,9 @@ export class EndpointBackoff {
 
   /** The present pause as the other replicas are to keep it. */
   toShared(): LimitEvent | undefined {
-    const open = this.openPause();
-    if (open === undefined) return undefined;
-    const { kind, status, untilMs } = open;
+    const pause = this.pause();
+    if (pause === undefined || pause.kind === "spacing") return undefined;
+    const { kind, status, untilMs } = pause;
     const remainingMs = untilMs - this.#clock.nowMs();
     const transport = kind === "failing" ? this.#transport : undefined;
     return { kind: "endpoint_paused", pause: { kind, status, failures: this.#failures, remainingMs, transport } };

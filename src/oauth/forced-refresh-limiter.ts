@@ -2,11 +2,10 @@ import type { Clock } from "../model/clock.ts";
 import type { SuppressionReason } from "../model/events.ts";
 import { type ForcedRefresh, ForcedRefreshLog } from "./forced-refresh-log.ts";
 import { type AnswerHistory, afterAcceptance, looksDead, noAnswers, suppressionOf } from "./forced-refresh-policy.ts";
-import type { LimitsSnapshot, RefreshEvent } from "./shared-limits.ts";
+import { type LimitsSnapshot, longestSitePauseMs, type RefreshEvent } from "./shared-limits.ts";
 import { isNewer, type Token } from "./token.ts";
 
 const firstPauseMs = 30_000;
-const longestPauseMs = 900_000;
 
 /** What the service's answers to one site say of the set's tokens. */
 interface SiteState {
@@ -39,7 +38,7 @@ export class ForcedRefreshLimiter {
   /** Bounded by the configured sites. */
   readonly #sites = new Map<string, SiteState>();
   readonly #log: ForcedRefreshLog;
-  /** The token of the newest forced refresh here, unless it recovered a request. A slow service may refuse it after the log forgot it. */
+  /** Of the newest forced refresh here, unless it recovered a request. A slow service may refuse it after the log forgot it. */
   #newestForced: string | undefined;
   #sharedPauses = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
 
@@ -147,7 +146,7 @@ export class ForcedRefreshLimiter {
     const state = this.#stateOf(site);
     const sharedMs = this.#sharedPauses.get(site)?.pauseMs ?? 0;
     const isShared = sharedMs > 0 && this.#log.has({ token: token.id, site }, "failed");
-    const doubledMs = Math.min(longestPauseMs, Math.max(firstPauseMs, state.pauseMs * 2, sharedMs * 2));
+    const doubledMs = Math.min(longestSitePauseMs, Math.max(firstPauseMs, state.pauseMs * 2, sharedMs * 2));
     state.pauseMs = isShared ? sharedMs : doubledMs;
     state.pausedUntilMs = this.#clock.nowMs() + state.pauseMs;
     return this.#record({ kind: "failed", token: id, site, pauseMs: state.pauseMs });

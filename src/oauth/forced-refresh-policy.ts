@@ -1,10 +1,10 @@
 import type { SuppressionReason } from "../model/events.ts";
 
-/** Useless tokens a minute: for a site that has given no reason to be held back, */
+/** Useless tokens a minute for a site that has given no reason to be held back. */
 const limitForTrusted = 6;
-/** for a 401 that may mean the token's end, */
+/** The same for a 401 that may mean the token's end. */
 const limitForSuspect = 3;
-/** and for one that is more likely the request's own trouble. The difference is kept for the token's end. */
+/** The same for a 401 that is more likely the request's own trouble. The difference is kept for the token's end. */
 const limitForProven = 2;
 /**
  * Refreshes a minute that healed a request whose 401 may have been chance: a service that answers 401 now and then accepts

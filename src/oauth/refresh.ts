@@ -3,10 +3,9 @@ import type { CredentialSet } from "../model/environment.ts";
 import type { RefreshReason, Report, SuppressionReason } from "../model/events.ts";
 import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
-import type { Lease, RefreshLock } from "./refresh-lock.ts";
 import { freshness, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
 import { requestToken, type TokenEndpoint } from "./token-endpoint.ts";
-import type { IssuedToken, StoredToken, TokenStore } from "./token-store.ts";
+import type { IssuedToken, Lease, RefreshLock, StoredToken, TokenStore } from "./token-store.ts";
 
 /** Everything that the refreshes of one credential set need. */
 export interface RefreshParts {

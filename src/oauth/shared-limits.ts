@@ -1,6 +1,6 @@
 /**
- * The limits that the replicas of a credential set keep together, so that eight of them ask the authorization server no
- * more than one would. They are read together with the token: `TokenStore.read`.
+ * What changes the limits that the replicas of a credential set keep together, so that eight of them ask the authorization
+ * server no more than one would. `TokenStore` records it, and reads the limits together with the token.
  *
  * - Of two endpoint pauses the one that ends later stays. A token whose request began after a pause ends it.
  * - Facts about forced refreshes are only added. Each is known for a minute, and the facts of 32 refreshes at least.
@@ -8,11 +8,6 @@
  *   is final. What was known of a refresh is known as long as its outcome.
  * - An accepted request of a site ends the site's pause. A pause that ran out is known for 15 minutes more.
  */
-export interface SharedLimits {
-  /** Never fails and is never slow; does not promise that the event survives. Keys come from `cacheKey`. */
-  record(key: string, event: LimitEvent): Promise<void>;
-}
-
 export type LimitEvent = { readonly kind: "endpoint_paused"; readonly pause: EndpointPause } | RefreshEvent;
 
 export interface RefreshEvent extends RefreshName {
@@ -30,8 +25,10 @@ export interface LimitsSnapshot {
   readonly facts: readonly RefreshFact[];
 }
 
+export const endpointPauseKinds = ["refused", "throttled", "failing"] as const;
+
 export interface EndpointPause {
-  readonly kind: "refused" | "throttled" | "failing";
+  readonly kind: (typeof endpointPauseKinds)[number];
   /** The authorization server's status, when it answered. */
   readonly status: number | undefined;
   /** Failures in a row up to this pause. */
@@ -69,6 +66,8 @@ export const factMemoryMs = 60_000;
 /** The newest refreshes are known; far more than any limit allows. */
 export const mostForcedRefreshes = 32;
 export const mostFacts = mostForcedRefreshes * refreshFactKinds.length;
+/** The longest pause of a site's forced refreshes. */
+export const longestSitePauseMs = 900_000;
 /** How long a site's pause is known after its end, so that the next one can be longer. */
 export const sitePauseMemoryMs = 900_000;
 

@@ -1,6 +1,7 @@
 import { type Cancel, within } from "../model/clock.ts";
 import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import { describeDefect } from "../model/defect.ts";
+import type { CredentialSet } from "../model/environment.ts";
 import type { Pause } from "./endpoint-backoff.ts";
 import { type Need, obstacleTo, type RefreshParts, type RefreshResult, refresh, republish } from "./refresh.ts";
 import { isNewer, type Token } from "./token.ts";
@@ -36,6 +37,10 @@ export class TokenCache {
 
   constructor(parts: RefreshParts) {
     this.#parts = parts;
+  }
+
+  get set(): CredentialSet {
+    return this.#parts.set;
   }
 
   /** The present pause towards the authorization server, if any. */

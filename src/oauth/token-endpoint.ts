@@ -90,7 +90,7 @@ function claimsOf({ clientId }: CredentialSet, { audience }: AssertionAuth, nowM
  * What is sent: a form with the credentials in the body, unless the set says otherwise.
  * @param assertion signed; only for `private_key_jwt`
  */
-export function tokenRequest(set: CredentialSet, assertion?: string): TokenRequest {
+function tokenRequest(set: CredentialSet, assertion?: string): TokenRequest {
   const { audience, token } = set;
   const authorization = token?.clientAuth.method === "basic" ? basicCredentials(set) : undefined;
   const fields: [name: string, value: string | undefined][] = [

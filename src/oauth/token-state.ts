@@ -9,7 +9,7 @@ export interface TokenState {
   readonly token: Token | undefined;
   /** Issued for the former secret. It serves to its end while the present secret has no token. */
   readonly formerToken: Token | undefined;
-  /** Where the one of them came from that is there. */
+  /** Where `token` came from, or else `formerToken`. */
   readonly origin: TokenOrigin;
   /** The newest token that the service has answered with 401. */
   readonly refusedToken: Token | undefined;
@@ -23,7 +23,7 @@ export interface TokenState {
   readonly wakeNotBeforeMs: number | undefined;
 }
 
-export type TokenOrigin = Pick<TokenSnapshot, "issuedHere" | "reason">;
+type TokenOrigin = Pick<TokenSnapshot, "issuedHere" | "reason">;
 
 export const initialState: TokenState = {
   token: undefined,

@@ -1,5 +1,5 @@
 import type { Secret } from "../model/secret.ts";
-import type { LimitsSnapshot, SharedLimits } from "./shared-limits.ts";
+import type { LimitEvent, LimitsSnapshot } from "./shared-limits.ts";
 
 /** A token as it came from the authorization server. */
 export interface IssuedToken {
@@ -28,7 +28,7 @@ export interface Shared {
  * whichever order they are saved and whatever the savers' wall clocks say. It does not promise that a token is still
  * valid, nor that anything saved survives.
  */
-export interface TokenStore extends SharedLimits {
+export interface TokenStore {
   /** One round trip. */
   read(key: string): Promise<Shared>;
   /**
@@ -36,6 +36,25 @@ export interface TokenStore extends SharedLimits {
    * @param ageMs time since its token request began, on the saver's monotonic clock
    */
   save(key: string, token: IssuedToken, ageMs: number): Promise<StoredToken>;
+  /** Changes the limits. Does not promise that the event survives. */
+  record(key: string, event: LimitEvent): Promise<void>;
   /** This process uses the key no more: what it keeps for it here is released. What replicas share stays. */
   forget(key: string): void;
+}
+
+/** The exclusive right to refresh one credential set, renewed by its holder until it is released. */
+export interface Lease {
+  /** Never fails, and never takes another holder's lease away. */
+  release(): Promise<void>;
+}
+
+/**
+ * Lets one process at a time refresh a credential set.
+ *
+ * The lock is for efficiency: a pause or a fail-over can give it to two holders. That costs a token and must cost nothing
+ * else, so correctness rests on the store's order of tokens alone. It never waits and never fails: `held` means that
+ * another holder has it, `unavailable` that the lock cannot be asked.
+ */
+export interface RefreshLock {
+  tryAcquire(key: string): Promise<Lease | "held" | "unavailable">;
 }

@@ -87,7 +87,7 @@ function fingerprintOf({ clientSecret, token }: CredentialSet): string {
  * `fresh`: use it. `due`: use it, and refresh in the background. `expired`: do not attach it any more; it is dead or
  * within its last stretch.
  */
-export type Freshness = "fresh" | "due" | "expired";
+type Freshness = "fresh" | "due" | "expired";
 
 /** Where this process draws the lines; drawn once at random, so that replicas do not act in step. */
 export interface Thresholds {

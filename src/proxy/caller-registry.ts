@@ -1,6 +1,6 @@
 import type { Caller } from "../model/caller.ts";
 import type { Clock } from "../model/clock.ts";
-import { SecretLookup } from "../model/secret-lookup.ts";
+import { SecretLookup } from "../model/secret.ts";
 
 /** A caller, with the count of its requests where they are limited. */
 export interface KnownCaller extends Pick<Caller, "name" | "sites" | "operations" | "requestsPerSecond"> {

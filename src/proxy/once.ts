@@ -1,6 +1,6 @@
 import type { Clock } from "../model/clock.ts";
-import { digestOf } from "../model/digest.ts";
 import { ProxyError } from "../model/errors.ts";
+import { digestOf } from "../model/secret.ts";
 import type { AccessEvent } from "./access-event.ts";
 import { serialise } from "./authenticate.ts";
 import type { PreparedRequest } from "./messages.ts";

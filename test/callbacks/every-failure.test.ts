@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { callbackFailures } from "../../src/model/callback-failures.ts";
 import type { FailureCode, Outcome } from "../../src/model/errors.ts";
+import { callbackFailures } from "../../src/model/further-failures.ts";
 import { addressOf } from "../../testkit/address.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import type { RawAnswered } from "../../testkit/raw-caller.ts";

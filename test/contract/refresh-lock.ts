@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Lease, RefreshLock } from "../../src/oauth/refresh-lock.ts";
+import type { Lease, RefreshLock } from "../../src/oauth/token-store.ts";
 
 /** A lock under test, seen by two holders. */
 export interface LockUnderTest {

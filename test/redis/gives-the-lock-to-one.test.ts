@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { redisKeys } from "../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../src/model/clock.ts";
-import type { Lease, RefreshLock } from "../../src/oauth/refresh-lock.ts";
+import type { Lease, RefreshLock } from "../../src/oauth/token-store.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { startMasters } from "../../testkit/redis-fleet.ts";
 import { accessTo, nodeAt, openReplica } from "../../testkit/redis-replica.ts";

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { onTestFinished, vi } from "vitest";
-import type { RedisFailureKind } from "../../src/model/events.ts";
+import type { RedisFailureKind } from "../../src/model/redis-access.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { aclUser } from "../../testkit/acl.ts";
 import { freePort } from "../../testkit/free-port.ts";

@@ -6,7 +6,7 @@ import { headline } from "../../src/adapters/log/lines.ts";
 import { callerSignatureResults } from "../../src/model/caller.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 import type { RequestFinished } from "../../src/model/events.ts";
-import { onceResults } from "../../src/model/once-failures.ts";
+import { onceResults } from "../../src/model/events.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 
 const time = "2026-11-21T12:00:00.007Z";

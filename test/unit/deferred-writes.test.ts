@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { RedisClient } from "../../src/adapters/redis/client.ts";
 import { DeferredWrites } from "../../src/adapters/redis/deferred-writes.ts";
 import { RedisFailure } from "../../src/adapters/redis/failure.ts";
-import type { RedisFailureKind } from "../../src/model/events.ts";
+import type { RedisFailureKind } from "../../src/model/redis-access.ts";
 
 /** What was written, in order; `refuse` says how the write of a name fails. */
 function open(most = 10, keeps: (error: unknown) => boolean = () => true) {

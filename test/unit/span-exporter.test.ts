@@ -1,6 +1,6 @@
 /** Row 84: a collector that is away, slow or refuses costs spans, and nothing else. */
 import { expect, it } from "vitest";
-import type { TraceEvent } from "../../src/model/trace-events.ts";
+import type { TraceEvent } from "../../src/model/process-events.ts";
 import type { Span } from "../../src/tracing/span.ts";
 import { type PostResult, SpanExporter } from "../../src/tracing/span-exporter.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";

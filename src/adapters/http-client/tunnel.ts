@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { type Address, type Egress, placeOf } from "../../model/environment.ts";
-import type { TunnelResult } from "../../model/tunnel-events.ts";
+import type { TunnelResult } from "../../model/events.ts";
 import { ResponseReader } from "./response-reader.ts";
 import {
   closedCode,

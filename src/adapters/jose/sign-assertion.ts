@@ -14,7 +14,7 @@ export const signAssertion: TokenEndpoint["sign"] = async (claims, by) => {
       alg: algorithm,
       typ: "JWT",
       ...(keyId === undefined ? {} : { kid: keyId }),
-      ...(thumbprints === undefined ? {} : { x5t: thumbprints.sha1, "x5t#S256": thumbprints.sha256 }),
+      ...(thumbprints && { x5t: thumbprints.sha1, "x5t#S256": thumbprints.sha256 }),
     };
     return await new SignJWT({ ...claims, jti: randomUUID() }).setProtectedHeader(header).sign(keyOf(privateKey));
   } catch {

@@ -1,13 +1,12 @@
 import type { Clock } from "../../model/clock.ts";
 import { ForcedRefreshLog } from "../../oauth/forced-refresh-log.ts";
-import type { RefreshLock } from "../../oauth/refresh-lock.ts";
 import {
   type EndpointPause,
   type LimitEvent,
   type LimitsSnapshot,
   sitePauseMemoryMs,
 } from "../../oauth/shared-limits.ts";
-import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
+import type { IssuedToken, RefreshLock, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 
 /**
  * The default store: one process, nothing to install, empty after a restart. Bounded by the keys in use: a released key's

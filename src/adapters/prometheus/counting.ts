@@ -8,13 +8,13 @@ import {
   cacheTiers,
   type Event,
   lockResults,
+  onceResults,
   type Report,
-  redisFailures,
   statusClasses,
+  tunnelResults,
 } from "../../model/events.ts";
-import { onceResults } from "../../model/once-failures.ts";
-import { spanResults } from "../../model/trace-events.ts";
-import { tunnelResults } from "../../model/tunnel-events.ts";
+import { spanResults } from "../../model/process-events.ts";
+import { redisFailures } from "../../model/redis-access.ts";
 import type { Metrics } from "./metrics.ts";
 import { callerRefusals, createRequestCounting } from "./request-counting.ts";
 import { onceForEach } from "./series.ts";

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import type { Tls } from "../../model/environment.ts";
 import type { HostPort, RedisAccess, RedisNode } from "../../model/redis-access.ts";
@@ -59,10 +60,8 @@ export function createCacheClient(access: RedisAccess): RedisClient {
         role: "master",
         sentinelRetryStrategy: reconnect,
         sentinelCommandTimeout: connectTimeoutMs,
-        ...(place.password === undefined ? {} : { sentinelPassword: place.password.reveal() }),
-        ...(tls === undefined
-          ? {}
-          : { tls: tlsOptions(tls), sentinelTLS: tlsOptions(tls), enableTLSForSentinelMode: true }),
+        ...(place.password && { sentinelPassword: place.password.reveal() }),
+        ...(tls && { tls: tlsOptions(tls), sentinelTLS: tlsOptions(tls), enableTLSForSentinelMode: true }),
       });
     case "cluster":
       return createClusterClient(place.nodes, access);
@@ -74,12 +73,9 @@ export function createNodeClient(node: RedisNode, access: RedisAccess): Redis {
   const own = { ...bounded, ...login(access), retryStrategy: reconnect, db: node.db };
   if (node.kind === "unix") return new Redis({ ...own, path: node.path });
   const { host, port } = node;
-  return new Redis({
-    ...own,
-    host,
-    port,
-    ...(node.tls ? { tls: { ...tlsOptions(access.tls), ...serverName(host) } } : {}),
-  });
+  // SNI is for names: an address there is an error (RFC 6066 section 3).
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  return new Redis({ ...own, host, port, ...(node.tls && { tls: { ...tlsOptions(access.tls), ...servername } }) });
 }
 
 function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): Cluster {
@@ -96,9 +92,9 @@ function createClusterClient(nodes: readonly HostPort[], access: RedisAccess): C
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 0,
     // Certificates name hosts, so host names are kept as they are.
-    ...(tls === undefined ? {} : { dnsLookup: (host, done) => done(null, host) }),
+    ...(tls && { dnsLookup: (host, done) => done(null, host) }),
   };
-  const redisOptions = { ...bounded, ...login(access), ...(tls === undefined ? {} : { tls: tlsOptions(tls) }) };
+  const redisOptions = { ...bounded, ...login(access), ...(tls && { tls: tlsOptions(tls) }) };
   return new Cluster([...nodes], { ...options, redisOptions }).on("+node", ignoreAskingFailures);
 }
 
@@ -115,20 +111,10 @@ function ignoreAskingFailures(node: Redis): void {
 function login({ username, password }: RedisAccess): Options {
   return {
     ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password: password.reveal() }),
+    ...(password && { password: password.reveal() }),
   };
 }
 
 function tlsOptions(tls: Tls | undefined): NonNullable<RedisOptions["tls"]> {
-  return {
-    minVersion: "TLSv1.2",
-    ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
-    ...(tls?.cert === undefined ? {} : { cert: tls.cert }),
-    ...(tls?.key === undefined ? {} : { key: tls.key.reveal() }),
-  };
-}
-
-/** SNI is for names: an address there is an error (RFC 6066 section 3). */
-function serverName(host: string): { servername?: string } {
-  return /^[\d.]+$|:/.test(host) ? {} : { servername: host };
+  return { minVersion: "TLSv1.2", ca: tls?.ca, cert: tls?.cert, key: tls?.key?.reveal() };
 }

@@ -1,6 +1,6 @@
 import { type Cancel, type Clock, LogThrottle } from "../../model/clock.ts";
-import type { RedisFailureKind, Report } from "../../model/events.ts";
-import type { RedisSnapshot } from "../../model/redis-access.ts";
+import type { Report } from "../../model/events.ts";
+import type { RedisFailureKind, RedisSnapshot } from "../../model/redis-access.ts";
 import type { RedisClient } from "./client.ts";
 import { isAnswer, isFatal, kindOf, RedisFailure } from "./failure.ts";
 import { redisKey } from "./scripts.ts";

@@ -10,7 +10,7 @@ export interface Write {
   readonly id?: string;
 }
 
-export interface DeferredWritesSettings {
+interface DeferredWritesSettings {
   /** As many are kept. */
   readonly most: number;
   /** Whether a write that failed so is to be made later. */

@@ -1,4 +1,5 @@
-import { type RedisFailureKind, redisFailures } from "../../model/events.ts";
+import { errorCodeOf } from "../../model/defect.ts";
+import { type RedisFailureKind, redisFailures } from "../../model/redis-access.ts";
 
 /**
  * A Redis command that failed, by kind alone: a foreign error object carries the command's arguments, and so the token.
@@ -52,7 +53,7 @@ export function kindOf(thrown: unknown): RedisFailureKind {
   if (found === "WRONGPASS") return "noauth";
   if (found !== undefined) return redisFailures.find((kind) => kind === found.toLowerCase()) ?? "other";
   if (error.name === "ReplyError") return lacksPermission.test(message) ? "noperm" : "other";
-  if ("code" in error && typeof error.code === "string" && tlsCode.test(error.code)) return "tls";
+  if (tlsCode.test(errorCodeOf(error) ?? "")) return "tls";
   return noConnection.test(`${error.name} ${message}`) ? "connection" : "other";
 }
 
@@ -68,11 +69,9 @@ export interface RedisTrouble {
 export function troubleOf(thrown: unknown): RedisTrouble {
   const error = ofLastNode(thrown);
   const message = error instanceof Error ? error.message : "";
-  const own = typeof error === "object" && error !== null && "code" in error ? String(error.code) : undefined;
-  const code = own ?? /^[A-Z]{2,20}(?= )/.exec(message)?.[0];
   return {
     kind: kindOf(error),
-    code: code !== undefined && /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : undefined,
+    code: errorCodeOf(error) ?? /^[A-Z]{2,20}(?= )/.exec(message)?.[0],
     isAboutKey: /\bkeys?\b/i.test(message) && !/\brun the '/i.test(message),
   };
 }

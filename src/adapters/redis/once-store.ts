@@ -3,7 +3,7 @@ import type { Secret } from "../../model/secret.ts";
 import type { FirstRequest, KeyUse, OnceStore, RequestEnd } from "../../proxy/once-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { DeferredWrites, type Write } from "./deferred-writes.ts";
-import { redisKey, runScript, script } from "./scripts.ts";
+import { luaNow, redisKey, runScript, script } from "./scripts.ts";
 import { keyId, type SealKeys } from "./seal.ts";
 
 /** Ends of requests that could not be written wait here; a few hundred bytes each. */
@@ -16,9 +16,7 @@ const mostKept = 1_024;
  * ARGV  1 request id, 2 digest, 3 lease in ms, 4 lifetime in ms
  * Returns { Redis's clock in ms, what stands there or nil }.
  */
-const claimScript = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+const claimScript = `${luaNow}
 local found = redis.call('GET', KEYS[1])
 if found then return { now, found } end
 local value = string.format('%s %s %.0f in_progress %.0f', ARGV[1], ARGV[2], now, now + ARGV[3])
@@ -33,14 +31,13 @@ return { now, false }
  * KEYS  1 key
  * ARGV  1 request id, 2 digest, 3 outcome and status, or nothing to delete it, 4 lifetime in ms
  */
-const settleScript = script(`
+const settleScript = script(`${luaNow}
 local found = redis.call('GET', KEYS[1])
 local id, at
 if found then id, at = string.match(found, '^(%S+) %S+ (%d+) ') end
 if found and id ~= ARGV[1] then return 0 end
 if ARGV[3] == '' then return redis.call('DEL', KEYS[1]) end
-local time = redis.call('TIME')
-at = at or string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+at = at or string.format('%.0f', now)
 redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. at .. ' ' .. ARGV[3], 'PX', ARGV[4])
 return 1
 `);

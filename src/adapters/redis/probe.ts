@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Cluster, type Redis } from "ioredis";
-import type { Clock } from "../../model/clock.ts";
+import { type Clock, within } from "../../model/clock.ts";
 import type { RedisClient } from "./client.ts";
 import { kindOf, RedisFailure, type RedisTrouble, troubleOf } from "./failure.ts";
 import { redisKey, script } from "./scripts.ts";
@@ -104,19 +104,14 @@ export async function probeRedis(client: RedisClient, cacheKeys: readonly string
 }
 
 /** The first error is the reason: from then on the client only tries again. */
-function connect(
+async function connect(
   client: RedisClient,
   errors: readonly RedisTrouble[],
   clock: Clock,
 ): Promise<RedisTrouble | undefined> {
-  return new Promise((resolve) => {
-    const explain = (error: unknown) => resolve(errors[0] ?? troubleOf(error));
-    const cancel = clock.after(longestConnectMs, () => explain(new RedisFailure("timeout")));
-    client
-      .connect()
-      .then(() => resolve(undefined), explain)
-      .finally(cancel);
-  });
+  const connecting = client.connect().then(() => "connected" as const, troubleOf);
+  const outcome = await within(clock, connecting, longestConnectMs);
+  return outcome === "connected" ? undefined : (errors[0] ?? outcome ?? troubleOf(new RedisFailure("timeout")));
 }
 
 /** A read is what Countersign does most. An error is an answer too; one that does not come ends the series. */

@@ -1,6 +1,6 @@
 import Redlock, { ExecutionError, type Lock, type RedlockClient, ResourceLockedError } from "redlock";
 import type { Cancel, Clock } from "../../model/clock.ts";
-import type { Lease, RefreshLock } from "../../oauth/refresh-lock.ts";
+import type { Lease, RefreshLock } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
 import { redisKeys } from "./scripts.ts";
@@ -12,7 +12,7 @@ const renewEveryMs = 375;
 /** No refresh takes longer: five requests of 15 s each. A holder that hangs beyond it loses the lock. */
 const longestHoldMs = 90_000;
 
-export interface ClosableLock extends RefreshLock {
+interface ClosableLock extends RefreshLock {
   /** Releases what is held, so that no other process waits for one that is ending. */
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { factMemoryMs, mostFacts, sitePauseMemoryMs } from "../../oauth/shared-limits.ts";
+import { factMemoryMs, longestSitePauseMs, mostFacts, sitePauseMemoryMs } from "../../oauth/shared-limits.ts";
 import type { RedisClient } from "./client.ts";
 import { kindOf } from "./failure.ts";
 
@@ -54,13 +54,15 @@ export async function runScript(
 
 /** What happened lies in the past, but for a clock's corrections. */
 export const aheadMs = 1_000;
-export const mostPauses = 1_024;
-export const longestSitePauseMs = 900_000;
+const mostPauses = 1_024;
 
-const prelude = `
+/** `now`: Redis's clock in ms. */
+export const luaNow = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
 
+const prelude = `${luaNow}
 -- Redis or the network stood still between a command's sending and now; its sender has long given up.
 local function isLate(expected)
   return expected ~= '' and now - tonumber(expected) > ${aheadMs}

@@ -1,21 +1,24 @@
 import {
   type EndpointPause,
+  endpointPauseKinds,
   factMemoryMs,
   type LimitsSnapshot,
+  longestSitePauseMs,
   type RefreshFact,
   refreshFactKinds,
   type SharedEndpointPause,
   sitePauseMemoryMs,
 } from "../../oauth/shared-limits.ts";
-import { aheadMs, longestSitePauseMs } from "./scripts.ts";
+import { aheadMs } from "./scripts.ts";
 
 /** No authorization server is believed for longer (spec 8, Retry-After). */
 const longestPauseMs = 86_400_000;
 const mostFailures = 64;
-const endpointKinds = ["refused", "throttled", "failing"] as const;
 
 /** `<kind> <status or -> <failures> <transport or -> <whole duration in ms>`. */
-const endpointForm = /^(refused|throttled|failing) (-|\d{1,9}) (\d{1,15}) (-|[0-9a-f]{1,64}) (\d{1,15})$/;
+const endpointForm = new RegExp(
+  `^(${endpointPauseKinds.join("|")}) (-|\\d{1,9}) (\\d{1,15}) (-|[0-9a-f]{1,64}) (\\d{1,15})$`,
+);
 const factForm = new RegExp(`^(${refreshFactKinds.join("|")}) ([\\w.-]{1,64}) ([\\w.-]{1,64})$`);
 const pauseForm = /^([\w.-]{1,64}) (\d{1,6})$/;
 
@@ -60,7 +63,7 @@ export function parseLimits({ nowMs, endpoint, endpointLeftMs, facts, pauses }: 
 function parseEndpoint(text: unknown, leftMs: unknown): SharedEndpointPause | undefined {
   const [, name, status, failures, transport = "-", whole] =
     typeof text === "string" ? (endpointForm.exec(text) ?? []) : [];
-  const kind = endpointKinds.find((known) => known === name);
+  const kind = endpointPauseKinds.find((known) => known === name);
   // More is left than the whole: Redis's clock has stepped back, or this is another server.
   if (kind === undefined || typeof leftMs !== "number" || leftMs <= 0 || leftMs > Number(whole) + aheadMs)
     return undefined;

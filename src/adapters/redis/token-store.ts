@@ -20,7 +20,7 @@ import { formatEndpointPause, parseLimits } from "./shared-limits.ts";
 /** `1:<issued at>:<sealed token>`; see the save script. */
 const valueForm = /^1:(\d{1,15}):([A-Za-z0-9_-]+)$/;
 
-export interface TokenStoreParts {
+interface TokenStoreParts {
   readonly connection: RedisConnection;
   readonly keys: SealKeys;
   readonly clock: Clock;
@@ -96,8 +96,8 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
         for (const part of [value, endpoint, facts, pauses]) if (part instanceof Error) connection.count(kindOf(part));
         const token = openValue(names.token, value, remainingMs, nowMs);
         count(token !== undefined ? "hit" : value === null ? "miss" : "unreadable");
-        const limits = typeof nowMs === "number" ? { nowMs, endpoint, endpointLeftMs, facts, pauses } : undefined;
-        return { token, limits: limits === undefined ? noLimits : parseLimits(limits) };
+        if (typeof nowMs !== "number") return { token, limits: noLimits };
+        return { token, limits: parseLimits({ nowMs, endpoint, endpointLeftMs, facts, pauses }) };
       } catch {
         count("error");
         return { token: undefined, limits: undefined };

@@ -1,6 +1,7 @@
 import type { AuthMethod } from "../../model/environment.ts";
-import type { RedisFailureKind, RefreshReason, StatusClass, TokenResult } from "../../model/events.ts";
+import type { RefreshReason, StatusClass, TokenResult } from "../../model/events.ts";
 import type { ReloadTrigger } from "../../model/process-events.ts";
+import type { RedisFailureKind } from "../../model/redis-access.ts";
 
 /**
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
