@@ -78,8 +78,8 @@ export function openApplicationListeners({
 
     commit(config) {
       const environments = config.listeners.map(({ environment }) => environment);
-      limits.commit(environments, config);
-      streamLimits.commit(environments, config);
+      limits.commit(config, environments);
+      streamLimits.commit(config, environments);
       const wanted = ratesOf(config);
       rates.commit(wanted.keys());
       for (const [key, requestsPerSecond] of wanted) rates.get(key)?.resize(requestsPerSecond);
@@ -99,7 +99,7 @@ export function openApplicationListeners({
 }
 
 /** A limit for each environment. It outlives a reload, and `limits.inFlightPerEnvironment` resizes it. */
-class ConcurrencyLimits {
+export class ConcurrencyLimits {
   readonly #limits: KeyedResources<ConcurrencyLimit>;
 
   constructor(clock: Clock) {
@@ -116,7 +116,7 @@ class ConcurrencyLimits {
     return new Map(this.#limits.entries().map(([environment, { inFlight }]) => [environment, inFlight]));
   }
 
-  commit(environments: Iterable<string>, { limits }: Config): void {
+  commit({ limits }: Config, environments: Iterable<string>): void {
     this.#limits.commit(environments);
     for (const limit of this.#limits.values()) limit.resize(limits.inFlightPerEnvironment);
   }

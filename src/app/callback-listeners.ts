@@ -6,7 +6,7 @@ import type { ReplayStore } from "../callbacks/replay-store.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { describeBind } from "../model/listener.ts";
-import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import { ConcurrencyLimits } from "./application-listeners.ts";
 import type { ServingOn } from "./hot-listener.ts";
 import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
 
@@ -32,7 +32,7 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
     retire: (pool) => pool.close(),
     close: (pool) => pool.destroy(),
   });
-  const limits = new KeyedResources<ConcurrencyLimit>(clock);
+  const limits = new ConcurrencyLimits(clock);
 
   return {
     servingOn(listener, config) {
@@ -43,12 +43,11 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
       if (pool === undefined) throw new Error("a configuration is prepared before it serves");
       const { url, timeoutMs } = application;
       const { requestMs } = config.timeouts;
-      const createLimit = () => new ConcurrencyLimit(config.limits.inFlightPerEnvironment);
       const own = {
         newRequestId: randomUUID,
         deliver: createDeliver(pool),
         replays: replaysOf(config),
-        concurrency: limits.prepare(name, createLimit, requestMs),
+        concurrency: limits.of(name, config),
       };
       const rules = { environment, exempt, windowMs, mode, timeoutMs };
       const path = url.path === "" ? "/" : url.path;
@@ -77,13 +76,13 @@ export function openCallbackListeners({ replaysOf, ...parts }: CallbackListeners
     commit(config) {
       const { callbacks = [] } = config;
       pools.commit(callbacks.map(({ application }) => poolKey(application, config)));
-      limits.commit(callbacks.map(({ environment }) => environment));
-      for (const limit of limits.values()) limit.resize(config.limits.inFlightPerEnvironment);
+      limits.commit(
+        config,
+        callbacks.map(({ environment }) => environment),
+      );
     },
 
-    refuseAll() {
-      for (const limit of limits.values()) limit.close();
-    },
+    refuseAll: () => limits.close(),
 
     close: () => pools.close(),
   };
