@@ -25,7 +25,10 @@ export async function bundle(entries, folder) {
     banner: {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
     },
-    plugins: [{ name: "version", setup: writeVersion }],
+    plugins: [
+      { name: "version", setup: writeVersion },
+      { name: "strings", setup: keepStringsFast },
+    ],
   });
   chmodSync(join(folder, "main.js"), 0o755);
   const packages = bundledPackages(metafile, folder);
@@ -51,6 +54,15 @@ function writeVersion({ onLoad }) {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   const contents = `export const version = ${JSON.stringify(version)};`;
   onLoad({ filter: /[\\/]version\.ts$/ }, ({ path }) => (path === module ? { contents } : undefined));
+}
+
+/**
+ * V8 reads characters five times slower once a class extends String, anywhere in the process. ioredis has such a class, for a
+ * kind of reply that is only made where it is asked for, and here it never is.
+ */
+function keepStringsFast({ onLoad }) {
+  const contents = "exports.VerbatimString = class VerbatimString {};";
+  onLoad({ filter: /[\\/]ioredis[\\/]built[\\/]resp[\\/]verbatim-string\.js$/ }, () => ({ contents }));
 }
 
 function licenceOf(name) {
