@@ -43,6 +43,14 @@ it("row 51: serves again at once after each of 100 kills, and leaves no lock tha
   // The token that orders need lives for a day, and is everybody's.
   expect(await fleet.replicas[0]?.order()).toMatchObject({ status: 200 });
   fleet.simulator.setTokenLifetimeSeconds(1);
+  // A refresh takes as long as a process lives on average, so many a kill meets one.
+  fleet.simulator.faults.add({
+    host: "login",
+    kind: "delay",
+    delayMs: longestLifeMs / 2,
+    times: "until_cleared",
+    clientId: restless.clientId,
+  });
   options.moreSites = `${restlessSite}: { credentials: [ ${greenSet.replace("green-id", restless.clientId)} ] }`;
   const backMs: number[] = [];
   const longestLocks: number[] = [];
