@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the tools that test/kubernetes needs into .tools: helm, kubectl, jsonnet and two checkers from the Go module proxy,
+# Builds the tools that test/platform/kubernetes needs into .tools: helm, kubectl, jsonnet and two checkers from the Go module proxy,
 # kubernetes-validate from PyPI. What is there already, of these versions, stays. Needs go and python3 with pip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tools=$PWD/.tools
-module=test/kubernetes/tools
+module=test/platform/kubernetes/tools
 mkdir -p "$tools/bin" "$tools/crds"
 
 # As helm's own Makefile does: without it helm takes itself for one of Kubernetes 1.20.

@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 
 [ "${1-}" = --cluster ] || exec node_modules/.bin/vitest run --project platform "$@"
 shift
-exec scripts/cluster/run.sh node_modules/.bin/vitest run --config test/cluster/vitest.config.ts "$@"
+exec scripts/cluster/run.sh node_modules/.bin/vitest run --config test/platform/cluster/vitest.config.ts "$@"

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { startSimulator } from "../simulator/src/service/simulator.ts";
-import { ConfigFolder, canaries, tokenKey } from "../test/config/config-folder.ts";
-import { audience, configuration, sites } from "../test/faults/configuration.ts";
 import { call, order } from "./call.ts";
+import { ConfigFolder, canaries, tokenKey } from "./config-folder.ts";
+import { audience, configuration, sites } from "./faults-configuration.ts";
 import { startRedis } from "./redis.ts";
 
 /** A configuration with both ways of authentication, and all that a `serve` of it needs; for tests that start it in their own way. */

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, type RequestOptions, request } from "node:http";
-import { canaryAmount } from "../test/leaks/canaries.ts";
-import { searchOutflow } from "../test/leaks/outflow.ts";
+import { canaryAmount } from "./leaks/canaries.ts";
+import { searchOutflow } from "./leaks/outflow.ts";
 
 export interface CallOptions {
   readonly path?: string;

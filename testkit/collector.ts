@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished } from "vitest";
-import { searchOutflow } from "../test/leaks/outflow.ts";
+import { searchOutflow } from "./leaks/outflow.ts";
 
 /** A span as a collector reads it. */
 export interface CollectedSpan {

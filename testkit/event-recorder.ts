@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { createLogging } from "../src/adapters/log/logger.ts";
 import type { Event, Report } from "../src/model/events.ts";
-import { searchOutflow } from "../test/leaks/outflow.ts";
+import { searchOutflow } from "./leaks/outflow.ts";
 
 type Kind = Event["kind"];
 type Of<K extends Kind> = Extract<Event, { kind: K }>;

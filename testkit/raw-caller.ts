@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { searchAnswers } from "../test/leaks/outflow.ts";
 import { order } from "./call.ts";
+import { searchAnswers } from "./leaks/outflow.ts";
 
 /** What a raw POST differs in from a plain, correct one. Header lines are given whole, without their line ends. */
 export interface RawPost {

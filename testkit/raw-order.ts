@@ -1,7 +1,7 @@
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectSecurely } from "node:tls";
-import { searchAnswers } from "../test/leaks/outflow.ts";
 import { order } from "./call.ts";
+import { searchAnswers } from "./leaks/outflow.ts";
 import { type RawPost, rawPost } from "./raw-caller.ts";
 
 /** Sends these bytes on a connection of their own and returns everything that came back until it closed. */

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
-import { searchRedis } from "../test/leaks/search-redis.ts";
 import { aclLine } from "./acl.ts";
 import { freePort } from "./free-port.ts";
+import { searchRedis } from "./leaks/search-redis.ts";
 
 /** The one line to type. */
 export const missingServer =

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-import { searchStream } from "../test/leaks/outflow.ts";
+import { searchStream } from "./leaks/outflow.ts";
 
 /** A program that was started, and what it has written so far. */
 export interface Program {

@@ -36,5 +36,5 @@ push redis:7
 # What it builds, the build of Countersign's own image finds made: Docker has no network here but the machine's.
 build --network host --target simulator --tag "$REGISTRY/simulator:1" .
 push simulator:1
-build --tag "$REGISTRY/orders:1" --build-arg BASE="$REGISTRY/simulator:1" test/cluster/application
+build --tag "$REGISTRY/orders:1" --build-arg BASE="$REGISTRY/simulator:1" test/platform/cluster/application
 push orders:1

@@ -32,7 +32,7 @@ cp "$folder/ca/ca.crt" /run/
 sign apiserver /CN=kube-apiserver "IP:$node,IP:$services.1,IP:127.0.0.1,DNS:kubernetes.default.svc"
 # One name with all rights: of the node's own parts none is under test.
 sign admin /O=system:masters/CN=admin
-# For the hosts that docs/kubernetes.md calls, which test/cluster plays.
+# For the hosts that docs/kubernetes.md calls, which test/platform/cluster plays.
 sign hosts /CN=hosts DNS:api.sandbox.example,DNS:login.sandbox.example,DNS:redis.cache.svc
 openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out /run/accounts.key 2>/dev/null
 
@@ -96,7 +96,7 @@ conntrack: { maxPerCore: 0 }
 hostnameOverride: node
 mode: iptables
 END
-# The service that docs/kubernetes.md calls: test/cluster plays it, at this address.
+# The service that docs/kubernetes.md calls: test/platform/cluster plays it, at this address.
 cat >/run/Corefile <<END
 . {
   bind $node

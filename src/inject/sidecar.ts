@@ -27,7 +27,7 @@ export interface InjectOptions {
   readonly urlVariable?: string | undefined;
 }
 
-/** As in deploy/patch.yaml, deploy/kustomize and the chart: test/kubernetes compares them. */
+/** As in deploy/patch.yaml, deploy/kustomize and the chart: test/platform/kubernetes compares them. */
 const describeSidecar = ({ image, configMap, secret, isClassic }: InjectOptions) => `container:
   $patch: replace
   name: ${sidecarName}

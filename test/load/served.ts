@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import type { Agent } from "node:http";
 import { expect } from "vitest";
 import { call } from "../../testkit/call.ts";
+import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
 import { freePort } from "../../testkit/free-port.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
-import { ConfigFolder, canaries } from "../config/config-folder.ts";
 
 /** The built command, and a service behind it that answers after a while. */
 export interface Served {

@@ -1,8 +1,8 @@
 /** The simulated service sends callbacks, genuine and forged; a listener for callbacks takes the one and refuses the other. */
 import { describe, expect, test } from "vitest";
 import { freePort } from "../../testkit/free-port.ts";
-import type { CallbackStage } from "../callbacks/stage.ts";
-import { stageCallbacks } from "../callbacks/stage.ts";
+import type { CallbackStage } from "../promises/callbacks/stage.ts";
+import { stageCallbacks } from "../promises/callbacks/stage.ts";
 import { sendJson } from "./client.ts";
 
 interface Outcome {

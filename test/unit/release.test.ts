@@ -5,7 +5,7 @@ import { fillFormula, makeArtifacts } from "../../scripts/release/artifacts.ts";
 import { readSections, release } from "../../scripts/release/changelog.ts";
 import { readOptions } from "../../scripts/release/options.ts";
 import { findMentions, isVersion, places, replaceVersion } from "../../scripts/release/versions.ts";
-import { ConfigFolder } from "../config/config-folder.ts";
+import { ConfigFolder } from "../../testkit/config-folder.ts";
 
 const home = "https://forge.example/countersign";
 const changelog = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n* This.\n";

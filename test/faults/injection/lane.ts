@@ -1,0 +1,178 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Redis } from "ioredis";
+import { onTestFinished } from "vitest";
+import { type Simulator, startSimulator } from "../../../simulator/src/service/simulator.ts";
+import { call } from "../../../testkit/call.ts";
+import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { type Collector, startCollector } from "../../../testkit/collector.ts";
+import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
+import { audience, configuration, sites } from "../../../testkit/faults-configuration.ts";
+import type { ForwardProxy } from "../../../testkit/forward-proxy.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { type Application, startApplication } from "../../promises/callbacks/stage.ts";
+import { type Armed, Control } from "./control.ts";
+import type { Faulty } from "./faulty.ts";
+import { environmentThrough, startWayOut } from "./way-out.ts";
+
+const startMs = 30_000;
+
+/** One instrumented proxy after the other, each in the place of the one that ended, with service and Redis of their own. */
+export class Lane {
+  readonly simulator: Simulator;
+  readonly server: RealRedis;
+  readonly redis: Redis;
+  readonly control: Control;
+  /** The key of the token in use, once there was one. */
+  tokenName = "";
+  inFlightBefore = 0;
+  #writtenBefore = { stdout: 0, stderr: 0 };
+  readonly #faulty: Faulty;
+  readonly #folder: ConfigFolder;
+  readonly #configFile: string;
+  readonly socketPath: string;
+  readonly tlsPort: number;
+  /** Where the simulated service calls. */
+  readonly callbackPort: number;
+  /** The application that callbacks go to. */
+  readonly application: Application;
+  readonly #collector: Collector;
+  /** Orders that come here go through a forward proxy. */
+  readonly outSocketPath: string;
+  readonly #wayOut: ForwardProxy;
+  #program: Program | undefined;
+  #hasEnded = true;
+  #adminUrl = "";
+
+  private constructor(
+    faulty: Faulty,
+    server: RealRedis,
+    simulator: Simulator,
+    application: Application,
+    collector: Collector,
+    wayOut: ForwardProxy,
+    ports: { readonly tls: number; readonly callbacks: number },
+  ) {
+    this.#faulty = faulty;
+    this.simulator = simulator;
+    this.server = server;
+    this.redis = new Redis({ port: server.port, retryStrategy: () => 20 });
+    this.redis.on("error", () => {});
+    onTestFinished(() => this.redis.disconnect());
+    this.#folder = new ConfigFolder();
+    this.#folder.write("token-key", tokenKey);
+    for (const [name, text] of Object.entries({ authority, serverCertificate, serverKey })) {
+      this.#folder.write(name, text);
+    }
+    this.socketPath = join(this.#folder.path, "app.sock");
+    this.tlsPort = ports.tls;
+    this.callbackPort = ports.callbacks;
+    this.application = application;
+    this.#collector = collector;
+    this.outSocketPath = join(this.#folder.path, "out.sock");
+    this.#wayOut = wayOut;
+    this.control = new Control(join(this.#folder.path, "faults.sock"));
+    this.#configFile = this.configure({ isOther: false });
+  }
+
+  static async open(faulty: Faulty): Promise<Lane> {
+    const blue = { clientId: "blue-id", clientSecret: canaries.blue, audience };
+    const green = { clientId: "green-id", clientSecret: canaries.green, audience };
+    const keys = [{ identifier: "K2000000001", secret: canaries.key, isDefault: true }];
+    const simulator = await startSimulator({
+      sites: [
+        { identifier: sites.oauth, credentials: [blue, green] },
+        { identifier: sites.hmac, keys },
+      ],
+    });
+    onTestFinished(() => simulator.stop());
+    const ports = { tls: await freePort(), callbacks: await freePort() };
+    const others = [await startApplication(), await startCollector(), await startWayOut()] as const;
+    return new Lane(faulty, await startRedis(), simulator, ...others, ports);
+  }
+
+  /** Writes the configuration; the other one has another secret, other times and a listener more. */
+  configure({ isOther }: { readonly isOther: boolean }): string {
+    const secret = isOther ? `${canaries.green}-other` : canaries.green;
+    this.simulator.changeClientSecret("green-id", secret);
+    this.#folder.write("green", secret);
+    const mtls = "{ caFile: DIR/authority, certFile: DIR/serverCertificate, keyFile: DIR/serverKey }";
+    const tls = `{ bind: "127.0.0.1:${this.tlsPort}", environment: sandbox, callers: { mtls: ${mtls} } }`;
+    const out = `{ bind: "unix:${this.outSocketPath}", environment: out }`;
+    const more = `{ bind: "unix:${this.socketPath}.more", environment: sandbox }`;
+    const callbacks =
+      `[ { bind: "127.0.0.1:${this.callbackPort}", environment: sandbox, replay: best_effort, ` +
+      `application: { url: "${this.application.url}", timeout: ${isOther ? 2 : 1}s } } ]`;
+    const yaml = configuration(this.simulator, this.socketPath, this.server.url, {
+      listeners: isOther ? [tls, out, more] : [tls, out],
+      out: environmentThrough(this.#wayOut),
+      callbacks,
+      requestSeconds: isOther ? 3 : 2,
+      tracing: `tracing: { otlp: { endpoint: "${this.#collector.url}" }, serviceName: ${isOther ? "other" : "one"} }`,
+    });
+    return this.#folder.write("countersign.yaml", yaml.replaceAll("DIR", this.#folder.path));
+  }
+
+  /**
+   * Starts a new process.
+   * @returns whether it serves or has ended, as it should before long
+   */
+  async start(armed?: Armed): Promise<boolean> {
+    await this.redis.flushdb();
+    const { main, runtime } = this.#faulty;
+    const args = ["--import", runtime, main, "serve", "--config", this.#configFile];
+    const program = startProgram(process.execPath, args, plainEnvironment(this.control.prepare(armed)));
+    this.#program = program;
+    this.#hasEnded = false;
+    this.inFlightBefore = 0;
+    this.#writtenBefore = { stdout: 0, stderr: 0 };
+    void program.ended.then(() => {
+      if (this.#program === program) this.#hasEnded = true;
+    });
+    const started = program.line((text) => text.includes('"event":"started"')).catch(() => "ended");
+    const line = await Promise.race([started, delay(startMs, "neither")]);
+    if (line === "ended") await program.ended;
+    this.#adminUrl = line.startsWith("{") ? `http://${JSON.parse(line).adminBind}` : "";
+    return line !== "neither";
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  get program(): Program {
+    if (this.#program === undefined) throw new Error("not started");
+    return this.#program;
+  }
+
+  get adminUrl(): string {
+    return this.#adminUrl;
+  }
+
+  /** The value of a metric that has one series here; a strict reading of all of them would take most of the time. */
+  async metric(name: string): Promise<number | undefined> {
+    const { text } = await call(this.#adminUrl, "", { method: "GET", path: "/metrics" });
+    const value = new RegExp(`^${name}\\{[^}]*\\} (\\d+)$`, "m").exec(text)?.[1];
+    return value === undefined ? undefined : Number(value);
+  }
+
+  /** What is written from now on counts, and what is in flight by now does not. */
+  async mark(): Promise<void> {
+    this.#writtenBefore = { stdout: this.program.stdout().length, stderr: this.program.stderr().length };
+    this.inFlightBefore = (await this.metric("countersign_requests_in_flight")) ?? 0;
+  }
+
+  /** What the process has written since the mark, or since its start. */
+  written(): { readonly stdout: string; readonly stderr: string } {
+    const { stdout, stderr } = this.#writtenBefore;
+    return { stdout: this.program.stdout().slice(stdout), stderr: this.program.stderr().slice(stderr) };
+  }
+
+  /** Ends it at once. */
+  async kill(): Promise<void> {
+    this.program.child.kill("SIGKILL");
+    await this.program.ended;
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Row 44 at its figure: the service closes what is idle for 5 s, and orders come in again and again just then. One in 10,000 may
+ * fail, and whatever happens none is sent twice.
+ */
+import { Agent } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { sleep, systemClock } from "../../src/model/clock.ts";
+import { call } from "../../testkit/call.ts";
+import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
+import { print } from "../fleet/redis/steady-load.ts";
+import { startServed } from "../load/served.ts";
+
+const idleMs = 5_000;
+/** At once, so that each has a connection of its own, which is then as idle as all others. */
+const callers = 2_000;
+const rounds = 5;
+/** Around the moment when we close idle connections ourselves, and the one when the service does. */
+const shortestPauseMs = 3_500;
+const longestPauseMs = 5_500;
+const mostFailures = (callers * rounds) / 10_000;
+
+it("loses at most one order in 10,000 to connections that close while they are idle", async () => {
+  const limits = `limits: { inFlightPerEnvironment: ${callers}, connections: ${2 * callers} }`;
+  const { url, upstream } = await startServed({ idleMs, more: limits });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const random = seededRandom(drawSeed("pauses"));
+  const failures: string[] = [];
+  const order = async () => {
+    const { status, text } = await call(url, undefined, { agent });
+    if (status !== 200) failures.push(`${status} ${text}`);
+  };
+  for (let round = 0; round < rounds; round++) {
+    await Promise.all(Array.from({ length: callers }, order));
+    await sleep(systemClock, shortestPauseMs + random() * (longestPauseMs - shortestPauseMs));
+  }
+  print("idle connections", { orders: callers * rounds, failed: failures.length, opened: upstream.connections });
+  expect(failures.length, failures.join("\n")).toBeLessThanOrEqual(mostFailures);
+  const ids = upstream.requests.map(({ head }) => /x-request-id: (\S+)/i.exec(head)?.[1]);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.length).toBeGreaterThanOrEqual(callers * rounds - failures.length);
+}, 120_000);

@@ -1,0 +1,119 @@
+/**
+ * Row 67: a wrong, empty or half-written new secret leaves the token of the old one in use, to its end. That the
+ * authorization server refuses the new one is seen immediately.
+ */
+import { expect, it, vi } from "vitest";
+import { expectFailure } from "../../testkit/expect-failure.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import { oauthSite, type Pod, startPod } from "../promises/reload/pod.ts";
+
+const anew = "canary-client-secret-blue-anew";
+const blue = `${oauthSite}/blue`;
+const patience = { timeout: 20_000, interval: 50 };
+
+const lastToken = ({ simulator }: Pod) => simulator.seen.apiRequests.at(-1)?.token;
+const refusals = ({ simulator }: Pod) => simulator.seen.tokenRequests.filter(({ refusal }) => refusal !== undefined);
+
+/** Orders through the pod are served with this token. */
+async function expectServed(pod: Pod, token: string): Promise<void> {
+  for (let n = 0; n < 5; n++) expect(await pod.order()).toMatchObject({ status: 200 });
+  expect(lastToken(pod)).toBe(token);
+}
+
+/** A pod with a token, whose secret changes to one that the authorization server refuses. */
+async function startMistaken(): Promise<Pod> {
+  const pod = await startPod({ settings: { more: "readiness: token" } });
+  await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
+  pod.blue.update({ "client-secret": "mistyped-client-secret\n" });
+  await pod.nth("config_applied", 1);
+  return pod;
+}
+
+it("a mistyped secret: the old token serves, the refusal is seen, and a corrected one takes over", async () => {
+  const pod = await startMistaken();
+  await expectServed(pod, "token_1");
+  expect(refusals(pod)).toHaveLength(1);
+  const line = await pod.nth("token_requested", 2);
+  expect(line).toMatchObject({ result: "refused", credential: blue, level: "warn" });
+  const { sum } = await scrape(pod.adminUrl);
+  expect(sum("countersign_token_requests_total", { credential: blue, result: "refused" })).toBe(1);
+  // The old token's end is still what an alarm would look at.
+  expect(sum("countersign_token_expiry_timestamp_seconds", { credential: blue })).toBeGreaterThan(Date.now() / 1_000);
+  expect((await fetch(`${pod.adminUrl}/readyz`)).status).toBe(200);
+  expect(await (await fetch(pod.statusUrl)).text()).toMatch(
+    /refuses <code>S1000000001\/blue<\/code>.*It still has a token/,
+  );
+
+  pod.simulator.changeClientSecret("blue-id", anew);
+  pod.blue.update({ "client-secret": `${anew}\n` });
+  await pod.nth("config_applied", 2);
+  await expectServed(pod, "token_2");
+  expect(pod.lines("token_lapsed")).toEqual([]);
+  expect(refusals(pod)).toHaveLength(1);
+});
+
+it("an empty secret is refused with the configuration, a half-written one by the authorization server", async () => {
+  const pod = await startPod();
+  await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
+  pod.blue.update({ "client-secret": "" });
+  await pod.nth("config_refused", 1);
+  await expectServed(pod, "token_1");
+  pod.simulator.changeClientSecret("blue-id", anew);
+  pod.blue.update({ "client-secret": anew.slice(0, 20) });
+  await pod.nth("config_applied", 1);
+  await expectServed(pod, "token_1");
+  pod.blue.update({ "client-secret": `${anew}\n` });
+  await pod.nth("config_applied", 2);
+  await expectServed(pod, "token_2");
+});
+
+it("a secret that the authorization server comes to know later is taken up by itself", async () => {
+  const pod = await startMistaken();
+  pod.simulator.changeClientSecret("blue-id", "mistyped-client-secret");
+  const isTakenUp = async () => {
+    expect(await pod.order()).toMatchObject({ status: 200 });
+    expect(lastToken(pod)).toBe("token_2");
+  };
+  await vi.waitFor(isTakenUp, { timeout: 30_000, interval: 200 });
+});
+
+it("an old token that the service refuses is passed on as 401, without a flood", async () => {
+  const pod = await startMistaken();
+  pod.simulator.revokeAllTokens();
+  const { tokenRequests } = pod.simulator.counts();
+  for (let n = 0; n < 50; n++) expect((await pod.order()).status).toBe(401);
+  expect(pod.simulator.counts().tokenRequests).toBeLessThanOrEqual(tokenRequests + 1);
+});
+
+it("the old token ends with its own life", async () => {
+  const pod = await startPod({ simulator: { tokenLifetimeSeconds: 12 } });
+  await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
+  pod.simulator.changeClientSecret("blue-id", anew);
+  pod.blue.update({ "client-secret": "mistyped-client-secret\n" });
+  await pod.nth("config_applied", 1);
+  await expectServed(pod, lastToken(pod) ?? "");
+  await pod.nth("token_lapsed", 1);
+  expectFailure(await pod.order(), {
+    status: 502,
+    code: "credentials_refused",
+    detail: /^The authorization server refused/,
+  });
+}, 60_000);
+
+it("the second set takes over as soon as it has a token", async () => {
+  const green =
+    '{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "https://api.sandbox.example" }';
+  const oauthKeys = `credentials: [ { name: blue, dir: DIR/mounts/blue }, ${green} ]`;
+  const pod = await startPod({ settings: { oauthKeys } });
+  await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
+  const slow = pod.simulator.faults.add({ host: "login", clientId: "green-id", kind: "hang" });
+  pod.blue.update({ "client-secret": "mistyped-client-secret\n" });
+  await pod.nth("config_applied", 1);
+  await expectServed(pod, "token_1");
+  slow.release();
+  const hasTakenOver = async () => {
+    expect(await pod.order()).toMatchObject({ status: 200 });
+    expect(lastToken(pod)).toBe("token_2");
+  };
+  await vi.waitFor(hasTakenOver, patience);
+});

@@ -1,0 +1,125 @@
+/** The refresh lock on real servers that die, hang and lose it (rows 23, 24, 51): it saves requests, and nothing rests on it. */
+import { expect, it, onTestFinished, vi } from "vitest";
+import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
+import { sleep, systemClock } from "../../../src/model/clock.ts";
+import type { Lease, RefreshLock } from "../../../src/oauth/token-store.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { startMasters } from "../../../testkit/redis-fleet.ts";
+import { accessTo, nodeAt, openReplica } from "../../../testkit/redis-replica.ts";
+
+const key = "key";
+const name = redisKeys(key).lock;
+
+async function acquire(lock: RefreshLock): Promise<Lease> {
+  const lease = await lock.tryAcquire(key);
+  if (typeof lease === "string") throw new Error(`not acquired: ${lease}`);
+  return lease;
+}
+
+/** Tries until it is free; how long that took. */
+async function awaitFree(lock: RefreshLock): Promise<number> {
+  const sinceMs = systemClock.nowMs();
+  while (typeof (await lock.tryAcquire(key)) === "string") await sleep(systemClock, 50);
+  return systemClock.nowMs() - sinceMs;
+}
+
+it("is free again 1.5 s after its holder died", async () => {
+  const redis = await startRedis();
+  const [dying, other] = [openReplica(redis), openReplica(redis)];
+  await acquire(dying.lock);
+  dying.connection.close();
+  const tookMs = await awaitFree(other.lock);
+  expect(tookMs).toBeGreaterThan(1_000);
+  expect(tookMs).toBeLessThan(15_000);
+});
+
+it("is renewed for as long as the refresh takes", async () => {
+  const redis = await startRedis();
+  const [holder, other] = [openReplica(redis), openReplica(redis)];
+  const lease = await acquire(holder.lock);
+  for (let second = 0; second < 6; second++) {
+    await sleep(systemClock, 1_000);
+    expect(await other.lock.tryAcquire(key)).toBe("held");
+  }
+  await lease.release();
+  await acquire(other.lock);
+});
+
+it("is not renewed and not given back by one who has lost it", async () => {
+  const redis = await startRedis();
+  const [late, other] = [openReplica(redis), openReplica(redis)];
+  const lost = await acquire(late.lock);
+  await redis.command("DEL", name);
+  await acquire(other.lock);
+  const value = await redis.command("GET", name);
+  // Longer than a renewal takes to come round.
+  await sleep(systemClock, 1_600);
+  await lost.release();
+  expect(await redis.command("GET", name)).toBe(value);
+});
+
+it("is renewed though the wall clock is set forward", async () => {
+  const redis = await startRedis();
+  const lease = await acquire(openReplica(redis).lock);
+  const realNow = Date.now.bind(Date);
+  const setForward = vi.spyOn(Date, "now").mockImplementation(() => realNow() + 3_600_000);
+  onTestFinished(() => setForward.mockRestore());
+  // Longer than the first lease.
+  await sleep(systemClock, 5_000);
+  expect(await redis.command("EXISTS", name)).toBe(1);
+  await lease.release();
+}, 20_000);
+
+it("outlives no holder: it always has an end", async () => {
+  const redis = await startRedis();
+  await acquire(openReplica(redis).lock);
+  const leftMs = Number(await redis.command("PTTL", name));
+  expect(leftMs).toBeGreaterThan(0);
+  expect(leftMs).toBeLessThanOrEqual(1_500);
+});
+
+it("cannot be had from a server that is away, and says so at once", async () => {
+  const redis = await startRedis();
+  const { lock, recorder } = openReplica(redis);
+  await recorder.nth("redis_up", 1);
+  await redis.kill();
+  expect(await lock.tryAcquire(key)).toBe("unavailable");
+});
+
+it("is had from two of three masters, not from one", async () => {
+  const [first, second, third] = await startMasters(3);
+  if (first === undefined || second === undefined || third === undefined) throw new Error("three masters");
+  const access = accessTo(nodeAt(first.port), { lockNodes: [nodeAt(second.port), nodeAt(third.port)] });
+  const [one, other] = [openReplica(access), openReplica(access)];
+  await third.kill();
+  const lease = await acquire(one.lock);
+  expect(await other.lock.tryAcquire(key)).toBe("held");
+  await lease.release();
+
+  // A hung one costs one command's time.
+  second.stop();
+  const sinceMs = systemClock.nowMs();
+  expect(await other.lock.tryAcquire(key)).toBe("unavailable");
+  expect(systemClock.nowMs() - sinceMs).toBeLessThan(3_000);
+  second.cont();
+  await other.recorder.nth("redis_up", 2, ({ node }) => node === "lock-2");
+  // What timed out there was carried out when it woke up; that ends by itself.
+  expect(await awaitFree(other.lock)).toBeLessThan(40_000);
+});
+
+it("of several contenders for three masters has one winner at most, and one in the end", async () => {
+  const [first, ...others] = await startMasters(3);
+  if (first === undefined) throw new Error("three masters");
+  const access = accessTo(nodeAt(first.port), { lockNodes: others.map(({ port }) => nodeAt(port)) });
+  const replicas = Array.from({ length: 5 }, () => openReplica(access));
+  let winners = 0;
+  for (let round = 0; round < 20; round++) {
+    const tried = await Promise.all(replicas.map(({ lock }) => lock.tryAcquire(key)));
+    const leases = tried.filter((lease) => typeof lease !== "string");
+    expect(leases.length).toBeLessThanOrEqual(1);
+    expect(tried).not.toContain("unavailable");
+    winners += leases.length;
+    for (const lease of leases) await lease.release();
+  }
+  expect(winners).toBeGreaterThan(0);
+});

@@ -1,0 +1,87 @@
+/**
+ * A pod whose clock is ten minutes fast, one whose clock is ten minutes slow, and one that is right share one Redis: the
+ * newest token wins whoever had it issued, it lives as long for each of them, and nobody asks for a token too many
+ * (product, section 4: by Redis's own clock).
+ */
+import { describe, expect, it } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+
+const tenMinutesMs = 600_000;
+const lifetimeMs = 6_000;
+/** A token is due after 80 % of its life, or 88 %. */
+const early = () => 0;
+const late = () => 0.999;
+
+interface Pods {
+  /** Due first, so it is the one that refreshes. */
+  readonly first: Stage;
+  readonly others: readonly Stage[];
+}
+
+/** Three processes' worth of proxy over one Redis and one simulator, each with its own wall clock. */
+async function stagePods(firstMs: number, ...othersMs: readonly number[]): Promise<Pods> {
+  const { port } = await startRedis();
+  const tokens = { cache: "redis", redis: accessTo(nodeAt(port)) } as const;
+  const stage = async (wallOffsetMs: number, random: () => number, shared?: Stage) => {
+    const clock = new ShiftedClock();
+    clock.jumpWall(wallOffsetMs);
+    const pod = await stageProxy({
+      oneSet: true,
+      config: { tokens },
+      surroundings: { clock, random },
+      // Timestamps are another promise's.
+      simulator: { tokenLifetimeSeconds: lifetimeMs / 1_000, timestampToleranceSeconds: 3_600 },
+      ...(shared && { baseUrl: shared.simulator.apiUrl, authUrl: shared.simulator.loginUrl }),
+    });
+    await pod.recorder.nth("token_adopted", 1);
+    return pod;
+  };
+  const first = await stage(firstMs, early);
+  const others: Stage[] = [];
+  for (const wallMs of othersMs) others.push(await stage(wallMs, late, first));
+  return { first, others };
+}
+
+/** An order through each, and the token that the service saw. */
+async function orderThroughAll({ first, others }: Pods): Promise<readonly (string | undefined)[]> {
+  const tokens: (string | undefined)[] = [];
+  for (const { url } of [first, ...others]) {
+    expect((await call(url)).status).toBe(200);
+    tokens.push(first.simulator.seen.apiRequests.at(-1)?.token);
+  }
+  return tokens;
+}
+
+const right = 0;
+const fast = tenMinutesMs;
+const slow = -tenMinutesMs;
+
+describe.each([
+  ["fast", fast, [slow, right]],
+  ["slow", slow, [fast, right]],
+  ["right", right, [fast, slow]],
+])("with clocks ten minutes apart, and a first pod whose clock is %s", (_name, firstMs, othersMs) => {
+  it("one token request a lifetime serves them all, and the newest token wins", async () => {
+    const pods = await stagePods(firstMs, ...othersMs);
+    const { simulator, recorder } = pods.first;
+    for (let n = 0; n < 10; n++) expect(await orderThroughAll(pods)).toEqual(Array(3).fill("token_1"));
+    expect(simulator.counts().tokenRequests).toBe(1);
+    for (const { recorder } of [pods.first, ...pods.others]) {
+      const [adopted] = recorder.of("token_adopted");
+      expect(adopted?.lifetimeMs).toBe(lifetimeMs);
+      // A wall clock in the reckoning would be ten minutes out.
+      expect(adopted?.remainingMs).toBeGreaterThan(lifetimeMs / 2);
+      expect(adopted?.remainingMs).toBeLessThanOrEqual(lifetimeMs);
+    }
+    await recorder.nth("token_adopted", 2);
+    for (const { recorder } of pods.others) await recorder.nth("token_adopted", 2);
+    expect(await orderThroughAll(pods)).toEqual(Array(3).fill("token_2"));
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 2, tokensIssued: 2, unauthorized: 0 });
+    const issuers = [pods.first, ...pods.others].map(({ recorder }) => recorder.count("token_requested"));
+    expect(issuers).toEqual([2, 0, 0]);
+  });
+});

@@ -1,0 +1,138 @@
+/** Row 82: while Redis fails, nothing with a key is sent that might be a repetition; what was known is written when it is back. */
+import type { Socket } from "node:net";
+import { expect, it } from "vitest";
+import { systemClock } from "../../../src/model/clock.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { startReplicated } from "../../../testkit/redis-fleet.ts";
+import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
+import { accepted, keysIn, type OnceStage, stageOnce } from "./once-stage.ts";
+
+/** Commands of Redis end after 100 ms, as in earnest. */
+const hasty = { surroundings: { clock: systemClock } };
+const refused = { status: 503, code: "once_unavailable" } as const;
+
+/** Resolves with the next answer that is no 503. */
+async function whenBack({ once }: OnceStage, key: string) {
+  let answer = await once(key);
+  await expect
+    .poll(
+      async () => {
+        answer = answer.status === 503 ? await once(key) : answer;
+        return answer.status;
+      },
+      { timeout: 15_000, interval: 100 },
+    )
+    .not.toBe(503);
+  return answer;
+}
+
+it("a Redis that hangs: nothing is sent, and the claim that it takes too late is freed", async () => {
+  const redis = await startRedis();
+  const stage = await stageOnce(redis, undefined, hasty);
+  expect((await whenBack(stage, "before")).status).toBe(200);
+  redis.stop();
+  expectFailure(await stage.once("order-1"), refused);
+  expectFailure(await stage.once("order-1"), refused);
+  expect(stage.upstream.requests).toHaveLength(1);
+  redis.cont();
+  expect((await whenBack(stage, "order-1")).status).toBe(200);
+  expect((await stage.once("order-1")).status).toBe(409);
+  expect(stage.upstream.requests).toHaveLength(2);
+  expect((await keysIn(redis)).size).toBe(2);
+});
+
+it("a Redis that is killed: nothing is sent until it is back", async () => {
+  const redis = await startRedis();
+  const stage = await stageOnce(redis, undefined, hasty);
+  expect((await whenBack(stage, "before")).status).toBe(200);
+  await redis.kill();
+  expectFailure(await stage.once("order-1"), refused);
+  expect(stage.upstream.requests).toHaveLength(1);
+  await redis.restart();
+  expect((await whenBack(stage, "order-1")).status).toBe(200);
+  expect(stage.upstream.requests).toHaveLength(2);
+  const { value } = await scrape(stage.adminUrl);
+  const count = (result: string) => value("countersign_once_total", { environment: "sandbox", result });
+  expect([count("recorded"), count("freed"), count("unrecorded")]).toEqual([2, 0, 0]);
+  expect(count("unavailable")).toBeGreaterThan(0);
+});
+
+it("a Redis that is full, or read-only, takes no key; what it has is still known", async () => {
+  const redis = await startRedis({ args: ["--maxmemory-policy", "noeviction"] });
+  const full = await stageOnce(redis, undefined, hasty);
+  expect((await whenBack(full, "before")).status).toBe(200);
+  await redis.config("maxmemory", "1");
+  expectFailure(await full.once("order-1"), refused);
+  expect((await full.once("before")).status).toBe(409);
+  await redis.config("maxmemory", "0");
+  expect((await whenBack(full, "order-1")).status).toBe(200);
+  expect(full.upstream.requests).toHaveLength(2);
+
+  const { replica } = await startReplicated();
+  const readonly = await stageOnce(replica, undefined, hasty);
+  expectFailure(await readonly.once("order-1"), refused);
+  expect(readonly.upstream.requests).toHaveLength(0);
+});
+
+it("an end that cannot be written is written when Redis is back; until then the key is in progress", async () => {
+  const redis = await startRedis();
+  let isLost = false;
+  const answer = (_: unknown, socket: Socket) => {
+    if (isLost) redis.stop();
+    socket.write(accepted);
+  };
+  const stage = await stageOnce(redis, answer, hasty);
+  expect((await whenBack(stage, "before")).status).toBe(200);
+  isLost = true;
+  expect((await stage.once("order-1")).status).toBe(200);
+  expect(await stage.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
+  redis.cont();
+  const values = async () => [...(await keysIn(redis)).values()];
+  const isRecorded = (value: string) => value.endsWith(" answered 200");
+  await expect.poll(async () => (await values()).filter(isRecorded).length, { timeout: 10_000 }).toBe(2);
+  expect((await whenBack(stage, "order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
+  expect(stage.upstream.requests).toHaveLength(2);
+});
+
+it("a Redis that lost the key while its request was under way gets it back with the answer", async () => {
+  const redis = await startRedis();
+  const stage = await stageOnce(redis, (_, socket) => {
+    void redis.command("FLUSHALL").then(() => socket.write(accepted));
+  });
+  expect((await stage.once("order-1")).status).toBe(200);
+  expect((await stage.once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
+  expect(stage.upstream.requests).toHaveLength(1);
+});
+
+it("what stands there in another form is no free key", async () => {
+  const redis = await startRedis();
+  const stage = await stageOnce(redis, undefined, hasty);
+  await stage.once("order-1");
+  const [name = ""] = (await keysIn(redis)).keys();
+  await redis.command("SET", name, "rubbish");
+  expectFailure(await stage.once("order-1"), refused);
+  await redis.command("DEL", name);
+  await redis.command("SADD", name, "another type");
+  expectFailure(await stage.once("order-1"), refused);
+  expect(stage.upstream.requests).toHaveLength(1);
+});
+
+it("an end that waits for Redis never follows a later one: an answer that was cut stays unknown", async () => {
+  const redis = await startRedis();
+  const { once } = openReplica(redis, patientClock);
+  const use = (requestId: string, key = "order-1") => {
+    return { scope: ["sandbox", "S1", key], requestId, content: "", leaseMs: 10_000, lifetimeMs: 60_000 };
+  };
+  await once.claim(use("a"));
+  await redis.command("CONFIG", "SET", "maxmemory", "1");
+  await expect(once.settle(use("a"), { outcome: "answered", status: 200 })).rejects.toThrow();
+  await redis.command("CONFIG", "SET", "maxmemory", "0");
+  const end = { outcome: "unknown", status: 200 } as const;
+  await once.settle(use("a"), end);
+  // Whatever waits is written behind this.
+  await once.claim(use("b", "order-2"));
+  await once.settle(use("b", "order-2"), { outcome: "not_sent" });
+  expect(await once.claim(use("c"))).toMatchObject({ requestId: "a", end });
+});

@@ -1,0 +1,54 @@
+/** A hung Redis carries out what it was sent long after its sender gave up. By then that means nothing any more. */
+import { expect, it } from "vitest";
+import { sleep, systemClock } from "../../../src/model/clock.ts";
+import { Secret } from "../../../src/model/secret.ts";
+import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { openReplica } from "../../../testkit/redis-replica.ts";
+
+const key = "ef".repeat(32);
+const refused = { kind: "refused", status: 401, failures: 0, remainingMs: 2_000 } as const;
+
+/** Two replicas, and a Redis that hangs when the first one sends, and for so long after that. */
+async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Promise<unknown>, hungMs: number) {
+  const redis: RealRedis = await startRedis();
+  const [late, other] = [openReplica(redis), openReplica(redis)];
+  await Promise.all([late.store.read(key), other.store.read(key)]);
+  // The scripts are known, so that nothing is sent twice.
+  await late.store.save(key, { secret: new Secret("warm-up"), lifetimeMs: 1_000 }, 0);
+  await late.store.record(key, { kind: "forced", token: "t", site: "S1" });
+  await late.store.record(key, { kind: "endpoint_paused", pause: { ...refused, remainingMs: 1 } });
+  await sleep(systemClock, 1_100);
+  redis.stop();
+  await send(late);
+  await sleep(systemClock, hungMs);
+  redis.cont();
+  // Its probe's answer comes after that of the late command.
+  await late.recorder.nth("redis_up", 2);
+  return other;
+}
+
+it("a token that arrives after its end is not there, and keeps no newer one away", async () => {
+  const { store } = await stageHung(
+    ({ store }) => store.save(key, { secret: new Secret("old"), lifetimeMs: 2_000 }, 10),
+    2_500,
+  );
+  expect((await store.read(key)).token).toBeUndefined();
+  const stored = await store.save(key, { secret: new Secret("new"), lifetimeMs: 3_600_000 }, 1_000);
+  expect(stored.secret.reveal()).toBe("new");
+}, 30_000);
+
+it("a pause is over when it is over", async () => {
+  const { store } = await stageHung(
+    ({ store }) => store.record(key, { kind: "endpoint_paused", pause: refused }),
+    2_500,
+  );
+  expect((await store.read(key)).limits?.endpoint).toBeUndefined();
+}, 30_000);
+
+it("a failure of a minute ago is not taken for one of now", async () => {
+  const failed = { kind: "failed", token: "t1", site: "S1", pauseMs: 30_000 } as const;
+  const { store } = await stageHung(({ store }) => store.record(key, failed), 2_500);
+  const { limits } = await store.read(key);
+  expect(limits?.sites.size).toBe(0);
+  expect(limits?.facts.map(({ token }) => token)).not.toContain("t1");
+}, 30_000);

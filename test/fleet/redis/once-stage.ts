@@ -1,0 +1,53 @@
+import { type Called, type CallOptions, call, order } from "../../../testkit/call.ts";
+import { type RawBehaviour, type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import type { RealRedis } from "../../../testkit/redis.ts";
+import { accessTo, nodeAt, patientClock } from "../../../testkit/redis-replica.ts";
+import { hmacSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+
+export const accepted = rawAnswer(200, '{"order":"1"}');
+
+export interface OnceStage extends Stage {
+  readonly upstream: RawUpstream;
+  /** An order with this key. */
+  once(key: string, given?: { readonly body?: unknown; readonly headers?: CallOptions["headers"] }): Promise<Called>;
+  /** How the last request ended, as it is logged. */
+  lastEnd(): Promise<{ readonly once?: string | undefined; readonly onceFirst?: string | undefined }>;
+}
+
+/**
+ * The proxy in this process, over a Redis, before a service whose bytes the test writes. It signs, unless told otherwise.
+ * With the clock that it has if nothing else is said, no command fails because the machine stands still for a moment.
+ */
+export async function stageOnce(
+  redis: Pick<RealRedis, "port">,
+  answer: RawBehaviour["answer"] = (_, socket) => void socket.write(accepted),
+  options: StageOptions = {},
+): Promise<OnceStage> {
+  const upstream = await startRawUpstream({ answer });
+  const { environment, config, ...more } = options;
+  const stage = await stageProxy({
+    baseUrl: `${upstream.url}/json-api`,
+    environment: { defaultSite: hmacSite, ...environment },
+    surroundings: { clock: patientClock },
+    config: { tokens: { cache: "redis", redis: accessTo(nodeAt(redis.port)) }, ...config },
+    ...more,
+  });
+  let calls = 0;
+  return {
+    ...stage,
+    upstream,
+    once(key, { body = order, headers = {} } = {}) {
+      calls += 1;
+      return call(stage.url, body, { headers: { "Countersign-Once": key, ...headers } });
+    },
+    lastEnd: () => stage.recorder.nth("request_finished", calls),
+  };
+}
+
+/** What stands in Redis for keys of Countersign-Once, by name. */
+export async function keysIn(redis: { command: RealRedis["command"] }): Promise<ReadonlyMap<string, string>> {
+  const names = (await redis.command("KEYS", "countersign:*:once")) as string[];
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, String(await redis.command("GET", name))] as const)),
+  );
+}

@@ -1,0 +1,48 @@
+import { expect } from "vitest";
+import type { RedisAccess } from "../../../src/model/redis-access.ts";
+import { call } from "../../../testkit/call.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
+import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+
+/** How it logs in, where that is not as the user with the fewest privileges. */
+export type Login = Partial<Pick<RedisAccess, "username" | "password">>;
+
+/**
+ * A proxy in this process that keeps its tokens in a real Redis.
+ * @param shared whose simulator it uses, to be another replica of it
+ */
+export async function stagePod(port: number, login: Login = {}, shared?: Stage): Promise<Stage> {
+  const pod = await stageProxy({
+    oneSet: true,
+    config: { tokens: { cache: "redis", redis: accessTo(nodeAt(port), login) } },
+    ...(shared && { baseUrl: shared.simulator.apiUrl, authUrl: shared.simulator.loginUrl }),
+  });
+  await pod.recorder.nth("token_adopted", 1);
+  return pod;
+}
+
+/** The token at hand is revoked, and the next request cured: every way to the new one leads through Redis. */
+export async function cure({ simulator, url }: Stage): Promise<void> {
+  const { tokenRequests } = simulator.counts();
+  simulator.revokeAllTokens();
+  const { status, headers, text } = await call(url);
+  expect({ status, attempts: headers["countersign-attempts"] }, text).toEqual({ status: 200, attempts: "2" });
+  expect(simulator.counts().tokenRequests).toBe(tokenRequests + 1);
+}
+
+/** Another process finds the token in Redis, and asks for none. */
+export async function expectShared(pod: Stage, port: number, login: Login = {}): Promise<void> {
+  const { tokenRequests } = pod.simulator.counts();
+  const other = await stagePod(port, login, pod);
+  expect((await call(other.url)).status).toBe(200);
+  expect(pod.simulator.counts().tokenRequests).toBe(tokenRequests);
+  expect(other.recorder.of("token_adopted")).toMatchObject([{ issuedHere: false }]);
+}
+
+/** How many Redis commands failed, by node and kind; those kinds that there were at all. */
+export async function errorsOf({ adminUrl }: Stage): Promise<Readonly<Record<string, number>>> {
+  const family = (await scrape(adminUrl)).families.get("countersign_redis_errors_total");
+  const seen = (family?.samples ?? []).filter(({ value }) => value > 0);
+  return Object.fromEntries(seen.map(({ labels, value }) => [`${labels["node"]} ${labels["kind"]}`, value]));
+}

@@ -1,0 +1,72 @@
+/** Row 58: two keys during rotation. Replicas with old, both and new keys share one Redis and one authorization server. */
+import { expect, it } from "vitest";
+import type { Secret } from "../../../src/model/secret.ts";
+import { call } from "../../../testkit/call.ts";
+import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { accessTo, nodeAt, sealKey } from "../../../testkit/redis-replica.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+
+const [oldKey, newKey] = [sealKey(1), sealKey(2)];
+
+/** Proxies that differ in their keys alone; the first brings the simulator. */
+async function stageWithKeys(redis: RealRedis, ...keys: readonly (readonly [Secret, ...Secret[]])[]) {
+  const clock = new ShiftedClock();
+  const stages: Stage[] = [];
+  for (const encryptionKeys of keys) {
+    const [first] = stages;
+    const simulator = first?.simulator;
+    const stage = await stageProxy({
+      oneSet: true,
+      surroundings: { clock },
+      config: { tokens: { cache: "redis", redis: accessTo(nodeAt(redis.port), { encryptionKeys }) } },
+      ...(simulator === undefined ? {} : { baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl }),
+    });
+    expect((await call(stage.url)).status).toBe(200);
+    stages.push(stage);
+  }
+  const service = stages[0]?.simulator;
+  if (service === undefined) throw new Error("at least one");
+  return {
+    stages,
+    issued: () => service.counts().tokensIssued,
+    /** The token is revoked, and the next refreshes are allowed again. */
+    revoke() {
+      service.revokeAllTokens();
+      clock.push(1_000);
+    },
+  };
+}
+
+it("[old], [old, new], [new, old], [new] cost no token at all", async () => {
+  const { stages, issued, revoke } = await stageWithKeys(
+    await startRedis(),
+    [oldKey],
+    [oldKey, newKey],
+    [oldKey, newKey],
+    [newKey, oldKey],
+  );
+  expect(issued()).toBe(1);
+  const [byOld, , byBoth, byNewFirst] = stages;
+  // Whoever refreshes, everyone reads it.
+  for (const [refresher, others] of [
+    [byOld, stages.slice(0, 3)],
+    [byBoth, stages],
+    [byNewFirst, stages.slice(1)],
+  ] as const) {
+    const before = issued();
+    revoke();
+    for (const stage of [refresher, ...others]) expect((await call(stage?.url ?? "")).status).toBe(200);
+    expect(issued()).toBe(before + 1);
+  }
+});
+
+it("[old], [new, old], [new] cost one token more", async () => {
+  const { stages, issued, revoke } = await stageWithKeys(await startRedis(), [oldKey], [newKey, oldKey]);
+  const [byOld, byBoth] = stages;
+  expect(issued()).toBe(1);
+  revoke();
+  // The new key seals; who has the old one alone takes that for damaged, and asks once more.
+  for (const stage of [byBoth, byOld, byBoth, byOld]) expect((await call(stage?.url ?? "")).status).toBe(200);
+  expect(issued()).toBe(3);
+});

@@ -1,0 +1,77 @@
+/**
+ * A Redis in protected mode answers connections from other hosts with a line that says so, and closes. The log's reason and the
+ * doctor say it; nothing is printed beside the log.
+ */
+import { networkInterfaces } from "node:os";
+import { expect, it, vi } from "vitest";
+import { aclUser } from "../../../testkit/acl.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { diagnose } from "../../promises/cli/doctor-run.ts";
+import { environmentOf, openFolder, startService } from "../../promises/cli/doctor-setup.ts";
+import { startLossyWire } from "./lossy-wire.ts";
+
+/** An address of this machine that Redis takes for another host's. */
+const own = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ internal, family }) => !internal && family === "IPv4")?.address;
+
+async function configure(redis: string): Promise<string> {
+  const { write } = await openFolder();
+  return write({ environments: { sandbox: environmentOf(await startService()) }, redis });
+}
+
+/** The proxy's log and standard error once this event is in the log. */
+async function logOf(file: string, event: string) {
+  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
+  await program.line((line) => line.includes(`"event":"${event}"`));
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toBe(0);
+  const lines = program.stdout().split("\n").slice(0, -1);
+  return { stderr: program.stderr(), of: lines.map((line) => JSON.parse(line)).filter((line) => line.event === event) };
+}
+
+it.skipIf(own === undefined)(
+  "says that Redis is in protected mode, and what to do",
+  async () => {
+    const redis = await startRedis({ args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes"] });
+    const file = await configure(`url: "redis://${own}:${redis.port}"`);
+    const warn = vi.spyOn(console, "warn");
+    const { hasFailed, of } = await diagnose(file);
+    expect(hasFailed).toBe(true);
+    expect(of("redis")[0]).toMatch(
+      /^fail cache \S+: it is in protected mode, .* \(DENIED\) \| give its default user a/,
+    );
+    expect(warn).not.toHaveBeenCalled();
+
+    const { stderr, of: down } = await logOf(file, "redis_down");
+    expect(stderr).toBe("");
+    expect(down).toMatchObject([{ level: "warn", failure: "protected_mode" }]);
+  },
+  30_000,
+);
+
+it.skipIf(own === undefined)(
+  "says so of a Cluster too",
+  async () => {
+    const redis = await startRedis({
+      args: ["--bind", `${own} 127.0.0.1`, "--protected-mode", "yes", "--cluster-enabled", "yes"],
+    });
+    // On one machine the end of the connection may overtake what Redis said.
+    const wire = await startLossyWire(() => `redis://${own}:${redis.port}`);
+    const file = await configure(`cluster: { nodes: [ "127.0.0.1:${wire.port}" ] }`);
+    const warn = vi.spyOn(console, "warn");
+    expect((await diagnose(file)).of("redis")[0]).toMatch(/^fail cache .*: it is in protected mode/);
+    expect(warn).not.toHaveBeenCalled();
+  },
+  30_000,
+);
+
+it("logs what the client prints about Redis as a line of JSON", async () => {
+  const redis = await startRedis();
+  await redis.command("ACL", "SETUSER", aclUser.username, "-info");
+  const file = await configure(`url: "redis://127.0.0.1:${redis.port}"`);
+  const { stderr, of: warned } = await logOf(file, "process_warned");
+  expect(stderr).toBe("");
+  expect(warned).toMatchObject([{ level: "warn", warning: expect.stringMatching(/^ConsoleWarning at /) }]);
+});

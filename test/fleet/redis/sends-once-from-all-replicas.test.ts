@@ -1,0 +1,126 @@
+/** Row 82: real processes that share a Redis send a request with one key once, also when one of them is killed at any moment. */
+import { createServer } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { aclUser } from "../../../testkit/acl.ts";
+import { type Called, call, order } from "../../../testkit/call.ts";
+import { ConfigWriter, sandboxConfig } from "../../../testkit/config-writer.ts";
+import { Children, type Serving, startServing } from "../../../testkit/processes.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { canaries } from "../../../testkit/stage.ts";
+import { accepted, keysIn } from "./once-stage.ts";
+
+/** Two processes of the built command. */
+async function startPods(redis: RealRedis, baseUrl: string): Promise<readonly [Serving, Serving]> {
+  const children = new Children();
+  onTestFinished(() => children.endAll());
+  const folder = new ConfigWriter("once");
+  onTestFinished(() => folder.remove());
+  const password = folder.secret("redis-password", aclUser.password);
+  const encryptionKeys = [folder.newKey("token-key")];
+  const shared = {
+    tokens: { cache: "redis" },
+    redis: { url: redis.url, username: aclUser.username, password, encryptionKeys },
+    once: { ttl: "1h" },
+  };
+  const sites = {
+    S1000000003: { keys: [{ identifier: "K2000000001", secret: folder.secret("k1", canaries.keyOne) }] },
+  };
+  const start = (name: string) =>
+    startServing({
+      children,
+      writeConfig: (port) => folder.config(name, sandboxConfig([`127.0.0.1:${port}`], { baseUrl, sites }, shared)),
+      onLine: () => {},
+    });
+  return [await start("one.yaml"), await start("other.yaml")];
+}
+
+const send = ({ url }: Serving, key: string, body: object = order, timeoutMs = 20_000): Promise<Called> =>
+  call(url, body, { headers: { "Countersign-Once": key, "Countersign-Timeout-Ms": String(timeoutMs) } });
+
+it("a thousand keys, each at two processes at the same moment, are a thousand requests", async () => {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(accepted) });
+  const pods = await startPods(await startRedis(), upstream.url);
+  const answers: Called[] = [];
+  const keys = Array.from({ length: 1_000 }, (_, index) => `order-${index}`);
+  for (let next = 0; next < keys.length; next += 50) {
+    const burst = keys.slice(next, next + 50).flatMap((key) => pods.map((pod) => send(pod, key, { ...order, key })));
+    answers.push(...(await Promise.all(burst)));
+  }
+  const sent = upstream.requests.map(({ body }) => JSON.parse(body).key);
+  expect(new Set(sent).size).toBe(sent.length);
+  const byStatus = (status: number) => answers.filter((answer) => answer.status === status);
+  expect(byStatus(200)).toHaveLength(sent.length);
+  // A busy machine may let a claim take too long: then it is refused, and its key can be free again.
+  expect(byStatus(200).length + byStatus(503).length).toBeGreaterThanOrEqual(1_000);
+  expect(byStatus(200).length + byStatus(409).length + byStatus(503).length).toBe(2_000);
+  expect(byStatus(200).length).toBeGreaterThan(900);
+});
+
+it("killed after its claim and before a byte was sent, a process leaves a key that is unknown", async () => {
+  // It takes connections, and never speaks TLS.
+  let connected = () => {};
+  const isConnected = new Promise<void>((resolve) => {
+    connected = resolve;
+  });
+  const silent = createServer((socket) => {
+    socket.on("error", () => {});
+    connected();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void silent.close());
+  await new Promise((resolve) => silent.once("listening", resolve));
+  const { port } = silent.address() as { readonly port: number };
+  const redis = await startRedis();
+  const [one, other] = await startPods(redis, `https://127.0.0.1:${port}`);
+  await killWhile(one, send(one, "order-1", order, 300), isConnected);
+  await readsAsUnknown(other, redis);
+});
+
+it("killed while the service works on it, a process leaves a key that is unknown", async () => {
+  const upstream = await startRawUpstream();
+  const redis = await startRedis();
+  const [one, other] = await startPods(redis, upstream.url);
+  await killWhile(one, send(one, "order-1", order, 300), upstream.whenRequests(1));
+  await readsAsUnknown(other, redis);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+it("killed after an answer that could not be recorded, a process leaves a key that is unknown", async () => {
+  const redis = await startRedis();
+  const upstream = await startRawUpstream({
+    answer: (_, socket) => void redis.command("CLIENT", "PAUSE", 60_000, "WRITE").then(() => socket.write(accepted)),
+  });
+  const [one, other] = await startPods(redis, upstream.url);
+  expect((await send(one, "order-1", order, 2_000)).status).toBe(200);
+  process.kill(one.process.pid, "SIGKILL");
+  await one.process.ended;
+  await redis.command("CLIENT", "UNPAUSE");
+  await readsAsUnknown(other, redis);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+async function killWhile(pod: Serving, sending: Promise<unknown>, reached: Promise<void>): Promise<void> {
+  const lost = sending.catch(() => "lost");
+  await reached;
+  process.kill(pod.process.pid, "SIGKILL");
+  expect(await lost).toBe("lost");
+}
+
+/** In progress as long as the killed process could have been at it, then unknown, and never free. */
+async function readsAsUnknown(pod: Serving, redis: RealRedis): Promise<void> {
+  const outcomes = new Set<string>();
+  await expect
+    .poll(
+      async () => {
+        const { json } = await send(pod, "order-1");
+        outcomes.add(json.code);
+        return json.code;
+      },
+      { timeout: 10_000, interval: 100 },
+    )
+    .toBe("already_sent");
+  expect([...outcomes].filter((code) => code !== "once_unavailable")).toEqual(["once_in_progress", "already_sent"]);
+  expect((await send(pod, "order-1")).json.first).toMatchObject({ outcome: "unknown" });
+  const [name = ""] = (await keysIn(redis)).keys();
+  expect(Number(await redis.command("PTTL", name))).toBeGreaterThan(3_500_000);
+}

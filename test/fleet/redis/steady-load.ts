@@ -1,0 +1,86 @@
+import type { Replica } from "../../../testkit/fleet.ts";
+
+/** What became of the requests that were sent within a stretch of time. */
+export interface Stretch {
+  readonly sent: number;
+  /** Every answer other than 200, and every broken connection, in words. */
+  readonly failures: readonly string[];
+  readonly p99Ms: number;
+  readonly slowestMs: number;
+}
+
+/** Orders at a steady pace, one replica after the other, however long the answers take. */
+export interface SteadyLoad {
+  /** Goes on for so long, and resolves when all that was sent by then has its answer. */
+  during(forMs: number): Promise<Stretch>;
+  /** Sends no more, and waits for the last answer; sums up all that was sent. */
+  stop(): Promise<Stretch>;
+}
+
+interface Sent {
+  readonly atMs: number;
+  tookMs: number;
+  failure: string | undefined;
+}
+
+/** Beyond this a request waits for its turn: answers that never come must not fill the memory. */
+const mostInFlight = 1_000;
+const tickMs = 5;
+
+/** Open loop: a slow answer delays no other request, so that a stall shows in full. */
+export function startLoad(replicas: readonly Pick<Replica, "order">[], perSecond: number): SteadyLoad {
+  const startedMs = performance.now();
+  const all: Sent[] = [];
+  const inFlight = new Set<Promise<void>>();
+
+  const send = async (replica: Pick<Replica, "order">, sent: Sent) => {
+    sent.failure = await replica.order().then(
+      ({ status, text }) => (status === 200 ? undefined : `${status} ${text}`),
+      (error: unknown) => String(error),
+    );
+    sent.tookMs = performance.now() - sent.atMs;
+  };
+  const timer = setInterval(() => {
+    const wanted = Math.floor(((performance.now() - startedMs) * perSecond) / 1_000);
+    while (all.length < wanted && inFlight.size < mostInFlight) {
+      const replica = replicas[all.length % replicas.length];
+      if (replica === undefined) return;
+      const sent: Sent = { atMs: performance.now(), tookMs: Number.POSITIVE_INFINITY, failure: "no answer" };
+      all.push(sent);
+      const answered = send(replica, sent).finally(() => inFlight.delete(answered));
+      inFlight.add(answered);
+    }
+  }, tickMs);
+
+  return {
+    async during(forMs) {
+      const first = all.length;
+      await new Promise((resolve) => setTimeout(resolve, forMs));
+      const last = all.length;
+      await Promise.all(inFlight);
+      return summarise(all.slice(first, last));
+    },
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(inFlight);
+      return summarise(all);
+    },
+  };
+}
+
+function summarise(requests: readonly Sent[]): Stretch {
+  const times = requests.map(({ tookMs }) => tookMs).sort((one, other) => one - other);
+  return {
+    sent: requests.length,
+    failures: requests.flatMap(({ failure }) => failure ?? []),
+    p99Ms: times[Math.ceil(times.length * 0.99) - 1] ?? Number.NaN,
+    slowestMs: times.at(-1) ?? Number.NaN,
+  };
+}
+
+/** A figure for whoever reads the test's output: the bounds asserted are ten times the promise. */
+export function print(what: string, figures: Readonly<Record<string, number>>): void {
+  const words = Object.entries(figures).map(([name, value]) => `${name} ${Math.round(value * 10) / 10}`);
+  // biome-ignore lint/suspicious/noConsole: figures belong beside the verdict
+  console.info(`${what}: ${words.join(", ")}`);
+}

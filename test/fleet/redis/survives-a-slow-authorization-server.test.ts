@@ -1,0 +1,95 @@
+/**
+ * Rows 31, 40 over four replicas: an authorization server that is slower than the lock's first lease gets one token request, since
+ * the lease is renewed; nobody waits for it while a token is due; and one that never answers is given up after 15 s.
+ */
+import { expect, it } from "vitest";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import type { Fleet } from "../../../testkit/fleet.ts";
+import { burst } from "./burst.ts";
+import { playFleet } from "./fleet-over-redis.ts";
+import { heldLock, lastTokens, whenTried } from "./held-lock.ts";
+import { tokensInUse } from "./shared-token.ts";
+import { print } from "./steady-load.ts";
+
+const replicas = 4;
+const callersEach = 10;
+/** The lock is given for 1.5 s at a time. */
+const slowMs = 6_000;
+const deadlineMs = 15_000;
+/** `timeouts.token`. */
+const longestWaitMs = 5_000;
+const slackMs = 2_000;
+
+const startAll = (fleet: Fleet) => Promise.all(Array.from({ length: replicas }, () => fleet.add()));
+
+/** Callers at all replicas wait for `timeouts.token`, no longer, and are told that nothing was sent. */
+async function orderInVain(fleet: Fleet): Promise<void> {
+  const { answers, tookMs } = await burst(fleet.replicas, callersEach);
+  for (const answer of answers) {
+    expectFailure(answer, {
+      status: 503,
+      code: "token_unavailable",
+      detail: /the authorization server did not answer in time/,
+    });
+  }
+  expect(tookMs).toBeGreaterThan(longestWaitMs - 50);
+  expect(tookMs).toBeLessThan(longestWaitMs + slackMs);
+}
+
+it("an authorization server that takes more than 6 s gets one request, and its token is everybody's", async () => {
+  await playFleet({ replicas: 0 }, async (fleet, redis) => {
+    const { simulator } = fleet;
+    const hang = simulator.faults.add({ host: "login", kind: "hang" });
+    const started = startAll(fleet);
+    await simulator.seen.whenTokenRequests(1);
+    const sinceMs = performance.now();
+    const lock = await heldLock(redis);
+    await whenTried(await started);
+    await orderInVain(fleet);
+    await new Promise((resolve) => setTimeout(resolve, slowMs - (performance.now() - sinceMs)));
+    expect(lock).toBeDefined();
+    expect(await heldLock(redis)).toBe(lock);
+    hang.release();
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_1"));
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1, unauthorized: 0 });
+  });
+}, 180_000);
+
+it("no request waits for a slow authorization server while the token is due", async () => {
+  await playFleet({ replicas }, async (fleet) => {
+    const { simulator } = fleet;
+    simulator.setTokenLifetimeSeconds(12);
+    simulator.revokeAllTokens();
+    expect(await tokensInUse(fleet)).toEqual(Array(replicas).fill("token_2"));
+    simulator.faults.add({ host: "login", kind: "delay", delayMs: slowMs });
+    const requests = await simulator.seen.whenTokenRequests(3);
+    const { statuses } = await burst(fleet.replicas, callersEach);
+    // All of them have their answers, and the authorization server has still to give its own.
+    expect(requests.at(-1)?.answer).toBeUndefined();
+    expect(statuses).toEqual({ 200: replicas * callersEach });
+    expect(lastTokens(fleet, replicas * callersEach)).toEqual(["token_2"]);
+    expect(simulator.counts().tokenRequests).toBe(3);
+  });
+}, 180_000);
+
+it("an authorization server that never answers is given up after 15 s, and the next caller is served", async () => {
+  await playFleet({ replicas: 0 }, async (fleet) => {
+    const { simulator } = fleet;
+    simulator.faults.add({ host: "login", kind: "hang" });
+    const all = await startAll(fleet);
+    await whenTried(all);
+    await orderInVain(fleet);
+    const end = await Promise.race(all.map((replica) => replica.event("token_requested")));
+    const endedMs = performance.now();
+    expect(end).toMatchObject({ result: "timed_out" });
+    expect(end.durationMs).toBeGreaterThanOrEqual(deadlineMs);
+    expect(end.durationMs).toBeLessThan(deadlineMs + slackMs);
+    expect(simulator.counts().tokenRequests).toBe(1);
+    // A caller that meets the back-off after it is told to come again.
+    for (const replica of all) {
+      while ((await replica.order()).status !== 200) expect(performance.now() - endedMs).toBeLessThan(longestWaitMs);
+    }
+    print("all replicas serve after the deadline, in ms", { after: performance.now() - endedMs });
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 2, tokensIssued: 2, unauthorized: 0 });
+  });
+}, 180_000);

@@ -1,0 +1,91 @@
+import { expect, onTestFinished } from "vitest";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../simulator/src/service/simulator.ts";
+import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
+import { orderRaw, type RawAnswer } from "../../../testkit/raw-order.ts";
+import {
+  audience,
+  canaries,
+  hmacSite,
+  oauthSite,
+  type Stage,
+  type StageOptions,
+  stageProxy,
+} from "../../../testkit/stage.ts";
+
+export interface BadNetworkStage extends Stage {
+  /** Between Countersign and the service, and between Countersign and the authorization server. */
+  readonly service: FaultProxy;
+  readonly login: FaultProxy;
+}
+
+export interface BadNetworkOptions extends StageOptions {
+  /** From before Countersign starts, and with it its first token request. */
+  readonly loginAnswers?: Partial<WayFaults>;
+  readonly refuseLogin?: boolean;
+}
+
+const sites: SimulatorOptions["sites"] = [
+  { identifier: oauthSite, credentials: [{ clientId: "blue-id", clientSecret: canaries.blue, audience }] },
+  { identifier: hmacSite, keys: [{ identifier: "K2000000001", secret: canaries.keyOne, isDefault: true }] },
+];
+
+/** Countersign with a bad network in front of the simulator's two hosts. */
+export async function stageBadNetwork(options: BadNetworkOptions = {}): Promise<BadNetworkStage> {
+  const simulator = await startSimulator({ sites, ...options.simulator });
+  onTestFinished(() => simulator.stop());
+  const service = await startFaultProxy(simulator.apiUrl);
+  const login = await startFaultProxy(simulator.loginUrl);
+  login.toCaller.become(options.loginAnswers ?? {});
+  if (options.refuseLogin === true) login.refuse();
+  const scheme = options.simulator?.tls === undefined ? "http" : "https";
+  const at = ({ url }: FaultProxy) => url.replace("http://127.0.0.1", `${scheme}://localhost`);
+  const stage = await stageProxy({ oneSet: true, baseUrl: at(service), authUrl: at(login), ...options });
+  return { ...stage, simulator, service, login };
+}
+
+export const signed = { "Countersign-Site": hmacSite };
+
+/** Promised are 100 ms after the deadline; two shared cores get ten times that. */
+const toleranceMs = 1_000;
+
+export interface Expected {
+  readonly status: number;
+  readonly code?: string;
+  readonly outcome: "answered" | "unknown" | "not_sent";
+}
+
+/** One order whose answer is whole, says this, and comes between these times. Row 12a: there is always an answer. */
+export async function expectOrder(
+  { port }: Pick<Stage, "port">,
+  headers: Readonly<Record<string, string>>,
+  { status, code, outcome }: Expected,
+  [earliestMs, latestMs]: readonly [number, number],
+): Promise<RawAnswer> {
+  const startedMs = performance.now();
+  const answer = await orderRaw(port, headers);
+  const tookMs = performance.now() - startedMs;
+  const said = {
+    status: answer.status,
+    code: answer.value("countersign-error"),
+    outcome: answer.value("countersign-outcome"),
+    isComplete: answer.isComplete,
+  };
+  expect(said, answer.body).toEqual({ status, code, outcome, isComplete: true });
+  // Node's timers may be a millisecond early.
+  expect(tookMs).toBeGreaterThanOrEqual(earliestMs - 2);
+  expect(tookMs).toBeLessThan(latestMs + toleranceMs);
+  return answer;
+}
+
+/** What the service counts: requests that came in whole, and orders that now exist. */
+export function ordersAt({ counts }: Simulator): { apiRequests: number; accepted: number } {
+  const { apiRequests, accepted } = counts();
+  return { apiRequests, accepted };
+}
+
+/** Nobody can take it for the service's whole answer. */
+export function isHonest({ status, isComplete, value }: RawAnswer): boolean {
+  if (status === 200) return !isComplete;
+  return status === 502 && isComplete && value("countersign-outcome") === "unknown";
+}

@@ -1,0 +1,114 @@
+/**
+ * Row 43: wherever the network breaks after a byte was written, the service sees one request at most, once, and the
+ * outcome is unknown. Row 45: a truncated answer never looks complete. Row 12a: there is always a status line.
+ *
+ * `never-sends-twice-when-a-connection-breaks.test.ts` breaks 300 connections at the service itself, one after the other; here
+ * the network between breaks them, many at a time, with OAuth and with HMAC.
+ */
+import { expect, it } from "vitest";
+import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
+import { orderRaw } from "../../../testkit/raw-order.ts";
+import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
+import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { isHonest, signed } from "./bad-network.ts";
+
+/** So many orders with bodies of such a size; a large one takes several writes. */
+const runs = [
+  { points: 9_500, paddingBytes: 150 },
+  { points: 500, paddingBytes: 100_000 },
+] as const;
+const atOnce = 16;
+
+const body = JSON.stringify({ order_id: "order_1", padding: "x".repeat(200) });
+const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+/** Each tells its own end: one that only the close ends cannot be told from a truncated one (RFC 9112 section 8). */
+const answers = [
+  rawAnswer(200, body),
+  rawAnswer(200, body, "Connection: close\r\n"),
+  `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
+  `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunks}`,
+] as const;
+const shortestAnswer = Math.min(...answers.map(({ length }) => length));
+
+type Faults = { readonly toTarget?: Partial<WayFaults>; readonly toCaller?: Partial<WayFaults> };
+
+/** Never after the last byte: what is broken is always a part. A request has a head beside its padding. */
+function drawBreak(random: () => number, paddingBytes: number): Faults {
+  const how = random() < 0.5 ? "reset" : "truncate";
+  const isRequest = random() < 0.4;
+  const breakAfter = {
+    bytes: 1 + Math.floor(random() * (isRequest ? paddingBytes : shortestAnswer - 1)),
+    how,
+  } as const;
+  return isRequest ? { toTarget: { breakAfter } } : { toCaller: { breakAfter } };
+}
+
+interface Rig extends Stage {
+  readonly network: FaultProxy;
+  readonly upstream: RawUpstream;
+}
+
+async function stageBreaking(faultsOf: (connection: number) => Faults, answerOf: (n: number) => string): Promise<Rig> {
+  const upstream = await startRawUpstream({ answer: ({ number }, socket) => socket.write(answerOf(number)) });
+  const network = await startFaultProxy(upstream.url, faultsOf);
+  return { ...(await stageProxy({ oneSet: true, baseUrl: network.url })), network, upstream };
+}
+
+/** The ids of the requests that the service has seen, whole or only a head. */
+const idsAt = ({ requests }: RawUpstream) => requests.map(({ head }) => /x-request-id: (\S+)/i.exec(head)?.[1]);
+
+it.each(runs)(
+  "reaches the service once at each of $points random points in $paddingBytes bytes",
+  async (run) => {
+    const { points, paddingBytes } = run;
+    const random = seededRandom(drawSeed("where the network breaks"));
+    const { port, network, upstream, recorder } = await stageBreaking(
+      () => drawBreak(random, paddingBytes),
+      (number) => answers[number % answers.length] ?? "",
+    );
+    const padding = "x".repeat(paddingBytes);
+    const wrong: unknown[] = [];
+    let next = 0;
+    const callOnAndOn = async () => {
+      for (let n = next++; n < points; n = next++) {
+        const headers = { "X-Request-Id": `call_${n}`, ...(n % 2 === 0 ? signed : {}) };
+        const answer = await orderRaw(port, headers, { padding });
+        if (!isHonest(answer)) wrong.push({ n, status: answer.status, lines: answer.lines, body: answer.body });
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, callOnAndOn));
+    expect(wrong).toEqual([]);
+    // One connection for each order, so none was sent a second time; and none came through whole twice.
+    expect({ connections: network.connections, beyondTheNetwork: upstream.connections }).toEqual({
+      connections: points,
+      beyondTheNetwork: points,
+    });
+    const ids = idsAt(upstream);
+    expect(new Set(ids).size).toBe(ids.length);
+    const finished = recorder.of("request_finished");
+    expect(finished).toHaveLength(points);
+    expect(finished.filter(({ outcome, attempts }) => outcome !== "unknown" || attempts !== 1)).toEqual([]);
+  },
+  180_000,
+);
+
+it.each([
+  ["a length", rawAnswer(200, '{"order_id":"order_1"}')],
+  ["chunks", 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n16\r\n{"order_id":"order_1"}\r\n0\r\n\r\n'],
+])("an answer with %s that ends after any of its bytes but the last is 502 unknown, or cut", async (_name, text) => {
+  const { port, upstream } = await stageBreaking(
+    (connection) => ({ toCaller: { breakAfter: { bytes: connection, how: "truncate" } } }),
+    () => text,
+  );
+  const dishonest: unknown[] = [];
+  for (let bytes = 1; bytes < text.length; bytes++) {
+    const answer = await orderRaw(port, signed);
+    if (!isHonest(answer)) dishonest.push({ bytes, status: answer.status, body: answer.body });
+  }
+  expect(dishonest).toEqual([]);
+  expect(upstream.requests).toHaveLength(text.length - 1);
+  // And with its last byte it is whole.
+  expect(await orderRaw(port, signed)).toMatchObject({ status: 200, isComplete: true });
+});

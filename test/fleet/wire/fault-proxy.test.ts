@@ -1,0 +1,265 @@
+/** The fault proxy does what it says, to the byte and in either direction alone: other tests build on it. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type FaultProxy, type OwnFaults, startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
+
+/** One end of a connection, and all that came out of it. */
+class End {
+  readonly socket: Socket;
+  readonly pieces: number[] = [];
+  error: string | undefined;
+  #text = "";
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      this.error = error.code;
+    });
+    socket.on("data", (bytes) => {
+      this.pieces.push(bytes.length);
+      this.#text += bytes.toString("latin1");
+      socket.emit("more");
+    });
+    onTestFinished(() => void socket.destroy());
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  async has(length: number): Promise<string> {
+    while (this.#text.length < length) await once(this.socket, "more");
+    return this.#text;
+  }
+
+  /** Resolves with the time when the other side's last word came. */
+  async ended(): Promise<number> {
+    if (!this.socket.readableEnded) await once(this.socket, "end");
+    return performance.now();
+  }
+
+  async closed(): Promise<void> {
+    if (!this.socket.closed) await new Promise((resolve) => this.socket.once("close", resolve));
+  }
+}
+
+async function stageEnds(ownFaults?: OwnFaults) {
+  const arrived: Socket[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    arrived.push(socket);
+    server.emit("arrived");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const proxy = await startFaultProxy(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, ownFaults);
+  const open = async () => {
+    const caller = new End(connect({ port: proxy.port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true }));
+    for (;;) {
+      const socket = arrived.shift();
+      if (socket !== undefined) return { caller, target: new End(socket) };
+      await once(server, "arrived");
+    }
+  };
+  return { proxy, open };
+}
+
+const ways = ["toTarget", "toCaller"] as const;
+type WayName = (typeof ways)[number];
+const other = { toTarget: "toCaller", toCaller: "toTarget" } as const;
+
+/** A connection as one direction of it sees it. */
+async function stageWay(way: WayName, faults: Partial<WayFaults> = {}) {
+  const { proxy, open } = await stageEnds();
+  const { caller, target } = await open();
+  proxy[way].become(faults);
+  const [from, to] = way === "toTarget" ? [caller, target] : [target, caller];
+  const started = performance.now();
+  return { proxy, from, to, faulty: proxy[way], sound: proxy[other[way]], sinceMs: () => performance.now() - started };
+}
+
+const letters = (length: number) => "abcdefghij".repeat(Math.ceil(length / 10)).slice(0, length);
+
+/** What has been sent back this way is there, although the faulty direction has not moved. */
+async function expectSound(from: End, to: End) {
+  to.socket.write("back");
+  expect(await from.has(4)).toBe("back");
+}
+
+it("passes everything on both ways, half closes too, and counts it", async () => {
+  const { proxy, open } = await stageEnds();
+  const { caller, target } = await open();
+  caller.socket.end(letters(3_000_000));
+  await target.ended();
+  expect(target.text).toBe(letters(3_000_000));
+  target.socket.end("answer after the end");
+  await Promise.all([caller.closed(), target.closed()]);
+  expect(caller.text).toBe("answer after the end");
+  await proxy.until(() => proxy.open === 0);
+  expect(proxy).toMatchObject({ connections: 1, open: 0 });
+  expect(proxy.toTarget).toMatchObject({ received: 3_000_000, passed: 3_000_000 });
+  expect(proxy.toCaller).toMatchObject({ received: 20, passed: 20 });
+});
+
+describe.each(ways)("%s alone", (way) => {
+  it("latency: arrives so much later, all of it at once", async () => {
+    const { from, to, sinceMs } = await stageWay(way, { latencyMs: 200 });
+    from.socket.write("ab");
+    await expectSound(from, to);
+    expect(to.text).toBe("");
+    from.socket.write("cd");
+    expect(await to.has(4)).toBe("abcd");
+    expect(sinceMs()).toBeGreaterThanOrEqual(198);
+    expect(sinceMs()).toBeLessThan(2_000);
+  });
+
+  it("bandwidth: takes as long as the bytes do", async () => {
+    const { from, to, sinceMs } = await stageWay(way, { bytesPerSecond: 50_000 });
+    from.socket.write(letters(20_000));
+    await expectSound(from, to);
+    expect(to.text.length).toBeLessThan(20_000);
+    expect(await to.has(20_000)).toBe(letters(20_000));
+    expect(sinceMs()).toBeGreaterThanOrEqual(398);
+    expect(sinceMs()).toBeLessThan(4_000);
+  });
+
+  it.each([1, 7])("slices: pieces of %i bytes at most", async (sliceBytes) => {
+    const { from, to, faulty } = await stageWay(way, { sliceBytes });
+    from.socket.write(letters(500));
+    expect(await to.has(500)).toBe(letters(500));
+    expect(Math.max(...to.pieces)).toBe(sliceBytes);
+    await expectSound(from, to);
+    expect(faulty.passed).toBe(500);
+  });
+
+  it("slow close: the bytes come at once, the end later", async () => {
+    const { from, to, sinceMs } = await stageWay(way, { slowCloseMs: 300 });
+    from.socket.end("last");
+    expect(await to.has(4)).toBe("last");
+    expect(to.socket.readableEnded).toBe(false);
+    await expectSound(from, to);
+    await to.ended();
+    expect(sinceMs()).toBeGreaterThanOrEqual(298);
+    expect(sinceMs()).toBeLessThan(3_000);
+  });
+
+  it("black hole: nothing arrives until it is over, then everything and in order", async () => {
+    const { proxy, from, to, faulty } = await stageWay(way, { blackHole: true });
+    from.socket.write("lost");
+    from.socket.end(" and found");
+    await proxy.until(() => faulty.received === 14);
+    await expectSound(from, to);
+    expect({ passed: faulty.passed, text: to.text, ended: to.socket.readableEnded }).toEqual({
+      passed: 0,
+      text: "",
+      ended: false,
+    });
+    proxy.heal();
+    await to.ended();
+    expect(to.text).toBe("lost and found");
+  });
+
+  it.each([0, 1, 99])("truncation: %i bytes and an orderly end, on both sides", async (bytes) => {
+    const { proxy, from, to, faulty } = await stageWay(way, { breakAfter: { bytes, how: "truncate" } });
+    from.socket.write(letters(100));
+    await Promise.all([to.ended(), from.ended()]);
+    expect(to.text).toBe(letters(bytes));
+    from.socket.end();
+    to.socket.end();
+    await proxy.until(() => proxy.open === 0);
+    expect([from.error, to.error]).toEqual([undefined, undefined]);
+    expect(faulty).toMatchObject({ received: 100, passed: bytes });
+  });
+
+  it.each([0, 1, 99])("reset: %i bytes and an RST, on both sides", async (bytes) => {
+    const { from, to, faulty } = await stageWay(way, { breakAfter: { bytes, how: "reset" } });
+    from.socket.write(letters(100));
+    await Promise.all([to.closed(), from.closed()]);
+    expect([from.error, to.error]).toEqual(["ECONNRESET", "ECONNRESET"]);
+    expect(faulty.passed).toBe(bytes);
+    expect(letters(bytes).startsWith(to.text)).toBe(true);
+  });
+
+  it("is switched while a connection is open, on and off", async () => {
+    const { proxy, from, to, faulty } = await stageWay(way);
+    from.socket.write("a");
+    await to.has(1);
+    faulty.become({ blackHole: true });
+    from.socket.write("b");
+    await proxy.until(() => faulty.received === 2);
+    faulty.become({ blackHole: false, breakAfter: { bytes: 3, how: "truncate" } });
+    await to.has(2);
+    from.socket.write("cd");
+    await to.ended();
+    expect(to.text).toBe("abc");
+  });
+});
+
+describe("connections", () => {
+  const opens = async (proxy: FaultProxy) => {
+    const end = new End(connect(proxy.port, "127.0.0.1"));
+    await Promise.race([once(end.socket, "connect").catch(() => {}), end.closed()]);
+    return end.error ?? "connected";
+  };
+
+  it("are refused and accepted again on the same port, while open ones stay", async () => {
+    const { proxy, open } = await stageEnds();
+    const { caller, target } = await open();
+    proxy.refuse();
+    expect(await opens(proxy)).toBe("ECONNREFUSED");
+    await expectSound(caller, target);
+    await proxy.accept();
+    expect(await opens(proxy)).toBe("connected");
+    expect(proxy.connections).toBe(2);
+  });
+
+  it("are all reset at once, in the middle of whatever is under way", async () => {
+    const { proxy, open } = await stageEnds();
+    const pairs = [await open(), await open()];
+    proxy.toTarget.become({ blackHole: true });
+    proxy.reset();
+    const ends = pairs.flatMap(({ caller, target }) => [caller, target]);
+    await Promise.all(ends.map((end) => end.closed()));
+    expect(ends.map(({ error }) => error)).toEqual(Array(4).fill("ECONNRESET"));
+  });
+
+  it("pass a reset of either side on", async () => {
+    const { open } = await stageEnds();
+    const [first, second] = [await open(), await open()];
+    first.caller.socket.resetAndDestroy();
+    second.target.socket.resetAndDestroy();
+    await Promise.all([first.target.closed(), second.caller.closed()]);
+    expect([first.target.error, second.caller.error]).toEqual(["ECONNRESET", "ECONNRESET"]);
+  });
+
+  it("may each have faults of their own beside the common ones", async () => {
+    const { proxy, open } = await stageEnds((connection) =>
+      connection === 2 ? { toTarget: { breakAfter: { bytes: 3, how: "truncate" } } } : {},
+    );
+    proxy.toTarget.become({ sliceBytes: 2 });
+    const [first, second] = [await open(), await open()];
+    first.caller.socket.end("abcdef");
+    second.caller.socket.end("abcdef");
+    await Promise.all([first.target.ended(), second.target.ended()]);
+    expect([first.target.text, second.target.text]).toEqual(["abcdef", "abc"]);
+    expect(first.target.pieces[0]).toBe(2);
+  });
+});
+
+describe("the end of a test", () => {
+  const left: { proxy?: FaultProxy; end?: End } = {};
+
+  it("comes with a connection open", async () => {
+    const { proxy, open } = await stageEnds();
+    Object.assign(left, { proxy, end: (await open()).caller });
+  });
+
+  it("and leaves neither the port nor the connection", async () => {
+    await left.end?.closed();
+    await left.proxy?.until(() => left.proxy?.open === 0);
+    const probe = connect(left.proxy?.port ?? 0, "127.0.0.1");
+    const [error] = await once(probe, "error");
+    expect(error.code).toBe("ECONNREFUSED");
+  });
+});

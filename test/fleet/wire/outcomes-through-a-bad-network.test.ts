@@ -1,0 +1,203 @@
+/**
+ * Rows 42, 45, 46 and 12a with a bad network between Countersign and both hosts: whatever it does, the caller gets a
+ * whole answer in time, and the outcome in it is what became of the order.
+ */
+import type { Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { orderRaw } from "../../../testkit/raw-order.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
+import { startVanishingPort } from "../redis/lossy-wire.ts";
+import { expectOrder, ordersAt, signed, stageBadNetwork } from "./bad-network.ts";
+
+const unreachable = { status: 502, code: "upstream_unreachable", outcome: "not_sent" } as const;
+const late = { status: 504, code: "upstream_timeout" } as const;
+const noToken = { status: 503, code: "token_unavailable", outcome: "not_sent" } as const;
+const served = { status: 200, outcome: "answered" } as const;
+const soon = [0, 1_000] as const;
+
+const within = (deadlineMs: number) => ({ "Countersign-Timeout-Ms": String(deadlineMs) });
+const patient = { requestMs: 20_000, connectMs: 15_000, tokenMs: 15_000 };
+
+describe("connections that are refused", () => {
+  it("by the service: 502 not_sent, and served as soon as they are accepted again", async () => {
+    const stage = await stageBadNetwork();
+    stage.service.refuse();
+    await expectOrder(stage, signed, unreachable, soon);
+    await expectOrder(stage, {}, unreachable, soon);
+    expect(stage.service.connections).toBe(0);
+    await stage.service.accept();
+    await expectOrder(stage, signed, served, soon);
+    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+  });
+
+  it("by the authorization server: 503 not_sent within timeouts.token, while orders that need no token are served", async () => {
+    const timeouts = { requestMs: 15_000, connectMs: 1_000, tokenMs: 600 };
+    const stage = await stageBadNetwork({ refuseLogin: true, config: { timeouts } });
+    const answer = await expectOrder(stage, {}, noToken, [0, 600]);
+    expect(answer.value("retry-after")).toMatch(/^[1-9]\d*$/);
+    expect(stage.service.connections).toBe(0);
+    await expectOrder(stage, signed, served, soon);
+  });
+});
+
+describe("a black hole where connections are made", () => {
+  it("of the service: 502 not_sent after timeouts.connect and one more try", async () => {
+    const baseUrl = `http://127.0.0.1:${await startVanishingPort()}`;
+    const stage = await stageProxy({ baseUrl, config: { timeouts: { ...patient, connectMs: 500 } } });
+    await expectOrder(stage, signed, unreachable, [500, 2 * 500 + 1_000]);
+  });
+
+  it("of the service: 504 not_sent at the deadline where that is sooner", async () => {
+    const baseUrl = `http://127.0.0.1:${await startVanishingPort()}`;
+    const stage = await stageProxy({ baseUrl, config: { timeouts: patient } });
+    await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "not_sent" }, [500, 500]);
+  });
+
+  it("of the authorization server: 503 not_sent at timeouts.token", async () => {
+    const authUrl = `http://127.0.0.1:${await startVanishingPort()}`;
+    const stage = await stageProxy({ authUrl, config: { timeouts: { ...patient, tokenMs: 500 } } });
+    await expectOrder(stage, {}, noToken, [500, 500]);
+    expect(ordersAt(stage.simulator).apiRequests).toBe(0);
+  });
+
+  it("within the TLS handshake: 502 not_sent, after which nothing arrives late", async () => {
+    const tls = { key: serverKey, cert: serverCertificate };
+    const environment = { tls: { ca: authority, cert: undefined, key: undefined } };
+    const timeouts = { ...patient, connectMs: 500 };
+    const stage = await stageBadNetwork({ simulator: { tls }, environment, config: { timeouts } });
+    stage.service.toCaller.become({ blackHole: true });
+    await expectOrder(stage, signed, unreachable, [500, 2 * 500 + 1_000]);
+    expect(stage.service.connections).toBe(2);
+    stage.service.heal();
+    await stage.service.until(() => stage.service.open === 0);
+    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 0, accepted: 0 });
+  });
+});
+
+describe("a black hole once the request was written: 504 unknown at the deadline", () => {
+  it("the answer is lost: the order exists", async () => {
+    const stage = await stageBadNetwork();
+    stage.service.toCaller.become({ blackHole: true });
+    await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
+    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+  });
+
+  it("the request is lost: the order does not exist, until the network delivers it after all, once", async () => {
+    const stage = await stageBadNetwork();
+    stage.service.toTarget.become({ blackHole: true });
+    await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
+    expect(ordersAt(stage.simulator).apiRequests).toBe(0);
+    stage.service.heal();
+    await stage.simulator.seen.whenApiRequests(1);
+    await expectOrder(stage, signed, served, soon);
+    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 2, accepted: 2 });
+  });
+
+  it("a kept connection falls silent: not resent on another one", async () => {
+    const stage = await stageBadNetwork();
+    await expectOrder(stage, signed, served, soon);
+    stage.service.toTarget.become({ blackHole: true });
+    await expectOrder(stage, { ...signed, ...within(500) }, { ...late, outcome: "unknown" }, [500, 500]);
+    expect(stage.service.connections).toBe(1);
+  });
+});
+
+describe("one deadline holds the wait for a token, the connection, and the retry", () => {
+  const slow = { latencyMs: 1_500 };
+
+  it("slow authorization server, slow service: each alone in time, together 504 unknown at the deadline", async () => {
+    const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
+    stage.service.toCaller.become(slow);
+    await expectOrder(stage, within(2_200), { ...late, outcome: "unknown" }, [2_200, 2_200]);
+    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+    await expectOrder(stage, within(4_000), served, [1_500, 3_000]);
+  });
+
+  it("an authorization server slower than the deadline: 503 not_sent at the deadline, and no order later on", async () => {
+    const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: slow });
+    await expectOrder(stage, within(500), noToken, [500, 500]);
+    await expectOrder(stage, within(5_000), served, [0, 1_500]);
+    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+  });
+
+  it("a slow TLS handshake and a slow answer: 504 unknown at the deadline", async () => {
+    const tls = { key: serverKey, cert: serverCertificate };
+    const environment = { tls: { ca: authority, cert: undefined, key: undefined } };
+    const stage = await stageBadNetwork({ simulator: { tls }, environment, config: { timeouts: patient } });
+    stage.service.toCaller.become(slow);
+    await expectOrder(stage, { ...signed, ...within(2_200) }, { ...late, outcome: "unknown" }, [2_200, 2_200]);
+    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 1, accepted: 1 });
+  });
+
+  it.each([
+    [2_200, { status: 401, outcome: "answered" }, 1, undefined],
+    [3_700, { ...late, outcome: "unknown" }, 2, "2"],
+  ] as const)("slow 401, slow refresh, slow retry: by %i ms it is %o", async (deadlineMs, expected, sent, attempts) => {
+    const stage = await stageBadNetwork({ config: { timeouts: patient } });
+    await expectOrder(stage, {}, served, soon);
+    stage.simulator.revokeAllTokens();
+    stage.service.toCaller.become(slow);
+    stage.login.toCaller.become(slow);
+    const answer = await expectOrder(stage, within(deadlineMs), expected, [deadlineMs, deadlineMs]);
+    expect(answer.value("countersign-attempts")).toBe(attempts);
+    expect(ordersAt(stage.simulator).apiRequests).toBe(1 + sent);
+  });
+});
+
+describe("a network that works, but badly: the order is created, once", () => {
+  it.each([
+    ["single bytes", { sliceBytes: 1 }],
+    ["a narrow line", { bytesPerSecond: 4_000 }],
+    [
+      "a slow and narrow line in small pieces, closing slowly",
+      { bytesPerSecond: 8_000, sliceBytes: 50, latencyMs: 50, slowCloseMs: 200 },
+    ],
+  ])("%s, both ways, to both hosts", async (_name, faults) => {
+    const stage = await stageBadNetwork({ config: { timeouts: patient }, loginAnswers: faults });
+    for (const way of [stage.login.toTarget, stage.service.toTarget, stage.service.toCaller]) way.become(faults);
+    for (const headers of [{}, signed]) {
+      const answer = await expectOrder(stage, headers, served, [0, 5_000]);
+      expect(JSON.parse(answer.body)).toMatchObject({ status: "ok" });
+    }
+    expect(ordersAt(stage.simulator)).toEqual({ apiRequests: 2, accepted: 2 });
+    expect(stage.simulator.counts()).toMatchObject({ tokensIssued: 1, refused: 0 });
+  });
+});
+
+describe("half a token answer is no token", () => {
+  it.each([
+    ["truncate", 1],
+    ["truncate", 120],
+    ["truncate", 200],
+    ["reset", 1],
+    ["reset", 200],
+  ] as const)("%s after %i bytes: 503 not_sent", async (how, bytes) => {
+    const timeouts = { ...patient, tokenMs: 500 };
+    const stage = await stageBadNetwork({ config: { timeouts }, loginAnswers: { breakAfter: { bytes, how } } });
+    await expectOrder(stage, {}, noToken, [0, 500]);
+    expect(stage.simulator.counts().tokensIssued).toBeGreaterThanOrEqual(1);
+    expect(stage.service.connections).toBe(0);
+  });
+});
+
+/**
+ * A body that only the close ends may be a part. So it is given on as it came, ended by the close alone, or by a reset, and
+ * never with an end of our own making.
+ */
+it.each([
+  ["a reset", (socket: Socket) => socket.resetAndDestroy()],
+  ["an orderly end", (socket: Socket) => socket.end()],
+])("a close-ended answer with %s does not look complete", async (_name, close) => {
+  const half = '{"order_id":"order_1","half":"';
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n\r\n${half}`, () => close(socket));
+    },
+  });
+  const stage = await stageProxy({ baseUrl: upstream.url });
+  const answer = await orderRaw(stage.port, { ...signed, Connection: "keep-alive" });
+  expect(answer).toMatchObject({ status: 200, body: half, isComplete: false });
+  expect(answer.value("connection")).toBe("close");
+});

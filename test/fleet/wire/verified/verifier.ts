@@ -1,0 +1,106 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+import { readJson } from "../../../../simulator/src/service/read-parameters.ts";
+import { signatureOf, stringToSign } from "../../../../simulator/src/service/verify-signature.ts";
+import { isInstalled, plainEnvironment } from "../../../../testkit/run-program.ts";
+
+/** What every request of a run must go by. */
+export interface Rules {
+  /** Secrets by identifier. */
+  readonly keys: Readonly<Record<string, string>>;
+  readonly version: string;
+  readonly path: string;
+}
+
+/** One request as its caller gave it and as it arrived. */
+export interface Captured {
+  readonly identifier: string;
+  readonly given: Uint8Array;
+  readonly wire: Uint8Array;
+}
+
+export interface Verdict {
+  readonly checked: number;
+  readonly mismatches: number;
+  readonly examples: readonly string[];
+}
+
+export interface Verifier {
+  /** Resolves as soon as there is room for more. */
+  check(captured: Captured): Promise<void>;
+  /** Nothing more will come. */
+  finish(): Promise<Verdict>;
+}
+
+const program = "test/fleet/wire/verified/verify.py";
+
+export const isPythonThere = isInstalled("python3", "--version");
+
+/** The other program; where there is no Python, the simulator's verifier, which sees no difference to the caller's body. */
+export function startVerifier(rules: Rules): Verifier {
+  if (isPythonThere) return startPython(rules);
+  // biome-ignore lint/suspicious/noConsole: a check that is left out must be seen
+  console.warn(
+    "NOT TRIED: python3 is not installed, so NO OTHER PROGRAM verifies; only the simulator's verifier does.",
+  );
+  return startOwn(rules);
+}
+
+function startPython(rules: Rules): Verifier {
+  const child = spawn("python3", [program], { env: plainEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
+  const ended = once(child, "close");
+  const [out, complaint] = [text(child.stdout), text(child.stderr)];
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  // A program that ends early is told by its exit code.
+  child.stdin.on("error", () => {});
+  child.stdin.write(record(Buffer.from(JSON.stringify(rules))));
+  // One wait for all who write: each of its own would be a listener of its own.
+  let room: Promise<unknown> | undefined;
+  const waitForRoom = async () => {
+    await Promise.race([once(child.stdin, "drain"), ended]);
+    room = undefined;
+  };
+  return {
+    async check({ identifier, given, wire }) {
+      const hasRoom = child.stdin.write(Buffer.concat([identifier, given, wire].map(record)));
+      if (hasRoom) return;
+      room ??= waitForRoom();
+      await room;
+    },
+    async finish() {
+      child.stdin.end();
+      const [code] = await ended;
+      if (code !== 0) throw new Error(`the verifier failed: ${await complaint}`);
+      return JSON.parse(await out);
+    },
+  };
+}
+
+function record(bytes: string | Uint8Array): Buffer {
+  const content = Buffer.from(bytes);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(content.length);
+  return Buffer.concat([length, content]);
+}
+
+function startOwn({ keys }: Rules): Verifier {
+  let checked = 0;
+  const examples: string[] = [];
+  return {
+    async check({ identifier, wire }) {
+      checked += 1;
+      const bytes = Buffer.from(wire);
+      const reading = readJson(bytes.subarray(bytes.indexOf("\r\n\r\n") + 4));
+      const signature = reading.ok ? signatureOf(stringToSign(reading.parameters), keys[identifier] ?? "") : "";
+      if (!reading.ok || reading.parameters.get("signature") !== signature) examples.push(`${checked}: signature`);
+    },
+    async finish() {
+      return { checked, mismatches: examples.length, examples: examples.slice(0, 10) };
+    },
+  };
+}

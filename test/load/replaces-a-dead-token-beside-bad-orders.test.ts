@@ -1,0 +1,117 @@
+/**
+ * Rows 37 to 39 together: one order in a hundred is answered 401 whatever its token. That must not keep the site's own
+ * revoked token from being replaced, and must not cost more than three useless tokens a minute.
+ */
+import { once } from "node:events";
+import { Agent, createServer, request } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import type { Fleet } from "../../testkit/fleet.ts";
+import { playFleet } from "../fleet/redis/fleet-over-redis.ts";
+import { print } from "../fleet/redis/steady-load.ts";
+
+const replicas = 4;
+const perSecond = 100;
+const badShare = 100;
+/** Long enough for the bad orders to use up what they may cost. */
+const beforeMs = 8_000;
+const afterMs = 8_000;
+/** By this the service knows an order that it refuses. */
+const badAgent = "bad-order/1";
+
+/** A service that answers 401 to bad orders whatever their token, and otherwise is the simulator. */
+async function standBefore(apiUrl: string): Promise<string> {
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer((order, answer) => {
+    if (order.headers["user-agent"] === badAgent) {
+      order.resume();
+      answer.writeHead(401, { "content-length": 0 }).end();
+      return;
+    }
+    const { method, headers } = order;
+    const forwarded = request(new URL(order.url ?? "/", apiUrl), { method, headers, agent }, (given) => {
+      answer.writeHead(given.statusCode ?? 502, given.headers);
+      given.pipe(answer);
+    });
+    forwarded.on("error", () => answer.destroy());
+    order.pipe(forwarded);
+  });
+  // Longer than any pause between two orders, or one would meet a closing connection.
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+    agent.destroy();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}${new URL(apiUrl).pathname}`;
+}
+
+interface Answered {
+  readonly isBad: boolean;
+  readonly status: number;
+  readonly atMs: number;
+}
+
+/** Orders in turn through all replicas, open loop; one in a hundred is bad. */
+function startOrders({ replicas: all }: Fleet) {
+  const answers: Answered[] = [];
+  const inFlight = new Set<Promise<void>>();
+  const startedMs = performance.now();
+  let sent = 0;
+  const send = async (n: number) => {
+    const isBad = n % badShare === badShare - 1;
+    const { status } = (await all[n % all.length]?.order(isBad ? { "user-agent": badAgent } : {})) ?? { status: 0 };
+    answers.push({ isBad, status, atMs: performance.now() });
+  };
+  const timer = setInterval(() => {
+    while (sent < ((performance.now() - startedMs) * perSecond) / 1_000) {
+      const answered = send(sent++).finally(() => inFlight.delete(answered));
+      inFlight.add(answered);
+    }
+  }, 5);
+  return {
+    answers,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(inFlight);
+    },
+  };
+}
+
+const pass = (forMs: number) => new Promise((resolve) => setTimeout(resolve, forMs));
+
+it("is replaced within about two seconds, twice in a row, and useless tokens stay few", async () => {
+  await playFleet({ replicas, front: standBefore }, async (fleet) => {
+    const { simulator } = fleet;
+    const orders = startOrders(fleet);
+    await pass(beforeMs);
+    for (const revocation of [1, 2]) {
+      const { tokensIssued } = simulator.counts();
+      const revokedMs = performance.now();
+      simulator.revokeAllTokens();
+      await pass(afterMs);
+      const lost = orders.answers.filter(({ isBad, status, atMs }) => !isBad && status === 401 && atMs > revokedMs);
+      const healedMs = Math.max(0, ...lost.map(({ atMs }) => atMs - revokedMs));
+      print(`revocation ${revocation}`, {
+        lost: lost.length,
+        healedMs,
+        tokens: simulator.counts().tokensIssued - tokensIssued,
+      });
+      // Two seconds' worth of orders, all in all.
+      expect(lost.length).toBeLessThan(2 * perSecond);
+    }
+    // From now on every order is answered 401.
+    simulator.faults.add({ host: "api", kind: "answer", status: 401, times: "until_cleared" });
+    const { tokenRequests } = simulator.counts();
+    await pass(30_000);
+    const useless = simulator.counts().tokenRequests - tokenRequests;
+    print("with 401 for ever", { useless });
+    expect(useless).toBeLessThanOrEqual(3);
+    await orders.stop();
+    const others = orders.answers.filter(({ isBad, status }) => !isBad && status !== 200 && status !== 401);
+    expect(others.map(({ status }) => status)).toEqual([]);
+  });
+}, 300_000);

@@ -1,0 +1,77 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { isInstalled, type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+
+export const hasDocker = isInstalled("docker", "version");
+
+/** This checkout's own, since one engine may serve several. The images stay: whoever builds them next is done at once. */
+export const tag = `test-${createHash("sha256").update(process.cwd()).digest("hex").slice(0, 8)}`;
+
+export const images = { proxy: `countersign:${tag}`, simulator: `countersign-simulator:${tag}` } as const;
+
+export interface Done {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `docker` to its end. */
+export function docker(...args: readonly string[]): Done {
+  const { status, stdout, stderr } = spawnSync("docker", args, { encoding: "utf8", maxBuffer: 2 ** 26 });
+  return { exitCode: status, stdout, stderr };
+}
+
+/** What it prints, where it must go well. */
+export function mustDocker(...args: readonly string[]): string {
+  const { exitCode, stdout, stderr } = docker(...args);
+  if (exitCode !== 0) throw new Error(`docker ${args.join(" ")} ended with ${exitCode}: ${stderr}`);
+  return stdout.trim();
+}
+
+/** Builds a target of the Dockerfile, one at a time; tells how it went only where it did not. */
+export function buildImage(target: string, name: string, ...options: readonly string[]): void {
+  const args = [join(tmpdir(), `countersign-${tag}.lock`), "scripts/image/build.sh", target, name, ...options];
+  const { status, stdout, stderr } = spawnSync("flock", args, {
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  });
+  for (const [note] of stdout.matchAll(/^NOTE: .*\n/gm)) process.stdout.write(note);
+  if (status !== 0) throw new Error(`the image ${name} cannot be built:\n${stdout}${stderr}`);
+}
+
+/** Every file of an image, as `tar` lists them: `-rwxr-xr-x 0/0 1234 2026-01-01 00:00 app/dist/main.js`. */
+export function listFiles(image: string): string[] {
+  const id = mustDocker("create", image);
+  onTestFinished(() => void docker("rm", id));
+  const { status, stdout, stderr } = spawnSync("sh", ["-c", `docker export ${id} | tar --numeric-owner -tv`], {
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  });
+  if (status !== 0) throw new Error(stderr);
+  return stdout.trim().split("\n");
+}
+
+/** As the strictest of platforms runs a container. */
+export const locked = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"];
+
+/** Starts a container that goes away with the test. */
+export function startContainer(...args: readonly string[]): string {
+  const id = mustDocker("run", "--detach", ...locked, ...args);
+  onTestFinished(() => void docker("rm", "--force", "--volumes", id));
+  return id;
+}
+
+/** What a container writes, as it comes. */
+export function followLog(id: string): Program {
+  return startProgram("docker", ["logs", "--follow", id], plainEnvironment());
+}
+
+/** Resolves when the engine has found the container healthy, by the image's own health check. */
+export async function untilHealthy(id: string): Promise<void> {
+  const filters = ["--filter", `container=${id}`, "--filter", "event=health_status", "--since", "1h"];
+  const events = startProgram("docker", ["events", ...filters, "--format", "{{.Action}}"], plainEnvironment());
+  await events.line((line) => line === "health_status: healthy");
+}

@@ -1,0 +1,140 @@
+/** The Dockerfile, built for real, and what it makes, run as the strictest of platforms would run it. */
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { buildImage, docker, hasDocker, images, listFiles, locked, mustDocker, untilHealthy } from "./docker.ts";
+import { hang, placeOrder, release, showRights, untilOneHangs, write } from "./programs.ts";
+import { openStage } from "./stage.ts";
+
+const name = hasDocker ? "the images" : "NOT TRIED, no Docker engine answers: the images";
+const buildMs = 300_000;
+const runMs = 60_000;
+const { proxy, simulator } = images;
+const again = `${proxy}-again`;
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+
+describe.runIf(hasDocker)(name, () => {
+  beforeAll(() => {
+    buildImage("proxy", proxy);
+    buildImage("simulator", simulator);
+  }, buildMs);
+
+  it.each([proxy, simulator])("hold no shell, no package manager, and nothing that lends rights: %s", (image) => {
+    const files = listFiles(image);
+    expect(files).toContainEqual(expect.stringMatching(/^-rwxr-xr-x 0\/0 .* usr\/local\/bin\/node$/));
+    const programs = /\/(sh|bash|dash|ash|busybox|env|npm|npx|corepack|yarn|pnpm|apt|apt-get|dpkg|apk)( -> .*)?$/;
+    const forDevelopers = /node_modules\/(typescript|vitest|tsx|@biomejs)\//;
+    const lendsRights = /^-.{2}[sS]|^-.{5}[sS]/;
+    const writableForAll = /^[-d].{7}w(?!.* (var\/lock|(var\/)?tmp)\/$)/;
+    for (const forbidden of [programs, forDevelopers, lendsRights, writableForAll]) {
+      expect(files.filter((line) => forbidden.test(line))).toEqual([]);
+    }
+    const simulated = files.filter((line) => /app\/dist\/bundled\/(simulate|demo)-\w+\.js$/.test(line));
+    expect(simulated.length > 0).toBe(image === simulator);
+    const bytes = mustDocker("image", "inspect", image, "--format", "{{.Size}}");
+    process.stdout.write(`size of ${image}: ${Math.round(Number(bytes) / 1e6)} MB\n`);
+  });
+
+  it("say what they are and how they are run", () => {
+    const [{ Config: config }] = JSON.parse(mustDocker("image", "inspect", proxy));
+    expect(config).toMatchObject({
+      User: "65532:65532",
+      Entrypoint: ["/usr/local/bin/node", "--max-old-space-size-percentage=50", "/app/dist/main.js"],
+      Cmd: ["serve"],
+      Healthcheck: { Test: ["CMD", "healthcheck", "/livez"] },
+      Env: expect.arrayContaining([
+        "COUNTERSIGN_CONFIG=/etc/countersign/countersign.yaml",
+        "HEALTHCHECK_ADDRESS=127.0.0.1:7412",
+      ]),
+      Labels: {
+        "org.opencontainers.image.title": "countersign",
+        "org.opencontainers.image.version": version,
+        "org.opencontainers.image.licenses": "Apache-2.0",
+        "org.opencontainers.image.revision": expect.stringMatching(/^([0-9a-f]{40}|unknown)$/),
+        "org.opencontainers.image.base.name": expect.stringMatching(/./),
+      },
+    });
+    // For whoever builds without the script.
+    expect(readFileSync("Dockerfile", "utf8")).toContain(`\nARG VERSION=${version}\n`);
+  });
+
+  it("are made of the same layers when they are built anew", { timeout: buildMs }, () => {
+    buildImage("proxy", again, "--no-cache");
+    onTestFinished(() => void docker("image", "rm", again));
+    const [first, second] = [proxy, again].map((image) => JSON.parse(mustDocker("image", "inspect", image))[0]);
+    expect(second.RootFS.Layers).toEqual(first.RootFS.Layers);
+    expect(second.Created).not.toBe(first.Created);
+  });
+
+  it("work for any user, and say where to get what was left out", { timeout: runMs }, () => {
+    const run = (...args: string[]) => docker("run", "--rm", ...locked, "--user", "1000650000:0", proxy, ...args);
+    expect(run("--version")).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
+    const help = run("--help").stdout.replace(/\s+/g, " ");
+    expect(help).toMatch(
+      / simulate \S+ Left out here: the npm package countersign and the image countersign-simulator have it\. /,
+    );
+    for (const command of ["simulate", "demo"]) {
+      const says = expect.stringMatching(`^countersign ${command} is left out here.* countersign-simulator .*\n$`);
+      expect(run(command, "--once", "more")).toEqual({ exitCode: 2, stdout: "", stderr: says });
+    }
+  });
+
+  it("serve, read-only and without rights, tell their health, and end with 0 on SIGTERM", {
+    timeout: runMs,
+  }, async () => {
+    const { serve, service, log } = await openStage();
+    const exec = (...args: string[]) => docker("exec", serve, ...args);
+    // An application in the same pod: another container, the same loopback.
+    const inPod = ["run", "--rm", ...locked, "--network", `container:${serve}`, "--entrypoint", "node", proxy];
+    const placing = [...inPod, "-e", placeOrder];
+    const atService = (program: string) => mustDocker("exec", service, "node", "-e", program);
+    const rights = /^Uid:\t65532\t65532\t[\s\S]*^Gid:\t65532\t65532\t[\s\S]*^CapBnd:\t0+$[\s\S]*^NoNewPrivs:\t1$/m;
+    expect(exec("node", "-e", showRights).stdout).toMatch(rights);
+    expect(exec("sh", "-c", "true").exitCode).not.toBe(0);
+    expect(exec("node", "-e", write).stderr).toContain("EROFS");
+
+    expect(docker(...placing)).toEqual({ exitCode: 0, stdout: "200 answered\n", stderr: "" });
+    expect(exec("healthcheck", "/livez")).toEqual({
+      exitCode: 0,
+      stdout: "/livez at 127.0.0.1:7412: 200\n",
+      stderr: "",
+    });
+    expect(exec("countersign", "health")).toEqual({ exitCode: 0, stdout: "/livez at :7412: 200 ok\n", stderr: "" });
+    const doctor = exec("countersign", "doctor");
+    expect(doctor.stdout).toMatch(/^ok {4}serve .*: runs with this configuration .*, and is ready/m);
+    expect(doctor.exitCode).toBe(0);
+    await untilHealthy(serve);
+    const [check] = JSON.parse(mustDocker("inspect", serve, "--format", "{{json .State.Health.Log}}"));
+    expect(check).toMatchObject({ ExitCode: 0, Output: "/livez at 127.0.0.1:7412: 200\n" });
+
+    atService(hang);
+    const late = startProgram("docker", placing, plainEnvironment());
+    atService(untilOneHangs);
+    mustDocker("kill", "--signal", "TERM", serve);
+    await log.line((line) => line.includes('"event":"draining"'));
+    atService(release);
+    expect(await late.ended).toBe(0);
+    expect(late.stdout()).toBe("200 answered\n");
+    expect(mustDocker("wait", serve)).toBe("0");
+    expect(await log.ended).toBe(0);
+    const lines = log
+      .stdout()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const unexpected = lines.filter(({ level, message }) => level !== "info" && !/everyone may read/.test(message));
+    expect(unexpected.filter(({ message }) => !/without TLS/.test(message))).toEqual([]);
+    expect(lines.at(-1)).toMatchObject({ event: "stopped", drained: true });
+    expect(log.stderr()).toBe("");
+  });
+
+  it("end on SIGTERM while they start: the kernel drops signals that PID 1 does not listen for", async () => {
+    const verify = ["verify", "--key-file", "/app/package.json"];
+    const id = mustDocker("run", "--detach", "--interactive", ...locked, proxy, ...verify); // waits for its standard input
+    onTestFinished(() => void docker("rm", "--force", id));
+    const ended = startProgram("docker", ["wait", id], plainEnvironment());
+    const asking = setInterval(() => docker("kill", "--signal", "TERM", id), 250);
+    onTestFinished(() => clearInterval(asking));
+    expect(await ended.line(() => true)).toBe("143");
+  });
+});

@@ -1,0 +1,69 @@
+/** scripts/release/images.sh with stand-ins for docker and cosign: what is built, pushed and signed, in which order. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { version } from "../../../src/version.ts";
+
+const digest = `sha256:${"0".repeat(64)}`;
+const standIns = {
+  docker: `#!/bin/bash -eu
+echo "docker $*" >>"$CALLS"
+while [ "$1" != --metadata-file ]; do shift; done
+echo '{ "containerimage.digest": "${digest}" }' >"$2"
+`,
+  cosign: `#!/bin/bash -eu
+echo "cosign $*" >>"$CALLS"
+`,
+};
+
+it("pushes both images for two platforms, with contents and provenance, and signs each by its digest", () => {
+  const { status, stdout, calls } = run("ghcr.io/someone", "--push");
+  expect(status).toBe(0);
+  const names = ["ghcr.io/someone/countersign", "ghcr.io/someone/countersign-simulator"];
+  expect(stdout).toBe(names.map((name) => `${name}@${digest}\n`).join(""));
+  expect(calls).toHaveLength(4);
+  for (const [index, name] of names.entries()) {
+    const build = calls[2 * index] ?? "";
+    expect(build).toMatch(/^docker buildx build --target (proxy|simulator) --platform linux\/amd64,linux\/arm64 /);
+    for (const option of ["--sbom=true", "--provenance=mode=max", "--push", `--build-arg VERSION=${version}`]) {
+      expect(build).toContain(` ${option} `);
+    }
+    const minor = version.split(".").slice(0, 2).join(".");
+    expect(build.match(/--tag \S+/g)).toEqual([`--tag ${name}:${version}`, `--tag ${name}:${minor}`]);
+    expect(calls[2 * index + 1]).toBe(`cosign sign --yes ${name}@${digest}`);
+  }
+});
+
+it("pushes and signs nothing without being told to", () => {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-oci-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const { status, calls } = run(folder);
+  expect(status).toBe(0);
+  expect(calls).toHaveLength(2);
+  for (const call of calls) {
+    expect(call).toContain(` --output type=oci,dest=${folder}/countersign`);
+    expect(call).not.toMatch(/--push|cosign/);
+  }
+});
+
+it("prints no digest and signs nothing when a build fails", () => {
+  const { status, stdout, calls } = run("ghcr.io/someone", "--push", { docker: "#!/bin/sh\nexit 3\n" });
+  expect({ status, stdout, calls }).toEqual({ status: 3, stdout: "", calls: [] });
+});
+
+function run(prefix: string, option?: string, others: Partial<typeof standIns> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-release-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [name, text] of Object.entries({ ...standIns, ...others })) {
+    writeFileSync(join(folder, name), text, { mode: 0o755 });
+  }
+  const record = join(folder, "calls");
+  writeFileSync(record, "");
+  const args = [prefix, ...(option === undefined ? [] : [option])];
+  const path = [folder, process.env["PATH"]].join(delimiter);
+  const env = { ...process.env, PATH: path, CALLS: record };
+  const { status, stdout } = spawnSync("scripts/release/images.sh", args, { encoding: "utf8", env });
+  return { status, stdout, calls: readFileSync(record, "utf8").split("\n").filter(Boolean) };
+}

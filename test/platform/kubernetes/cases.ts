@@ -1,0 +1,43 @@
+/** A rendering of a chart. Each has its reviewed outcome in snapshots/, and must satisfy all that a cluster asks. */
+export interface Case {
+  readonly name: string;
+  readonly chart: "countersign" | "example-app";
+  /** Beside the chart's own values.yaml. */
+  readonly values?: string;
+  /** What `countersign check` warns of, and rightly so. */
+  readonly warnings: readonly RegExp[];
+}
+
+const hmac = /new clients must use OAuth/;
+
+export const cases: readonly Case[] = [
+  {
+    name: "gateway",
+    chart: "countersign",
+    values: "helm/countersign/ci/gateway-values.yaml",
+    warnings: [/go over the network in plain text/],
+  },
+  { name: "sidecar", chart: "countersign", values: "helm/countersign/ci/sidecar-values.yaml", warnings: [hmac] },
+  {
+    name: "gateway-plain",
+    chart: "countersign",
+    values: "test/platform/kubernetes/values/gateway-plain.yaml",
+    warnings: [hmac],
+  },
+  {
+    name: "gateway-everything",
+    chart: "countersign",
+    values: "test/platform/kubernetes/values/gateway-everything.yaml",
+    warnings: [],
+  },
+  {
+    name: "sidecar-two-environments",
+    chart: "example-app",
+    values: "test/platform/kubernetes/values/sidecar-two-environments.yaml",
+    warnings: [],
+  },
+  { name: "example-app", chart: "example-app", warnings: [] },
+];
+
+/** Secrets that come from variables. */
+export const env = { API_SECRET: "an-api-secret-from-a-variable" } as const;

@@ -1,0 +1,86 @@
+/** The alerts of the chart: severities, labels, links and exceptions by value. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { hasPrometheus, promtool, withPrometheus } from "../prometheus/tools.ts";
+import { Charts } from "./charts.ts";
+import { complaintsOfDefinitions } from "./judges.ts";
+import { type Manifest, parse } from "./manifests.ts";
+import { withTools } from "./tools.ts";
+
+const { isThere, named } = withTools("helm", "custom-resources");
+const test = it.runIf(isThere);
+const everything = ["--values", "test/platform/kubernetes/values/gateway-everything.yaml"];
+let charts: Charts;
+
+beforeAll(() => {
+  if (isThere) charts = new Charts();
+});
+afterAll(() => charts?.remove());
+
+const { groups } = parse(readFileSync("deploy/prometheus/rules.yaml", "utf8"))[0];
+const alertsOf = (of: Manifest[]): Manifest[] => of.flatMap(({ rules }) => rules).filter(({ alert }) => alert);
+
+function render(args: readonly string[]): Manifest {
+  return parse(charts.render("countersign", args)).find(({ kind }) => kind === "PrometheusRule");
+}
+
+test(named("have the severities, labels and annotations that the values say, for all and for single ones"), () => {
+  const severities: Record<string, string> = { page: "critical", ticket: "warning" };
+  const wanted = alertsOf(groups).flatMap((alert) => {
+    const { severity } = alert.labels;
+    const labels = { ...alert.labels, severity: severities[severity], team: "payments" };
+    const annotations = { ...alert.annotations, dashboard: "countersign-overview" };
+    const common = { ...alert, labels, annotations };
+    if (alert.alert === "CountersignClockSkew") return [];
+    if (alert.alert === "CountersignInFlightNearLimit") return [{ ...common, labels: { ...labels, severity: "info" } }];
+    if (alert.alert !== "CountersignRedisDown") return [common];
+    const own = { labels: { ...labels, severity: "critical", team: "platform" }, for: "20m" };
+    return [{ ...common, ...own, annotations: { ...annotations, summary: "Redis is away" } }];
+  });
+  expect(new Set(alertsOf(groups).map(({ labels }) => labels.severity))).toEqual(new Set(Object.keys(severities)));
+  expect(alertsOf(render(everything).spec.groups)).toEqual(wanted);
+});
+
+test(named("leave no empty group where all of one are left out"), () => {
+  const pages = groups.find(({ name }: Manifest) => name === "countersign-pages").rules;
+  const left = Object.fromEntries(pages.map(({ alert }: Manifest) => [alert, { enabled: false }]));
+  const rule = render([...everything, "--set-json", `rules.alerts=${JSON.stringify(left)}`]);
+  const names = groups.map(({ name }: Manifest) => name).filter((name: string) => name !== "countersign-pages");
+  expect(rule.spec.groups.map(({ name }: Manifest) => name)).toEqual(names);
+  expect(complaintsOfDefinitions([rule])).toEqual([]);
+});
+
+test.each([
+  {
+    what: "that there is not",
+    args: ["--set", "rules.alerts.CountersignRedis.enabled=false"],
+    says: "CountersignRedis,",
+  },
+  {
+    what: "with a key that alerts have not",
+    args: ["--set", "rules.alerts.CountersignRedisDown.expr=1"],
+    says: "expr",
+  },
+  { what: "with a time that is none", args: ["--set", "rules.alerts.CountersignRedisDown.for=soon"], says: "for" },
+])(named("refuse an exception for an alert $what"), ({ args, says }) => {
+  const { exitCode, stdout, stderr } = charts.refusal("countersign", [...everything, ...args]);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toContain(says);
+});
+
+test(named("are those of deploy/ where values take even the defaults away"), () => {
+  const none = ["alerts", "alertLabels", "alertAnnotations"].map((key) => `rules.${key}=null`).join(",");
+  const values = ["--values", "helm/countersign/ci/gateway-values.yaml", "--set", `rules.runbookBaseUrl=,${none}`];
+  expect(render(values).spec.groups).toEqual(groups);
+});
+
+it.runIf(isThere && hasPrometheus)(named(withPrometheus("are what promtool finds nothing wrong with")), () => {
+  const file = join(charts.folder, "rules.yaml");
+  const { spec } = render(everything);
+  writeFileSync(file, stringify(spec));
+  const { status, said } = promtool(["check", "rules", "--lint=all", "--lint-fatal", file]);
+  expect(said).toContain(`SUCCESS: ${spec.groups.flatMap(({ rules }: Manifest) => rules).length} rules found`);
+  expect(status).toBe(0);
+});

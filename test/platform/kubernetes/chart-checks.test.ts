@@ -1,0 +1,243 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { startPod } from "../../promises/reload/pod.ts";
+import { Charts } from "./charts.ts";
+import { mounted, secretsOf } from "./fake-secrets.ts";
+import { isOfHook, type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { type Ran, run, withTools } from "./tools.ts";
+
+// What the chart has Helm run: `countersign check` before a configuration reaches a pod, and `helm test`. There is no cluster
+// here: the built command gets the very arguments, configuration and Secrets that the pod would have.
+
+const { isThere, named } = withTools("helm");
+const test = it.runIf(isThere);
+const gateway = ["--values", "helm/countersign/ci/gateway-values.yaml"];
+const sidecar = ["--values", "helm/countersign/ci/sidecar-values.yaml"];
+const plain = ["--values", "test/platform/kubernetes/values/gateway-plain.yaml"];
+let charts: Charts;
+
+beforeAll(() => {
+  if (isThere) charts = new Charts();
+});
+afterAll(() => charts?.remove());
+
+const render = (chart: string, args: readonly string[]) => parse(charts.render(chart, args));
+const jobOf = (objects: readonly Manifest[]) => objects.find(({ kind }) => kind === "Job");
+const configurationsOf = (objects: readonly Manifest[]) => {
+  const maps = objects.filter(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined);
+  return Object.fromEntries(maps.map((map) => [isOfHook(map) ? "checked" : "installed", map.data["countersign.yaml"]]));
+};
+
+/** Does what the check's pod does: its arguments, its ConfigMap and its Secrets, in a folder instead of a container. */
+function runCheck(objects: readonly Manifest[], edit = (text: string) => text): Ran {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-check-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const pod = podTemplateOf(jobOf(objects));
+  const volumeOf = new Map(pod.spec.volumes.map((volume: Manifest) => [volume.name, volume]));
+  const { args, volumeMounts, env = [] } = sidecarOf(pod);
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text, { mode: 0o440 });
+  };
+  const moved = (text: string) => text.replaceAll(mounted, join(folder, mounted));
+  for (const { name, mountPath } of volumeMounts) {
+    const volume = volumeOf.get(name) as Manifest;
+    if (volume.configMap === undefined) continue;
+    const map = objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === volume.configMap.name);
+    for (const [file, text] of Object.entries<string>(map.data)) write(join(mountPath, file), moved(text));
+  }
+  const folders = volumeMounts.map(({ mountPath }: Manifest) => `${mountPath}/`);
+  for (const { path, content } of secretsOf(configurationsOf(objects)["checked"])) {
+    if (folders.some((each: string) => path.startsWith(each))) write(path, edit(content));
+  }
+  const settings = env.map(({ name }: Manifest) => `${name}=a-secret-from-a-variable`);
+  const given = args.map((arg: string) => (arg.startsWith("/") ? join(folder, arg) : arg));
+  return run("env", [...settings, process.execPath, "dist/main.js", ...given]);
+}
+
+describe("the check", () => {
+  test.each([
+    { what: "a gateway", chart: "countersign", args: gateway },
+    { what: "a gateway with a secret from a variable", chart: "countersign", args: plain },
+    { what: "a sidecar", chart: "countersign", args: sidecar },
+    { what: "an application's chart", chart: "example-app", args: [] },
+  ])(named("passes the configuration of $what, which is the one that pods get"), ({ chart, args }) => {
+    const objects = render(chart, args);
+    const { checked, installed } = configurationsOf(objects);
+    expect(checked).toBe(installed);
+    const { exitCode, stderr } = runCheck(objects);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  });
+
+  test.each([
+    {
+      what: "a configuration that only Countersign can judge",
+      args: ["--set", "config.environments.sandbox.authUrl=https://api.sandbox.example"],
+      edit: undefined,
+      says: "baseUrl and authUrl have the same origin",
+    },
+    { what: "an empty Secret", args: [], edit: () => "", says: "is empty" },
+  ])(named("fails the release for $what, and says why in the Job's end"), ({ args, edit, says }) => {
+    const objects = render("countersign", [...sidecar, ...args]);
+    const { exitCode, stderr } = runCheck(objects, edit);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(says);
+    const { spec } = jobOf(objects);
+    expect(spec).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 240 });
+    expect(spec.template.spec.restartPolicy).toBe("Never");
+    expect(sidecarOf(spec.template)).toMatchObject({ terminationMessagePolicy: "FallbackToLogsOnError" });
+  });
+
+  test.each([
+    { what: "before the release", args: plain, hooks: "pre-install,pre-upgrade" },
+    { what: "after it, where it makes Secrets", args: gateway, hooks: "post-install,post-upgrade" },
+    { what: "when asked", args: [...plain, "--set", "check.hooks=pre-upgrade"], hooks: "pre-upgrade" },
+  ])(named("runs $what, and leaves what failed to be read"), ({ args, hooks }) => {
+    const ofHook = render("countersign", args).filter((object) => isOfHook(object, hooks));
+    expect(ofHook.map(({ kind, metadata }) => [kind, metadata.annotations["helm.sh/hook-weight"]])).toEqual([
+      ["ConfigMap", "-1"],
+      ["Job", "0"],
+    ]);
+    for (const { metadata } of ofHook) {
+      expect(metadata.annotations["helm.sh/hook-delete-policy"]).toBe("before-hook-creation,hook-succeeded");
+    }
+  });
+
+  test(named("can be left out"), () => {
+    const objects = render("countersign", [...plain, "--set", "check.enabled=false"]);
+    expect(objects.filter((object) => isOfHook(object)).map(({ kind }) => kind)).toEqual(["Pod"]);
+  });
+
+  test(named("mounts no volume of an application, which its pod does not have"), () => {
+    const more = [
+      { name: "sockets", mountPath: "/run/countersign" },
+      { name: "authorities", mountPath: "/etc/authorities" },
+    ];
+    const objects = render("example-app", [
+      "--set-json",
+      `countersign.extraVolumeMounts=${JSON.stringify(more)}`,
+      "--set-json",
+      'countersign.extraVolumes=[{"name":"authorities","configMap":{"name":"authorities"}}]',
+    ]);
+    const mountsOf = (pod: Manifest) => sidecarOf(pod).volumeMounts.map(({ name }: Manifest) => name);
+    const pod = podTemplateOf(jobOf(objects));
+    expect(mountsOf(pod)).toEqual(pod.spec.volumes.map(({ name }: Manifest) => name));
+    expect(mountsOf(pod)).toContain("authorities");
+    const application = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
+    expect(mountsOf(application)).toEqual(expect.arrayContaining(["sockets", "authorities"]));
+  });
+
+  test(named("runs in the image, with the user and the rights that the proxy has, and opens no port"), () => {
+    const objects = render("countersign", plain);
+    const proxy = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
+    const job = podTemplateOf(jobOf(objects));
+    for (const key of ["image", "env", "resources", "securityContext", "volumeMounts"]) {
+      expect(sidecarOf(job)[key], key).toEqual(sidecarOf(proxy)[key]);
+    }
+    for (const key of ["ports", "startupProbe", "livenessProbe", "readinessProbe"]) {
+      expect(sidecarOf(job), key).not.toHaveProperty(key);
+    }
+  });
+});
+
+test(named("pods of hooks are taken for the proxy by no Service, workload, policy or monitor"), () => {
+  const monitors = ["--set", "podMonitor.enabled=true,serviceMonitor.enabled=true"];
+  const objects = render("countersign", [...gateway, ...monitors]);
+  const pods = objects.filter((object) => isOfHook(object)).flatMap((object) => podTemplateOf(object) ?? []);
+  expect(pods).toHaveLength(2);
+  const selectors = objects.flatMap(({ kind, spec }) => {
+    const selector = kind === "Service" ? { matchLabels: spec.selector } : (spec?.selector ?? spec?.podSelector);
+    return selector?.matchLabels === undefined ? [] : [{ kind, labels: selector.matchLabels }];
+  });
+  expect(new Set(selectors.map(({ kind }) => kind))).toEqual(
+    new Set(["Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "ServiceMonitor"]),
+  );
+  for (const { metadata } of pods) {
+    for (const { kind, labels } of selectors) expect(metadata.labels, kind).not.toMatchObject(labels);
+  }
+});
+
+describe("pods of hooks", () => {
+  /** The check's pod and the one of `helm test`. */
+  const podsOf = (settings: readonly string[], values = plain) => {
+    const hooks = render("countersign", [...values, ...settings]).filter((object) => isOfHook(object));
+    return [jobOf(hooks), hooks.find(({ kind }) => kind === "Pod")].map((object) => podTemplateOf(object));
+  };
+
+  test(named("get no proxy of a mesh, which would never let them end"), () => {
+    for (const { metadata } of [...podsOf([]), podTemplateOf(jobOf(render("example-app", [])))]) {
+      expect(metadata.labels).toMatchObject({ "sidecar.istio.io/inject": "false" });
+      expect(metadata.annotations).toMatchObject({ "linkerd.io/inject": "disabled" });
+    }
+  });
+
+  test(named("have the labels and annotations that values give, and keep their own"), () => {
+    const name = "app.kubernetes.io/name";
+    const settings = {
+      commonLabels: { team: "payments", tier: "common" },
+      "check.podLabels": { tier: "check", "sidecar.istio.io/inject": "true", [name]: "countersign" },
+      "check.podAnnotations": { "vault.hashicorp.com/agent-inject": "true" },
+    };
+    const args = Object.entries(settings).flatMap(([key, value]) => ["--set-json", `${key}=${JSON.stringify(value)}`]);
+    const [check, ofTest] = podsOf(args);
+    for (const { metadata } of [check, ofTest]) {
+      expect(metadata.labels).toMatchObject({ team: "payments", tier: "check", "sidecar.istio.io/inject": "true" });
+      expect(metadata.annotations).toMatchObject(settings["check.podAnnotations"]);
+    }
+    expect(check.metadata.labels[name]).toBe("countersign-check");
+    expect(ofTest.metadata.labels[name]).toBe("countersign-test");
+    expect(ofTest.metadata.annotations).toMatchObject({ "helm.sh/hook": "test" });
+    const job = jobOf(render("countersign", [...plain, ...args]));
+    expect(job.metadata.labels).toMatchObject({ team: "payments", tier: "common" });
+  });
+
+  test(named("can be without the labels and annotations of the defaults"), () => {
+    const [check] = podsOf(["--set-json", "check.podLabels=null", "--set-json", "check.podAnnotations=null"]);
+    expect(check.metadata.labels).not.toHaveProperty(["sidecar.istio.io/inject"]);
+    expect(check.metadata).not.toHaveProperty("annotations");
+  });
+
+  test.each([
+    { what: "none by default", settings: "create=false", has: undefined },
+    { what: "one that exists", settings: "create=false,gateway.serviceAccount.name=puller", has: "puller" },
+    {
+      what: "none that comes with the release",
+      settings: "create=true,gateway.serviceAccount.name=new",
+      has: undefined,
+    },
+  ])(named("have a service account: $what"), ({ settings, has }) => {
+    const pods = podsOf(["--set", `gateway.serviceAccount.${settings}`]);
+    expect(pods.map(({ spec }) => spec.serviceAccountName)).toEqual([has, has]);
+  });
+});
+
+describe("helm test", () => {
+  test(named("asks at the admin Service, where the policy lets it in"), () => {
+    const objects = render("countersign", gateway);
+    const pod = objects.find((object) => isOfHook(object, "test"));
+    const { args } = sidecarOf(pod);
+    expect(args).toEqual(["health", "--ready", "--admin", "demo-countersign-admin.shop.svc.cluster.local:7412"]);
+    const service = objects.find(({ metadata }) => metadata.name === "demo-countersign-admin");
+    expect(service.spec).toMatchObject({ clusterIP: "None", ports: [{ port: 7412, targetPort: "cs-admin" }] });
+    const { ingress } = objects.find(({ kind }) => kind === "NetworkPolicy").spec;
+    const [rule] = ingress.filter(({ ports }: Manifest) => ports[0].port === 7412);
+    const peers = rule.from.flatMap(({ podSelector }: Manifest) => podSelector?.matchLabels ?? []);
+    expect(peers).toHaveLength(1);
+    expect(pod.metadata.labels).toMatchObject(peers[0]);
+  });
+
+  test(named("fails where nothing is ready, by what the image's program says"), async () => {
+    const { args } = sidecarOf(render("countersign", plain).find((object) => isOfHook(object, "test")));
+    const { adminUrl, program } = await startPod();
+    const health = () => {
+      const given = args.map((arg: string) => (arg.includes(":7412") ? new URL(adminUrl).host : arg));
+      return run(process.execPath, ["dist/main.js", ...given]);
+    };
+    expect(health()).toMatchObject({ exitCode: 0, stderr: "" });
+    program.child.kill("SIGTERM");
+    await program.ended;
+    expect(health()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ECONNREFUSED") });
+  });
+});

@@ -1,0 +1,38 @@
+import { copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { Charts } from "./charts.ts";
+import { parse } from "./manifests.ts";
+import { withTools } from "./tools.ts";
+
+// What a person reads after `helm install`. Helm shows notes only of a cluster, so a template shows them here.
+
+const { isThere, named } = withTools("helm");
+
+function notesOf(args: readonly string[]): string {
+  const charts = new Charts();
+  onTestFinished(() => charts.remove());
+  const chart = charts.path("countersign");
+  copyFileSync(join(chart, "templates/NOTES.txt"), join(chart, "notes"));
+  writeFileSync(join(chart, "templates/shown.yaml"), 'kind: Notes\ntext: {{ tpl (.Files.Get "notes") . | toJson }}\n');
+  return parse(charts.render("countersign", [...args, "--show-only", "templates/shown.yaml"]))[0].text;
+}
+
+it.runIf(isThere)(named("names the gateway's addresses, and how to examine it"), () => {
+  const notes = notesOf(["--values", "helm/countersign/ci/gateway-values.yaml"]);
+  expect(notes).toContain("  https://demo-countersign.shop:7411   (production)\n");
+  expect(notes).toContain("  http://demo-countersign.shop:7421   (sandbox)\n");
+  expect(notes).toContain("  kubectl --namespace shop exec deploy/demo-countersign -- countersign doctor\n");
+  expect(notes).not.toContain("tokens of its own");
+});
+
+it.runIf(isThere)(named("says what each gateway pod does with tokens in memory"), () => {
+  const notes = notesOf(["--values", "test/platform/kubernetes/values/gateway-plain.yaml"]);
+  expect(notes).toContain("Each pod fetches tokens of its own");
+});
+
+it.runIf(isThere)(named("names the sidecar's address, and how to examine it"), () => {
+  const notes = notesOf(["--values", "helm/countersign/ci/sidecar-values.yaml"]);
+  expect(notes).toContain("http://127.0.0.1:7411");
+  expect(notes).toContain("  kubectl --namespace shop exec POD -c countersign -- countersign doctor\n");
+});

@@ -1,0 +1,161 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { cases, env } from "./cases.ts";
+import { Charts } from "./charts.ts";
+import { check, mounted, secretsOf } from "./fake-secrets.ts";
+import { complaintsOfDefinitions, complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
+import { isOfHook, type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { succeed, withTools } from "./tools.ts";
+
+// Every example of the charts, rendered by Helm and judged by what judges it on its way into a cluster, and by Countersign.
+// Update the snapshots with `npx vitest run test/platform/kubernetes -u`, and read what changed.
+
+const { isThere, named } = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
+let charts: Charts;
+
+beforeAll(() => {
+  if (isThere) charts = new Charts();
+});
+afterAll(() => charts?.remove());
+
+describe.each(cases)("$name", ({ name, chart, values, warnings }) => {
+  const args = values === undefined ? [] : ["--values", values];
+  const render = (): Manifest[] => parse(charts.render(chart, args));
+  const test = it.runIf(isThere);
+
+  test(named("lints without a complaint"), () => {
+    const linted = succeed("helm", [
+      "lint",
+      "--strict",
+      "--quiet",
+      "--kube-version",
+      "1.36",
+      charts.path(chart),
+      ...args,
+    ]);
+    expect(linted).toBe("");
+  });
+
+  test(named("is what was reviewed"), async () => {
+    const text = elideCopies(charts.render(chart, args));
+    await expect(text).toMatchFileSnapshot(`snapshots/${name}.yaml`);
+  });
+
+  test.each(kubernetesVersions)(named("is what Kubernetes %s takes"), (version) => {
+    expect(complaintsOfOpenApi(render(), version)).toEqual([]);
+  });
+
+  test(named("has pods that Pod Security `restricted` admits, without a service account's token"), () => {
+    const objects = render();
+    expect(complaintsOfPodSecurity(objects)).toEqual([]);
+    const specs = objects.flatMap((object) => podTemplateOf(object)?.spec ?? []);
+    for (const spec of specs) expect(spec.automountServiceAccountToken).toBe(false);
+  });
+
+  test(named("has custom resources that their definitions admit"), () => {
+    expect(complaintsOfDefinitions(render())).toEqual([]);
+  });
+
+  test(named("has a configuration that Countersign takes"), () => {
+    const verdict = check(configurationOf(render()), env);
+    expect(verdict).toMatchObject({ valid: true });
+    const left = verdict.warnings.filter(({ message }: Manifest) => !warnings.some((each) => each.test(message)));
+    expect(left).toEqual([]);
+  });
+
+  test(named("mounts every secret that the configuration names, as a whole folder"), () => {
+    const objects = render();
+    const paths = secretsOf(configurationOf(objects)).map(({ path }) => path);
+    const mounting = objects.filter((object) => !isOfHook(object, "test"));
+    for (const { spec } of mounting.flatMap((object) => podTemplateOf(object) ?? [])) {
+      const { volumeMounts } = sidecarOf({ spec });
+      const folders = volumeMounts.map(({ mountPath }: Manifest) => mountPath);
+      expect(paths.filter((path) => !folders.some((folder: string) => path.startsWith(`${folder}/`)))).toEqual([]);
+      expect(folders).toContain("/etc/countersign");
+      for (const mount of volumeMounts) expect(Object.keys(mount)).toEqual(expect.not.arrayContaining(["subPath"]));
+      const names = spec.volumes.map(({ name }: Manifest) => name);
+      expect(volumeMounts.map(({ name }: Manifest) => name)).toEqual(names);
+      const modes = spec.volumes.flatMap(({ secret }: Manifest) => secret?.defaultMode ?? []);
+      expect(modes).toEqual(modes.map(() => 0o440));
+      expect([...new Set([spec.securityContext?.fsGroup, 0])]).toContain(
+        sidecarOf({ spec }).securityContext.runAsGroup,
+      );
+    }
+    expect(paths.every((path) => path.startsWith(mounted))).toBe(true);
+  });
+
+  test(named("gives pods the time that Countersign takes to end, and the application its own"), () => {
+    const objects = render();
+    const { timeouts, drain } = check(configurationOf(objects), env).configuration;
+    const [, number, unit] = /^(\d+)(m?s)$/.exec(timeouts.request) ?? [];
+    const needed = drain.minSeconds + Number(number) / (unit === "ms" ? 1_000 : 1) + 2;
+    const application = chart === "example-app" ? 20 : 0;
+    const serving = objects.filter((object) => !isOfHook(object));
+    for (const { spec } of serving.flatMap((object) => podTemplateOf(object) ?? [])) {
+      expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(application + needed);
+      expect(spec.terminationGracePeriodSeconds).toBeLessThan(application + needed + 10);
+    }
+  });
+});
+
+it.runIf(isThere)(
+  named("has an example whose next version changes nothing that Kubernetes does not allow to change"),
+  () => {
+    const [now, next] = ["orders:1.0.0", "orders:2.0.0"].map((image) => {
+      const objects = parse(charts.render("example-app", ["--set", `image=${image}`]));
+      const fixed = (kind: string, { template, selector }: Manifest) => (kind === "Job" ? template : selector);
+      return objects.map((object) => [nameOf(object), fixed(object.kind, object.spec ?? {})]);
+    });
+    expect(next).toEqual(now);
+  },
+);
+
+it.runIf(isThere)(named("installs the alerts and dashboards of deploy/"), () => {
+  const objects = parse(charts.render("countersign", ["--values", "helm/countersign/ci/gateway-values.yaml"]));
+  const rules = objects.find(({ kind }) => kind === "PrometheusRule").spec.groups;
+  const base = "https://git.example/countersign/blob/main/";
+  const text = stringify(rules).replaceAll(`runbook_url: ${base}`, "runbook_url: ");
+  expect(parse(text)).toEqual([parse(readFileSync("deploy/prometheus/rules.yaml", "utf8"))[0].groups]);
+  expect(text).not.toBe(stringify(rules));
+
+  const { data } = objects.find(({ metadata }) => metadata.name.endsWith("-dashboards"));
+  const folder = "deploy/grafana/dashboards";
+  expect(Object.keys(data)).toEqual(readdirSync(folder).map((file) => `countersign-${file}`));
+  for (const file of readdirSync(folder)) {
+    expect(data[`countersign-${file}`]).toBe(readFileSync(`${folder}/${file}`, "utf8").trimEnd());
+  }
+});
+
+it.runIf(isThere).each([
+  { what: "by default", config: {}, has: false },
+  { what: "that waits for a token", config: { readiness: "token" }, has: true },
+  { what: "that tells of refused configurations", config: { reload: { unreadyAfterRefusal: "60s" } }, has: true },
+])(named("gives a sidecar $what a readiness probe: $has"), ({ config, has }) => {
+  const settings = Object.entries(config).flatMap(([key, value]) => {
+    return ["--set-json", `countersign.config.${key}=${JSON.stringify(value)}`];
+  });
+  const deployment = parse(charts.render("example-app", settings)).find(({ kind }) => kind === "Deployment");
+  const { readinessProbe } = sidecarOf(podTemplateOf(deployment));
+  const probe = { httpGet: { path: "/readyz", port: "cs-admin" }, periodSeconds: 5 };
+  expect(readinessProbe).toEqual(has ? probe : undefined);
+});
+
+function configurationOf(objects: readonly Manifest[]): string {
+  return objects.find(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined).data[
+    "countersign.yaml"
+  ];
+}
+
+/** Alerts and dashboards are reviewed where they are, in deploy/. */
+function elideCopies(stream: string): string {
+  return stream
+    .split(/^---\n/m)
+    .map((text) => {
+      const [object] = parse(text);
+      if (object === undefined) return text;
+      const isCopy = object.kind === "PrometheusRule" || nameOf(object).endsWith("-dashboards");
+      return isCopy ? text.replace(/^(data| {2}groups):\n[\s\S]*/m, "$1: as in deploy/\n") : text;
+    })
+    .join("---\n");
+}

@@ -1,0 +1,97 @@
+/** docs/kubernetes.md, typed from its first command to its last: they work, and make what its configurations need. */
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { stringify } from "yaml";
+import { secretsOf } from "./fake-secrets.ts";
+import { complaintsOfDefinitions } from "./judges.ts";
+import { type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { block, page } from "./page.ts";
+import { succeed, withTools } from "./tools.ts";
+import { typePage } from "./typed-page.ts";
+
+const tools = withTools("helm", "kubectl", "custom-resources");
+
+const orders = readFileSync("test/platform/kubernetes/workloads/orders.yaml", "utf8");
+const running = stringify(parse(orders).find(({ kind }) => kind === "Deployment"));
+const type = () => typePage(page, { "orders.yaml": orders, "countersign.yaml": block("countersign") }, running);
+let typed: ReturnType<typeof type>;
+const sent = (name: string) => typed.objects.filter((object) => nameOf(object) === name);
+const test = it.runIf(tools.isThere);
+
+beforeAll(() => {
+  if (tools.isThere) typed = type();
+});
+
+test(tools.named("the commands succeed, and leave no secret behind"), () => {
+  expect({ exitCode: typed.exitCode, stderr: typed.stderr }).toMatchObject({ exitCode: 0 });
+  expect(typed.left).toEqual(["countersign.yaml", "deploy", "helm", "orders.yaml", "patch.yaml"]);
+});
+
+test(tools.named("they make the Secrets that both configurations name, with their files"), () => {
+  const { config, secrets } = parse(block("values"))[0].countersign;
+  const folders = new Map<string, string>(secrets.map(({ folder, secretName }: Manifest) => [folder, secretName]));
+  const wanted = [stringify(config), block("countersign")].flatMap((configuration) =>
+    secretsOf(configuration).map(({ path }) => {
+      return [folders.get(basename(dirname(path))) ?? "countersign", basename(path)] as const;
+    }),
+  );
+  expect(new Set(wanted.map(([name]) => name))).toEqual(
+    new Set(["countersign-blue", "countersign-redis", "countersign"]),
+  );
+  for (const [name, file] of wanted) {
+    const [secret, ...more] = sent(`Secret/${name}`);
+    expect(more).toEqual([]);
+    expect(Object.keys(secret.data)).toContain(file);
+  }
+  const key = Buffer.from(sent("Secret/countersign-redis")[0].data["token-key"], "base64").toString();
+  expect(key).toMatch(/^[0-9a-f]{64}\n$/);
+  expect(sent("ConfigMap/countersign")[0].data).toEqual({ "countersign.yaml": block("countersign") });
+});
+
+test(tools.named("they add the sidecar from the reader's registry"), () => {
+  const [injected, patched, ...more] = sent("Deployment/orders").map((object) => podTemplateOf(object).spec);
+  expect(more).toEqual([]);
+  for (const spec of [injected, patched]) expect(sidecarOf({ spec }).image).toBe(`REGISTRY/countersign:${version}`);
+  expect(injected.containers[0].env).toEqual([{ name: "BASE_URL", value: "http://127.0.0.1:7411" }]);
+  expect(sidecarOf(podTemplateOf(sent("CronJob/settle")[0])).image).toBe(`REGISTRY/countersign:${version}`);
+});
+
+test(tools.named("they give the Operator what it takes, and Grafana its dashboards"), () => {
+  const custom = typed.objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
+  expect(custom.map(nameOf)).toEqual(["PodMonitor/countersign", "PrometheusRule/countersign"]);
+  expect(complaintsOfDefinitions(custom)).toEqual([]);
+  expect(custom[1].spec).toEqual(parse(readFileSync("deploy/prometheus/rules.yaml", "utf8"))[0]);
+  const [{ data }] = sent("ConfigMap/countersign-dashboards");
+  expect(Object.keys(data)).toEqual(readdirSync("deploy/grafana/dashboards"));
+});
+
+const label = "  labels: { countersign: sidecar }\n";
+
+import { version } from "../../../src/version.ts";
+
+test.each([
+  { what: "to what it labels, with the variable", manifest: orders.replaceAll(label, ""), served: ["Deployment"] },
+  {
+    what: "to all with the label, but not to CronJobs",
+    manifest: orders,
+    served: ["DaemonSet", "Deployment", "Job", "StatefulSet"],
+  },
+])(tools.named("the kustomization adds it too: $what"), ({ manifest, served }) => {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-page-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  cpSync("deploy/kustomize", join(folder, "deploy/kustomize"), { recursive: true });
+  mkdirSync(join(folder, "orders"));
+  writeFileSync(join(folder, "orders/orders.yaml"), manifest);
+  writeFileSync(join(folder, "orders/kustomization.yaml"), block("orders/kustomization"));
+  writeFileSync(join(folder, "kustomization.yaml"), block("kustomization"));
+  const built = parse(succeed("kubectl", ["kustomize", folder])).filter(podTemplateOf);
+  expect(built).toHaveLength(5);
+  const images = built.map((object) => [object.kind, sidecarOf(podTemplateOf(object))?.image]);
+  const withSidecar = images.filter(([, image]) => image !== undefined);
+  expect(withSidecar.sort()).toEqual(served.map((kind) => [kind, `REGISTRY/countersign:${version}`]));
+  const { spec } = podTemplateOf(built.find(({ kind }) => kind === "Deployment"));
+  const [application] = spec.containers;
+  expect(application).toMatchObject({ image: "orders:1", env: [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }] });
+});

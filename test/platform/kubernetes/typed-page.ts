@@ -1,0 +1,75 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { version } from "../../../src/version.ts";
+import { type Manifest, parse } from "./manifests.ts";
+import { run } from "./tools.ts";
+
+/** What came of typing a page's commands. */
+export interface Typed {
+  readonly exitCode: number | null;
+  readonly stderr: string;
+  /** What a cluster would have got, in this order. */
+  readonly objects: readonly Manifest[];
+  /** The files that lie there at the end. */
+  readonly left: readonly string[];
+}
+
+/**
+ * Types the commands of a page's `sh` blocks, one after another, in a folder with what the repository and the reader have. Only
+ * the cluster and the images are not there: kubectl writes down what it would have sent, Helm renders instead of installing, and
+ * Node runs the image's program.
+ *
+ * @param own the reader's files, by name
+ * @param running a Deployment in the cluster, for `kubectl patch`
+ */
+export function typePage(page: string, own: Readonly<Record<string, string>>, running: string): Typed {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-page-"));
+  const aside = mkdtempSync(join(tmpdir(), "countersign-aside-"));
+  try {
+    for (const name of ["deploy", "helm"]) symlinkSync(resolve(name), join(folder, name));
+    write(folder, own);
+    write(aside, { "running.yaml": running, "sent.yaml": "", ...standIns });
+    const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = ""]) => text);
+    const start = `cd ${folder}; export ASIDE=${aside} MAIN=${resolve("dist/main.js")} TOOLS="$PATH" PATH="${aside}:$PATH"`;
+    write(aside, { commands: [start, ...blocks].join("\n") });
+    const { exitCode, stderr } = run("bash", ["-eu", "-o", "pipefail", join(aside, "commands")]);
+    const objects = parse(readFileSync(join(aside, "sent.yaml"), "utf8"));
+    return { exitCode, stderr, objects, left: readdirSync(folder).sort() };
+  } finally {
+    for (const made of [folder, aside]) rmSync(made, { recursive: true });
+  }
+}
+
+function write(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o755 });
+}
+
+const standIns = {
+  docker: `#!/bin/sh -eu
+[ "$1" = run ] || exit 0
+until [ "$1" = REGISTRY/countersign:${version} ]; do shift; done
+shift
+exec node "$MAIN" "$@"
+`,
+  helm: `#!/bin/sh -eu
+PATH=$TOOLS
+case $1 in
+install) shift; helm template "$@" >"$ASIDE/installed-$1.yaml" ;;
+test) grep -q 'helm.sh/hook: test' "$ASIDE/installed-$2.yaml" ;;
+*) exit 1 ;;
+esac
+`,
+  kubectl: `#!/bin/sh -eu
+PATH=$TOOLS
+send() { { echo ---; "$@"; } >>"$ASIDE/sent.yaml"; }
+case $1 in
+create) send kubectl "$@" --dry-run=client --output yaml ;;
+apply) send cat "$3" ;;
+patch) shift 3; send kubectl patch --local --filename "$ASIDE/running.yaml" "$@" --output yaml ;;
+label) grep -q "name: $3$" "$ASIDE/sent.yaml" ;;
+rollout | exec | port-forward) ;;
+*) exit 1 ;;
+esac
+`,
+};

@@ -1,0 +1,137 @@
+/** The dashboards are what the generator makes, and what Grafana needs; test/platform/prometheus/live.test.ts asks their queries. */
+import { readdirSync, readFileSync } from "node:fs";
+import { defaultDashboard, type Panel, type RowPanel } from "@grafana/grafana-foundation-sdk/dashboard";
+import { describe, expect, it } from "vitest";
+import { dashboards, textOf } from "../../../scripts/dashboards/dashboards.ts";
+import { createMetrics } from "../../../src/adapters/prometheus/metrics.ts";
+import { type QueriedPanel, queriedPanels } from "./panels.ts";
+import { rules } from "./rules.ts";
+
+const folder = "deploy/grafana/dashboards";
+const all = Object.entries(dashboards).map(([file, dashboard]) => ({
+  file,
+  dashboard,
+  panels: queriedPanels(dashboard),
+}));
+
+it("are written for Grafana by npm run dashboards, and there are no others", () => {
+  expect(
+    readdirSync(folder)
+      .map((name) => `${folder}/${name}`)
+      .sort(),
+  ).toEqual(Object.keys(dashboards).sort());
+});
+
+it("have titles and uids of their own, and link to each other", () => {
+  for (const key of ["title", "uid"] as const) expect(new Set(all.map(({ dashboard }) => dashboard[key])).size).toBe(3);
+  for (const { dashboard } of all) {
+    expect(dashboard.links).toMatchObject([
+      { type: "dashboards", tags: dashboard.tags, includeVars: true, keepTime: true },
+    ]);
+  }
+});
+
+it("show what is, not what was before a pause, wherever they show one number", () => {
+  const numbers = all.flatMap(({ panels }) => panels).filter(({ panel }) => ["stat", "bargauge"].includes(panel.type));
+  expect(numbers.length).toBeGreaterThanOrEqual(8);
+  for (const { queries } of numbers) {
+    for (const { instant, range = false } of queries)
+      expect({ instant, range }).toEqual({ instant: true, range: false });
+  }
+});
+
+it("show first what has to be known first", () => {
+  const [first] = all;
+  expect(first?.panels.slice(0, 8).map(({ panel }) => panel.title)).toEqual([
+    "Outcomes unknown, 24 h",
+    "Our failures",
+    "Service's answers ≥ 400",
+    "Requests",
+    "Our overhead, p99",
+    "Shortest token life",
+    "Tokens issued, 24 h",
+    "Pods",
+  ]);
+  const places = first?.panels.slice(0, 8).map(({ panel }) => panel.gridPos);
+  expect(places).toEqual([0, 3, 6, 9, 12, 15, 18, 21].map((x) => ({ x, y: 1, w: 3, h: 6 })));
+  const [unknown] = first?.panels ?? [];
+  expect(unknown?.panel.fieldConfig?.defaults.thresholds?.steps.map(({ color }) => color)).toEqual(["green", "red"]);
+  const [link] = unknown?.panel.fieldConfig?.defaults.links ?? [];
+  expect(decodeURIComponent(link?.url ?? "")).toContain(
+    '"expr":"{container=\\"countersign\\"} |= `\\"outcome\\":\\"unknown\\"`"',
+  );
+  expect(link?.url).toContain("%22datasource%22%3A%22$logs%22");
+});
+
+describe.each(all)("$file", ({ file, dashboard, panels }) => {
+  it("is what the generator makes", () => {
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(textOf(dashboard)));
+  });
+
+  it("has Grafana's current schema", () => {
+    expect(dashboard.schemaVersion).toBe(defaultDashboard().schemaVersion);
+  });
+
+  it("offers a data source, cluster, namespace, application, environment, site and credential", () => {
+    const offered = (dashboard.templating.list ?? []).map(({ name }) => name).filter((name) => name !== "logs");
+    expect(offered).toEqual(["datasource", "cluster", "namespace", "job", "environment", "site", "credential"]);
+    for (const { type, multi, includeAll } of dashboard.templating.list ?? []) {
+      if (type === "query") expect({ multi, includeAll }).toEqual({ multi: true, includeAll: true });
+    }
+  });
+
+  it("marks reloads and deployments", () => {
+    expect(dashboard.annotations.list?.map(({ name, enable }) => ({ name, enable }))).toEqual([
+      { name: "Reloads", enable: true },
+      { name: "Deployments", enable: true },
+    ]);
+    for (const { expr = "" } of dashboard.annotations.list ?? []) {
+      const named = [...expr.matchAll(/(countersign_\w+)\{/g)].map(([, name = ""]) => name);
+      expect(named.length).toBeGreaterThan(0);
+      expect(named.filter((name) => !known.has(name))).toEqual([]);
+    }
+  });
+
+  it("has panels with ids of their own, none over another", () => {
+    const placed = dashboard.panels ?? [];
+    expect(new Set(placed.map(({ id }) => id)).size).toBe(placed.length);
+    const pairs = placed.flatMap((one, index) => placed.slice(index + 1).map((other) => [one, other] as const));
+    expect(pairs.filter(([one, other]) => overlap(one, other)).map((pair) => pair.map(({ title }) => title))).toEqual(
+      [],
+    );
+    expect(placed.filter(({ gridPos: { x, w } = { x: 24, w: 24 } }) => x + w > 24)).toEqual([]);
+  });
+
+  it.each(panels)(
+    "$panel.title: says what it shows, in which unit, by the chosen data source",
+    ({ panel, queries }) => {
+      expect(panel.description).toMatch(/^.{30,}\.$/);
+      expect(panel.fieldConfig?.defaults.unit).toMatch(/^[a-z]+$/);
+      expect(panel.datasource).toEqual({ type: "prometheus", uid: "$datasource" });
+      expect(queries.length).toBeGreaterThan(0);
+      for (const { datasource } of queries) expect(datasource).toEqual(panel.datasource);
+    },
+  );
+
+  it("names metrics that there are", () => {
+    expect(panels.flatMap(metricsOf).filter((name) => !known.has(name))).toEqual([]);
+  });
+});
+
+function overlap(one: Panel | RowPanel, other: Panel | RowPanel): boolean {
+  const [a, b] = [one.gridPos, other.gridPos];
+  if (a === undefined || b === undefined) return true;
+  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
+const metrics = createMetrics().registry.getMetricsAsArray();
+const known = new Set([
+  ...metrics.map(({ name }) => name),
+  ...metrics.flatMap(({ name, type }) => (String(type) === "histogram" ? [`${name}_bucket`] : [])),
+  ...rules.flatMap(({ record = [] }) => record),
+]);
+
+/** Names before a selector's brace. */
+function metricsOf({ queries }: QueriedPanel): string[] {
+  return queries.flatMap(({ expr }) => [...expr.matchAll(/([a-z0-9_:]+)\{/g)].map(([, name = ""]) => name));
+}

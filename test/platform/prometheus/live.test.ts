@@ -1,0 +1,157 @@
+/**
+ * A real Prometheus scrapes two real processes under load, with mishaps, and evaluates our rules: every query of every panel
+ * and every selector of every alert finds something, and the alerts of what went wrong are there.
+ */
+import { expect, it } from "vitest";
+import { dashboards } from "../../../scripts/dashboards/dashboards.ts";
+import { overview } from "../../../scripts/dashboards/overview.ts";
+import { call } from "../../../testkit/call.ts";
+import { canaries } from "../../../testkit/config-folder.ts";
+import { startMasters } from "../../../testkit/redis-fleet.ts";
+import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
+import { accepts, sendJson } from "../../promises/callbacks/stage.ts";
+import { fillVariables } from "./grafana-variables.ts";
+import { child, type LivingService, signing, site, startService } from "./living-service.ts";
+import { queriedPanels } from "./panels.ts";
+import { alerts, rules } from "./rules.ts";
+import { type RunningPrometheus, startPrometheus } from "./running-prometheus.ts";
+import { selectorsOf } from "./selectors.ts";
+import { hasPrometheus, promtool, withPrometheus } from "./tools.ts";
+
+const patience = { timeout: 60_000, interval: 250 };
+
+it.runIf(hasPrometheus)(
+  withPrometheus("every query of the dashboards and the alerts finds data in a real Prometheus"),
+  {
+    timeout: 240_000,
+  },
+  async () => {
+    const masters = await startMasters(3);
+    const service = await startService(masters);
+    const targets = service.processes.map(({ admin }) => admin);
+    const prometheus = await startPrometheus([{ job_name: "countersign", static_configs: [{ targets }] }]);
+    const sees = (expr: string) =>
+      expect.poll(() => prometheus.query(expr).then(({ length }) => length), patience).toBeGreaterThan(0);
+    await sees("sum(count_over_time(countersign_build_info[1m])) >= 4");
+    service.keepOrdering();
+    await sees("sum(countersign_requests_total{by='service'}) > 30");
+
+    await haveMishaps(service);
+    await masters[1]?.kill();
+    service.processes[1].change("operations:", "operation:");
+    for (const left of traces) await sees(left);
+
+    expect([...(await problemsOfPanels(prometheus)), ...(await problemsOfRules(prometheus))]).toEqual([]);
+    const shows = async (title: string) =>
+      Math.round(Number((await prometheus.query(await exprOf(title, prometheus)))[0]?.value?.[1]));
+    expect(await shows("Outcomes unknown, 24 h")).toBe(1);
+    // None is missed, though each process had its first before it was scraped.
+    const missed = async () => service.simulator.counts().tokensIssued - (await shows("Tokens issued, 24 h"));
+    await expect.poll(missed, patience).toBe(0);
+    // Rules are evaluated once an interval, so an alarm may come after the value that a query has seen.
+    const firing = ["CountersignLoginThrottled", "CountersignOutcomeUnknown", "CountersignSetRefused"];
+    const inState = (state: "firing" | "pending") =>
+      expect.poll(async () => (await alarms(prometheus))[state], patience);
+    await inState("firing").toEqual(firing);
+    // These wait whether it lasts.
+    const lasting = ["CountersignRedisDown", "CountersignReloadFailed", "CountersignSecondSetInUse"];
+    await inState("pending").toEqual(expect.arrayContaining(lasting));
+
+    for (const { admin } of service.processes) {
+      const { text } = await call(`http://${admin}`, "", { method: "GET", path: "/metrics" });
+      expect(promtool(["check", "metrics"], text)).toEqual({ status: 0, said: "" });
+    }
+  },
+);
+
+/** A revocation, a deleted set, an answer that never comes, a signature that is not taken, a 429; callbacks, one forged; a caller without a right. */
+async function haveMishaps({ simulator, application, processes: [one] }: LivingService): Promise<void> {
+  const callback = callbackOf({ site_identifier: signing }, canaries.key);
+  const call = async (given: Given) => (await sendJson(one.callbackPort, given)).status;
+  application.answerWith((response) => response.writeHead(500).end());
+  expect([await call(callback), await call({ ...callback, forged: "1" })]).toEqual([500, 401]);
+  application.answerWith(accepts);
+  expect(await call(callback)).toBe(200);
+  const { faults } = simulator;
+  faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "1" } });
+  simulator.revokeAllTokens();
+  faults.add({ host: "api", kind: "reset", when: "after_reading", site });
+  faults.add({ host: "api", kind: "answer", status: 400, site: signing, times: 20 });
+  faults.add({ host: "api", kind: "answer", status: 429, site: signing });
+  await one.order();
+  expect((await one.orderAsShop(child)).status).toBe(403);
+  simulator.deleteCredentials("blue-id");
+}
+
+/** What Prometheus has seen when all of it has happened. */
+const traces = [
+  'countersign_failures_total{outcome="unknown"} > 0',
+  'sum(countersign_requests_total{auth="hmac", status="400"}) >= 20',
+  'sum(countersign_requests_total{auth="hmac", status="429"}) > 0',
+  'countersign_token_requests_total{result="throttled"} > 0',
+  'countersign_token_requests_total{result="refused"} > 0',
+  'countersign_retries_total{result="cured"} > 0',
+  'sum(countersign_callbacks_total{result=~"delivered|declined|signature_wrong"}) == 3',
+  'countersign_credential_active{credential=~".+/green"} == 1',
+  'countersign_caller_refusals_total{code="caller_not_allowed"} == 1',
+  'countersign_redis_up{node="lock-2"} == 0',
+  "countersign_config_last_reload_successful == 0",
+  "sum_over_time(countersign:tokens_expected:per_second[1h:15s]) > 0",
+];
+
+/** The first query of a panel of the overview. */
+async function exprOf(title: string, prometheus: RunningPrometheus): Promise<string> {
+  const found = queriedPanels(overview).find(({ panel }) => panel.title === title);
+  return (await fillVariables(overview, prometheus))(found?.queries[0]?.expr ?? "");
+}
+
+/** Queries that Prometheus refuses, or that have no value anywhere. */
+async function problemsOfPanels(prometheus: RunningPrometheus): Promise<string[]> {
+  const problems: string[] = [];
+  for (const dashboard of Object.values(dashboards)) {
+    const substitute = await fillVariables(dashboard, prometheus);
+    for (const { panel, queries } of queriedPanels(dashboard)) {
+      for (const { expr, range } of queries) {
+        const asked = substitute(expr);
+        const found = range === true ? prometheus.queryRange(asked) : prometheus.query(asked);
+        const why = await found.then(emptiness, (error: unknown) => String(error));
+        if (why !== undefined) problems.push(`${dashboard.title}, ${panel.title}: ${why}: ${asked}`);
+      }
+    }
+  }
+  return problems;
+}
+
+function emptiness(found: Awaited<ReturnType<RunningPrometheus["query"]>>): string | undefined {
+  const values = found.flatMap(({ value, values = [] }) => [...(value === undefined ? [] : [value]), ...values]);
+  return values.some(([, text]) => Number.isFinite(Number(text))) ? undefined : "no data";
+}
+
+/** Rules that cannot be evaluated, and selectors in them that match nothing. */
+async function problemsOfRules(prometheus: RunningPrometheus): Promise<string[]> {
+  const problems: string[] = [];
+  const { groups } = await prometheus.ask("rules");
+  // biome-ignore lint/suspicious/noExplicitAny: as Prometheus has it
+  const loaded = groups.flatMap((group: any) => group.rules);
+  if (loaded.length !== rules.length) problems.push(`${loaded.length} of ${rules.length} rules are loaded`);
+  for (const { name, health, lastError } of loaded)
+    if (health !== "ok") problems.push(`${name}: ${health} ${lastError}`);
+  for (const { alert, record, expr } of rules) {
+    for (const selector of selectorsOf(expr)) {
+      const found = await prometheus.query(`last_over_time(${selector}[5m])`);
+      if (found.length === 0) problems.push(`${alert ?? record}: nothing matches ${selector}`);
+    }
+  }
+  return problems;
+}
+
+/** Names by state; none has a text that could not be made. */
+async function alarms(prometheus: RunningPrometheus): Promise<{ firing: string[]; pending: string[] }> {
+  const { alerts: active } = await prometheus.ask("alerts");
+  expect(JSON.stringify(active)).not.toMatch(/<error|no value/);
+  const names = alerts.map(({ alert }) => alert).sort();
+  const inState = (wanted: string) =>
+    // biome-ignore lint/suspicious/noExplicitAny: as Prometheus has it
+    names.filter((name) => active.some(({ labels, state }: any) => labels.alertname === name && state === wanted));
+  return { firing: inState("firing"), pending: inState("pending") };
+}

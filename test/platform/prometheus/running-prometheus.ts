@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { freePort } from "../../../testkit/free-port.ts";
+import { startProgram } from "../../../testkit/run-program.ts";
+import { rulesFile } from "./tools.ts";
+
+/** One series of a result: its labels, and its value or values. */
+export interface Series {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value?: readonly [number, string];
+  readonly values?: readonly (readonly [number, string])[];
+}
+
+export interface RunningPrometheus {
+  /** `data` of an answer of the API. @throws Error with Prometheus's words when it refuses */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever it answered
+  ask(path: string, parameters?: Readonly<Record<string, string>>): Promise<any>;
+  /** The series that an expression has now. */
+  query(expr: string): Promise<readonly Series[]>;
+  /** The same over the last two minutes, in steps of a second. */
+  queryRange(expr: string): Promise<readonly Series[]>;
+}
+
+/** How often it scrapes and evaluates. */
+export const scrapeSeconds = 1;
+
+/** A real one with our rules, which scrapes by these `scrape_configs` and stores exemplars. Ends with the test. */
+export async function startPrometheus(scrapes: readonly object[]): Promise<RunningPrometheus> {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-prometheus-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "prometheus.json");
+  const configuration = {
+    global: { scrape_interval: `${scrapeSeconds}s`, evaluation_interval: `${scrapeSeconds}s` },
+    rule_files: [resolve(rulesFile)],
+    scrape_configs: scrapes,
+  };
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify(configuration));
+  const address = `127.0.0.1:${await freePort()}`;
+  const place = [
+    `--config.file=${file}`,
+    `--storage.tsdb.path=${join(folder, "data")}`,
+    `--web.listen-address=${address}`,
+    "--enable-feature=exemplar-storage",
+  ];
+  startProgram("prometheus", place);
+  const ready = () =>
+    fetch(`http://${address}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await expect.poll(ready, { timeout: 20_000 }).toBe(true);
+
+  const ask: RunningPrometheus["ask"] = async (path, parameters = {}) => {
+    const answer = await fetch(`http://${address}/api/v1/${path}?${new URLSearchParams(parameters)}`);
+    const { status, data, error } = (await answer.json()) as { status: string; data: unknown; error?: string };
+    if (status !== "success") throw new Error(error);
+    return data;
+  };
+  return {
+    ask,
+    query: async (expr) => (await ask("query", { query: expr })).result,
+    queryRange: async (expr) => {
+      const end = Date.now() / 1_000;
+      return (await ask("query_range", { query: expr, start: `${end - 120}`, end: `${end}`, step: `${scrapeSeconds}` }))
+        .result;
+    },
+  };
+}

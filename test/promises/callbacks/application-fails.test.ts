@@ -1,0 +1,145 @@
+/** Row 75: an application that fails gets a callback again, and its sender a true answer. */
+
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { addressOf } from "../../../testkit/address.ts";
+import { accepts, forms, freshCallback, send, sendJson, stageCallbacks } from "./stage.ts";
+
+const noTls = { ca: undefined, cert: undefined, key: undefined };
+const problemOf = ({ text }: { readonly text: string }) => JSON.parse(text);
+
+/** An application below HTTP. */
+async function stageRaw(serve: (socket: Socket) => void, timeoutMs = 5_000) {
+  const server: Server = createServer((socket) => {
+    socket.on("error", () => {});
+    serve(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { readonly port: number };
+  const application = { url: addressOf(`http://127.0.0.1:${port}/callbacks`), timeoutMs, tls: noTls };
+  return stageCallbacks({ listener: { application } });
+}
+
+it("one that is down is 502, not_sent; once it is up the same callback is delivered", async () => {
+  const { application, callbackPort, recorder } = await stageCallbacks();
+  await application.stop();
+  const callback = freshCallback();
+  const answer = await sendJson(callbackPort, callback);
+  expect(answer.status).toBe(502);
+  expect(problemOf(answer)).toMatchObject({ code: "application_unreachable", outcome: "not_sent" });
+  expect(await recorder.nth("callback_finished", 1)).toMatchObject({ cause: "ECONNREFUSED", status: 502 });
+  await application.restart();
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  expect(application.received).toHaveLength(1);
+});
+
+it("one that is slow is 504, unknown, at its deadline; the same callback may come again", async () => {
+  const { application, callbackPort } = await stageCallbacks({ timeoutMs: 300 });
+  application.answerWith(() => {});
+  const callback = freshCallback();
+  const startedMs = performance.now();
+  const answer = await sendJson(callbackPort, callback);
+  const tookMs = performance.now() - startedMs;
+  expect(answer.status).toBe(504);
+  expect(problemOf(answer)).toMatchObject({ code: "application_timeout", outcome: "unknown" });
+  expect(tookMs).toBeGreaterThan(290);
+  expect(tookMs).toBeLessThan(1_500);
+  application.answerWith(accepts);
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  expect(application.received).toHaveLength(2);
+});
+
+it("timeouts.request bounds a callback as it bounds a request", async () => {
+  const timeouts = { requestMs: 300, connectMs: 200, tokenMs: 200 };
+  const { application, callbackPort } = await stageCallbacks({ config: { timeouts } });
+  application.answerWith(() => {});
+  const startedMs = performance.now();
+  expect(problemOf(await sendJson(callbackPort, freshCallback()))).toMatchObject({ code: "application_timeout" });
+  expect(performance.now() - startedMs).toBeLessThan(1_500);
+});
+
+it("one that resets the connection is 502, unknown, and is asked once", async () => {
+  let count = 0;
+  const { callbackPort } = await stageRaw((socket) => {
+    count += 1;
+    socket.once("data", () => socket.resetAndDestroy());
+  });
+  const answer = await sendJson(callbackPort, freshCallback());
+  expect(answer.status).toBe(502);
+  expect(problemOf(answer)).toMatchObject({ code: "application_failed", outcome: "unknown" });
+  expect(count).toBe(1);
+});
+
+it.each([
+  ["no HTTP", "hello\r\n\r\n"],
+  ["HTTP/2", "HTTP/2.0 200 OK\r\ncontent-length: 0\r\n\r\n"],
+  ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"],
+  ["half a head", "HTTP/1.1 200 OK\r\ncontent-le"],
+])("one that answers with %s is 502, unknown", async (_, bytes) => {
+  const { callbackPort } = await stageRaw((socket) => socket.once("data", () => socket.end(bytes)));
+  const answer = await sendJson(callbackPort, freshCallback());
+  expect(answer.status).toBe(502);
+  expect(problemOf(answer)).toMatchObject({ code: "application_failed", outcome: "unknown" });
+});
+
+it("an answer whose head cannot be written again is 502, and the callback is taken", async () => {
+  const { callbackPort } = await stageRaw((socket) =>
+    socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nx-own: a\x01b\r\ncontent-length: 2\r\n\r\nOK")),
+  );
+  const callback = freshCallback();
+  expect(problemOf(await sendJson(callbackPort, callback))).toMatchObject({ code: "application_failed" });
+});
+
+it("an answer that is too long is not passed on", async () => {
+  const { application, callbackPort } = await stageCallbacks();
+  application.answerWith((response) => response.writeHead(500).end("x".repeat(65_537)));
+  expect(problemOf(await sendJson(callbackPort, freshCallback()))).toMatchObject({ code: "application_failed" });
+  application.answerWith((response) => response.writeHead(500).end("x".repeat(65_536)));
+  const whole = await sendJson(callbackPort, freshCallback());
+  expect([whole.status, whole.text.length]).toEqual([500, 65_536]);
+});
+
+it.each(forms)("each callback has a connection of its own, which ends with it (%s)", async (_, write) => {
+  const heads: string[] = [];
+  const ended: Promise<unknown>[] = [];
+  const { callbackPort } = await stageRaw((socket) => {
+    ended.push(once(socket.setEncoding("latin1"), "close"));
+    socket.on("data", (text: string) => {
+      heads.push(text);
+      // It would keep the connection.
+      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK");
+    });
+  });
+  for (const nth of [1, 2]) {
+    const sent = write(freshCallback());
+    expect(await send(callbackPort, sent)).toMatchObject({ status: 200, text: "OK" });
+    expect(ended).toHaveLength(nth);
+    const [head = "", body] = (heads[nth - 1] ?? "").split("\r\n\r\n");
+    expect(head).toMatch(/^connection: close$/im);
+    expect(body).toBe(sent.body ?? "");
+    const length = sent.body === undefined ? [] : [`content-length: ${sent.body.length}`];
+    expect(head.match(/^(content-length|transfer-encoding):.*$/gim) ?? []).toEqual(length);
+  }
+  await Promise.all(ended);
+});
+
+it("interim answers are left out", async () => {
+  const { callbackPort } = await stageRaw((socket) =>
+    socket.once("data", () =>
+      socket.end("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK"),
+    ),
+  );
+  expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status: 200, text: "OK" });
+});
+
+it("callbacks under way end when the process is told to, and none is lost", async () => {
+  const { application, callbackPort, proxy } = await stageCallbacks();
+  application.answerWith((response, received) => setTimeout(() => accepts(response, received), 400));
+  const sent = Promise.all(Array.from({ length: 10 }, () => sendJson(callbackPort, freshCallback())));
+  await expect.poll(() => application.received.length).toBe(10);
+  expect(await proxy.stop("SIGTERM")).toBe(true);
+  expect((await sent).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+});

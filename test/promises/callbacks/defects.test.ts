@@ -1,0 +1,70 @@
+/** A failure that should not be is answered with what is known of the callback, and leaves nothing behind. */
+import { expect, it } from "vitest";
+import { createMemoryReplayStore } from "../../../src/adapters/memory/replay-store.ts";
+import type { ApplicationResponse, Deliver } from "../../../src/callbacks/application.ts";
+import { createCallbackHandler } from "../../../src/callbacks/handler.ts";
+import type { CallbackFinished } from "../../../src/model/callback-events.ts";
+import type { Environment, Site } from "../../../src/model/environment.ts";
+import type { Event } from "../../../src/model/events.ts";
+import { Secret } from "../../../src/model/secret.ts";
+import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
+import { ConcurrencyLimit } from "../../../src/proxy/concurrency-limit.ts";
+import type { ClientRequest, ClientResponse } from "../../../src/proxy/messages.ts";
+import { FakeClock } from "../../../testkit/fake-clock.ts";
+import { callbackOf, key, secret, site } from "./sender.ts";
+
+/** Serves one genuine callback with this way to the application. */
+async function serve(deliver: Deliver) {
+  const clock = new FakeClock();
+  const defaultKey = { identifier: key, version: "3.0", secret: new Secret(Buffer.from(secret)) };
+  const called = { identifier: site, keys: [defaultKey], defaultKey } as unknown as Site;
+  const environment = {
+    name: "sandbox",
+    sites: new Map([[site, called]]),
+    siteOfKey: new Map(),
+  } as Partial<Environment>;
+  const events: Event[] = [];
+  const concurrency = new ConcurrencyLimit(1);
+  const buffers = new BufferBudget(10_000_000, clock);
+  const handler = createCallbackHandler(
+    {
+      ...{ clock, deliver, concurrency, buffers, replays: createMemoryReplayStore(clock) },
+      report: (event) => void events.push(event),
+      newRequestId: () => "r1",
+    },
+    {
+      ...{ environment: environment as Environment, listener: "here", origin: "http://app", path: "/" },
+      ...{ exempt: new Set(["signature"]), windowMs: 300_000, mode: "strict", timeoutMs: 1_000, requestMs: 10_000 },
+    },
+  );
+  const replies: ClientResponse[] = [];
+  const timestamp = String(Math.floor(clock.wallMs() / 1_000));
+  await handler.handle({
+    ...{ method: "POST", target: "/", headers: ["Host", "x", "Content-Type", "application/json"], peer: undefined },
+    readBody: () => Buffer.from(JSON.stringify(callbackOf({ timestamp }))),
+    isClosed: () => false,
+    repliedStatus: () => undefined,
+    reply: (response: ClientResponse) => void replies.push(response),
+  } as unknown as ClientRequest);
+  const finished = events.find((event): event is CallbackFinished => event.kind === "callback_finished");
+  return { finished, replies, inFlight: concurrency.inFlight, used: buffers.usedBytes };
+}
+
+const answered = (body: Promise<Uint8Array>): ApplicationResponse => ({ status: 200, headers: [], body });
+
+it.each<[string, Deliver]>([
+  ["while it is handed over", () => Promise.reject(new TypeError("a defect"))],
+  ["while the answer is read", async () => answered(Promise.reject(new TypeError("a defect")))],
+])("%s: the application may have taken the callback", async (_, deliver) => {
+  const { finished, replies, inFlight, used } = await serve(deliver);
+  expect(finished).toMatchObject({ result: "internal", status: 500, outcome: "unknown" });
+  expect(replies).toHaveLength(1);
+  expect(replies[0]?.headers).toEqual(expect.arrayContaining(["Countersign-Outcome", "unknown"]));
+  expect(String(replies[0]?.body)).toContain("may have taken the callback");
+  expect([inFlight, used]).toEqual([0, 0]);
+});
+
+it("one that the application answers is answered", async () => {
+  const { finished } = await serve(async () => answered(Promise.resolve(Buffer.from("OK"))));
+  expect(finished).toMatchObject({ result: "delivered", status: 200, outcome: "answered" });
+});

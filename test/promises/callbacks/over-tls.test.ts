@@ -1,0 +1,81 @@
+/** Row 73: TLS on both sides of a listener for callbacks; what does not verify gets nothing. */
+import { once } from "node:events";
+import { createServer } from "node:https";
+import { type ConnectionOptions, connect, type PeerCertificate } from "node:tls";
+import { expect, it, onTestFinished } from "vitest";
+import type { CallbackListenerConfig } from "../../../src/config/config.ts";
+import { Secret } from "../../../src/model/secret.ts";
+import { addressOf } from "../../../testkit/address.ts";
+import {
+  authority,
+  clientCertificate,
+  clientKey,
+  expiredCertificate,
+  serverCertificate,
+  serverKey,
+} from "../../../testkit/certificates.ts";
+import { rawPost } from "../../../testkit/raw-caller.ts";
+import { freshCallback, sendJson, stageCallbacks } from "./stage.ts";
+
+const tls = { ca: authority, cert: serverCertificate, key: new Secret(serverKey) };
+
+/** The status line of the answer, or nothing. */
+async function ask(port: number, options: ConnectionOptions): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1", ca: authority, checkServerIdentity: () => undefined, ...options });
+  onTestFinished(() => void socket.destroy());
+  let text = "";
+  socket.setEncoding("latin1").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  socket.on("error", () => {});
+  socket.write(rawPost({ target: "/", body: JSON.stringify(freshCallback()) }));
+  await new Promise((resolve) => socket.once("close", resolve));
+  return text.split("\r\n")[0] ?? "";
+}
+
+it("with mtls whatever calls shows a certificate, and the log has its name", async () => {
+  const { application, callbackPort, recorder } = await stageCallbacks({ listener: { tls } });
+  expect(await ask(callbackPort, { cert: clientCertificate, key: clientKey })).toBe("HTTP/1.1 200 OK");
+  expect((await recorder.nth("callback_finished", 1)).caller).toMatch(/CN=/);
+  expect(await ask(callbackPort, {})).toBe("");
+  expect(await recorder.nth("handshake_failed", 1)).toMatchObject({ listener: "127.0.0.1:0" });
+  expect(application.received).toHaveLength(1);
+});
+
+/** An application behind TLS, which wants a client certificate. */
+async function stageSecure(cert: string, towards: CallbackListenerConfig["application"]["tls"]) {
+  const subjects: (PeerCertificate["subject"] | undefined)[] = [];
+  const server = createServer({ cert, key: serverKey, ca: authority, requestCert: true }, (request, response) => {
+    const socket = request.socket as unknown as { getPeerCertificate(): PeerCertificate };
+    subjects.push(socket.getPeerCertificate().subject);
+    request.resume();
+    response.end("OK");
+  });
+  server.listen(0, "localhost");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { readonly port: number };
+  const url = addressOf(`https://localhost:${port}/callbacks`);
+  const stage = await stageCallbacks({ listener: { application: { url, timeoutMs: 5_000, tls: towards } } });
+  return { ...stage, subjects };
+}
+
+const own = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
+
+it("the application's certificate is verified, and ours is shown", async () => {
+  const { callbackPort, subjects } = await stageSecure(serverCertificate, own);
+  expect(await sendJson(callbackPort, freshCallback())).toMatchObject({ status: 200, text: "OK" });
+  expect(subjects).toHaveLength(1);
+  expect(subjects[0]).toBeDefined();
+});
+
+it.each([
+  ["has expired", expiredCertificate, own],
+  ["is by an unknown issuer", serverCertificate, { ...own, ca: undefined }],
+])("an application whose certificate %s gets nothing: 502, not_sent", async (_, cert, towards) => {
+  const { callbackPort, subjects } = await stageSecure(cert, towards);
+  const answer = await sendJson(callbackPort, freshCallback());
+  expect(answer.status).toBe(502);
+  expect(JSON.parse(answer.text)).toMatchObject({ code: "application_unreachable", outcome: "not_sent" });
+  expect(subjects).toEqual([]);
+});

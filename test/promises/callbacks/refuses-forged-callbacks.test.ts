@@ -1,0 +1,120 @@
+/** Row 73: what is not the service's never reaches the application, and is counted by its reason. */
+import { describe, expect, it } from "vitest";
+import type { CallbackResult } from "../../../src/model/callback-events.ts";
+import { systemClock } from "../../../src/model/clock.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { callbackOf, formOf, type Given, secret } from "./sender.ts";
+import { form, freshCallback, json, type Sent, send, sendJson, stageCallbacks } from "./stage.ts";
+
+const inJson = (parameters: object): Sent => ({ type: json, body: JSON.stringify(parameters) });
+const without = (name: string) => {
+  const { [name]: _, ...rest } = freshCallback();
+  return rest;
+};
+const inPast = (seconds: number) => String(Math.floor(Date.now() / 1_000) - seconds);
+const huge = (count: number) => formOf(Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, "1"])));
+
+const cases: readonly (readonly [what: string, status: number, result: CallbackResult, sent: () => Sent])[] = [
+  ["no signature", 401, "parameter_missing", () => inJson(without("signature"))],
+  ["no timestamp", 401, "parameter_missing", () => inJson(without("timestamp"))],
+  ["a wrong signature", 401, "signature_wrong", () => inJson({ ...freshCallback(), signature: "0".repeat(64) })],
+  ["a value changed", 401, "signature_wrong", () => inJson({ ...freshCallback(), event: "refunded" })],
+  ["a parameter added", 401, "signature_wrong", () => inJson({ ...freshCallback(), amount: "1.00" })],
+  ["another's key", 401, "signature_wrong", () => inJson(callbackOf({}, "someone's key of 16 bytes"))],
+  ["another site", 401, "site_unknown", () => inJson(freshCallback({ site_identifier: "S1000000666" }))],
+  ["a site without keys", 401, "key_missing", () => inJson(freshCallback({ site_identifier: "S1000000001" }))],
+  ["another version", 401, "key_missing", () => inJson(freshCallback({ version: "2.0" }))],
+  ["an old timestamp", 401, "timestamp_outside_window", () => inJson(freshCallback({ timestamp: inPast(310) }))],
+  ["a timestamp to come", 401, "timestamp_outside_window", () => inJson(freshCallback({ timestamp: inPast(-310) }))],
+  ["a list", 422, "nested_value", () => inJson({ ...freshCallback(), items: ["1", "2"] })],
+  ["an object", 422, "nested_value", () => inJson({ ...freshCallback(), item: { id: "1" } })],
+  ["a list in a form", 422, "nested_value", () => ({ type: form, body: `${formOf(freshCallback())}&items[]=1` })],
+  ["null", 422, "null_value", () => inJson({ ...freshCallback(), item: null })],
+  ["a repeated name", 400, "duplicate_parameter", () => ({ type: form, body: `${formOf(freshCallback())}&event=x` })],
+  [
+    "a name in query and body",
+    400,
+    "duplicate_parameter",
+    () => ({ ...inJson(freshCallback()), target: "/hook?event=order_paid" }),
+  ],
+  ["half an escape", 400, "malformed_request", () => ({ type: form, body: `${formOf(freshCallback())}&a=%4` })],
+  ["no JSON", 400, "body_not_json", () => ({ type: json, body: "event=order_paid" })],
+  ["another media type", 415, "media_type_not_supported", () => ({ type: "text/xml", body: "<a/>" })],
+  [
+    "a compressed body",
+    415,
+    "media_type_not_supported",
+    () => ({ ...inJson(freshCallback()), more: ["Content-Encoding: gzip"] }),
+  ],
+  ["another method", 405, "method_not_allowed", () => ({ method: "PUT", type: json, body: "{}" })],
+  [
+    "a URL for a target",
+    400,
+    "target_not_allowed",
+    () => ({ ...inJson(freshCallback()), target: "http://app.example/" }),
+  ],
+  ["two hosts", 400, "malformed_request", () => ({ ...inJson(freshCallback()), more: ["Host: other"] })],
+  ["too many parameters", 400, "malformed_request", () => ({ type: form, body: huge(1_001) })],
+  ["too long a body", 413, "body_too_large", () => ({ type: form, body: `a=${"x".repeat(262_144)}` })],
+  ["a form that is announced as JSON", 400, "body_not_json", () => ({ type: json, body: formOf(freshCallback()) })],
+];
+
+describe("a callback with", () => {
+  it.each(cases)("%s is answered %i and counted as %s", async (_, status, result, write) => {
+    const { adminUrl, application, callbackPort, recorder } = await stageCallbacks();
+    const answer = await send(callbackPort, write());
+    expect(answer.status).toBe(status);
+    expect(answer.headers["countersign-outcome"]).toBe("not_sent");
+    expect(JSON.parse(answer.text)).toMatchObject({ status, outcome: "not_sent", detail: /Nothing reached/ });
+    const event = await recorder.nth("callback_finished", 1);
+    expect(event).toMatchObject({ result, status, outcome: "not_sent" });
+    const { sum } = await scrape(adminUrl);
+    expect(sum("countersign_callbacks_total", { result })).toBe(1);
+    expect(application.received).toEqual([]);
+  });
+});
+
+it("a 401 names its scheme, and is the same for every reason", async () => {
+  const { callbackPort } = await stageCallbacks();
+  const answers = [
+    await sendJson(callbackPort, callbackOf({}, "someone's key of 16 bytes")),
+    await sendJson(callbackPort, freshCallback({ site_identifier: "S1000000666" })),
+    await sendJson(callbackPort, freshCallback({ timestamp: "1" })),
+  ];
+  const bodies = answers.map(({ text }) => text.replace(/"request_id":"[^"]+"/, ""));
+  expect(new Set(bodies).size).toBe(1);
+  for (const { headers } of answers) expect(headers["www-authenticate"]).toBe('HMAC realm="callbacks"');
+});
+
+it("the window is counted by this machine's clock, either way", async () => {
+  const skewedBy = (ms: number) => ({ ...systemClock, wallMs: () => Date.now() + ms });
+  for (const [ms, status] of [
+    [295_000, 200],
+    [-295_000, 200],
+    [302_000, 401],
+    [-302_000, 401],
+  ] as const) {
+    const { callbackPort } = await stageCallbacks({ surroundings: { clock: skewedBy(ms) } });
+    expect({ ms, status: (await sendJson(callbackPort, freshCallback())).status }).toEqual({ ms, status });
+  }
+});
+
+it("the old and the new key of a site are both taken while one replaces the other", async () => {
+  const { application, callbackPort, recorder } = await stageCallbacks();
+  const sign = (by: string, more: Given) => callbackOf(more, by);
+  expect((await sendJson(callbackPort, sign(secret, { a: "1" }))).status).toBe(200);
+  expect((await sendJson(callbackPort, sign("canary-api-secret-key-two", { a: "2" }))).status).toBe(200);
+  expect(application.received.map(({ headers }) => new Map(headers).get("countersign-verified"))).toEqual([
+    "K2000000001",
+    "K2000000002",
+  ]);
+  expect((await recorder.nth("callback_finished", 2)).key).toBe("K2000000002");
+});
+
+it("a listener of applications takes no callback, and one of callbacks no order", async () => {
+  const { application, callbackPort, port, simulator } = await stageCallbacks();
+  expect((await sendJson(port, freshCallback())).status).not.toBe(200);
+  expect((await send(callbackPort, { target: "/create_order", ...inJson({ order_amount: "1.00" }) })).status).toBe(401);
+  expect(application.received).toEqual([]);
+  expect(simulator.counts().apiRequests).toBe(0);
+});

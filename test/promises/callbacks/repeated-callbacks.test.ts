@@ -1,0 +1,157 @@
+/** Rows 74, 75: the application gets a callback once, and again only where it did not take it. */
+import { expect, it } from "vitest";
+import type { CallbackResult } from "../../../src/model/callback-events.ts";
+import { addressOf } from "../../../testkit/address.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { type Given, signatureOf } from "./sender.ts";
+import {
+  accepts,
+  type CallbackStage,
+  freshCallback,
+  json,
+  send,
+  sendJson,
+  stageCallbacks,
+  startApplication,
+} from "./stage.ts";
+
+const resultsOf = async ({ recorder }: CallbackStage, count: number): Promise<CallbackResult[]> => {
+  await recorder.nth("callback_finished", count);
+  return recorder.of("callback_finished").map(({ result }) => result);
+};
+
+it("one that is sent again is answered with the application's status, and does not reach it", async () => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort } = stage;
+  application.answerWith((response) => response.writeHead(202).end("taken"));
+  const callback = freshCallback();
+  const answers = [];
+  for (let time = 0; time < 3; time += 1) answers.push(await sendJson(callbackPort, callback));
+  expect(answers.map(({ status, text }) => [status, text])).toEqual([
+    [202, "taken"],
+    [202, ""],
+    [202, ""],
+  ]);
+  expect(application.received).toHaveLength(1);
+  expect(await resultsOf(stage, 3)).toEqual(["delivered", "repeated", "repeated"]);
+});
+
+it("of fifty at the same moment one reaches the application; the others are asked to come again", async () => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort } = stage;
+  application.answerWith((response, received) => setTimeout(() => accepts(response, received), 500));
+  const callback = freshCallback();
+  const answers = await Promise.all(Array.from({ length: 50 }, () => sendJson(callbackPort, callback)));
+  expect(application.received).toHaveLength(1);
+  const delivered = answers.filter(({ status }) => status === 200);
+  const others = answers.filter(({ status }) => status !== 200);
+  expect(delivered.length).toBeGreaterThanOrEqual(1);
+  for (const { status, headers, text } of others) {
+    expect(status).toBe(503);
+    expect(headers["retry-after"]).toBe("1");
+    expect(JSON.parse(text).code).toBe("callback_in_delivery");
+  }
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  expect(application.received).toHaveLength(1);
+});
+
+it("one with the signature of another and other bytes is refused as a replay", async () => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort } = stage;
+  const callback = freshCallback({ foo: "bar1" });
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  // The string to sign cannot tell these from the original (spec 5.2 step 4).
+  const { foo: _, ...rest }: Given = callback;
+  const shifted: Given = { ...rest, foob: "ar1" };
+  const { signature, ...signed } = shifted;
+  expect(signatureOf(signed)).toBe(signature);
+  for (const other of [shifted, { ...callback, format: "xml" }]) {
+    const answer = await sendJson(callbackPort, other);
+    expect(answer.status).toBe(409);
+    expect(JSON.parse(answer.text).code).toBe("callback_replayed");
+  }
+  expect(application.received).toHaveLength(1);
+});
+
+it.each([300, 400, 404, 429, 500, 503])("one that the application answers with %i may come again", async (status) => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort } = stage;
+  application.answerWith((response) => response.writeHead(status).end());
+  const callback = freshCallback();
+  expect((await sendJson(callbackPort, callback)).status).toBe(status);
+  application.answerWith(accepts);
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  expect(application.received).toHaveLength(2);
+  expect(await resultsOf(stage, 2)).toEqual(["declined", "delivered"]);
+});
+
+it("a body of the answer that breaks after 2xx does not let the callback come again", async () => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort } = stage;
+  application.answerWith((response) => {
+    response.writeHead(200, { "content-length": "10" }).write("half");
+    setTimeout(() => response.destroy(), 100);
+  });
+  const callback = freshCallback();
+  const answer = await sendJson(callbackPort, callback);
+  expect(answer.status).toBe(502);
+  expect(JSON.parse(answer.text)).toMatchObject({ code: "application_failed", outcome: "unknown" });
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  expect(application.received).toHaveLength(1);
+});
+
+it("the caller going away does not let the callback come again", async () => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort, recorder } = stage;
+  application.answerWith((response, received) => setTimeout(() => accepts(response, received), 300));
+  const callback = freshCallback();
+  const leaving = new AbortController();
+  const sent = fetch(`http://127.0.0.1:${callbackPort}/`, {
+    method: "POST",
+    headers: { "content-type": json },
+    body: JSON.stringify(callback),
+    signal: leaving.signal,
+  }).catch(() => "left");
+  setTimeout(() => leaving.abort(), 100);
+  expect(await sent).toBe("left");
+  expect(await recorder.nth("callback_finished", 1)).toMatchObject({ result: "delivered", callerLeft: true });
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  expect(application.received).toHaveLength(1);
+});
+
+it("a reload forgets no callback", async () => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort, config, proxy } = stage;
+  const callback = freshCallback();
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  await proxy.apply({ ...config, hash: "another", limits: { ...config.limits, bodyBytes: 100_000 } }, "sighup");
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  expect(application.received).toHaveLength(1);
+  expect(await send(callbackPort, { type: json, body: "x".repeat(100_001) })).toMatchObject({ status: 413 });
+});
+
+it("two applications each get a callback that is sent to both, once", async () => {
+  const { application, callbackPort, config, proxy } = await stageCallbacks();
+  const other = await startApplication("/other");
+  const [listener] = config.callbacks ?? [];
+  if (listener === undefined) throw new Error("it has a listener");
+  const url = addressOf(other.url);
+  const second = { ...listener, application: { ...listener.application, url } };
+  await proxy.apply({ ...config, hash: "two", callbacks: [listener, second] }, "sighup");
+  const [, bind] = proxy.binds.callbacks;
+  const ports = [callbackPort, bind?.kind === "tcp" ? bind.port : 0];
+  const callback = freshCallback();
+  for (const port of [...ports, ...ports]) expect((await sendJson(port, callback)).status).toBe(200);
+  expect([application.received.length, other.received.length]).toEqual([1, 1]);
+});
+
+it("a GET is repeated like a POST, and the counts say what came of each", async () => {
+  const { adminUrl, application, callbackPort } = await stageCallbacks();
+  const target = `/hook?${new URLSearchParams(freshCallback())}`;
+  for (let time = 0; time < 2; time += 1) {
+    expect((await send(callbackPort, { method: "GET", target })).status).toBe(200);
+  }
+  expect(application.received).toHaveLength(1);
+  const { sum } = await scrape(adminUrl);
+  expect(sum("countersign_callbacks_total", { result: "repeated" })).toBe(1);
+});

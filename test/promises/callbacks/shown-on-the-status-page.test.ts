@@ -1,0 +1,98 @@
+/** What /status and the status page show of callbacks: what came of them, and nothing of what they say. */
+import { expect, it } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { key, site } from "./sender.ts";
+import { accepts, type CallbackStage, freshCallback, sendJson, stageCallbacks } from "./stage.ts";
+
+const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const listener = "127.0.0.1:0";
+
+async function statusOf({ statusUrl }: CallbackStage) {
+  return (await call(statusUrl, "", { method: "GET", path: "/status" })).json.callbacks;
+}
+
+async function pageOf({ statusUrl }: CallbackStage): Promise<string> {
+  const page = await fetch(`${statusUrl}/`);
+  return (await page.text()).replace(/<style>.*<\/style>/s, "").replace(/<[^>]*>/g, "");
+}
+
+it("before the first there is the listener, and nothing else", async () => {
+  const stage = await stageCallbacks();
+  const application = stage.application.url;
+  expect(await statusOf(stage)).toEqual([{ environment: "sandbox", listener, application, results: {}, unguarded: 0 }]);
+  const page = await pageOf(stage);
+  expect(page).toContain(`${listener} leads to ${application}`);
+  expect(page).toContain("none yet");
+});
+
+it("counts by result, shows the last one and the last that was not taken, and nothing of their contents", async () => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort, recorder } = stage;
+  const callback = freshCallback({ customer: "Canary Customer" });
+  for (let time = 0; time < 2; time += 1) await sendJson(callbackPort, callback);
+  application.answerWith((response) => response.writeHead(418).end());
+  await sendJson(callbackPort, freshCallback({ customer: "Canary Customer" }));
+  const forged = await sendJson(callbackPort, { ...freshCallback(), customer: "Canary Forger" });
+  await recorder.nth("callback_finished", 4);
+  const [shown] = await statusOf(stage);
+  expect(shown).toMatchObject({
+    results: {
+      delivered: { count: 1, lastAt: isoTime },
+      repeated: { count: 1, lastAt: isoTime },
+      declined: { count: 1, lastAt: isoTime },
+      signature_wrong: { count: 1, lastAt: isoTime },
+    },
+    unguarded: 0,
+    last: { at: isoTime, result: "signature_wrong" },
+    lastFailure: {
+      at: isoTime,
+      result: "signature_wrong",
+      status: 401,
+      site,
+      requestId: forged.headers["countersign-request-id"],
+    },
+  });
+  expect(Object.keys(shown.lastFailure).sort()).toEqual(["at", "requestId", "result", "site", "status"]);
+  const page = await pageOf(stage);
+  expect(page).toContain("The last callback of sandbox was not taken (declined");
+  expect(page).toContain("No key of its site has signed it");
+  for (const text of [page, JSON.stringify(shown)]) {
+    for (const content of ["Canary", "customer", "order_paid", callback["signature"] ?? "", key]) {
+      expect(text).not.toContain(content);
+    }
+  }
+  application.answerWith(accepts);
+  await sendJson(callbackPort, freshCallback());
+  await recorder.nth("callback_finished", 5);
+  expect(await pageOf(stage)).not.toContain("was not taken");
+});
+
+it("says why the application has not got one", async () => {
+  const stage = await stageCallbacks();
+  const { application, callbackPort, recorder } = stage;
+  await application.stop();
+  await sendJson(callbackPort, freshCallback());
+  await recorder.nth("callback_finished", 1);
+  const [shown] = await statusOf(stage);
+  expect(shown.lastFailure).toMatchObject({
+    result: "application_unreachable",
+    status: 502,
+    cause: "ECONNREFUSED",
+    site,
+  });
+});
+
+it("a reload keeps the counts of what stays, and forgets those of another application", async () => {
+  const stage = await stageCallbacks();
+  const { callbackPort, config, proxy, recorder, application } = stage;
+  await sendJson(callbackPort, freshCallback());
+  await recorder.nth("callback_finished", 1);
+  await proxy.apply({ ...config, hash: "another", limits: { ...config.limits, bodyBytes: 100_000 } }, "sighup");
+  expect((await statusOf(stage))[0].results.delivered.count).toBe(1);
+  const [first] = config.callbacks ?? [];
+  if (first === undefined) throw new Error("it has a listener");
+  const moved = { ...first, application: { ...first.application, url: { ...first.application.url, path: "/other" } } };
+  await proxy.apply({ ...config, hash: "moved", callbacks: [moved] }, "sighup");
+  const [shown] = await statusOf(stage);
+  expect(shown).toMatchObject({ application: `${new URL(application.url).origin}/other`, results: {} });
+});

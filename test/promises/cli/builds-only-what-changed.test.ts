@@ -1,0 +1,173 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFile, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { startProgram } from "../../../testkit/run-program.ts";
+
+// `npm run demo` and others begin with scripts/build.mjs --if-stale: it builds where the sources have changed, and only
+// there. Here on programs of one line. Where nothing is to be built there is no compiler, so that a build could not succeed.
+
+const announcement = "building… this takes a few seconds, and only when something has changed\n";
+const noCompiler = `${announcement}The compiler is not installed. Run npm ci first.\n`;
+const temporary = () => mkdtempSync(join(tmpdir(), "countersign-build-"));
+let template = "";
+
+beforeAll(() => {
+  template = temporary();
+  const files = ["LICENSE", "package.json", "simulator/package.json", "tsconfig.json", "tsconfig.build.json"];
+  const scripts = ["build.mjs", "build-record.mjs", "bundle.mjs"].map((name) => `scripts/${name}`);
+  for (const name of [...files, ...scripts]) cpSync(name, join(template, name));
+  for (const name of ["src", "simulator/src", "node_modules"]) mkdirSync(join(template, name), { recursive: true });
+  for (const name of ["typescript", "esbuild", "@types", "undici-types"])
+    symlinkSync(resolve("node_modules", name), join(template, "node_modules", name));
+  for (const name of ["package-lock.json", "node_modules/.package-lock.json"])
+    writeFileSync(join(template, name), "{}");
+  const line = 'process.stdout.write("one\\n");\n';
+  for (const name of ["src/main.ts", "src/unused.ts", "simulator/src/main.ts", "simulator/src/program.ts"])
+    writeFileSync(join(template, name), line);
+  expect(build(template)).toEqual({ status: 0, stderr: "" });
+});
+
+afterAll(() => rmSync(template, { recursive: true, force: true }));
+
+/** A folder where everything is built. */
+function copyTemplate(): string {
+  const folder = temporary();
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(template, folder, { recursive: true });
+  return folder;
+}
+
+function build(folder: string, ...args: string[]) {
+  const command = [join(folder, "scripts/build.mjs"), ...args];
+  const { status, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: "utf8" });
+  return { status, stderr };
+}
+
+function runBuilt(folder: string): string {
+  return ["dist/main.js", "simulator/dist/main.js"]
+    .map((name) => spawnSync(process.execPath, [join(folder, name)], { encoding: "utf8" }).stdout)
+    .join("");
+}
+
+/** What builds have left beside their results. */
+function leftovers(folder: string): string[] {
+  return [...readdirSync(folder), ...readdirSync(join(folder, "simulator"))].filter((name) =>
+    /^dist\.(?!record\.json$)/.test(name),
+  );
+}
+
+const removeCompiler = (folder: string) => rm(join(folder, "node_modules/typescript"));
+
+it.each([
+  { when: "after a build", timeMs: undefined },
+  { when: "where a checkout has made sources newer", timeMs: Date.now() + 86_400_000 },
+  { when: "where a checkout has made sources older", timeMs: 0 },
+])("builds nothing that is built: $when", async ({ timeMs }) => {
+  const folder = copyTemplate();
+  await removeCompiler(folder);
+  if (timeMs !== undefined) await utimes(join(folder, "src/main.ts"), timeMs / 1_000, timeMs / 1_000);
+  expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
+});
+
+it.each([
+  { change: "a source was edited", make: (at: string) => appendFile(join(at, "src/main.ts"), "\n") },
+  { change: "a source was removed", make: (at: string) => rm(join(at, "src/unused.ts")) },
+  { change: "a source is new", make: (at: string) => writeFile(join(at, "src/new.ts"), "") },
+  { change: "the simulator was edited", make: (at: string) => appendFile(join(at, "simulator/src/main.ts"), "\n") },
+  { change: "the compiler has other options", make: (at: string) => appendFile(join(at, "tsconfig.json"), "\n") },
+  { change: "the version is another", make: (at: string) => appendFile(join(at, "package.json"), "\n") },
+  { change: "the build is another", make: (at: string) => appendFile(join(at, "scripts/bundle.mjs"), "\n") },
+  { change: "packages are locked anew", make: (at: string) => appendFile(join(at, "package-lock.json"), "\n") },
+  {
+    change: "other packages are installed",
+    make: (at: string) => appendFile(join(at, "node_modules/.package-lock.json"), "\n"),
+  },
+  { change: "a built file was edited", make: (at: string) => appendFile(join(at, "dist/main.js"), "\n") },
+  { change: "a built file was removed", make: (at: string) => rm(join(at, "simulator/dist/program.js")) },
+  { change: "dist was removed", make: (at: string) => rm(join(at, "dist"), { recursive: true }) },
+  { change: "the record was removed", make: (at: string) => rm(join(at, "dist.record.json")) },
+  { change: "the record is empty", make: (at: string) => writeFile(join(at, "dist.record.json"), "") },
+])("builds, and says so, when $change", async ({ make }) => {
+  const folder = copyTemplate();
+  await removeCompiler(folder);
+  await make(folder);
+  expect(build(folder, "--if-stale")).toEqual({ status: 1, stderr: noCompiler });
+});
+
+it("never takes a failed build for a good one, and leaves the last good one in place", async () => {
+  const folder = copyTemplate();
+  const source = join(folder, "src/main.ts");
+  const good = await readFile(source, "utf8");
+  await appendFile(source, 'const count: number = "many";\n');
+  for (const _ of [1, 2]) {
+    expect(build(folder, "--if-stale")).toEqual({ status: 2, stderr: announcement });
+    expect(runBuilt(folder)).toBe("one\none\n");
+    expect(leftovers(folder)).toEqual([]);
+  }
+  await writeFile(source, good);
+  expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
+});
+
+it("lets builds that run at once all succeed, and is fresh afterwards", async () => {
+  const folder = copyTemplate();
+  await writeFile(join(folder, "src/main.ts"), 'process.stdout.write("two\\n");\n');
+  const script =
+    'for _ in 1 2 3; do "$0" scripts/build.mjs --if-stale & set -- "$@" $!; done; for each; do wait $each || exit 1; done';
+  const { status } = spawnSync("sh", ["-c", script, process.execPath], { cwd: folder });
+  expect(status).toBe(0);
+  expect(runBuilt(folder)).toBe("two\none\n");
+  expect(leftovers(folder)).toEqual([]);
+  await removeCompiler(folder);
+  expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: "" });
+});
+
+it("leaves the last one, and nothing else, when it is interrupted", async () => {
+  const folder = copyTemplate();
+  await appendFile(join(folder, "src/main.ts"), "\n");
+  const command = `cd "${folder}" && exec "${process.execPath}" scripts/build.mjs --if-stale 2>&1`;
+  const interrupted = startProgram("sh", ["-c", command]);
+  await interrupted.line((line) => line.startsWith("building…"));
+  await expect.poll(() => leftovers(folder), { interval: 1 }).not.toEqual([]);
+  interrupted.child.kill("SIGTERM");
+  expect(await interrupted.ended).toBe(1);
+  expect(leftovers(folder)).toEqual([]);
+  expect(runBuilt(folder)).toBe("one\none\n");
+  await removeCompiler(folder);
+  expect(build(folder, "--if-stale").stderr).toBe(noCompiler);
+});
+
+it("has nothing in it of a build that was killed and had the same process id", async () => {
+  const folder = copyTemplate();
+  const script =
+    'for each in dist simulator/dist; do for at in $each.$$ $each.$$.old; do mkdir $at && echo old >$at/killed.js; done; done; exec "$0" scripts/build.mjs';
+  const { status, stderr } = spawnSync("sh", ["-c", script, process.execPath], { cwd: folder, encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(readdirSync(join(folder, "dist"))).not.toContain("killed.js");
+  expect(runBuilt(folder)).toBe("one\none\n");
+  expect(leftovers(folder)).toEqual([]);
+});
+
+it("does not take a build for that of a source that was edited meanwhile, and edited back", async () => {
+  const folder = copyTemplate();
+  const source = join(folder, "src/main.ts");
+  const good = await readFile(source, "utf8");
+  const compiler = join(folder, "node_modules/typescript");
+  const edited = JSON.stringify('process.stdout.write("two\\n");\n');
+  await rm(compiler);
+  mkdirSync(join(compiler, "bin"), { recursive: true });
+  writeFileSync(join(compiler, "package.json"), "{}");
+  writeFileSync(
+    join(compiler, "bin/tsc"),
+    `require("node:fs").writeFileSync("src/main.ts", ${edited});
+     const args = [${JSON.stringify(resolve("node_modules/typescript/bin/tsc"))}, ...process.argv.slice(2)];
+     process.exitCode = require("node:child_process").spawnSync(process.execPath, args).status;`,
+  );
+  await rm(join(folder, "dist.record.json"));
+  expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: announcement });
+  expect(runBuilt(folder)).toBe("two\none\n");
+  await writeFile(source, good);
+  expect(build(folder, "--if-stale")).toEqual({ status: 0, stderr: announcement });
+});

@@ -1,0 +1,199 @@
+import { createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createCommands } from "../../../src/cli/program.ts";
+import { ConfigFolder, canaries, sound } from "../../../testkit/config-folder.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+
+// The command line as scripts and people meet it: exit codes, what goes where, and that no secret goes anywhere (row 56).
+// The command is the built one (build-once.ts).
+
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const program = startProgram(process.execPath, ["dist/main.js", ...args], plainEnvironment(env));
+  const exitCode = await program.ended;
+  const [stdout, stderr] = [program.stdout(), program.stderr()];
+  for (const secret of [...Object.values(canaries), "canary"]) expect(stdout + stderr).not.toContain(secret);
+  return { exitCode, stdout, stderr };
+}
+
+/** A file as it would be deployed, with secrets in files beside it. */
+function write(yaml: string): string {
+  const folder = new ConfigFolder();
+  return folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
+}
+
+/** Well formed, with three faults of meaning. */
+const faulty = sound
+  .replace("defaultSite: S1000000001", "defaultSite: S4")
+  .replace("secret: { file: DIR/k1 }", "secret: { file: DIR/nothing }")
+  .replace('"127.0.0.1:7411"', '":7411"');
+/** The same, with two faults of form besides. */
+const misshapen = faulty
+  .replace("secret: { file: DIR/nothing }", "secret: canary-written-out")
+  .replace("operations: [create_order]", "operations: create_order");
+
+describe("check", () => {
+  it("prints a sound configuration as it is active, and where each listener leads", async () => {
+    const file = write(sound);
+    const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toBe("");
+    expect(stdout).toContain("baseUrl: https://api.sandbox.example/json-api");
+    expect(stdout).toContain("secret: '[secret from file ".replaceAll("'", '"'));
+    expect(stdout).toContain(
+      "ok  127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)\n",
+    );
+    expect(stdout).toContain(`\n1 warning\n${file}:15:7  environments.sandbox.sites.S1000000003: new clients must`);
+  });
+
+  it("gives each warning its code, and lists acknowledged ones in one quiet line", async () => {
+    const warned = await run(["check", "--config", write(sound)]);
+    expect(warned.stdout).toContain("\n    code   hmac_for_existing_clients\n");
+    const file = write(`${sound}acknowledge: [hmac_for_existing_clients]\n`);
+    const { exitCode, stdout } = await run(["check", "--config", file]);
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain("warning");
+    expect(stdout).toContain("\nacknowledged: hmac_for_existing_clients (environments.sandbox.sites.S1000000003)\n");
+    const json = JSON.parse((await run(["check", "--config", file, "--json"])).stdout);
+    expect(json).toMatchObject({ warnings: [], acknowledged: [{ code: "hmac_for_existing_clients", line: 15 }] });
+  });
+
+  it("gives programs the same as JSON", async () => {
+    const { exitCode, stdout, stderr } = await run(["check", "--config", write(sound), "--json"]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toMatchObject({
+      valid: true,
+      hash: expect.stringMatching(/^[0-9a-f]{12}$/),
+      routes: [expect.stringContaining("leads to sandbox")],
+      warnings: [{ path: "environments.sandbox.sites.S1000000003", line: 15 }],
+      configuration: { environments: { sandbox: { defaultSite: "S1000000001" } } },
+    });
+  });
+
+  it("prints every problem with its line and its fix to standard error", async () => {
+    const file = write(faulty);
+    const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr.split("\n").filter((line) => !line.startsWith("    "))).toEqual([
+      expect.stringContaining(
+        `${file}:2:7  listeners[0].bind: every client that reaches this listener can spend money`,
+      ),
+      `${file}:10:5  environments.sandbox.defaultSite: there is no such site`,
+      expect.stringMatching(
+        /:17:40 {2}environments\.sandbox\.sites\.S1000000003\.keys\[0\]\.secret: the file cannot be read \(ENOENT\)/,
+      ),
+      "",
+      "3 problems; nothing was started.",
+      "",
+    ]);
+    expect(stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(3);
+  });
+
+  it("prints problems of form alone, before it checks anything else", async () => {
+    const file = write(misshapen);
+    const { exitCode, stdout, stderr } = await run(["check", "--config", file]);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr.split("\n").filter((line) => !line.startsWith("    "))).toEqual([
+      `${file}:9:5  environments.sandbox.operations: this must be a list`,
+      expect.stringMatching(
+        /:17:40 {2}environments\.sandbox\.sites\.S1000000003\.keys\[0\]\.secret: a secret is never/,
+      ),
+      "",
+      "2 problems; nothing was started.",
+      "",
+    ]);
+    expect(stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(2);
+  });
+
+  it("gives programs every problem as JSON", async () => {
+    const { exitCode, stdout, stderr } = await run(["check", "--config", write(faulty), "--json"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toBe("");
+    const { valid, problems } = JSON.parse(stdout);
+    expect(valid).toBe(false);
+    expect(problems.map(({ path, line }: { path: string; line: number }) => `${line} ${path}`)).toEqual([
+      "2 listeners[0].bind",
+      "10 environments.sandbox.defaultSite",
+      "17 environments.sandbox.sites.S1000000003.keys[0].secret",
+    ]);
+  });
+
+  it("names a file that is not there", async () => {
+    const { exitCode, stderr } = await run(["check", "--config", "nothing.yaml"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("nothing.yaml:1:1  the configuration file cannot be read (ENOENT)");
+    expect(stderr).toContain("1 problem; nothing was started.");
+  });
+
+  it("refuses a process that does not verify TLS", async () => {
+    const { exitCode, stderr } = await run(["check", "--config", write(sound)], { NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("NODE_TLS_REJECT_UNAUTHORIZED=0 turns TLS verification off");
+  });
+});
+
+describe("serve", () => {
+  it("opens no port with a configuration that is refused", async () => {
+    // A port that somebody has: had it been tried, the problem would be another one.
+    const taken = createServer();
+    onTestFinished(() => void taken.close());
+    await new Promise<void>((done) => taken.listen(0, "127.0.0.1", done));
+    const { port } = taken.address() as { port: number };
+    const withPort = sound.replace("127.0.0.1:7411", `127.0.0.1:${port}`);
+    const refused = await run(["serve", "--config", write(withPort.replace("DIR/k1", "DIR/nothing"))]);
+    expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(refused.stderr).toContain("the file cannot be read (ENOENT)");
+    expect(refused.stderr).toMatch(/1 problem; nothing was started\.\n$/);
+    expect(refused.stderr).not.toContain("cannot listen");
+
+    const sameButSound = await run(["serve", "--config", write(withPort)]);
+    expect(sameButSound.exitCode).toBe(2);
+    expect(sameButSound.stderr).toContain("cannot listen");
+  });
+});
+
+it("schema prints the JSON Schema", async () => {
+  const { exitCode, stdout, stderr } = await run(["schema"]);
+  expect(exitCode).toBe(0);
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toMatchObject({
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    required: ["listeners", "admin", "status", "environments"],
+  });
+});
+
+describe("every command", async () => {
+  const commands = await createCommands();
+  const names = commands.map((command) => command.name());
+
+  it.each(names)("%s explains itself with --help", async (name) => {
+    const { exitCode, stdout, stderr } = await run([name, "--help"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`Usage: countersign ${name}`);
+    expect(stderr).toBe("");
+  });
+
+  it.each(commands)("$_name refuses an option that it does not have", async (command) => {
+    const needed = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [String(long), "x"]);
+    const { exitCode, stdout, stderr } = await run([command.name(), ...needed, "--nonsense"]);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("--nonsense");
+  });
+});
+
+it.each([
+  { args: ["--help"], exitCode: 0, stdout: /Usage: countersign/, stderr: /^$/ },
+  { args: ["--version"], exitCode: 0, stdout: /^\d+\.\d+\.\d+/, stderr: /^$/ },
+  { args: [], exitCode: 2, stdout: /^$/, stderr: /Usage: countersign/ },
+  { args: ["nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown command 'nonsense'/ },
+  { args: ["--nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown option '--nonsense'/ },
+  { args: ["check"], exitCode: 2, stdout: /^$/, stderr: /--config <file>/ },
+])("countersign $args ends with $exitCode", async ({ args, exitCode, stdout, stderr }) => {
+  const ended = await run(args);
+  expect(ended.exitCode).toBe(exitCode);
+  expect(ended.stdout).toMatch(stdout);
+  expect(ended.stderr).toMatch(stderr);
+});

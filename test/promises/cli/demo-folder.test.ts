@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { openDemo } from "../../../simulator/src/demo/env.ts";
+import { call } from "../../../testkit/call.ts";
+import { secrets, startDemo } from "../../../testkit/demo-run.ts";
+
+// `countersign demo --folder demo`: what a reader of docs/operations.md practises with. Configuration, secrets and log are
+// where they can be seen and edited; changes are taken up as `serve` does; nothing of anybody else's is removed.
+
+const anyPorts = { listener: 0, admin: 0, status: 0, api: 0, login: 0 };
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "countersign-test-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+it.each([
+  { given: "one that is not there yet", prepare: async () => {} },
+  { given: "an empty one", prepare: (folder: string) => mkdir(folder, { mode: 0o755 }) },
+])(
+  "keeps everything in the folder that it is given, closed to others, and removes it at the end: $given",
+  async ({ prepare }) => {
+    const folder = join(await newFolder(), "demo");
+    await prepare(folder);
+    const demo = await openDemo(anyPorts, folder);
+    onTestFinished(() => demo.close("test"));
+    expect(demo.configFile).toBe(join(folder, "countersign.yaml"));
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    expect((await stat(join(folder, "countersign.log"))).mode & 0o777).toBe(0o600);
+    expect((await readdir(join(folder, "portal"))).toSorted()).toEqual(["moving", "next"]);
+    await demo.close("test");
+    expect(existsSync(folder)).toBe(false);
+  },
+);
+
+it("starts nothing in a folder that holds something, and leaves that alone", async () => {
+  const folder = await newFolder();
+  await writeFile(join(folder, "mine"), "mine");
+  for (const taken of [folder, join(folder, "mine")]) {
+    const demo = startDemo(["--folder", taken, "--once"]);
+    expect(await demo.ended).toBe(2);
+    expect(demo.stderr()).toBe(`${taken} is there and not an empty folder; name a new one.\n`);
+  }
+  const nowhere = startDemo(["--folder", join(folder, "none", "demo"), "--once"]);
+  expect(await nowhere.ended).toBe(2);
+  expect(nowhere.stderr()).toBe(`${join(folder, "none", "demo")} cannot be made (ENOENT); name another folder.\n`);
+  expect(await readFile(join(folder, "mine"), "utf8")).toBe("mine");
+});
+
+it("takes up what is changed there, by itself and on SIGHUP, and logs as serve does", async () => {
+  const folder = join(await newFolder(), "demo");
+  const demo = startDemo(["--folder", folder]);
+  await demo.line((line) => line.includes("Ctrl-C ends it"));
+  const [, url = ""] = /^ {3}you call +(\S+)/m.exec(demo.stdout()) ?? [];
+  const events = async () => {
+    const lines = (await readFile(join(folder, "countersign.log"), "utf8")).trimEnd().split("\n");
+    return lines.map((line) => JSON.parse(line));
+  };
+  const file = join(folder, "countersign.yaml");
+  await appendFile(file, "limits: { bodyBytes: 1024 }\n");
+  await expect
+    .poll(events, { timeout: 15_000 })
+    .toContainEqual(expect.objectContaining({ event: "config_applied", trigger: "file_change" }));
+  expect((await call(url, "x".repeat(1025))).status).toBe(413);
+  demo.child.kill("SIGHUP");
+  await demo.line((line) => line.includes("SIGHUP: configuration and secrets are read again"));
+  await expect.poll(events, { timeout: 15_000 }).toContainEqual(expect.objectContaining({ event: "config_unchanged" }));
+  const log = await readFile(join(folder, "countersign.log"), "utf8");
+  for (const secret of secrets) expect(log).not.toMatch(secret);
+  demo.child.kill("SIGTERM");
+  expect(await demo.ended).toBe(0);
+  expect(existsSync(folder)).toBe(false);
+});

@@ -1,0 +1,119 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { type Demo, openDemo } from "../../../simulator/src/demo/env.ts";
+import { formatInvitation, formatOpening } from "../../../simulator/src/demo/header.ts";
+import { type Facts, judge } from "../../../simulator/src/demo/judge.ts";
+import { wrap } from "../../../simulator/src/demo/layout.ts";
+import { formatScene } from "../../../simulator/src/demo/print.ts";
+import { createRun } from "../../../simulator/src/demo/run.ts";
+import { type Scene, scenes } from "../../../simulator/src/demo/scenes.ts";
+import { secrets } from "../../../testkit/demo-run.ts";
+
+// The demo's `ok` is worth something only if it can be `not ok`: every fact counts, for every scene.
+
+const [served] = scenes.map(({ expected }) => expected);
+if (served === undefined) throw new Error("there are scenes");
+
+const wrongs: readonly Partial<Facts>[] = [
+  { status: 201 },
+  { status: undefined },
+  { outcome: "unknown" },
+  { outcome: undefined },
+  { error: "internal" },
+  { attempts: 2 },
+  { seen: 2 },
+  { seen: 0 },
+  { arrived: [] },
+  { arrived: ["S1000000001 with token no. 2"] },
+  { arrived: ["S1000000002 with token no. 1"] },
+  { created: 0 },
+  { unauthorized: 1 },
+  { tokenRequests: 1 },
+];
+
+it.each(wrongs)("is not ok when one fact differs: %j", (wrong) => {
+  expect(judge(served, served)).toEqual([]);
+  expect(judge(served, { ...served, ...wrong })).toHaveLength(1);
+  expect(judge({ ...served, ...wrong }, served)).toHaveLength(1);
+});
+
+it("knows every fact of every scene in advance", () => {
+  expect(scenes).toHaveLength(7);
+  for (const { expected } of scenes) expect(Object.keys(expected).sort()).toEqual(Object.keys(served).sort());
+});
+
+async function stageDemo(): Promise<Demo> {
+  const demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
+  onTestFinished(() => demo.close("test"));
+  return demo;
+}
+
+it("says what is wrong, in the width of the terminal and without a secret", async () => {
+  const demo = await stageDemo();
+  const [first] = scenes;
+  if (first === undefined) throw new Error("there are scenes");
+  const broken: Scene = { ...first, fault: { host: "api", kind: "answer", status: 500, body: "no JSON" } };
+  const played = await createRun(demo)(broken, 1);
+  expect(played.wrong).toEqual(["status: should be 200, is 500", "orders created: should be 1, is 0"]);
+  for (const width of [60, 80, 100]) {
+    const lines = formatScene(played, width);
+    expect(lines[0]).toMatch(/^1 {2}.+ not ok$/);
+    expect(lines[0]).toHaveLength(width);
+    expect(lines.filter((line) => line.length > width)).toEqual([]);
+    expect(lines.filter((line) => line.trimStart().startsWith("wrong"))).toHaveLength(2);
+    for (const secret of secrets) expect(lines.join("\n")).not.toMatch(secret);
+  }
+});
+
+it("is not ok, and says so, when nothing comes back at all", async () => {
+  const demo = await stageDemo();
+  const [first] = scenes;
+  if (first === undefined) throw new Error("there are scenes");
+  const nobody = { ...demo, url: "http://127.0.0.1:1" };
+  const played = await createRun(nobody)(first, 1);
+  expect(played.wrong).toContain("status: should be 200, is absent");
+  expect(formatScene(played, 80).join("\n")).toMatch(/back +no answer: connect ECONNREFUSED/);
+});
+
+it("takes a free port for one that is taken, and says so", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const demo = await openDemo({ listener: port, admin: 0, status: 0, api: 0, login: 0 });
+  onTestFinished(() => demo.close("test"));
+  expect(demo.url).not.toContain(`:${port}`);
+  expect(formatOpening(demo)).toContainEqual(expect.stringMatching(`^ {3}taken +${port}; free ports stand in$`));
+});
+
+it("prints commands that fit into 80 columns, whatever the ports are", async () => {
+  const demo = await stageDemo();
+  const [url, apiUrl] = ["http://127.0.0.1:65535", "http://127.0.0.1:65535/json-api"];
+  const lines = formatInvitation({ ...demo, url, simulator: { ...demo.simulator, apiUrl } });
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+});
+
+it("keeps its configuration and secrets to this user, and only as long as it runs", async () => {
+  const demo = await stageDemo();
+  const folder = dirname(demo.configFile);
+  const mode = async (path: string) => (await stat(path)).mode & 0o777;
+  expect(await mode(folder)).toBe(0o700);
+  expect(await mode(demo.configFile)).toBe(0o600);
+  expect(await mode(join(folder, "blue", "client-secret"))).toBe(0o600);
+  expect(await mode(join(folder, "K2000000001"))).toBe(0o600);
+  await demo.close("test");
+  expect(existsSync(folder)).toBe(false);
+});
+
+it.each([
+  { text: "one two three", width: 7, parts: ["one two", "three"] },
+  { text: "exactly", width: 7, parts: ["exactly"] },
+  { text: "too_long_", width: 7, parts: ["too_lo…"] },
+  { text: "", width: 7, parts: [""] },
+])("breaks $text at spaces, and cuts what has none", ({ text, width, parts }) => {
+  expect(wrap(text, width)).toEqual(parts);
+});

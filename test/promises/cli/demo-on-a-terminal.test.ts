@@ -1,0 +1,124 @@
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { scenes } from "../../../simulator/src/demo/scenes.ts";
+import { folderOf, secrets } from "../../../testkit/demo-run.ts";
+import { hasTerminals, startOnTerminal } from "../../../testkit/terminal.ts";
+
+// A person at a real terminal: first what runs where, then a scene for each Enter, and an end whenever it is wanted. The first
+// lines are there within 2 s, which a busy machine could not show: here nothing is built before them.
+
+const demo = [process.execPath, "simulator/dist/main.js", "demo"];
+const lastPrompt = "Enter: what you can try";
+
+/** Keeps the fifth scene from beginning, so that it is interrupted and not over. */
+const slow =
+  "const { setTimeout: real } = globalThis; globalThis.setTimeout = (task, ms) => real(task, ms === 1000 ? 60000 : ms)";
+
+/** Titles of the scenes that were shown. */
+function titles(text: string): string[] {
+  return text.split("\n").filter((line) => /^\d {2}\S.* ok$/.test(line));
+}
+
+describe.runIf(hasTerminals)(hasTerminals ? "on a terminal" : "NOT TRIED, python3 is not installed: a terminal", () => {
+  it("builds nothing that is built, shows on one screen what runs where, and waits", async () => {
+    const begun = performance.now();
+    const terminal = startOnTerminal(["npm", "run", "--silent", "demo"]);
+    await terminal.awaitText("a demonstration");
+    // It takes one second; this is for the slowest of machines.
+    expect(performance.now() - begun).toBeLessThan(20_000);
+    await terminal.awaitText("Enter: scene 1 of 7");
+    const screen = terminal.shown().slice(terminal.shown().indexOf("Countersign"));
+    const lines = screen.split("\n");
+    expect(terminal.shown()).not.toContain("building…");
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    for (const { title } of scenes) expect(screen).toContain(title);
+    expect(titles(screen)).toEqual([]);
+    const [, page = ""] = /^ {3}status page +(\S+)/m.exec(screen) ?? [];
+    expect((await fetch(page)).headers.get("content-type")).toMatch(/^text\/html/);
+    // Ctrl-C, which npm does not see: it calls nothing a failure.
+    terminal.press("\x03");
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.shown()).toContain("scenes            0 of 7 ok, 7 not shown\n");
+    expect(existsSync(folderOf(terminal.shown()))).toBe(false);
+  });
+
+  it("shows one scene for each Enter, then what to try; q ends it and leaves the terminal as it was", async () => {
+    const terminal = startOnTerminal(["sh", "-c", `"${demo.join('" "')}"; echo "status $?"; stty -a`]);
+    for (const number of scenes.keys()) {
+      await terminal.awaitText(`Enter: scene ${number + 1} of 7`);
+      expect(titles(terminal.shown())).toHaveLength(number);
+      // Enter in either mode of the terminal, and other keys, which mean nothing.
+      terminal.press(number % 2 === 0 ? "\r" : "x \n");
+    }
+    await terminal.awaitText(lastPrompt);
+    expect(titles(terminal.shown())).toHaveLength(7);
+    expect(terminal.shown()).not.toContain("Now you");
+    terminal.press("\r");
+    await terminal.awaitText("Ctrl-C ends it");
+    expect(terminal.shown()).toContain("scenes            7 of 7 ok\n");
+    terminal.press("q");
+    expect(await terminal.ended).toBe(0);
+    const text = terminal.shown();
+    expect(text).toContain("status 0\n");
+    expect(text).toMatch(/(?<!-)\bicanon\b/);
+    expect(text).toMatch(/(?<!-)\becho\b;? echoe\b/);
+    expect(
+      text
+        .replace(/^ {3}configured in.*$/m, "")
+        .split("\n")
+        .filter((line) => line.length > 80),
+    ).toEqual([]);
+    for (const secret of secrets) expect(text).not.toMatch(secret);
+  });
+
+  it("takes keys that were pressed too early, and shows all that is left for a", async () => {
+    const terminal = startOnTerminal(demo);
+    terminal.press("\n\n");
+    await terminal.awaitText("Enter: scene 3 of 7");
+    expect(titles(terminal.shown())).toHaveLength(2);
+    terminal.press("a");
+    await terminal.awaitText("Ctrl-C ends it");
+    expect(titles(terminal.shown())).toHaveLength(7);
+    expect(terminal.shown()).not.toMatch(/scene 4 of 7|what you can try/);
+    terminal.press("\x03");
+    expect(await terminal.ended).toBe(0);
+  });
+
+  it.each([
+    { key: "q", keys: "q" },
+    { key: "Ctrl-D", keys: "\x04" },
+    { key: "Ctrl-C", keys: "\x03" },
+  ])("ends at once, in the middle of a scene too, on $key", async ({ keys }) => {
+    const preload = `--import "data:text/javascript,${encodeURIComponent(slow)}"`;
+    const terminal = startOnTerminal(demo, { NO_COLOR: "1", NODE_OPTIONS: preload });
+    await terminal.awaitText("Enter: scene 1 of 7");
+    terminal.press("\r\r\r\r\r");
+    await terminal.awaitText("Enter: scene 5 of 7");
+    await terminal.awaitText("\n\n");
+    terminal.press(keys);
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.shown()).toContain("scenes            4 of 7 ok, 3 not shown\n");
+    expect(existsSync(folderOf(terminal.shown()))).toBe(false);
+  });
+
+  it("ends, and leaves nothing, when the terminal is closed", async () => {
+    const terminal = startOnTerminal(demo);
+    await terminal.awaitText("Enter: scene 1 of 7");
+    terminal.press("\r");
+    await terminal.awaitText("Enter: scene 2 of 7");
+    terminal.hangUp();
+    expect(await terminal.ended).toBe(129);
+    expect(existsSync(folderOf(terminal.shown()))).toBe(false);
+  });
+
+  it("waits for nobody where input is at its end", async () => {
+    const terminal = startOnTerminal(["sh", "-c", `"${demo.join('" "')}" </dev/null`]);
+    await terminal.awaitText("Ctrl-C ends it");
+    expect(titles(terminal.shown())).toHaveLength(7);
+    expect(terminal.shown()).not.toContain("Enter:");
+    terminal.press("\x03");
+    await terminal.ended;
+    expect(existsSync(folderOf(terminal.shown()))).toBe(false);
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, it, test } from "vitest";
+import type { RedisProbe } from "../../../src/adapters/redis/probe.ts";
+import { formatSpan } from "../../../src/cli/doctor/check.ts";
+import { checkConfig } from "../../../src/cli/doctor/config.ts";
+import { evaluateClock } from "../../../src/cli/doctor/environment.ts";
+import { evaluateEviction, evaluateLatency } from "../../../src/cli/doctor/redis.ts";
+import { connectFailures, evaluateConnection, explainNoConnection } from "../../../src/cli/doctor/tls.ts";
+import { printable } from "../../../src/cli/terminal.ts";
+import { systemClock } from "../../../src/model/clock.ts";
+import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
+
+// The doctor's bounds: at each bound, just before and just after.
+
+const to = {
+  place: "api:443",
+  host: "api",
+  setting: "environments.e.baseUrl",
+  tlsSetting: "environments.e.tls",
+  connectMs: 1,
+};
+const nowMs = Date.parse("2026-01-01T00:00:00Z");
+const dayMs = 86_400_000;
+
+test.each([
+  [14 * dayMs, "ok"],
+  [14 * dayMs - 1, "warn"],
+  [1, "warn"],
+])("a certificate that is valid for another %i ms: %s", (leftMs, verdict) => {
+  const certificate = { subject: "api", issuer: "CA", validFromMs: 0, validToMs: nowMs + leftMs };
+  const probe = { connectedAtMs: 0, code: undefined, protocol: "TLSv1.3", certificate, response: undefined };
+  expect(evaluateConnection(probe, to, nowMs).verdict).toBe(verdict);
+});
+
+describe("a Date, which is cut to its second", () => {
+  const date = new Date(nowMs).toUTCString();
+
+  test.each([
+    [0, "ok", /agrees/],
+    [999, "ok", /agrees/],
+    [1_999, "ok", /agrees/],
+    [2_000, "ok", /1 s ahead/],
+    [6_000, "ok", /5 s ahead/],
+    [6_001, "warn", /5 s ahead/],
+    [31_000, "warn", /30 s ahead/],
+    [31_001, "fail", /30 s ahead/],
+    [-999, "ok", /agrees/],
+    [-1_000, "ok", /1 s behind/],
+    [-5_000, "ok", /5 s behind/],
+    [-5_001, "warn", /5 s behind/],
+    [-30_000, "warn", /30 s behind/],
+    [-30_001, "fail", /30 s behind/],
+  ])("%i ms after it: %s", (atMs, verdict, says) => {
+    const found = evaluateClock({ status: 200, date, sentAtMs: nowMs + atMs, receivedAtMs: nowMs + atMs });
+    expect(found).toMatchObject({ verdict, detail: expect.stringMatching(says) });
+  });
+
+  it("blames no clock when the response took long", () => {
+    const found = evaluateClock({ status: 200, date, sentAtMs: nowMs - 60_000, receivedAtMs: nowMs + 60_000 });
+    expect(found.verdict).toBe("ok");
+  });
+});
+
+describe("Redis", () => {
+  const probe: Extract<RedisProbe, { kind: "answered" }> = {
+    kind: "answered",
+    objection: undefined,
+    roundTripsMs: [],
+    tried: [],
+    facts: undefined,
+  };
+
+  test.each([
+    [[1, 1, 10, 10, 100], "ok", "5 round trips: median 10 ms, longest 100 ms"],
+    [[1, 10.4, 11], "warn", "3 round trips: median 10 ms, longest 11 ms"],
+    [[1, 1, 101], "warn", "3 round trips: median 1.0 ms, longest 101 ms"],
+    [[0, 101, 102], "fail", "3 round trips: median 101 ms, longest 102 ms; commands end after 100 ms"],
+    [[3, 2, 100, 1, 2], "ok", "5 round trips: median 2.0 ms, longest 100 ms"],
+  ])("that answers in %j ms: %s", (roundTripsMs, verdict, detail) => {
+    expect(evaluateLatency({ ...probe, roundTripsMs })).toMatchObject({ verdict, detail });
+  });
+
+  test("a server that evicts is a warning, once it has done so", () => {
+    const facts = {
+      version: "7",
+      role: "master",
+      runId: "r",
+      evictionPolicy: "allkeys-lru",
+      evictedKeys: 0,
+      isAppendOnly: false,
+    };
+    expect(evaluateEviction({ ...probe, facts })?.verdict).toBe("ok");
+    expect(evaluateEviction({ ...probe, facts: { ...facts, evictedKeys: 1 } })?.verdict).toBe("warn");
+    expect(evaluateEviction(probe)).toBeUndefined();
+  });
+});
+
+test("an unknown error is reported by its code, with a fix", () => {
+  const { verdict, detail, fix } = explainNoConnection("ESOMETHING", to, undefined, nowMs);
+  expect({ verdict, detail }).toEqual({ verdict: "fail", detail: "no connection (ESOMETHING)" });
+  expect(fix).toContain("api:443");
+});
+
+test("every explanation of a failed connection names values that there are", () => {
+  const values = new Set([...Object.keys(to), "egressSetting", "code", "ago", "butIn", "butFor", "issuer"]);
+  const names = Object.values(connectFailures).flatMap((text) =>
+    [...text.matchAll(/\$(\w+)/g)].map(([, name]) => name),
+  );
+  expect(names.filter((name) => !values.has(name ?? ""))).toEqual([]);
+  for (const text of Object.values(connectFailures)) expect(text.split(" | ")).toHaveLength(2);
+});
+
+test("subPath mounts, which are never updated, come with their fix", async () => {
+  const folder = new ConfigFolder();
+  const file = `${folder.path}/countersign.yaml`;
+  const loaded = await folder.load(sound, { mountPoints: new Set([file, `${folder.path}/blue/client-secret`]) });
+  if (loaded.kind === "refused") throw new Error("it is sound");
+  const checks = checkConfig({ file, ...loaded, withToken: false, clock: systemClock, deadlineMs: 0 });
+  const lines = checks.map(({ verdict, subject, detail, fix }) => `${verdict} ${subject}: ${detail} | ${fix}`);
+  expect(lines).toContain(
+    `warn ${file}: this file is mounted by subPath and is never updated | mount its whole folder`,
+  );
+  expect(lines).toContainEqual(
+    expect.stringMatching(
+      /^warn environments\S+ .*client-secret is mounted by subPath and is never updated \| mount its whole/,
+    ),
+  );
+});
+
+test.each([
+  [-1, "0 s"],
+  [999, "0 s"],
+  [119_999, "119 s"],
+  [120_000, "2 min"],
+  [7_199_999, "119 min"],
+  [7_200_000, "2 h"],
+  [2 * dayMs - 1, "47 h"],
+  [2 * dayMs, "2 days"],
+])("%i ms reads %s", (ms, text) => {
+  expect(formatSpan(ms)).toBe(text);
+});
+
+test("foreign text has no effect on a terminal", () => {
+  expect(printable("a\u001b[2Jb\r\nc\u0007\u202ed\u009be")).toBe("a [2Jb c d e");
+  expect(printable("x".repeat(81))).toBe(`${"x".repeat(79)}…`);
+});

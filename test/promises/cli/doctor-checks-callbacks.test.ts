@@ -1,0 +1,44 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../testkit/free-port.ts";
+import { diagnose } from "./doctor-run.ts";
+import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
+
+// What the doctor says of listeners for callbacks: keys, and the application.
+
+const keys = "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]";
+
+async function diagnoseCallbacks(applicationPort: number, moreSites = "") {
+  const { write } = await openFolder();
+  const service = await startService();
+  const sandbox = environmentOf(service).replace(/sites: \{/, `sites: { S1000000003: { ${keys} }${moreSites},`);
+  const url = `http://127.0.0.1:${applicationPort}/callbacks`;
+  const listener = `{ bind: "127.0.0.1:${await freePort()}", environment: sandbox, application: { url: "${url}" } }`;
+  const file = write({ environments: { sandbox }, more: `callbacks: [ ${listener} ]` });
+  return diagnose(file, { withToken: false });
+}
+
+it("says that the application takes connections, and which sites have no key", async () => {
+  const chunks: Buffer[] = [];
+  const server = createServer((socket) => socket.on("data", (chunk) => void chunks.push(chunk))).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as { readonly port: number };
+  const { hasFailed, of } = await diagnoseCallbacks(port);
+  expect(hasFailed).toBe(false);
+  expect(of("callback")).toEqual([
+    expect.stringMatching(/^warn 127\.0\.0\.1:\d+: callbacks of S1 are refused: no default key \| add the keys/),
+    `ok application 127.0.0.1:${port}: takes connections`,
+  ]);
+  expect(chunks).toEqual([]);
+});
+
+it("fails where the application refuses connections", async () => {
+  const port = await freePort();
+  const { hasFailed, of } = await diagnoseCallbacks(port);
+  expect(hasFailed).toBe(true);
+  expect(of("callback")[1]).toMatch(
+    /^fail application 127\.0\.0\.1:\d+: connections are refused \(ECONNREFUSED\) \| .*callbacks\[0\]\.application\.url/,
+  );
+});

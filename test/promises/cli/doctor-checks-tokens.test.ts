@@ -1,0 +1,149 @@
+import { expect, it } from "vitest";
+import type { Simulator } from "../../../simulator/src/service/simulator.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { diagnose } from "./doctor-run.ts";
+import { blueSites, environmentOf, openFolder, startService } from "./doctor-setup.ts";
+
+// What the doctor reports about credential sets, and the token requests that this costs; the authorization server counts them.
+
+const asked = ({ seen }: Simulator) => seen.tokenRequests.filter(({ method }) => method === "POST").length;
+
+async function setUp() {
+  const simulator = await startService();
+  const { folder, write } = await openFolder();
+  return { simulator, folder, write, file: write({ environments: { sandbox: environmentOf(simulator) } }) };
+}
+
+it("says what may be wrong with a set that is refused, and where its secret is", async () => {
+  const { simulator, folder, file } = await setUp();
+  simulator.changeClientSecret("blue-id", "canary-another-secret");
+  const { hasFailed, of } = await diagnose(file);
+  expect(hasFailed).toBe(true);
+  expect(of("token")).toEqual([
+    "fail S1/blue: refused (401) for client blue-id | " +
+      `compare client id, secret (file ${folder.path}/blue/client-secret) and audience (https://api.sandbox.example) with ` +
+      "what the service has; the set may be deleted, or another environment's",
+  ]);
+  expect(asked(simulator)).toBe(1);
+});
+
+it.each([
+  {
+    what: "429 with Retry-After",
+    fault: { kind: "answer", status: 429, headers: { "retry-after": "7200" } },
+    says: /: too many token requests \(429\), to be tried again in 2 h \| wait: nothing else helps; tokens\.cache: redis lets/,
+  },
+  {
+    what: "500",
+    fault: { kind: "answer", status: 500 },
+    says: /: the authorization server is in trouble \(500\) \| that is its owner's to fix$/,
+  },
+  {
+    what: "a redirect",
+    fault: { kind: "answer", status: 302, headers: { location: "https://elsewhere.invalid/" } },
+    says: /: answered 302 at http:\/\/127\.0\.0\.1:\d+\/oauth\/token \| correct authUrl: .* no redirect is followed$/,
+  },
+  {
+    what: "200 and something else",
+    fault: { kind: "answer", status: 200, body: "<html>canary</html>" },
+    says: /: answered, but not with a token \| see what is at http:\S+\/oauth\/token: authUrl may lead to something else$/,
+  },
+  {
+    what: "half an answer",
+    fault: { kind: "truncate" },
+    says: /: the connection broke before the answer was complete \| run this again$/,
+  },
+] as const)("reports $what, and requests once", async ({ fault, says }) => {
+  const { simulator, file } = await setUp();
+  // The HEAD is no client's, so the fault leaves it alone.
+  simulator.faults.add({ host: "login", clientId: "blue-id", ...fault });
+  const { hasFailed, of } = await diagnose(file);
+  expect(hasFailed).toBe(true);
+  expect(of("token")).toEqual([expect.stringMatching(new RegExp(`^fail S1/blue${says.source}`))]);
+  expect(asked(simulator)).toBe(1);
+});
+
+it("requests no token while the authorization server cannot be reached", async () => {
+  const simulator = await startService();
+  const { write } = await openFolder();
+  const login = await startRawUpstream();
+  const sandbox = `baseUrl: "${simulator.apiUrl}", authUrl: "https://127.0.0.1:${login.port}", allowPlaintext: true, ${blueSites}`;
+  const { hasFailed, of } = await diagnose(write({ environments: { sandbox } }));
+  expect(hasFailed).toBe(true);
+  expect(of("token")).toEqual(["skipped S1/blue: the authorization server cannot be reached"]);
+});
+
+it("shares the token that it requests, requests none where one is shared, and respects the back-off of the replicas", async () => {
+  const simulator = await startService();
+  const redis = await startRedis();
+  const { folder, write } = await openFolder();
+  const environments = { sandbox: environmentOf(simulator) };
+  const file = write({ environments, redis: `url: "${redis.url}"` });
+  const withoutToken = await diagnose(file, { withToken: false });
+  expect(withoutToken.of("token")).toEqual(["skipped S1/blue: not asked for (--no-token)"]);
+  expect(asked(simulator)).toBe(0);
+  const first = await diagnose(file);
+  expect(first.of("token")).toEqual(["ok S1/blue: issued, valid for 24 h, and shared from now on"]);
+  const second = await diagnose(file);
+  expect(second.of("token")).toEqual(["ok S1/blue: in the shared cache, live for another 23 h; none was asked for"]);
+  expect(second.of("redis")).toContain("ok encryptionKeys: open what is in the cache (1)");
+  expect(asked(simulator)).toBe(1);
+
+  // Another replica seals with another key: its value stays where it is.
+  const [name] = [await redis.command("KEYS", "countersign:*:token")].flat();
+  const value = await redis.command("GET", String(name));
+  const otherKey = write({ environments, redis: `url: "${redis.url}"` });
+  folder.write("token-key", "fedcba9876543210".repeat(4));
+  const third = await diagnose(otherKey);
+  expect(third.of("redis")).toContainEqual(
+    expect.stringMatching(
+      /^warn encryptionKeys: 1 of 1 values in the cache cannot be opened \| give every replica the same/,
+    ),
+  );
+  expect(third.of("token")).toEqual([
+    "ok S1/blue: issued, valid for 24 h, not kept, since another value is in its place",
+  ]);
+  expect(await redis.command("GET", String(name))).toBe(value);
+  expect(asked(simulator)).toBe(2);
+
+  // A replica was told to wait.
+  const endpoint = String(name).replace(/token$/, "endpoint");
+  await redis.command("SET", endpoint, "throttled 429 1 - 3600000", "PX", 3_600_000);
+  const fourth = await diagnose(otherKey);
+  expect(fourth.of("token")).toEqual([
+    expect.stringMatching(
+      /^fail S1\/blue: a replica was told: the authorization server answered 429, and is left alone for another \d+ min \| wait: nothing/,
+    ),
+  ]);
+  expect(asked(simulator)).toBe(2);
+});
+
+it("accepts a shared token up to its leeway, even where the authorization server refuses", async () => {
+  const simulator = await startService({ tokenLifetimeSeconds: 86_400 });
+  const redis = await startRedis();
+  const { write } = await openFolder();
+  const file = write({ environments: { sandbox: environmentOf(simulator) }, redis: `url: "${redis.url}"` });
+  await diagnose(file);
+  const [name] = [await redis.command("KEYS", "countersign:*:token")].flat().map(String);
+  const live = async (remainingMs: number) => {
+    const value = String(await redis.command("GET", name ?? ""));
+    const issuedAtMs = Date.now() - (86_400_000 - remainingMs);
+    await redis.command("SET", name ?? "", value.replace(/^1:\d+/, `1:${issuedAtMs}`), "PX", remainingMs);
+  };
+  await live(7_800_000);
+  const unasked = "ok S1/blue: in the shared cache, live for another 2 h; none was asked for";
+  expect((await diagnose(file, { withToken: false })).of("token")).toEqual([unasked]);
+  simulator.deleteCredentials("blue-id");
+  const refused = await diagnose(file);
+  expect(refused.of("token")).toEqual([
+    expect.stringMatching(
+      /^warn S1\/blue: in the shared cache, live for another 2 h, and due; refused \(401\) for client/,
+    ),
+  ]);
+  await live(100_000);
+  expect((await diagnose(file)).of("token")).toEqual([expect.stringMatching(/^fail S1\/blue: refused \(401\)/)]);
+  simulator.restoreCredentials("blue-id");
+  await live(7_800_000);
+  expect((await diagnose(file)).of("token")).toEqual(["ok S1/blue: issued, valid for 24 h, and shared from now on"]);
+});

@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import { authority, expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { plainEnvironment } from "../../../testkit/run-program.ts";
+import { diagnose, runDoctor } from "./doctor-run.ts";
+import { blueSites, environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
+
+// `countersign doctor` as people, programs and `kubectl exec` use it. That no run prints a secret is part of row 56.
+
+const took = "(?: \\(\\d+ ms\\))?";
+
+/** The whole of what people read: one pattern a line. */
+function whole(lines: readonly string[], sum: string): RegExp {
+  return new RegExp(`^${lines.map((line) => `${line}\n`).join("")}\n${sum}\n$`);
+}
+
+it("says line by line that all is well, asks for nothing that is there, and ends with 0", async () => {
+  const simulator = await startService({ tls: { key: serverKey, cert: serverCertificate } });
+  const redis = await startRedis();
+  const { folder, write, adminPort } = await openFolder();
+  folder.write("ca", authority, 0o644);
+  const [base = "", auth = ""] = [simulator.apiUrl, simulator.loginUrl].map((url) =>
+    url.replace("127.0.0.1", "localhost"),
+  );
+  const sandbox = `baseUrl: "${base}", authUrl: "${auth}", tls: { caFile: DIR/ca }, ${blueSites}`;
+  const file = write({ environments: { sandbox }, redis: `url: "${redis.url}"`, more: "log: { level: debug }" });
+  await serve(file, "token_adopted");
+
+  const { exitCode, stdout, stderr } = await runDoctor(["--config", file]);
+  const [api, login] = [base, auth].map((url) => new URL(url).host);
+  const certificate = "TLSv1\\.3, certificate of localhost by Countersign test CA, valid for another \\d{5} days";
+  const cache = `redis            cache redis://127\\.0\\.0\\.1:${redis.port}`;
+  const lines = [
+    `config           ${file}: 1 environment, 1 listener, hash [0-9a-f]{12}`,
+    "config           secrets: read from 3 files, as user \\d+, group \\d+",
+    "dns     sandbox  localhost: [0-9a-f.:, ]+",
+    "dns     sandbox  localhost: [0-9a-f.:, ]+",
+    `tls     sandbox  ${api}: ${certificate}`,
+    `tls     sandbox  ${login}: ${certificate}`,
+    `clock   sandbox  ${api}: our clock agrees with its Date`,
+    `clock   sandbox  ${login}: our clock agrees with its Date`,
+    "token   sandbox  S1/blue: in the shared cache, live for another 23 h; none was asked for",
+    `${cache}: answers to the user countersign, version [\\d.]+`,
+    `${cache}: 20 round trips: median [\\d.]+ ms, longest [\\d.]+ ms`,
+    `${cache}: every command that is needed works: set, get, .*, del`,
+    `${cache}: maxmemory-policy noeviction, 0 keys evicted since its start`,
+    "redis            encryptionKeys: open what is in the cache \\(1\\)",
+    `serve            admin 127\\.0\\.0\\.1:${adminPort}: runs with this configuration \\([0-9a-f]{12}\\), and is ready`,
+  ];
+  const sum = "Nothing stands in the way: 15 ok, 0 to be warned of, 0 failed, 0 skipped\\.";
+  expect(stdout).toMatch(
+    whole(
+      lines.map((line) => `ok    ${line}${took}`),
+      sum,
+    ),
+  );
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  // One HEAD / each, without a body or a credential, beside the proxy's own token request.
+  const { apiRequests, tokenRequests } = simulator.seen;
+  const asked = [...apiRequests, ...tokenRequests.filter(({ method }) => method !== "POST")];
+  expect(asked.map(({ method, target }) => `${method} ${target}`)).toEqual(["HEAD /", "HEAD /"]);
+  for (const { rawHeaders } of asked) expect(rawHeaders.join(" ")).not.toMatch(/authorization|cookie|content-/i);
+  expect(simulator.counts().tokensIssued).toBe(1);
+  expect(await redis.command("KEYS", "*probe*")).toEqual([]);
+});
+
+it("gives each fault its fix, and ends with 1; programs get the same as JSON", async () => {
+  const simulator = await startService({ tls: { key: serverKey, cert: expiredCertificate } });
+  const login = await startService();
+  login.changeClientSecret("blue-id", "canary-another-secret");
+  const redis = await startRedis();
+  await redis.command("ACL", "SETUSER", "countersign", "-pttl");
+  const { folder, write } = await openFolder();
+  folder.write("ca", authority);
+  const { host } = new URL(simulator.apiUrl);
+  const sandbox = `baseUrl: "${simulator.apiUrl}", authUrl: "${login.loginUrl}", allowPlaintext: true, tls: { caFile: DIR/ca }, ${blueSites}`;
+  const file = write({ environments: { sandbox }, redis: `url: "${redis.url}"` });
+  const { exitCode, stdout, stderr } = await runDoctor(["--config", file]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+  const fix = " {6}fix: \\S.*";
+  const printed = stdout.split("\n");
+  const faults = printed.flatMap((line, index) =>
+    /^(warn|fail)/.test(line) ? [`${line}\n${printed[index + 1]}`] : [],
+  );
+  expect(faults).toEqual([
+    expect.stringMatching(`^fail  tls     sandbox  ${host}: its certificate has expired \\d+ days ago .*\n${fix}$`),
+    expect.stringMatching(`^warn  tls     sandbox  \\S+: connected, without TLS .*\n${fix}$`),
+    expect.stringMatching(`^fail  token   sandbox  S1/blue: refused \\(401\\) for client blue-id${took}\n${fix}$`),
+    expect.stringMatching(`^fail  redis            cache \\S+: the user countersign may not PTTL${took}\n${fix}$`),
+  ]);
+  expect(stdout).toMatch(/\nSomething has to be fixed: \d+ ok, 1 to be warned of, 3 failed, 3 skipped\.\n$/);
+
+  const programs = await runDoctor(["--config", file, "--json", "--no-token"]);
+  expect(programs).toMatchObject({ exitCode: 1, stderr: "" });
+  const { ok, sum, configHash, checks } = JSON.parse(programs.stdout);
+  expect({ ok, sum }).toMatchObject({ ok: false, sum: { warn: 1, fail: 2, skipped: 4 } });
+  expect(configHash).toMatch(/^[0-9a-f]{12}$/);
+  expect(checks).toContainEqual({
+    topic: "tls",
+    environment: "sandbox",
+    subject: host,
+    verdict: "fail",
+    detail: expect.stringContaining("(CERT_HAS_EXPIRED)"),
+    fix: expect.stringContaining("its owner has to renew it"),
+    tookMs: expect.any(Number),
+  });
+});
+
+it("needs no variables, no shell and no other programs", async () => {
+  const { write } = await openFolder();
+  const file = write({ environments: { sandbox: environmentOf(await startService()) } });
+  const { exitCode, stderr, stdout } = await runDoctor(["--config", file], {});
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toMatch(/^ok {4}token {3}sandbox {2}S1\/blue: issued, valid for 24 h, not kept/m);
+  expect(stdout).not.toContain("\u001b");
+  const named = await runDoctor(["--no-token"], { COUNTERSIGN_CONFIG: file, PATH: "" });
+  expect(named.exitCode).toBe(0);
+});
+
+describe("a configuration that cannot be used", () => {
+  it.each([
+    {
+      phase: "form",
+      more: "readiness: someday\nlog: { level: loud }",
+      messages: ["this value is not known", "this value is not known"],
+    },
+    {
+      phase: "meaning",
+      more: "tokens: { cache: redis }",
+      messages: ["the secret is empty", "tokens.cache is redis, but there is no section redis"],
+    },
+  ])("is refused with every problem of $phase, for people and for programs", async ({ more, messages }) => {
+    const { folder, write } = await openFolder();
+    const sandbox = environmentOf(await startService());
+    const file = write({ environments: { sandbox }, more });
+    folder.write("blue/client-secret", "");
+    const people = await runDoctor(["--config", file]);
+    expect(people).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(people.stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(messages.length);
+    for (const message of messages) expect(people.stderr).toContain(message);
+    const programs = await runDoctor(["--config", file, "--json"]);
+    expect(programs).toMatchObject({ exitCode: 2, stderr: "" });
+    expect(JSON.parse(programs.stdout)).toMatchObject({
+      ok: false,
+      problems: messages.map((message) => ({ message })),
+    });
+  });
+
+  it.each([
+    { env: {}, says: /^error: required option '--config <file>' not specified\n$/ },
+    {
+      env: { COUNTERSIGN_CONFIG: "" },
+      says: /from env 'COUNTERSIGN_CONFIG' is invalid\. It is empty; name a file\.\n$/,
+    },
+  ])("is asked for where nothing names it: $env", async ({ env, says }) => {
+    const { exitCode, stdout, stderr } = await runDoctor([], plainEnvironment(env));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(says);
+  });
+});
+
+it("reports the warnings of the configuration", async () => {
+  const { folder, write } = await openFolder();
+  const sites = "sites: { S1: { keys: [ { identifier: K1, secret: { file: DIR/short } } ] } }";
+  const file = write({ environments: { sandbox: environmentOf(await startService(), sites) } });
+  folder.write("short", "canary", 0o644);
+  const { hasFailed, of } = await diagnose(file);
+  expect(hasFailed).toBe(false);
+  const where = "warn environments.sandbox.sites.S1.keys[0].secret (line 5)";
+  const secret = `${folder.path}/short`;
+  expect(of("config").slice(2)).toEqual([
+    expect.stringMatching(
+      /^warn environments\.sandbox\.sites\.S1 \(line 5\): new clients must use OAuth .* \| move the/,
+    ),
+    `${where}: everyone may read the secret in ${secret} | take that away from others (chmod o-r)`,
+    `${where}: the secret from file ${secret} is shorter than 16 bytes | use a longer one`,
+  ]);
+  expect(of("token")).toEqual([
+    expect.stringMatching(/^skipped .*: no site has credentials, so the authorization server/),
+  ]);
+});

@@ -1,0 +1,105 @@
+/** `countersign health`: what a container's health check asks, every 30 s. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { readAdmin } from "../../../src/config/listeners.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
+
+async function health(file: string, ...args: readonly string[]) {
+  const env = plainEnvironment({ COUNTERSIGN_CONFIG: file });
+  const program = startProgram(process.execPath, ["dist/main.js", "health", ...args], env);
+  const exitCode = await program.ended;
+  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+async function startServe(more = "") {
+  const { write, folder, adminPort } = await openFolder();
+  const file = write({ environments: { sandbox: environmentOf(await startService()) }, more });
+  await serve(file, "started");
+  return { file, folder, place: `127.0.0.1:${adminPort}` };
+}
+
+it("says yes where serve is alive and ready, even when its configuration has become wrong since", async () => {
+  const { file, folder, place } = await startServe();
+  expect(await health(file)).toEqual({ exitCode: 0, stdout: `/livez at ${place}: 200 ok\n`, stderr: "" });
+  expect(await health(file, "--ready")).toEqual({ exitCode: 0, stdout: `/readyz at ${place}: 200 ok\n`, stderr: "" });
+  folder.write("countersign.yaml", readFileSync(file, "utf8").replace("operations", "operation"));
+  expect((await health(file)).exitCode).toBe(0);
+});
+
+it("says no where serve is not ready, and why", async () => {
+  const { write } = await openFolder();
+  const simulator = await startService();
+  await simulator.stopLogin();
+  const file = write({ environments: { sandbox: environmentOf(simulator) }, more: "readiness: token" });
+  await serve(file, "started");
+  expect((await health(file)).exitCode).toBe(0);
+  const { exitCode, stdout, stderr } = await health(file, "--ready");
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(/^\/readyz at 127\.0\.0\.1:\d+: 503 .*token.*\n$/);
+});
+
+it.each([
+  { what: "nothing listens", answer: undefined, says: "ECONNREFUSED" },
+  { what: "no answer", answer: "", says: "ETIMEDOUT" },
+])("says no where $what", async ({ answer, says }) => {
+  const { folder, adminPort } = await openFolder();
+  const upstream = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
+  const port = answer === undefined ? adminPort : upstream.port;
+  const file = folder.write("countersign.yaml", `admin: { bind: "127.0.0.1:${port}" }\n`);
+  const told = `/livez at 127.0.0.1:${port}: no answer (${says}). Does serve run with this configuration?\n`;
+  expect(await health(file)).toEqual({ exitCode: 1, stdout: "", stderr: told });
+});
+
+it("asks at another address where it is given one, and needs no configuration then", async () => {
+  const { folder, place } = await startServe();
+  const nowhere = join(folder.path, "nowhere.yaml");
+  const said = { exitCode: 0, stdout: `/readyz at ${place}: 200 ok\n`, stderr: "" };
+  expect(await health(nowhere, "--ready", "--admin", place)).toEqual(said);
+  const [, port] = place.split(":");
+  const byName = await health(nowhere, "--ready", "--admin", `localhost:${port}`);
+  expect(byName).toEqual({ ...said, stdout: `/readyz at localhost:${port}: 200 ok\n` });
+  const wrong = await health(nowhere, "--admin", "localhost");
+  expect({ ...wrong, stderr: "" }).toEqual({ exitCode: 2, stdout: "", stderr: "" });
+  expect(wrong.stderr).toContain("Please write an address and a port");
+});
+
+it.each([
+  { yaml: "admin: {", says: "admin.bind cannot be read: correct the YAML." },
+  { yaml: "listeners: []", says: 'admin.bind cannot be read: write admin: { bind: ":7412" }.' },
+  { yaml: "admin: { bind: here }", says: "admin.bind cannot be read: write an address and a port, like" },
+  { yaml: 'admin: { bind: ":0" }', says: "admin.bind takes any free port, so it cannot be asked: name one." },
+])("cannot ask by $yaml", async ({ yaml, says }) => {
+  const { folder } = await openFolder();
+  const file = folder.write("countersign.yaml", yaml);
+  const told = expect.stringContaining(`${file}: ${says}`);
+  expect(await health(file)).toEqual({ exitCode: 2, stdout: "", stderr: told });
+});
+
+it("cannot ask without a configuration", async () => {
+  const told = "/nowhere/countersign.yaml cannot be read (ENOENT): give the path of serve's configuration.\n";
+  expect(await health("/nowhere/countersign.yaml")).toEqual({ exitCode: 2, stdout: "", stderr: told });
+});
+
+it("finds a Unix socket too", () => {
+  expect(readAdmin('admin: { bind: "unix:/run/admin.sock" }')).toEqual({
+    value: { kind: "unix", path: "/run/admin.sock" },
+  });
+});
+
+it("loads only what it needs, since it starts anew each time", async () => {
+  const { file } = await startServe();
+  const coverage = mkdtempSync(join(tmpdir(), "health-loads-"));
+  onTestFinished(() => rmSync(coverage, { recursive: true, force: true }));
+  const env = plainEnvironment({ NODE_V8_COVERAGE: coverage, COUNTERSIGN_CONFIG: file });
+  expect(await startProgram(process.execPath, ["dist/main.js", "health"], env).ended).toBe(0);
+  const [report = ""] = readdirSync(coverage);
+  const { result } = JSON.parse(readFileSync(join(coverage, report), "utf8"));
+  const files = result.map(({ url }: { url: string }) => url).filter((url: string) => url.includes("/dist/"));
+  const text = files.map((url: string) => readFileSync(new URL(url), "utf8")).join("\n");
+  const packages = [...text.matchAll(/^\/\/ node_modules\/([^/]+)\//gm)].map(([, name]) => name);
+  expect([...new Set(packages)].sort()).toEqual(["commander", "yaml"]);
+});

@@ -1,0 +1,91 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+
+// The built command: a key that `check` accepts, never the same twice, in a file of its owner's, and none overwritten.
+
+const key = /^[0-9a-f]{64}\n$/;
+
+async function run(...args: readonly string[]) {
+  return runProgram(process.execPath, ["dist/main.js", ...args]);
+}
+
+async function runProgram(command: string, args: readonly string[]) {
+  const program = startProgram(command, args, plainEnvironment());
+  const exitCode = await program.ended;
+  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+function checkWith(folder: ConfigFolder, ...keys: readonly string[]) {
+  const sources = keys.map((file) => `{ file: ${file} }`).join(", ");
+  const redis = `redis: { url: "rediss://cache:6379", encryptionKeys: [ ${sources} ] }`;
+  const yaml = `${sound}tokens: { cache: redis }\n${redis}\n`.replaceAll("DIR", folder.path);
+  return run("check", "--config", folder.write("countersign.yaml", yaml));
+}
+
+it("prints 64 hex digits and nothing else, other ones each time", async () => {
+  const [one, other] = await Promise.all([run("keygen"), run("keygen")]);
+  for (const each of [one, other])
+    expect(each).toEqual({ exitCode: 0, stdout: expect.stringMatching(key), stderr: "" });
+  expect(one.stdout).not.toBe(other.stdout);
+});
+
+it("prints keys that check accepts, and shows nothing of them", async () => {
+  const folder = new ConfigFolder();
+  const [one, other] = await Promise.all([run("keygen"), run("keygen")]);
+  folder.write("one", one.stdout);
+  folder.write("other", other.stdout);
+  const checked = await checkWith(folder, "one", "other");
+  expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(checked.stdout).toContain("url: rediss://cache:6379\n");
+  for (const name of ["one", "other"]) {
+    expect(checked.stdout).toContain(`[secret from file ${join(folder.path, name)}]`);
+  }
+  for (const { stdout } of [one, other]) expect(checked.stdout).not.toContain(stdout.trim());
+});
+
+it("writes a key into a file that only its owner may read, and says what to configure", async () => {
+  const folder = new ConfigFolder();
+  const file = join(folder.path, "token-key");
+  // With a umask that would give the file to everybody.
+  const command = `umask 0; exec "${process.execPath}" dist/main.js keygen --out "${file}"`;
+  const { exitCode, stdout, stderr } = await runProgram("/bin/sh", ["-c", command]);
+  expect(exitCode).toBe(0);
+  expect(stderr).toBe("");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const written = readFileSync(file, "utf8");
+  expect(written).toMatch(key);
+  expect(stdout).not.toContain(written.trim());
+  expect(stdout).toContain(`redis:\n  encryptionKeys:\n    - file: ${file}\n`);
+  expect((await checkWith(folder, file)).exitCode).toBe(0);
+});
+
+it("keeps a file that exists, and says so", async () => {
+  const folder = new ConfigFolder();
+  const file = folder.write("token-key", "an older key");
+  const { exitCode, stdout, stderr } = await run("keygen", "--out", file);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(/token-key exists already and stays as it is: .*\. Name a new file\.\n$/);
+  expect(readFileSync(file, "utf8")).toBe("an older key");
+});
+
+it("names a folder that is not there", async () => {
+  const file = join(new ConfigFolder().path, "nothing", "token-key");
+  const { exitCode, stdout, stderr } = await run("keygen", "--out", file);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toContain(`${file} cannot be written (ENOENT).`);
+});
+
+it("gives programs JSON: the key, or where it is and what to configure", async () => {
+  const printed = await run("keygen", "--json");
+  expect(printed).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(JSON.parse(printed.stdout)).toEqual({ key: expect.stringMatching(/^[0-9a-f]{64}$/) });
+
+  const file = join(new ConfigFolder().path, "token-key");
+  const written = await run("keygen", "--json", "--out", file);
+  expect(written).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(JSON.parse(written.stdout)).toEqual({ file, configuration: { redis: { encryptionKeys: [{ file }] } } });
+  expect(readFileSync(file, "utf8")).toMatch(key);
+});

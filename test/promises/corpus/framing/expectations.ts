@@ -1,0 +1,45 @@
+import { orderText, rawPost } from "../../../../testkit/raw-caller.ts";
+import { type Case, chunks, fallsSilent, hangsUp, hidden, last, lengthOfOrder, readsAnswer } from "../case.ts";
+
+const expecting = (value: string) => rawPost({ connection: [], more: [`Expect: ${value}`] });
+/** The head alone. */
+const head = rawPost({
+  connection: [],
+  more: ["Expect: 100-continue"],
+  framing: [`Content-Length: ${lengthOfOrder}`],
+  body: "",
+});
+
+/** Expect, which is answered here and never forwarded (RFC 9110 10.1.1). */
+export const expectations: readonly Case[] = [
+  ["Expect, its body at once", `${expecting("100-continue")}${last}`, [100, 200, 200]],
+  ["Expect in capitals", `${expecting("100-CONTINUE")}${last}`, [100, 200, 200]],
+  ["Expect, its body after the head", [head, readsAnswer, orderText], [100, 200]],
+  ["Expect and a caller that hangs up", [head, hangsUp], [100, 400]],
+  ["Expect and a caller that falls silent", [head, fallsSilent], [100, 408]],
+  [
+    "Expect with chunks",
+    rawPost({
+      connection: [],
+      more: ["Expect: 100-continue"],
+      framing: ["Transfer-Encoding: chunked"],
+      body: `${chunks}${last}`,
+    }),
+    [100, 200, 200],
+  ],
+  ["an unknown expectation before a hidden request", `${expecting("y 100-continue")}${hidden}`, [417]],
+  ["a prefix of the expectation", expecting("100-contin"), [417]],
+  ["the expectation and more", expecting("100-continue-now"), [417]],
+  ["the expectation with a high byte", expecting("100-continue\xa0"), [417]],
+  [
+    "the expectation with a blank before the colon",
+    rawPost({ connection: [], more: ["Expect : 100-continue"] }),
+    [400],
+  ],
+  ["the expectation with a NUL", expecting("100-continue\0"), [400]],
+  [
+    "the expectation twice is the expectation",
+    rawPost({ connection: [], more: ["Expect: 100-continue", "Expect: 100-continue"] }),
+    [100, 200],
+  ],
+];

@@ -1,0 +1,42 @@
+/** Proves rows 3, 5, 6 and 10 on a corpus: what a caller says in its head never reaches the service unasked. */
+import { expect, it } from "vitest";
+import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
+import { rawPost } from "../../../testkit/raw-caller.ts";
+import { headValueCases } from "./head-values.ts";
+import { headerCases } from "./headers.ts";
+import { describeRequest, openTheatre, play } from "./play.ts";
+
+/** Every line of a request, sorted: name in lower case and value. */
+function linesOf({ rawHeaders }: ApiRequest): string[] {
+  return rawHeaders
+    .flatMap((name, index) => (index % 2 === 0 ? [`${name.toLowerCase()}: ${rawHeaders[index + 1]}`] : []))
+    .sort();
+}
+
+it("nothing in a head reaches the service but what may", async () => {
+  const theatre = await openTheatre({ environment: { forwardHeaders: ["x-tenant"] } });
+  const { simulator } = theatre.stage;
+  const { host } = new URL(simulator.apiUrl);
+  let served = 0;
+  for (const [name, given, status, passed = []] of [...headerCases, ...headValueCases]) {
+    const { answers, upstream, next } = await play(theatre, [name, rawPost(given), [status]]);
+    const [request] = upstream;
+    const ours = [
+      `host: ${host}`,
+      "connection: keep-alive",
+      "accept: application/json",
+      "content-type: application/json",
+      "authorization: Bearer token_1",
+      "via: 1.1 countersign",
+      `content-length: ${request?.body.length}`,
+      `x-request-id: ${answers[0]?.headers["countersign-request-id"]}`,
+    ];
+    const expected = status === 200 ? ["POST /json-api/create_order framed by us"] : [];
+    expect
+      .soft({ statuses: answers.map((answer) => answer.status), upstream: upstream.map(describeRequest), next }, name)
+      .toEqual({ statuses: [status], upstream: expected, next: 200 });
+    if (request !== undefined) expect.soft(linesOf(request), name).toEqual([...ours, ...passed].sort());
+    served += expected.length + 1;
+  }
+  expect(simulator.counts()).toMatchObject({ apiRequests: served, accepted: served, malformed: 0, incomplete: 0 });
+});

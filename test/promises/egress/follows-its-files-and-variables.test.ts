@@ -1,0 +1,135 @@
+/**
+ * Row 78: variables of the process change nothing unless the configuration asks for them; a changed password is taken up;
+ * and none comes out.
+ */
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { startSimulator } from "../../../simulator/src/service/simulator.ts";
+import { call } from "../../../testkit/call.ts";
+import { ConfigWriter, sandboxConfig } from "../../../testkit/config-writer.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { type ForwardProxyOptions, startForwardProxy } from "../../../testkit/forward-proxy.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { canariesIn } from "../../../testkit/leaks/canaries.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { runDoctor } from "../cli/doctor-run.ts";
+import { Mount } from "../reload/mount.ts";
+
+const audience = "https://api.sandbox.example";
+const clientSecret = "canary-client-secret-blue";
+const userInfo = "user:canary-proxy-password";
+
+/** The service, at an address that is not loopback and yet leads to this machine; and a proxy beside it. */
+async function stage(proxy: ForwardProxyOptions = {}) {
+  const credentials = [{ clientId: "blue-id", clientSecret, audience }];
+  const simulator = await startSimulator({ sites: [{ identifier: "S1000000001", credentials }] });
+  onTestFinished(() => simulator.stop());
+  const anywhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
+  const [baseUrl, authUrl] = [anywhere(simulator.apiUrl), anywhere(simulator.loginUrl)];
+  const hosts = Object.fromEntries([baseUrl, authUrl].map((url) => [new URL(url).host, new URL(url).port]));
+  const forward = await startForwardProxy({ hosts, ...proxy });
+  const folder = new ConfigWriter("egress");
+  onTestFinished(() => folder.remove());
+  const mount = new Mount(join(folder.path, "mount"), { auth: `${userInfo}\n` });
+  const set = { name: "blue", clientId: "blue-id", audience, clientSecret: folder.secret("blue", clientSecret) };
+  const sites = { S1000000001: { credentials: [set] } };
+  const port = await freePort();
+  const configWith = (egress: object) =>
+    folder.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], { baseUrl, authUrl, sites, ...egress }));
+  return { simulator, forward, mount, configWith, url: `http://127.0.0.1:${port}` };
+}
+
+/** The built command; resolves once it listens. */
+async function serve(file: string, env: NodeJS.ProcessEnv) {
+  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], env);
+  const started = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  const lines = (event: string) =>
+    program
+      .stdout()
+      .split("\n")
+      .filter((line) => line.includes(`"event":"${event}"`))
+      .map((line) => JSON.parse(line));
+  return { program, started, lines };
+}
+
+const variablesFor = ({ place }: { readonly place: string }) => {
+  const url = `http://${userInfo}@${place}`;
+  const all = { HTTPS_PROXY: url, https_proxy: url, HTTP_PROXY: url, http_proxy: url, ALL_PROXY: url, all_proxy: url };
+  return plainEnvironment({ ...all, NODE_USE_ENV_PROXY: "1" });
+};
+
+it("variables alone change nothing, and the log and doctor say that they are not used", async () => {
+  const { forward, simulator, configWith, url } = await stage();
+  const file = configWith({});
+  const env = variablesFor(forward);
+  const { lines } = await serve(file, env);
+  expect((await call(url)).status).toBe(200);
+  const message = /^HTTPS_PROXY is set and not used: sandbox is reached directly; write egress: environment/;
+  expect(lines("configuration_warned")).toContainEqual(
+    expect.objectContaining({ code: "proxy_variable_unused", message: expect.stringMatching(message) }),
+  );
+  const { stdout, exitCode } = await runDoctor(["--config", file], env);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/warn +config .*HTTPS_PROXY is set and not used: sandbox is reached directly/);
+  expect(forward.connections()).toBe(0);
+  expect(simulator.counts()).toMatchObject({ accepted: 1 });
+});
+
+it("with egress: environment the same variables are used, by serve and by doctor", async () => {
+  const { forward, simulator, configWith, url } = await stage({ credentials: userInfo });
+  const file = configWith({ egress: "environment" });
+  const env = variablesFor(forward);
+  const { started, lines } = await serve(file, env);
+  expect((await call(url)).status).toBe(200);
+  expect(started.routes[0]).toMatch(new RegExp(`; through the proxy ${forward.place}$`));
+  expect(lines("configuration_warned").map(({ code }) => code)).not.toContain("proxy_variable_unused");
+  expect([forward.connections(), forward.tunnels()]).toEqual([2, 2]);
+  const { stdout, exitCode } = await runDoctor(["--config", file], env);
+  expect(exitCode, stdout).toBe(0);
+  expect(stdout).toContain(`through ${forward.place}: `);
+  expect(forward.tunnels()).toBeGreaterThan(2);
+  expect(simulator.counts()).toMatchObject({ accepted: 1, apiConnections: 2 });
+});
+
+it("a changed password is taken up while it serves, and none ever comes out", async () => {
+  const { forward, simulator, mount, configWith, url } = await stage({ credentials: userInfo });
+  const egress = { proxy: forward.url, auth: { file: join(mount.path, "auth") } };
+  const { program, started, lines } = await serve(configWith({ egress }), plainEnvironment());
+  expect((await call(url)).status).toBe(200);
+  const next = "user:canary-proxy-password-next";
+  forward.credentials = next;
+  mount.update({ auth: next });
+  await program.line((line) => line.includes('"event":"config_applied"'));
+  expect((await call(url)).status).toBe(200);
+  expect(forward.tunnels()).toBe(3);
+  expect(simulator.counts()).toMatchObject({ accepted: 2, tokenRequests: 1 });
+
+  forward.credentials = "user:another";
+  mount.update({ auth: "user:canary-wrong-password" });
+  await program.line((line) => line.includes('"event":"config_applied"') && lines("config_applied").length === 2);
+  const answer = await call(url);
+  expect(answer.json).toMatchObject({ code: "upstream_unreachable", outcome: "not_sent" });
+  await program.line((line) => line.includes('"cause":"PROXY_STATUS_407"') && line.includes("request_finished"));
+  const adminUrl = `http://${started.adminBind}`;
+  const metrics = await scrape(adminUrl);
+  const tunnels = (result: string) => metrics.value("countersign_tunnels_total", { environment: "sandbox", result });
+  expect([tunnels("opened"), tunnels("unauthorized"), tunnels("timed_out")]).toEqual([3, 2, 0]);
+
+  const pages = ["/metrics", "/status", "/"].map(async (path) => {
+    const base = path === "/metrics" ? adminUrl : `http://${started.statusBind}`;
+    return (await call(base, "", { method: "GET", path })).text;
+  });
+  const everything = [program.stdout(), program.stderr(), answer.text, ...(await Promise.all(pages))].join("\n");
+  expect(everything).toContain("PROXY_STATUS_407");
+  expect([...canariesIn(everything)]).toEqual([]);
+});
+
+it("check shows the way out and where the password came from, and not the password", async () => {
+  const { forward, configWith } = await stage();
+  const file = configWith({ egress: "environment" });
+  const program = startProgram(process.execPath, ["dist/main.js", "check", "--config", file], variablesFor(forward));
+  expect(await program.ended).toBe(0);
+  expect(program.stdout()).toContain("[secret from env HTTPS_PROXY]");
+  expect(program.stdout()).toContain(`through the proxy ${forward.place}`);
+  expect([...canariesIn(program.stdout() + program.stderr())]).toEqual([]);
+});

@@ -1,0 +1,185 @@
+/**
+ * Row 78: a tunnel that stands is a connection like any other. What breaks before a byte of the request is `not_sent`, what
+ * breaks afterwards is `unknown`, and nobody but the service is told anything.
+ */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import { createServer, type TlsOptions } from "node:tls";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { call, order } from "../../../testkit/call.ts";
+import { serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { rawAnswer } from "../../../testkit/raw-upstream.ts";
+import { hmacSite } from "../../../testkit/stage.ts";
+import { certificate } from "../../simulator/certificate.ts";
+import { noTls, places, serviceCertificate, stageEgress } from "./stage.ts";
+
+const signed = { headers: { "Countersign-Site": hmacSite, "Countersign-Reference": "A-1042" } };
+const reference = "A-1042";
+
+/** A service over TLS that does as it is told with each request. */
+async function startService(options: TlsOptions, answer: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  let said = 0;
+  const server = createServer(options, (socket) => {
+    sockets.add(socket);
+    socket
+      .on("error", () => {})
+      .on("data", () => {
+        said += 1;
+        answer(socket);
+      });
+  });
+  server.on("tlsClientError", () => {}).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { port: (server.address() as AddressInfo).port, said: () => said };
+}
+
+describe("not_sent: before the first byte of the request", () => {
+  it("the proxy closes the tunnel that it has just opened", async () => {
+    const { url, simulator, forward } = await stageEgress({
+      proxy: { onTunnel: (client) => void client.end("HTTP/1.1 200 OK\r\n\r\n"), established: "" },
+    });
+    const answer = await call(url, order, signed);
+    const detail = /closed the connection while it was being set up \(ECONNRESET\)/;
+    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+    expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
+    expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
+  });
+
+  it("something else than TLS comes through the tunnel", async () => {
+    const { url, forward } = await stageEgress();
+    const chatty = createTcpServer((socket) => {
+      socket.on("error", () => {}).once("data", () => socket.end("<html>blocked</html>"));
+    });
+    await once(chatty.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void chatty.close());
+    forward.hosts = { ...forward.hosts, [places.api]: (chatty.address() as AddressInfo).port };
+    const answer = await call(url, order, signed);
+    const detail = /TLS certificate or protocol/;
+    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+  });
+
+  it.each([true, false])("the proxy sends an answer of its own behind the tunnel's, http: %s", async (plain) => {
+    const established = `HTTP/1.1 200 OK\r\n\r\n${rawAnswer(200, '{"forged":true}')}`;
+    const { url, simulator, forward } = await stageEgress({ plain, proxy: { established } });
+    const answer = await call(url, order, signed);
+    const detail = /PROXY_BYTES_BEHIND_HEAD/;
+    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+    expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
+    expect(simulator.counts().apiRequests).toBe(0);
+  });
+
+  it("nothing answers the TLS handshake: the service is to blame, not the proxy", async () => {
+    const silent = createTcpServer(() => {}).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    onTestFinished(() => void silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const timeouts = { requestMs: 15_000, connectMs: 300, tokenMs: 2_000 };
+    const { url, forward, recorder } = await stageEgress({ config: { timeouts } });
+    forward.hosts = { ...forward.hosts, [places.api]: port };
+    const answer = await call(url, order, signed);
+    const detail = /service did not accept a connection in time \(UND_ERR_CONNECT_TIMEOUT\)/;
+    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+    const tunnels = recorder.of("tunnel_requested").filter(({ destination }) => destination === places.api);
+    expect(tunnels.map(({ result }) => result)).toEqual(["opened", "opened"]);
+  });
+
+  it.each([
+    ["a certificate of its own", certificate, /DEPTH_ZERO_SELF_SIGNED_CERT/],
+    [
+      "another name's certificate by our authority",
+      { cert: serverCertificate, key: serverKey },
+      /ERR_TLS_CERT_ALTNAME_INVALID/,
+    ],
+  ])("the proxy intercepts, with %s", async (_, own, detail) => {
+    const interceptor = await startService(own, (socket) => void socket.write(rawAnswer(200, "{}")));
+    const { url, forward, simulator } = await stageEgress();
+    forward.hosts = { [places.api]: interceptor.port, [places.login]: interceptor.port };
+    expectFailure(await call(url, order, signed), { status: 502, code: "upstream_unreachable", detail, reference });
+    expectFailure(await call(url), { status: 503, code: "token_unavailable" });
+    expect(interceptor.said()).toBe(0);
+    expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
+  });
+
+  it("trust in the proxy is no trust in the service, nor the other way round", async () => {
+    const tls = { cert: serverCertificate, key: serverKey };
+    const { url, forward } = await stageEgress({ proxy: { tls }, environment: { tls: noTls } });
+    const detail = /service's TLS certificate or protocol is not acceptable \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/;
+    expectFailure(await call(url, order, signed), { status: 502, code: "upstream_unreachable", detail, reference });
+    expect(forward.targets()).toContain(places.api);
+  });
+});
+
+describe("unknown: once a byte of the request was written", () => {
+  it.each<[string, (side: Socket) => void]>([
+    ["resets", (side) => void side.resetAndDestroy()],
+    ["closes", (side) => void side.end()],
+    ["drops", (side) => void side.destroy()],
+  ])("the proxy %s both sides", async (_, kill) => {
+    let tunnel: readonly Socket[] = [];
+    const service = await startService(serviceCertificate, () => tunnel.forEach(kill));
+    const { url, forward } = await stageEgress({
+      proxy: {
+        onTunnel: (client, host) => {
+          if (host.remotePort === service.port) tunnel = [client, host];
+        },
+      },
+    });
+    forward.hosts = { ...forward.hosts, [places.api]: service.port };
+    const answer = await call(url, order, signed);
+    expectFailure(answer, { status: 502, code: "upstream_reset", outcome: "unknown", reference });
+    expect(service.said()).toBe(1);
+    expect(forward.targets().filter((target) => target === places.api)).toHaveLength(1);
+  });
+
+  it.each([true, false])("the tunnel is reset in an answer that only the close ends, http: %s", async (plain) => {
+    let tunnel: Socket | undefined;
+    const { url, simulator } = await stageEgress({
+      plain,
+      proxy: {
+        onTunnel: (client, host) => {
+          if (String(host.remotePort) === new URL(simulator.apiUrl).port) tunnel = client;
+        },
+      },
+    });
+    simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"part":', close: false });
+    const answer = call(url, order, signed);
+    await simulator.seen.whenApiRequests(1);
+    setTimeout(() => tunnel?.resetAndDestroy(), 100);
+    await expect(answer).rejects.toThrow();
+    expect(simulator.counts().apiRequests).toBe(1);
+  });
+
+  it.each([true, false])(
+    "an answer that only the close ends is whole where the close is orderly, http: %s",
+    async (plain) => {
+      const { url, simulator } = await stageEgress({ plain });
+      simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"whole":true}', close: true });
+      expect((await call(url, order, signed)).text).toBe('{"whole":true}');
+    },
+  );
+});
+
+it("a tunnel that broke while it was idle costs no request", async () => {
+  const clients: Socket[] = [];
+  const { url, simulator, forward } = await stageEgress({ proxy: { onTunnel: (client) => void clients.push(client) } });
+  expect((await call(url)).status).toBe(200);
+  for (const client of clients) client.resetAndDestroy();
+  expect((await call(url)).status).toBe(200);
+  expect(simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
+  expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
+});
+
+it("the proxy of these tests does connect", async () => {
+  const { forward } = await stageEgress({ plain: true });
+  const socket = connect(Number(new URL(forward.url).port), "127.0.0.1");
+  socket.write(`CONNECT ${places.api} HTTP/1.1\r\n\r\n`);
+  const [head] = await once(socket, "data");
+  expect(String(head)).toMatch(/^HTTP\/1\.1 200 /);
+  socket.destroy();
+});

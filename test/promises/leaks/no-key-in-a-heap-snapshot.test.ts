@@ -1,0 +1,48 @@
+/**
+ * Row 57: a heap snapshot of a proxy that has signed and authorised orders shows no API secret key, no client secret and no
+ * encryption key: their bytes lie in KeyObjects, outside the JavaScript heap. Out of scope is what shows all memory, such as
+ * a core dump.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { stageBothWays } from "../../../testkit/both-ways.ts";
+import { canaries, tokenKey } from "../../../testkit/config-folder.ts";
+import { audience, sites } from "../../../testkit/faults-configuration.ts";
+import { formsOf } from "../../../testkit/leaks/canaries.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+
+async function startServe(snapshots: string) {
+  const { redis, file, orderAt } = await stageBothWays();
+  const node = `"${process.execPath}" --heapsnapshot-signal=SIGUSR2`;
+  const command = `cd "${snapshots}" && exec ${node} "${resolve("dist/main.js")}" serve --config "${file}"`;
+  const program = startProgram("/bin/sh", ["-c", command], plainEnvironment());
+  await program.line((line) => line.includes('"event":"started"'));
+  return { program, redis, orderAt };
+}
+
+it("shows what is configured, but no secret", { timeout: 60_000 }, async () => {
+  const snapshots = mkdtempSync(join(tmpdir(), "countersign-heap-"));
+  onTestFinished(() => rmSync(snapshots, { recursive: true }));
+  const { program, redis, orderAt } = await startServe(snapshots);
+  for (let n = 0; n < 20; n++) {
+    for (const site of [sites.hmac, sites.oauth]) expect(await orderAt(site)).toBe(200);
+  }
+  // The encryption key has sealed a token.
+  expect(await redis.command("KEYS", "countersign:*:token")).toHaveLength(1);
+
+  program.child.kill("SIGUSR2");
+  while (readdirSync(snapshots).length === 0) await orderAt(sites.hmac);
+  // Whoever writes it answers nobody meanwhile.
+  expect(await orderAt(sites.hmac)).toBe(200);
+  const [name = ""] = readdirSync(snapshots);
+  const snapshot = readFileSync(join(snapshots, name), "latin1");
+  expect(snapshot.endsWith("}")).toBe(true);
+  for (const known of ["blue-id", "K2000000001", audience]) expect(snapshot.includes(known)).toBe(true);
+
+  const bytes = Buffer.from(tokenKey, "hex").toString("latin1");
+  const secrets = { "API secret key": canaries.key, "client secret": canaries.blue, "encryption key": tokenKey, bytes };
+  const shown = Object.entries(secrets).filter(([, secret]) => formsOf(secret).some((form) => snapshot.includes(form)));
+  expect(shown.map(([name]) => name)).toEqual([]);
+});

@@ -1,0 +1,254 @@
+/** Product section 5 and rows 60, 69: the admin and status ports only show, and show what they should. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { hostname } from "node:os";
+import { expect, it, onTestFinished } from "vitest";
+import { createAdmin } from "../../../src/adapters/http-server/read-only-server.ts";
+import { Readiness } from "../../../src/adapters/status/readiness.ts";
+import { systemClock } from "../../../src/model/clock.ts";
+import type { CredentialSnapshot } from "../../../src/model/credential-snapshot.ts";
+import { call, order } from "../../../testkit/call.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { canaries, childSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+
+const get = (url: string, path: string, method = "GET") => call(url, "", { path, method });
+const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
+
+/** An authorization server that answers when the test says so, and a proxy that is ready once it has a token. */
+async function stageAwaiting(options: StageOptions = {}) {
+  const pending: (() => void)[] = [];
+  const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
+  const stage = await stageProxy({
+    authUrl: login.url,
+    ...options,
+    config: { readiness: "token", ...options.config },
+  });
+  await login.whenRequests(1);
+  return { ...stage, issue: () => pending.shift()?.() };
+}
+
+it("says on /livez that it lives, whatever else is down", async () => {
+  const { adminUrl, simulator } = await stageProxy();
+  await Promise.all([simulator.stopApi(), simulator.stopLogin()]);
+  const answer = await get(adminUrl, "/livez");
+  expect([answer.status, answer.text]).toEqual([200, "ok\n"]);
+});
+
+it("is ready as soon as it listens, even without a token", async () => {
+  const { adminUrl } = await stageAwaiting({ config: { readiness: "listening" } });
+  const answer = await get(adminUrl, "/readyz");
+  expect([answer.status, answer.text]).toEqual([200, "ok\n"]);
+});
+
+it.each([
+  ["the default site", oauthSite],
+  ["a default site that uses its parent's set", childSite],
+])("with readiness: token waits for the first token of %s, and does not fall back when it lapses", async (_, site) => {
+  const clock = new ShiftedClock();
+  const stage = await stageAwaiting({ surroundings: { clock }, environment: { defaultSite: site } });
+  const { adminUrl, recorder } = stage;
+  const waiting = await get(adminUrl, "/readyz");
+  expect([waiting.status, waiting.text]).toEqual([503, `no token yet for sandbox: ${oauthSite}\n`]);
+  expect((await get(adminUrl, "/livez")).status).toBe(200);
+  stage.issue();
+  await recorder.nth("token_adopted", 1);
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+  clock.push(2 * 3_600_000);
+  await recorder.nth("token_lapsed", 1);
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+});
+
+it("becomes ready without any request once the authorization server is back: the probe asks for the token", async () => {
+  const failures = 5;
+  const login = await startRawUpstream({
+    answer: ({ number }, socket) => socket.write(number > failures ? granted : rawAnswer(500)),
+  });
+  const surroundings = { random: () => 0 };
+  const { adminUrl, recorder } = await stageProxy({ authUrl: login.url, config: { readiness: "token" }, surroundings });
+  await recorder.nth("token_requested", failures);
+  expect((await get(adminUrl, "/readyz")).status).toBe(503);
+  await recorder.nth("token_adopted", 1);
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+  await get(adminUrl, "/readyz");
+  expect(login.requests).toHaveLength(failures + 1);
+});
+
+it("becomes ready with the second set when the first is refused", async () => {
+  const login = await startRawUpstream({
+    answer: ({ body }, socket) => socket.write(body.includes("green-id") ? granted : rawAnswer(401)),
+  });
+  const { adminUrl, recorder } = await stageProxy({ authUrl: login.url, config: { readiness: "token" } });
+  await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
+  expect((await get(adminUrl, "/readyz")).status).toBe(503);
+  expect(await recorder.nth("token_adopted", 1)).toMatchObject({ credential: `${oauthSite}/green` });
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+  expect(login.requests).toHaveLength(2);
+});
+
+it("waits for the default site of every environment, and takes no environment's token for another's", async () => {
+  const { config } = await stageProxy();
+  const [sandbox] = config.environments.values();
+  if (sandbox === undefined) throw new Error("the stage has an environment");
+  const credentials: CredentialSnapshot[] = [];
+  const readiness = new Readiness(() => credentials, systemClock);
+  readiness.follow([sandbox, { ...sandbox, name: "production" }]);
+  readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
+  const adopt = (environment: string, credential: string) => {
+    const token = { lifetimeMs: 1, expiresAtMs: 1, issuedHere: true, reason: "start" } as const;
+    const state = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined };
+    credentials.push({ environment, credential, token, ...state });
+    return readiness.view().reason;
+  };
+  expect(adopt("sandbox", "S1000000005/both")).toBe(`no token yet for sandbox: ${oauthSite}`);
+  expect(adopt("sandbox", `${oauthSite}/blue`)).toBe(`no token yet for production: ${oauthSite}`);
+  expect(adopt("sandbox", `${oauthSite}/green`)).toBe(`no token yet for production: ${oauthSite}`);
+  expect(adopt("production", `${oauthSite}/green`)).toBe("ok");
+});
+
+it("is not ready while it drains, but lives and is still measured", async () => {
+  const { url, adminUrl, simulator, proxy } = await stageProxy();
+  const hang = simulator.faults.add({ host: "api", kind: "hang" });
+  const open = call(url);
+  await hang.whenPlayed(1);
+  const stopped = proxy.stop("SIGTERM");
+  const answer = await get(adminUrl, "/readyz");
+  expect([answer.status, answer.text]).toEqual([503, "draining\n"]);
+  expect((await get(adminUrl, "/livez")).status).toBe(200);
+  expect((await get(adminUrl, "/metrics")).status).toBe(200);
+  hang.release();
+  expect((await open).status).toBe(200);
+  expect(await stopped).toBe(true);
+});
+
+it("shows metrics in the Prometheus text format", async () => {
+  const { adminUrl } = await stageProxy();
+  const { status, headers, text } = await get(adminUrl, "/metrics");
+  expect(status).toBe(200);
+  expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
+});
+
+it("has nothing else on either port", async () => {
+  const { adminUrl, statusUrl } = await stageProxy();
+  for (const path of [
+    "/",
+    "/status",
+    "/create_order",
+    "/metrics/",
+    "/nothing?/livez",
+    "/__proto__",
+    "//livez",
+    "/LIVEZ",
+  ]) {
+    expect((await get(adminUrl, path)).status, path).toBe(404);
+  }
+  for (const path of ["/live/", "/metrics", "/livez", "/create_order"]) {
+    expect((await get(statusUrl, path)).status, path).toBe(404);
+  }
+  expect((await get(adminUrl, "/")).text).toBe("Not here. This port has /livez, /readyz, /metrics.\n");
+});
+
+it("finds a page by its path alone, as Prometheus asks with params", async () => {
+  const { adminUrl, statusUrl } = await stageProxy();
+  const answers = await Promise.all([
+    get(adminUrl, "/metrics?x=1"),
+    get(adminUrl, "/livez?"),
+    get(adminUrl, "/readyz?verbose=1&verbose=2"),
+    get(statusUrl, "/status?pretty"),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect(answers[0]?.text).toContain("# TYPE countersign_requests_total counter");
+});
+
+it("serves 64 connections and no more, and drops the quietest for a new one", async () => {
+  const { adminUrl } = await stageProxy();
+  const port = Number(new URL(adminUrl).port);
+  const open = async () => {
+    const socket = connect(port, "127.0.0.1").resume();
+    socket.on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    return socket;
+  };
+  const held: Socket[] = [];
+  for (let n = 0; n < 64; n += 1) held.push(await open());
+  const gone = new Set<number>();
+  for (const [n, socket] of held.entries()) socket.once("close", () => gone.add(n));
+  // The first is alive, and half of the others are in the middle of a head.
+  held[0]?.write("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n");
+  const [answer] = await once(held[0] ?? expect.fail(), "data");
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+  for (const socket of held.slice(32)) socket.write("GET /livez HTTP/1.1\r\n");
+  for (let n = 1; n <= 8; n += 1) expect((await get(adminUrl, "/livez")).status).toBe(200);
+  await expect.poll(() => gone.has(1)).toBe(true);
+  expect(gone.has(0)).toBe(false);
+  // Each of those that were served has left by itself, so one had to go for all of them.
+  expect(gone.size).toBeLessThanOrEqual(8);
+  const more = await Promise.all(Array.from({ length: 200 }, open));
+  await expect.poll(() => [...held, ...more].filter((socket) => !socket.destroyed).length).toBeLessThanOrEqual(64);
+  expect((await get(adminUrl, "/livez")).status).toBe(200);
+});
+
+it("shows /metrics under its own names and those of admin.hosts, and answers probes under any", async () => {
+  const { adminUrl } = await stageProxy({ config: { adminHosts: ["proxy-1"] } });
+  const statusOf = async (path: string, host: string) => {
+    const { status } = await call(adminUrl, "", { method: "GET", path, headers: { host } });
+    return status;
+  };
+  for (const host of ["localhost:7412", "10.0.0.5:7412", "[fd00::7]:7412", `${hostname()}:7412`, "Proxy-1:7412"]) {
+    expect([host, await statusOf("/metrics", host)]).toEqual([host, 200]);
+  }
+  expect(await statusOf("/metrics", "evil.example:7412")).toBe(403);
+  expect(await statusOf("/metrics", "proxy-1.evil.example")).toBe(403);
+  for (const path of ["/livez", "/readyz"]) expect(await statusOf(path, "shop.pods.example:7412")).toBe(200);
+});
+
+it("gives no head more than 10 s", () => {
+  const server = createAdmin({
+    readiness: () => ({ isReady: true, reason: "ok" }),
+    metrics: async () => ({ contentType: "text/plain", text: "" }),
+  });
+  expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 10_000]);
+});
+
+it("has no verb that changes anything", async () => {
+  const { adminUrl, statusUrl, simulator } = await stageProxy();
+  for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]) {
+    for (const [url, path] of [
+      [adminUrl, "/livez"],
+      [adminUrl, "/readyz"],
+      [adminUrl, "/metrics"],
+      [adminUrl, "/create_order"],
+      [statusUrl, "/status"],
+    ] as const) {
+      const answer = await call(url, order, { path, method });
+      expect([method, path, answer.status, answer.headers.allow]).toEqual([method, path, 405, "GET, HEAD"]);
+    }
+  }
+  expect((await get(adminUrl, "/readyz")).status).toBe(200);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("answers HEAD as GET, without the body", async () => {
+  const { adminUrl, statusUrl } = await stageProxy();
+  for (const [url, path] of [
+    [adminUrl, "/livez"],
+    [adminUrl, "/readyz"],
+    [adminUrl, "/metrics"],
+    [statusUrl, "/status"],
+  ] as const) {
+    const { status, headers, text } = await get(url, path, "HEAD");
+    expect([path, status, text]).toEqual([path, 200, ""]);
+    expect(headers["content-type"]).toBe((await get(url, path)).headers["content-type"]);
+    expect(Number(headers["content-length"])).toBeGreaterThan(0);
+  }
+});
+
+it("shows no secret on /status, and lets no cache keep a copy of it", async () => {
+  const { statusUrl } = await stageProxy({ withBoth: true });
+  const { headers, text } = await get(statusUrl, "/status");
+  expect(headers).toMatchObject({ "content-type": "application/json", "cache-control": "no-store" });
+  expect(text).toContain('"clientSecret": "[secret]"');
+  for (const secret of Object.values(canaries)) expect(text).not.toContain(secret);
+});

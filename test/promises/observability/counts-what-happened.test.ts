@@ -1,0 +1,269 @@
+/** Product section 5: what each way a request can go leaves in the metrics, counted exactly. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, it } from "vitest";
+import { call, order } from "../../../testkit/call.ts";
+import { type Exposition, scrape } from "../../../testkit/exposition.ts";
+import { logOf } from "../../../testkit/log-lines.ts";
+import { exchange, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
+import { orderRaw } from "../../../testkit/raw-order.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+
+const environment = "sandbox";
+const operation = "create_order";
+const blue = { environment, credential: `${oauthSite}/blue` };
+
+/** A proxy that has its token, and what its metrics say once that many requests have ended. */
+async function stageWarm(options: StageOptions = {}) {
+  const stage = await stageProxy({ oneSet: true, ...options });
+  await stage.recorder.nth("token_adopted", 1);
+  return { ...stage, metricsAfter: (requests: number) => metricsAfter(stage, requests) };
+}
+
+async function metricsAfter({ recorder, adminUrl }: Stage, requests: number): Promise<Exposition> {
+  await recorder.nth("request_finished", requests);
+  const metrics = await scrape(adminUrl);
+  expect(metrics.sum("countersign_requests_total")).toBe(requests);
+  expect(metrics.sum("countersign_requests_in_flight")).toBe(0);
+  return metrics;
+}
+
+it("counts an order with OAuth: one request, one token, three durations", async () => {
+  const { url, metricsAfter } = await stageWarm();
+  await call(url);
+  const { value, sum } = await metricsAfter(1);
+  const served = {
+    environment,
+    site: oauthSite,
+    auth: "oauth",
+    operation,
+    status: "200",
+    by: "service",
+    outcome: "answered",
+  };
+  expect(value("countersign_requests_total", served)).toBe(1);
+  for (const name of ["request_duration", "upstream_duration", "overhead"]) {
+    expect(value(`countersign_${name}_seconds_count`, { environment, operation })).toBe(1);
+    expect(value(`countersign_${name}_seconds_sum`, { environment, operation })).toBeGreaterThan(0);
+  }
+  expect(value("countersign_token_requests_total", { ...blue, result: "issued" })).toBe(1);
+  expect(value("countersign_token_request_duration_seconds_count", { environment })).toBe(1);
+  expect(value("countersign_token_cache_total", { tier: "memory", result: "hit" })).toBe(1);
+  expect(value("countersign_refresh_lock_total", { result: "acquired" })).toBe(1);
+  expect(Math.abs(value("countersign_clock_skew_seconds", { environment }) ?? Number.NaN)).toBeLessThan(10);
+  expect(sum("countersign_failures_total")).toBe(0);
+  expect(sum("countersign_upstream_unauthorized_total")).toBe(0);
+  expect(sum("countersign_retries_total")).toBe(0);
+});
+
+it("counts an order with HMAC, which touches no token", async () => {
+  const { url, metricsAfter } = await stageWarm();
+  await call(url, order, { headers: { "Countersign-Site": hmacSite } });
+  const { value, sum } = await metricsAfter(1);
+  const served = {
+    environment,
+    site: hmacSite,
+    auth: "hmac",
+    operation,
+    status: "200",
+    by: "service",
+    outcome: "answered",
+  };
+  expect(value("countersign_requests_total", served)).toBe(1);
+  expect(sum("countersign_token_cache_total")).toBe(0);
+  expect(value("countersign_credential_last_used_timestamp_seconds", blue)).toBeUndefined();
+});
+
+it("counts a 401 that a retry healed as one request, one 401, one cured retry and one more token", async () => {
+  const { url, simulator, metricsAfter } = await stageWarm();
+  simulator.revokeAllTokens();
+  expect((await call(url)).status).toBe(200);
+  const { value, sum } = await metricsAfter(1);
+  const unauthorized = { environment, site: oauthSite, auth: "oauth" };
+  expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "1" })).toBe(1);
+  expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "2" })).toBeUndefined();
+  expect(value("countersign_retries_total", { environment, site: oauthSite, result: "cured" })).toBe(1);
+  expect(sum("countersign_retries_total")).toBe(1);
+  expect(value("countersign_token_requests_total", { ...blue, result: "issued" })).toBe(2);
+  expect(sum("countersign_failures_total")).toBe(0);
+});
+
+it("counts a second 401, and the refresh that is then suppressed", async () => {
+  const { url, simulator, metricsAfter } = await stageWarm();
+  simulator.faults.add({ host: "api", kind: "answer", status: 401, times: 3 });
+  expect((await call(url)).status).toBe(401);
+  expect((await call(url)).status).toBe(401);
+  const { value } = await metricsAfter(2);
+  const passedOn = {
+    environment,
+    site: oauthSite,
+    auth: "oauth",
+    operation,
+    status: "401",
+    by: "service",
+    outcome: "answered",
+  };
+  expect(value("countersign_requests_total", passedOn)).toBe(2);
+  const unauthorized = { environment, site: oauthSite, auth: "oauth" };
+  expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "1" })).toBe(2);
+  expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "2" })).toBe(1);
+  expect(value("countersign_retries_total", { environment, site: oauthSite, result: "refused" })).toBe(1);
+  expect(value("countersign_retries_total", { environment, site: oauthSite, result: "not_possible" })).toBe(1);
+  expect(value("countersign_refresh_suppressed_total", { ...blue, reason: "paused" })).toBe(1);
+  expect(value("countersign_refresh_suppressed_total", { ...blue, reason: "limited" })).toBeUndefined();
+});
+
+it("counts a refusal before the site is known under site none", async () => {
+  const { url, metricsAfter } = await stageWarm();
+  await call(url, "{", {});
+  await call(url, order, { path: "/a/../b" });
+  await call(url, order, { path: "/refund_order" });
+  const { value, sum } = await metricsAfter(3);
+  const refused = (operation: string, status: string) =>
+    value("countersign_requests_total", {
+      environment,
+      site: "none",
+      auth: "none",
+      operation,
+      status,
+      by: "countersign",
+      outcome: "not_sent",
+    });
+  expect([refused(operation, "400"), refused("none", "400"), refused("other", "403")]).toEqual([1, 1, 1]);
+  for (const code of ["body_not_json", "target_not_allowed", "operation_not_allowed"]) {
+    expect(value("countersign_failures_total", { environment, site: "none", code, outcome: "not_sent" })).toBe(1);
+  }
+  expect(sum("countersign_failures_total")).toBe(3);
+  expect(sum("countersign_upstream_duration_seconds_count")).toBe(0);
+});
+
+it("counts a refusal under its site once that is known", async () => {
+  const { url, metricsAfter } = await stageWarm();
+  await call(url, { ...order, order_type: "any thing" }, { headers: { "Countersign-Site": hmacSite } });
+  const { value, sum } = await metricsAfter(1);
+  const failure = { environment, site: hmacSite, code: "character_not_allowed", outcome: "not_sent" };
+  expect(value("countersign_failures_total", failure)).toBe(1);
+  expect(sum("countersign_requests_total", { site: hmacSite, auth: "hmac", status: "422", by: "countersign" })).toBe(1);
+});
+
+it('calls every operation of a "*" list other', async () => {
+  const { url, metricsAfter } = await stageWarm({ environment: { operations: "any" } });
+  await call(url, order, { path: "/refund_order" });
+  await call(url, order, { path: "/create_order" });
+  const { value, sum } = await metricsAfter(2);
+  expect(sum("countersign_requests_total", { operation: "other", site: oauthSite })).toBe(2);
+  expect(value("countersign_upstream_duration_seconds_count", { environment, operation: "other" })).toBe(2);
+});
+
+it("counts an unknown outcome as a failure with that outcome", async () => {
+  const { url, simulator, metricsAfter } = await stageWarm();
+  simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
+  expect((await call(url)).status).toBe(502);
+  const { value, sum } = await metricsAfter(1);
+  const failure = { environment, site: oauthSite, code: "upstream_reset", outcome: "unknown" };
+  expect(value("countersign_failures_total", failure)).toBe(1);
+  expect(sum("countersign_failures_total")).toBe(1);
+  expect(value("countersign_upstream_duration_seconds_count", { environment, operation })).toBe(1);
+});
+
+it("counts a caller that left before anything was sent as 499, and as no failure of ours", async () => {
+  let issue = () => {};
+  const token = JSON.stringify({ access_token: "t", token_type: "Bearer", expires_in: 3600 });
+  const login = await startRawUpstream({
+    answer: (_request, socket) => {
+      issue = () => socket.write(rawAnswer(200, token));
+    },
+  });
+  const stage = await stageProxy({ oneSet: true, authUrl: login.url });
+  await login.whenRequests(1);
+  const caller = connect({ port: stage.port, host: "127.0.0.1" });
+  const head = "POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+  caller.write(`${head}Content-Length: 2\r\n\r\n{}`);
+  await stage.recorder.nth("token_cache_read", 1);
+  caller.destroy();
+  await once(caller, "close");
+  // Two exchanges later the proxy has read the end of that connection.
+  for (let n = 0; n < 2; n++) await call(stage.adminUrl, "", { method: "GET", path: "/livez" });
+  issue();
+  const { sum, value } = await metricsAfter(stage, 1);
+  const left = {
+    environment,
+    site: oauthSite,
+    auth: "oauth",
+    operation,
+    status: "499",
+    by: "countersign",
+    outcome: "not_sent",
+  };
+  expect(value("countersign_requests_total", left)).toBe(1);
+  expect(sum("countersign_failures_total")).toBe(0);
+  expect(stage.simulator.counts().apiRequests).toBe(0);
+  expect(stage.recorder.of("request_finished")[0]).toMatchObject({ callerLeft: true, outcome: "not_sent" });
+});
+
+it("knows how many requests are in flight, and that they have ended", async () => {
+  const { url, simulator, adminUrl, metricsAfter } = await stageWarm();
+  const hang = simulator.faults.add({ host: "api", kind: "hang", times: 3 });
+  const calls = [call(url), call(url), call(url)];
+  await hang.whenPlayed(3);
+  expect((await scrape(adminUrl)).value("countersign_requests_in_flight", { environment })).toBe(3);
+  hang.release();
+  await Promise.all(calls);
+  expect((await metricsAfter(3)).value("countersign_requests_in_flight", { environment })).toBe(0);
+});
+
+it("the service's share lasts until the last piece of its answer", async () => {
+  const { url, recorder, simulator } = await stageProxy();
+  simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 10, intervalMs: 50 });
+  const { text } = await call(url);
+  const { upstreamMs, overheadMs, durationMs } = await recorder.nth("request_finished", 1);
+  expect(upstreamMs).toBeGreaterThan((text.length / 10 - 1) * 45);
+  expect(overheadMs).toBeLessThan(durationMs - (upstreamMs ?? 0) + 1);
+});
+
+it("what the listener itself refuses got no further than its head", async () => {
+  const { port, recorder } = await stageProxy();
+  const [answer] = await exchange(port, "BLAH blah\r\n\r\n");
+  expect(answer?.status).toBe(400);
+  const finished = await recorder.nth("request_finished", 1);
+  expect(finished).toMatchObject({ stage: "read_head", admitted: false, code: "malformed_request" });
+});
+
+it.each([
+  ["a length", `HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"order_`],
+  ["only the close to end it", `HTTP/1.1 200 OK\r\n\r\n{"order_`],
+])("counts an answer with %s that was cut by its outcome, and not as a caller that left", async (_name, bytes) => {
+  const upstream = await startRawUpstream({
+    answer: ({ number }, socket) => {
+      if (number > 2) socket.write(rawAnswer(200, "{}"));
+      else socket.write(bytes, () => socket.resetAndDestroy());
+    },
+  });
+  const { port, recorder, metricsAfter } = await stageWarm({ baseUrl: upstream.url });
+  for (let n = 1; n <= 5; n++) await orderRaw(port, { "Countersign-Site": hmacSite });
+  const { value, sum } = await metricsAfter(5);
+  const served = { environment, site: hmacSite, auth: "hmac", operation, status: "200", by: "service" };
+  expect(value("countersign_requests_total", { ...served, outcome: "unknown" })).toBe(2);
+  expect(value("countersign_requests_total", { ...served, outcome: "answered" })).toBe(3);
+  expect(sum("countersign_requests_total", { outcome: "answered" })).toBe(3);
+  const lines = logOf(recorder.events, "info").of("request_finished");
+  expect(lines.map(({ callerLeft }) => callerLeft)).toEqual(lines.map(() => undefined));
+  expect(lines.filter(({ outcome, code }) => outcome === "unknown" && code === "upstream_reset")).toHaveLength(2);
+});
+
+it("says of a caller that was too slow for the deadline that it was cut off, not that it left", async () => {
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) => socket.write(rawAnswer(200, "x".repeat(20_000_000))),
+  });
+  const { port, recorder } = await stageWarm({ baseUrl: upstream.url });
+  const caller = await RawConnection.open(port);
+  caller.socket.pause();
+  caller.write(rawPost({ more: [`Countersign-Site: ${hmacSite}`, "Countersign-Timeout-Ms: 300"] }));
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    by: "service",
+    outcome: "unknown",
+    code: "upstream_timeout",
+    callerLeft: false,
+  });
+});

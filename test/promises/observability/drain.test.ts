@@ -1,0 +1,131 @@
+/** Row 50: stopping lets every accepted request finish, tells callers to go, and cuts only who outstays all deadlines. */
+import { once } from "node:events";
+import { Agent } from "node:http";
+import { connect, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { type CallOptions, call, order } from "../../../testkit/call.ts";
+import { parseAnswer } from "../../../testkit/raw-order.ts";
+import { settlesSoon } from "../../../testkit/settles-soon.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+
+const signed = { "Countersign-Site": hmacSite };
+const head = "POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+
+function keepAlive(): CallOptions {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  return { agent, headers: signed };
+}
+
+async function open(port: number, bytes = ""): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1" });
+  socket.on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  socket.write(bytes);
+  return socket;
+}
+
+it("lets an open request finish, with its connection, and takes no new ones", async () => {
+  const { url, adminUrl, simulator, proxy, recorder } = await stageProxy();
+  const hang = simulator.faults.add({ host: "api", kind: "hang" });
+  const answer = call(url, order, keepAlive());
+  await hang.whenPlayed(1);
+  const stopped = proxy.stop("SIGTERM");
+  expect(await settlesSoon(stopped, adminUrl)).toBe(false);
+  await expect(call(url)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  hang.release();
+  const { status, headers } = await answer;
+  expect({ status, connection: headers.connection }).toEqual({ status: 200, connection: "close" });
+  expect(await stopped).toBe(true);
+  expect(recorder.of("draining")).toEqual([{ kind: "draining", signal: "SIGTERM", inFlight: 1 }]);
+  expect(recorder.of("stopped")).toEqual([{ kind: "stopped", drained: true }]);
+});
+
+it("closes kept-alive connections that are idle", async () => {
+  const { url, port, proxy } = await stageProxy();
+  await call(url, order, keepAlive());
+  const unused = await open(port);
+  const closed = once(unused.resume(), "close");
+  const startedMs = performance.now();
+  expect(await proxy.stop("SIGTERM")).toBe(true);
+  await closed;
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
+});
+
+it("fails no request of busy callers, and tells each of them to go", { timeout: 60_000 }, async () => {
+  const callers = 100;
+  const { url, proxy, recorder } = await stageProxy();
+  const run = async () => {
+    const options = keepAlive();
+    for (let served = 1; ; served++) {
+      const { status, headers } = await call(url, order, options);
+      expect(status).toBe(200);
+      if (headers.connection === "close") return served;
+    }
+  };
+  const running = Array.from({ length: callers }, run);
+  await recorder.nth("request_finished", 5 * callers);
+  const stopped = proxy.stop("SIGTERM");
+  const served = await Promise.all(running);
+  expect(await stopped).toBe(true);
+  const total = served.reduce((sum, count) => sum + count, 0);
+  expect(recorder.of("request_finished").filter(({ status }) => status === 200)).toHaveLength(total);
+  expect(recorder.count("request_finished")).toBe(total);
+});
+
+it("cuts who outstays the deadline and two seconds, not before, and says so", async () => {
+  const clock = new ShiftedClock();
+  const stage = await stageProxy({ surroundings: { clock } });
+  // Every request ends by its deadline; half a head may go on for longer.
+  const stalled = await open(stage.port, head);
+  await call(stage.adminUrl, "", { method: "GET", path: "/livez" });
+  const stopped = stage.proxy.stop("SIGTERM");
+  const { requestMs } = stage.config.timeouts;
+  clock.push(requestMs + 1_000);
+  expect(await settlesSoon(stopped, stage.adminUrl)).toBe(false);
+  clock.push(1_000);
+  expect(await stopped).toBe(false);
+  expect(stage.recorder.of("stopped")).toEqual([{ kind: "stopped", drained: false }]);
+  stalled.resume();
+  await once(stalled, "close");
+});
+
+it("answers latecomers 503 draining once the time for open requests is up", async () => {
+  const clock = new ShiftedClock();
+  const { port, proxy, adminUrl, simulator, config } = await stageProxy({ surroundings: { clock } });
+  const late = await open(port, head);
+  let text = "";
+  late.setEncoding("latin1").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  await call(adminUrl, "", { method: "GET", path: "/livez" });
+  const stopped = proxy.stop("SIGTERM");
+  clock.push(config.timeouts.requestMs + 500);
+  expect(await settlesSoon(stopped, adminUrl)).toBe(false);
+  late.write("Content-Length: 2\r\n\r\n{}");
+  await once(late, "close");
+  const { status, headers } = parseAnswer(text);
+  expect({ status, code: headers["countersign-error"], connection: headers["connection"] }).toEqual({
+    status: 503,
+    code: "draining",
+    connection: "close",
+  });
+  expect(headers["retry-after"]).toBe("1");
+  expect(await stopped).toBe(true);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("with drain.minSeconds goes on serving for that long, while it is no longer ready", async () => {
+  const clock = new ShiftedClock();
+  const { url, adminUrl, proxy } = await stageProxy({ config: { drain: { minMs: 60_000 } }, surroundings: { clock } });
+  const stopped = proxy.stop("SIGTERM");
+  expect((await call(adminUrl, "", { method: "GET", path: "/readyz" })).status).toBe(503);
+  expect((await call(url, order, { headers: signed })).status).toBe(200);
+  clock.push(30_000);
+  expect((await call(url, order, { headers: signed })).status).toBe(200);
+  clock.push(30_000);
+  expect(await stopped).toBe(true);
+  await expect(call(url)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+});

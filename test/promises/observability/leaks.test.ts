@@ -1,0 +1,290 @@
+/**
+ * Row 56: secrets, tokens, signatures and parameter values come out nowhere but upstream: not in logs (even at trace),
+ * metrics, failure answers, `/status`, the status page, or what is reported at all. The same holds for assertions (row 72).
+ */
+import { inspect } from "node:util";
+import { afterEach, expect, it } from "vitest";
+import { describeDefect } from "../../../src/model/defect.ts";
+import type { FailureCode } from "../../../src/model/errors.ts";
+import { type Called, call, order } from "../../../testkit/call.ts";
+import { clientKey } from "../../../testkit/certificates.ts";
+import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { logOf } from "../../../testkit/log-lines.ts";
+import { sendRaw } from "../../../testkit/raw-order.ts";
+import { type RawRequest, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import {
+  bothSite,
+  canaries,
+  hmacSite,
+  oauthSite,
+  type Stage,
+  type StageOptions,
+  stageProxy,
+} from "../../../testkit/stage.ts";
+
+const amount = "73514273514";
+const person = "canary.person";
+const values = { ...order, order_amount: `${amount}.42`, site_customer_identifier: person };
+const signed = { "Countersign-Site": hmacSite };
+const json = "Content-Type: application/json\r\nContent-Length: 2\r\n";
+const stages: Stage[] = [];
+let answers: string[] = [];
+
+async function stage(options: StageOptions = {}): Promise<Stage> {
+  const { simulator, ...others } = options;
+  const made = await stageProxy({ withBoth: true, simulator: { tokenPrefix: "canary-", ...simulator }, ...others });
+  stages.push(made);
+  return made;
+}
+
+/** A call that Countersign itself answers; the answer is searched after the test. */
+async function failing(url: string, body: unknown, headers: Record<string, string> = {}, path = "/create_order") {
+  const answer: Called = await call(url, body, { headers, path });
+  answers.push(answer.text, answer.rawHeaders.join("\n"));
+  return answer.headers["countersign-error"];
+}
+
+/** Everything that a test brought about is searched for everything that must not be there. */
+afterEach(async () => {
+  const secrets = [...Object.values(canaries), "canary-token", "canary_header", amount, person];
+  const searched = answers;
+  answers = [];
+  for (const { simulator, recorder, adminUrl, statusUrl, config } of stages.splice(0)) {
+    for (const { body } of simulator.seen.apiRequests) {
+      const signature = /"signature":"([0-9a-f]{64})"/.exec(body.toString())?.[1];
+      if (signature !== undefined) secrets.push(signature);
+    }
+    searched.push(
+      logOf(recorder.events, "trace").text,
+      JSON.stringify(recorder.events),
+      inspect(recorder.events, { depth: 9 }),
+      (await scrape(adminUrl)).text,
+      (await call(statusUrl, "", { method: "GET", path: "/status" })).text,
+      (await call(statusUrl, "", { method: "GET", path: "/" })).text,
+      inspect(config, { depth: 9, showHidden: true }),
+      JSON.stringify(config.environments.get("sandbox")?.sites.get(oauthSite)),
+    );
+  }
+  for (const text of searched) for (const secret of secrets) expect(text).not.toContain(secret);
+});
+
+it("nothing comes out when all goes well, nor when a 401 is healed or stays", async () => {
+  const { url, simulator, recorder } = await stage();
+  expect((await call(url, values)).status).toBe(200);
+  expect((await call(url, values, { headers: signed })).status).toBe(200);
+  simulator.revokeAllTokens();
+  expect((await call(url, values)).status).toBe(200);
+  simulator.faults.add({ host: "api", kind: "answer", status: 401, times: 2 });
+  expect((await call(url, values)).status).toBe(401);
+  await recorder.nth("request_finished", 4);
+  const { apiRequests } = simulator.seen;
+  // Sent where they were meant to be. Two sets ask for their first token at once, so either may have the first one.
+  expect(apiRequests.map(({ token }) => token)).toContainEqual(expect.stringMatching(/^canary-token_[1-4]$/));
+  expect(apiRequests.filter(({ body }) => /"signature":"[0-9a-f]{64}"/.test(body.toString()))).toHaveLength(1);
+  expect(apiRequests.every(({ body }) => body.includes(amount) && body.includes(person))).toBe(true);
+});
+
+const refusals: [FailureCode, unknown, Record<string, string>?, string?][] = [
+  ["body_not_json", `{"order_amount":"${amount}","email":"${person}@example.com",}`],
+  ["body_not_json", `["${person}"]`],
+  ["body_not_json", `{"a":"${person}"} ${amount}`],
+  ["duplicate_parameter", `{"order_amount":"${amount}","order_amount":"${amount}"}`],
+  ["null_value", { ...values, order_type: null }],
+  ["nested_value", `{"order_type":["${person}"],"order_amount":"${amount}"}`],
+  ["decimal_invalid", { ...values, order_amount: `${amount}.429` }],
+  ["decimal_invalid", `{"order_amount":${amount}.429}`],
+  ["decimal_invalid", { ...values, order_amount: `${person}@example.com` }],
+  ["number_out_of_range", `{"order_type":${amount}e99}`],
+  ["character_not_allowed", { ...values, order_type: `${person}@example.com` }, signed],
+  ["name_not_allowed", `{"a b":"${person}"}`],
+  ["version_mismatch", { ...values, version: amount }],
+  ["site_not_configured", { ...values, site_identifier: person }],
+  ["site_not_configured", values, { "Countersign-Site": person }],
+  ["site_conflict", { ...values, site_identifier: oauthSite }, signed],
+  ["auth_not_configured", values, { "Countersign-Auth": "hmac" }],
+  ["malformed_request", values, { "Countersign-Reference": `${person}@example.com` }],
+  ["malformed_request", values, { "Countersign-Timeout-Ms": amount }],
+  ["query_not_allowed", values, {}, `/create_order?email=${person}&amount=${amount}`],
+  ["target_not_allowed", values, {}, `http://127.0.0.1/other?email=${person}`],
+  ["target_not_allowed", values, {}, `http://127.0.0.1/${person}/secret`],
+  ["target_not_allowed", values, { Host: `user:${person}@evil.example` }],
+  ["operation_not_allowed", values, {}, "/other"],
+  ["media_type_not_supported", values, { "Content-Type": `text/${person}` }],
+  ["expectation_not_supported", values, { Expect: person }],
+  ["body_too_large", { ...values, order_type: person.repeat(30_000) }],
+];
+
+it("nothing comes out when a request is refused, whatever it held", async () => {
+  const { url, port, recorder, simulator } = await stage();
+  const own = {
+    Authorization: "Bearer canary_header",
+    Cookie: "a=canary_header",
+    "Proxy-Authorization": "canary_header",
+    "X-Request-Id": "canary_header one\ttwo",
+  };
+  for (const [code, body, headers = {}, path] of refusals) {
+    expect(await failing(url, body, { ...own, ...headers }, path), `${JSON.stringify(body).slice(0, 80)}`).toBe(code);
+  }
+  for (const bytes of [
+    `POST ${new URL("/other", simulator.apiUrl)}?email=${person} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${json}\r\n{}`,
+    `POST create_order?email=${person} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${json}\r\n{}`,
+    `CONNECT canary_header.example:443 HTTP/1.1\r\nHost: x\r\n\r\n`,
+    `POST /create_order HTTP/1.1\r\nHost: localhost\r\nAuthorization canary_header\r\n\r\n`,
+    `POST /create_order HTTP/1.1\r\nHost: localhost\r\nA: ${"canary_header".repeat(2_000)}\r\n\r\n`,
+    `POST /create_order HTTP/9.9 canary_header\r\n\r\n`,
+  ]) {
+    const answer = await sendRaw(port, bytes);
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+    answers.push(answer);
+  }
+  await recorder.nth("request_finished", refusals.length + 6);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("nothing comes out when the service breaks off, answers junk or is late", async () => {
+  const { url, simulator, recorder } = await stage();
+  const echo = `canary_header ${person} ${amount}`;
+  for (const auth of [{}, signed]) {
+    simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
+    expect(await failing(url, values, auth)).toBe("upstream_reset");
+    simulator.faults.add({ host: "api", kind: "raw", bytes: `${echo} canary-token_1\r\n\r\n` });
+    expect(await failing(url, values, auth)).toBe("upstream_bad_response");
+    simulator.faults.add({ host: "api", kind: "raw", bytes: `HTTP/1.1 200 OK\r\n${echo}\r\n\r\n` });
+    expect(await failing(url, values, auth)).toBe("upstream_bad_response");
+    simulator.faults.add({ host: "api", kind: "hang" });
+    expect(await failing(url, values, { ...auth, "Countersign-Timeout-Ms": "200" })).toBe("upstream_timeout");
+    simulator.faults.add({ host: "api", kind: "truncate" });
+    await expect(call(url, values, { headers: auth })).rejects.toThrow();
+  }
+  await simulator.stopApi();
+  expect(await failing(url, values)).toBe("upstream_unreachable");
+  await recorder.nth("request_finished", 11);
+});
+
+const token = "canary-token_0";
+const malformed = [
+  `<html>${token}</html>`,
+  `{"access_token":"${token}\\r\\nX: y","token_type":"Bearer","expires_in":60}`,
+  `{"access_token":"${token}","token_type":"mac","expires_in":60}`,
+  `{"access_token":"${token}","token_type":"Bearer","expires_in":-1}`,
+  `{"access_token":{"a":"${token}"},"token_type":"Bearer"}`,
+  `{"access_token":"${token}`,
+];
+
+it.each([
+  ...malformed.map((body) => [200, body, "token_unavailable", "malformed"] as const),
+  [400, token, "credentials_refused", "refused"],
+  [401, token, "credentials_refused", "refused"],
+  [429, token, "token_unavailable", "throttled"],
+  [302, token, "token_unavailable", "failed"],
+  [500, token, "token_unavailable", "failed"],
+] as const)(
+  "nothing comes out of an authorization server's %i that repeats what it got: %s",
+  async (status, body, code, result) => {
+    const login = await startRawUpstream({
+      answer(request, socket) {
+        const headers = `Location: http://127.0.0.1/${token}\r\nRetry-After: ${token}\r\nX-Echo: ${request.body}\r\n`;
+        socket.write(rawAnswer(status, status === 200 ? body : request.body + body, headers));
+      },
+    });
+    const { url, recorder, simulator } = await stage({ authUrl: login.url });
+    expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe(code);
+    await recorder.nth("request_finished", 1);
+    expect(await recorder.nth("token_requested", 1)).toMatchObject({ result, status });
+    expect(login.requests[0]?.body).toContain("canary-client-secret");
+    expect(simulator.counts().apiRequests).toBe(0);
+  },
+);
+
+it.each([
+  ["client_secret", canaries.blue],
+  ["client_secret, cut off", canaries.blue.slice(0, 20)],
+  ["client_secret among words", `no client with ${canaries.blue}`],
+])("nothing comes out of an error code that repeats the %s", async (_, error) => {
+  const body = JSON.stringify({ error, error_description: `${canaries.blue} ${person}` });
+  const login = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(401, body)) });
+  const { url, recorder } = await stage({ authUrl: login.url, oneSet: true });
+  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe("credentials_refused");
+  await recorder.nth("request_finished", 1);
+  expect(logOf(recorder.events, "trace").text).not.toContain(error);
+});
+
+const keyLine = clientKey.split("\n")[1] ?? "";
+const encoded = "canary+client-secret%26-basic";
+
+/** What a client shows of itself in each way, and the settings for it. */
+const proofs = [
+  {
+    what: "the credentials of HTTP Basic",
+    settings: { clientAuth: "basic", set: { clientSecret: { file: "DIR/secret" } } },
+    shown: (request: RawRequest) => /authorization: Basic (\S+)/.exec(request.head)?.[1] ?? "",
+  },
+  {
+    what: "a form-encoded secret",
+    settings: { clientAuth: "basic", set: { clientSecret: { file: "DIR/secret" } } },
+    shown: () => encoded,
+  },
+  {
+    what: "an assertion",
+    settings: { clientAuth: "private_key_jwt", set: { privateKey: { file: "DIR/key.pem" } } },
+    shown: (request: RawRequest) => new URLSearchParams(request.body).get("client_assertion") ?? "",
+  },
+];
+
+it.each(proofs)(
+  "nothing comes out of an error code that repeats $what, whole or cut off",
+  async ({ settings, shown }) => {
+    const { set, clientAuth } = settings;
+    const seen: string[] = [];
+    const login = await startRawUpstream({
+      answer(request, socket) {
+        const proof = shown(request);
+        seen.push(proof);
+        const error = request.number === 1 ? proof.slice(0, 60) : `no client with ${proof.slice(0, 20)}`;
+        socket.write(rawAnswer(request.number === 1 ? 500 : 401, JSON.stringify({ error, error_description: proof })));
+      },
+    });
+    const service = await startRawUpstream();
+    const { url, recorder } = await startConfiguredProxy(
+      {
+        baseUrl: service.url,
+        token: { url: `${login.url}/token`, clientAuth },
+        sites: { S1000000001: { credentials: [{ name: "one", clientId: "one-id", ...set }] } },
+      },
+      { secret: "canary client-secret&-basic", "key.pem": clientKey },
+    );
+    expect(await failing(url, values, { "Countersign-Timeout-Ms": "2000" })).toBe("credentials_refused");
+    await recorder.nth("request_finished", 1);
+    const everything = [JSON.stringify(recorder.events), logOf(recorder.events, "trace").text, ...answers].join("\n");
+    expect(seen).toHaveLength(2);
+    for (const proof of seen) {
+      expect(proof.length).toBeGreaterThan(20);
+      expect(everything).not.toContain(proof.slice(0, 20));
+    }
+    expect(everything).not.toContain(keyLine);
+  },
+);
+
+it("nothing comes out when the connection to the authorization server breaks", async () => {
+  const login = await startRawUpstream({ answer: (_request, socket) => void socket.resetAndDestroy() });
+  const { url, recorder } = await stage({ authUrl: login.url });
+  expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe("token_unavailable");
+  await recorder.nth("request_finished", 1);
+  expect(await recorder.nth("token_requested", 1)).toMatchObject({ result: "failed", status: undefined });
+});
+
+it("nothing comes out of a defect's message, even where it looks like a stack", () => {
+  const error = new TypeError(`cannot read ${person}\n    at ${amount}`);
+  const described = describeDefect(error);
+  answers.push(described, describeDefect(person), describeDefect({ person }));
+  expect(described).toMatch(/^TypeError at .*leaks\.test/);
+});
+
+it("a site's secrets read [secret] however they are printed", async () => {
+  const { config } = await stage();
+  const site = config.environments.get("sandbox")?.sites.get(bothSite);
+  const printed = [`${site?.keys[0]?.secret}`, JSON.stringify(site?.credentials), inspect(site, { depth: 9 })];
+  for (const text of printed) expect(text).toContain("[secret]");
+  answers.push(...printed);
+});

@@ -1,0 +1,213 @@
+/** Every field that a log line can have is in docs/reference/log.md, and every field of that page can occur. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { everyLine, logReference } from "../../../scripts/log-reference/log-reference.ts";
+import type { Event } from "../../../src/model/events.ts";
+import { logOf } from "../../../testkit/log-lines.ts";
+
+type Kind = Event["kind"];
+/** One event of each kind with every field that it can have, as often as it takes to see every level. */
+type Samples = { readonly [K in Kind]: readonly Required<Extract<Event, { kind: K }>>[] };
+
+const environment = "sandbox";
+const site = "S1";
+const credential = "S1/blue";
+const requestId = "r";
+const ofSet = { environment, credential };
+
+const finished = {
+  kind: "request_finished",
+  environment,
+  requestId,
+  traceId: "t",
+  spanId: "s",
+  reference: "A-1",
+  site,
+  auth: "oauth",
+  operation: "create_order",
+  operationLabel: "create_order",
+  status: 200,
+  by: "service",
+  outcome: "answered",
+  code: "upstream_reset",
+  stage: "send",
+  attempts: 1,
+  admitted: true,
+  durationMs: 1,
+  upstreamMs: 1,
+  overheadMs: 1,
+  callerName: "payments",
+  callerLeft: true,
+  cause: "ECONNRESET",
+  method: "POST",
+  target: "/create_order",
+  listener: ":7411",
+  caller: "orders",
+  callerAddress: "127.0.0.1",
+  callerRequestId: "c",
+  credential,
+  key: "K1",
+  callerSignature: "valid",
+  once: "recorded",
+  onceFirst: "r",
+  tokenWaitMs: 1,
+  connectMs: 1,
+  requestBytes: 1,
+  responseBytes: 1,
+  upstreamHeaders: { "x-request-id": "u" },
+} as const;
+const callback = {
+  kind: "callback_finished",
+  environment,
+  requestId,
+  callerRequestId: "c",
+  traceId: "t",
+  method: "POST",
+  target: "/callbacks",
+  listener: ":7414",
+  caller: "ingress",
+  callerAddress: "127.0.0.1",
+  site,
+  key: "K1",
+  form: "json",
+  result: "delivered",
+  code: "application_failed",
+  cause: "ECONNRESET",
+  status: 200,
+  outcome: "answered",
+  isGuarded: true,
+  durationMs: 1,
+  applicationMs: 1,
+  requestBytes: 1,
+  responseBytes: 1,
+  callerLeft: true,
+} as const;
+const tunnel = {
+  kind: "tunnel_requested",
+  environment,
+  proxy: "proxy.example:3128",
+  destination: "api.example:443",
+  result: "unauthorized",
+  cause: "PROXY_STATUS_407",
+  durationMs: 1,
+  isFirst: true,
+} as const;
+const retried = { kind: "retry_finished", environment, site, requestId } as const;
+const requested = {
+  kind: "token_requested",
+  ...ofSet,
+  reason: "due",
+  durationMs: 1,
+  status: 401,
+  cause: "invalid_client",
+  pauseMs: 1,
+} as const;
+const failedCommand = { kind: "redis_failed", node: "cache", failure: "timeout" } as const;
+const handshake = { kind: "handshake_failed", listener: ":7411", reason: "CERT_HAS_EXPIRED" } as const;
+const accept = { kind: "accept_failed", listener: ":7411", reason: "EMFILE" } as const;
+
+const samples: Samples = {
+  request_accepted: [{ kind: "request_accepted", environment, requestId }],
+  request_finished: [{ ...finished, code: undefined }, finished, { ...finished, outcome: "unknown" }],
+  callback_finished: [
+    callback,
+    { ...callback, isGuarded: false },
+    { ...callback, result: "signature_wrong", outcome: "not_sent" },
+    { ...callback, result: "application_failed", outcome: "unknown" },
+  ],
+  tunnel_requested: [
+    tunnel,
+    { ...tunnel, isFirst: false },
+    { ...tunnel, result: "opened", cause: undefined, isFirst: false },
+  ],
+  upstream_unauthorized: [
+    {
+      kind: "upstream_unauthorized",
+      environment,
+      site,
+      auth: "oauth",
+      attempt: 1,
+      credential,
+      requestId,
+      reference: "A-1",
+      upstreamHeaders: {},
+    },
+  ],
+  retry_finished: [
+    { ...retried, result: "cured" },
+    { ...retried, result: "refused" },
+  ],
+  clock_skew_measured: [{ kind: "clock_skew_measured", environment, skewSeconds: 1 }],
+  character_warned: [{ kind: "character_warned", environment, site, parameter: "a", position: 1 }],
+  token_requested: [
+    { ...requested, result: "issued" },
+    { ...requested, result: "refused" },
+  ],
+  token_adopted: [{ kind: "token_adopted", ...ofSet, issuedHere: true, reason: "due", lifetimeMs: 1, remainingMs: 1 }],
+  token_lapsed: [{ kind: "token_lapsed", ...ofSet }],
+  token_used: [{ kind: "token_used", ...ofSet }],
+  credential_switched: [{ kind: "credential_switched", environment, site, from: "S1/blue", to: "S1/green" }],
+  credential_removed: [{ kind: "credential_removed", ...ofSet }],
+  refresh_suppressed: [{ kind: "refresh_suppressed", ...ofSet, site, reason: "paused" }],
+  token_cache_read: [{ kind: "token_cache_read", tier: "redis", result: "hit" }],
+  refresh_lock_tried: [{ kind: "refresh_lock_tried", result: "held" }],
+  redis_failed: [
+    { ...failedCommand, isFirst: true },
+    { ...failedCommand, isFirst: false },
+  ],
+  redis_down: [{ kind: "redis_down", node: "cache", failure: "timeout" }],
+  spans_exported: [{ kind: "spans_exported", count: 1 }],
+  spans_lost: [
+    { kind: "spans_lost", result: "dropped", count: 1, cause: "no room", isFirst: true },
+    { kind: "spans_lost", result: "dropped", count: 1, cause: "no room", isFirst: false },
+  ],
+  spans_delayed: [
+    { kind: "spans_delayed", waiting: 1, cause: "HTTP 503", pauseMs: 1, isFirst: true },
+    { kind: "spans_delayed", waiting: 1, cause: "HTTP 503", pauseMs: 1, isFirst: false },
+  ],
+  redis_up: [{ kind: "redis_up", node: "cache", awayMs: 1 }],
+  started: [{ kind: "started", version: "1", configHash: "h", routes: [], admin: ":1", status: ":2" }],
+  configuration_warned: [{ kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short" }],
+  handshake_failed: [
+    { ...handshake, isFirst: true },
+    { ...handshake, isFirst: false },
+  ],
+  accept_failed: [
+    { ...accept, isFirst: true },
+    { ...accept, isFirst: false },
+  ],
+  config_applied: [{ kind: "config_applied", hash: "h", previousHash: "g", trigger: "sighup", routes: [] }],
+  config_refused: [{ kind: "config_refused", hash: "h", trigger: "sighup", problems: [] }],
+  config_unchanged: [{ kind: "config_unchanged", hash: "h" }],
+  draining: [{ kind: "draining", signal: "SIGTERM", inFlight: 1 }],
+  stopped: [{ kind: "stopped", drained: true }],
+  log_lines_dropped: [{ kind: "log_lines_dropped", dropped: 3 }],
+  process_warned: [{ kind: "process_warned", warning: "DeprecationWarning [DEP0001]" }],
+  defect: [{ kind: "defect", where: "send", requestId, error: "TypeError" }],
+};
+
+const page = readFileSync("docs/reference/log.md", "utf8");
+
+describe.each(Object.keys(logReference) as Kind[])("a line of %s", (kind) => {
+  const lines = logOf(samples[kind] as readonly Event[], "trace").of(kind);
+  const { levels, fields } = logReference[kind];
+  const section = page.split(/^### /m).find((text) => text.startsWith(`\`${kind}\``)) ?? "";
+
+  it("has the documented fields, and no others", () => {
+    const names = new Set(lines.flatMap((line) => Object.keys(line)));
+    expect([...names].sort()).toEqual([...Object.keys(everyLine), ...Object.keys(fields)].sort());
+  });
+
+  it("has the documented levels, and no others", () => {
+    expect([...new Set(lines.map(({ level }) => level))].sort()).toEqual([...levels].sort());
+  });
+
+  it("has a message that is more than its event's name", () => {
+    for (const { message } of lines) expect(message).toMatch(/^[^\n]{5,}$/);
+  });
+
+  it("is on the page with each of its fields", () => {
+    const documented = [...section.matchAll(/^\| `(\w+)` \| \S/gm)].map(([, name]) => name);
+    expect(documented).toEqual(Object.keys(fields));
+  });
+});

@@ -1,0 +1,295 @@
+/** Product section 5: one JSON object a line, an access line per request, an event line per token event. */
+import { expect, it } from "vitest";
+import type { Event } from "../../../src/model/events.ts";
+import { call, order } from "../../../testkit/call.ts";
+import { logOf } from "../../../testkit/log-lines.ts";
+import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+const blue = `${oauthSite}/blue`;
+
+it("writes an access line that says who asked for what, what came of it, and where the time went", async () => {
+  const { url, recorder, simulator } = await stageProxy();
+  simulator.faults.add({
+    host: "api",
+    kind: "answer",
+    status: 200,
+    headers: { "x-request-id": "theirs-7" },
+    body: '{"id":7}',
+  });
+  const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+  const headers = { "Countersign-Reference": "A-1042", traceparent, "X-Request-Id": "gateway-7" };
+  const answer = await call(url, order, { headers });
+  await recorder.nth("request_finished", 1);
+  const [line, ...more] = logOf(recorder.events, "info").of("request_finished");
+  expect(more).toEqual([]);
+  expect(line).toEqual({
+    level: "info",
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    event: "request_finished",
+    message: `create_order for ${oauthSite}: 200, answered`,
+    environment: "sandbox",
+    requestId: answer.headers["countersign-request-id"],
+    traceId,
+    reference: "A-1042",
+    site: oauthSite,
+    auth: "oauth",
+    operation: "create_order",
+    status: 200,
+    by: "service",
+    outcome: "answered",
+    stage: "stream_answer",
+    attempts: 1,
+    durationMs: expect.any(Number),
+    upstreamMs: expect.any(Number),
+    overheadMs: expect.any(Number),
+    method: "POST",
+    target: "/create_order",
+    listener: "127.0.0.1:0",
+    callerAddress: "127.0.0.1",
+    callerRequestId: "gateway-7",
+    credential: blue,
+    tokenWaitMs: expect.any(Number),
+    connectMs: expect.any(Number),
+    requestBytes: JSON.stringify(order).length,
+    responseBytes: answer.text.length,
+    upstreamHeaders: { "x-request-id": "theirs-7" },
+  });
+  expect(line.durationMs).toBeGreaterThanOrEqual(line.upstreamMs);
+  for (const ms of [line.durationMs, line.upstreamMs, line.overheadMs, line.tokenWaitMs, line.connectMs])
+    expect(`${ms}`).toMatch(/^\d+(\.\d{1,3})?$/);
+});
+
+it("writes the operation as it was called, where metrics say other", async () => {
+  const { url, recorder } = await stageProxy();
+  await call(url, order, { path: "/refund_order" });
+  const { operationLabel } = await recorder.nth("request_finished", 1);
+  expect(operationLabel).toBe("other");
+  const [line] = logOf(recorder.events, "info").of("request_finished");
+  expect(line).toMatchObject({ operation: "refund_order", status: 403, code: "operation_not_allowed", attempts: 0 });
+  expect(line).not.toHaveProperty("site");
+  expect(line).not.toHaveProperty("upstreamMs");
+});
+
+it("grades access lines by what an operator has to do: nothing, fix the call, look the order up", async () => {
+  const { url, recorder, simulator } = await stageProxy();
+  await call(url);
+  await call(url, "{");
+  simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
+  await call(url);
+  await recorder.nth("request_finished", 3);
+  const lines = logOf(recorder.events, "info").of("request_finished");
+  expect(lines.map(({ level, outcome, code }) => [level, outcome, code])).toEqual([
+    ["info", "answered", undefined],
+    ["warn", "not_sent", "body_not_json"],
+    ["error", "unknown", "upstream_reset"],
+  ]);
+});
+
+it.each([
+  [200, "info"],
+  [302, "info"],
+  [400, "info"],
+  [403, "info"],
+  [404, "info"],
+  [422, "info"],
+  [429, "warn"],
+  [500, "warn"],
+  [502, "warn"],
+  [503, "warn"],
+  [504, "warn"],
+])("grades the service's own %i as %s: whether it is in trouble is no caller's business", async (status, level) => {
+  const { url, recorder, simulator } = await stageProxy();
+  simulator.faults.add({ host: "api", kind: "answer", status });
+  expect((await call(url)).status).toBe(status);
+  await recorder.nth("request_finished", 1);
+  const [line] = logOf(recorder.events, "trace").of("request_finished");
+  expect(line).toMatchObject({ level, status, by: "service", outcome: "answered" });
+  // What docs/operations.md greps for.
+  const shown = logOf(recorder.events, "info")
+    .text.split("\n")
+    .filter((text) => !text.includes('"level":"info"'));
+  expect(shown.some((text) => text.includes("request_finished"))).toBe(level !== "info");
+});
+
+it("grades a 401 that stays as a warning, with both methods, and a retry by what it came to", async () => {
+  const { url, recorder, simulator } = await stageProxy();
+  simulator.faults.add({ host: "api", kind: "answer", status: 401 });
+  await call(url);
+  simulator.faults.add({ host: "api", kind: "answer", status: 401, times: 2 });
+  const refused = await call(url);
+  simulator.faults.add({ host: "api", kind: "answer", status: 401 });
+  await call(url, order, { headers: { "Countersign-Site": hmacSite } });
+  await recorder.nth("request_finished", 3);
+  const log = logOf(recorder.events, "trace");
+  expect(log.of("request_finished").map(({ level, message }) => [level, message])).toEqual([
+    ["info", `create_order for ${oauthSite}: 200, answered, 2 attempts`],
+    ["warn", `create_order for ${oauthSite}: 401 from the service, answered, 2 attempts`],
+    ["warn", `create_order for ${hmacSite}: 401 from the service, answered`],
+  ]);
+  const requestId = refused.headers["countersign-request-id"];
+  expect(log.of("retry_finished")).toMatchObject([
+    { level: "info", result: "cured" },
+    { level: "warn", result: "refused", requestId, message: `retry for ${oauthSite} after a 401: refused` },
+  ]);
+});
+
+it("logs both 401s with all that the service's support asks for", async () => {
+  const config = { log: { level: "info", upstreamHeaders: ["x-request-id", "x-trace"] } } as const;
+  const { url, recorder, simulator } = await stageProxy({ config });
+  for (const n of [1, 2]) {
+    const headers = { "X-Request-Id": `theirs-${n}`, "X-Other": "no" };
+    simulator.faults.add({ host: "api", kind: "answer", status: 401, headers });
+  }
+  const answer = await call(url, order, { headers: { "Countersign-Reference": "A-1042" } });
+  expect(answer.headers["countersign-attempts"]).toBe("2");
+  await recorder.nth("request_finished", 1);
+  const log = logOf(recorder.events, "info");
+  const told = {
+    level: "warn",
+    environment: "sandbox",
+    requestId: answer.headers["countersign-request-id"],
+    reference: "A-1042",
+    site: oauthSite,
+    auth: "oauth",
+    credential: blue,
+  };
+  const [first, second, ...more] = log.of("upstream_unauthorized");
+  expect(more).toEqual([]);
+  expect(first).toMatchObject({ ...told, attempt: 1, upstreamHeaders: { "x-request-id": "theirs-1" } });
+  expect(second).toMatchObject({ ...told, attempt: 2, upstreamHeaders: { "x-request-id": "theirs-2" } });
+  expect([first, second].map(({ upstreamHeaders }) => Object.keys(upstreamHeaders))).toEqual([
+    ["x-request-id"],
+    ["x-request-id"],
+  ]);
+  expect(second.message).toContain("again");
+  expect(log.of("retry_finished")).toMatchObject([{ site: oauthSite, result: "refused" }]);
+});
+
+it("writes a line for every token event, the rarer the louder", async () => {
+  const { url, recorder, simulator } = await stageProxy({ oneSet: true });
+  await recorder.nth("token_adopted", 1);
+  await call(url);
+  simulator.faults.add({ host: "api", kind: "answer", status: 401, times: 3 });
+  await call(url);
+  await call(url);
+  await recorder.nth("request_finished", 3);
+  const log = logOf(recorder.events, "trace");
+  expect(log.of("token_requested")).toMatchObject([
+    { level: "info", credential: blue, result: "issued", reason: "start", status: 200, durationMs: expect.any(Number) },
+    { level: "info", credential: blue, result: "issued", reason: "unauthorized" },
+  ]);
+  expect(log.of("token_adopted")[0]).toMatchObject({ level: "debug", credential: blue, lifetimeMs: 86_400_000 });
+  expect(log.of("token_used")).toHaveLength(recorder.count("token_used"));
+  expect(log.of("token_used")[0]).toMatchObject({ level: "trace", credential: blue });
+  expect(log.of("token_cache_read")[0]).toMatchObject({ level: "trace", tier: "memory", result: "hit" });
+  expect(log.of("refresh_lock_tried")[0]).toMatchObject({ level: "debug", result: "acquired" });
+  expect(log.of("refresh_suppressed")).toMatchObject([
+    { level: "warn", credential: blue, site: oauthSite, reason: "paused" },
+  ]);
+  // Every fact there is has its line.
+  expect(log.of()).toHaveLength(recorder.events.length);
+});
+
+it.each([
+  ["trace", ["trace", "debug", "info", "warn", "error"]],
+  ["debug", ["debug", "info", "warn", "error"]],
+  ["info", ["info", "warn", "error"]],
+  ["warn", ["warn", "error"]],
+  ["error", ["error"]],
+  ["fatal", []],
+])("writes with level %s only what is at least that severe", (level, expected) => {
+  const facts: Event[] = [
+    { kind: "token_used", environment: "sandbox", credential: blue },
+    { kind: "refresh_lock_tried", result: "held" },
+    { kind: "stopped", drained: true },
+    { kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short" },
+    { kind: "defect", where: "send", error: "TypeError at x" },
+  ];
+  expect(
+    logOf(facts, level)
+      .of()
+      .map((line) => line.level),
+  ).toEqual(expected);
+});
+
+it("logs a start, a warning, a drain and a defect", () => {
+  const log = logOf(
+    [
+      { kind: "configuration_warned", code: "secret_short", path: "environments.a", message: "a secret is short" },
+      { kind: "started", version: "1.2.3", configHash: "abc", routes: ["a", "b"], admin: ":1", status: ":2" },
+      { kind: "draining", signal: "SIGTERM", inFlight: 3 },
+      { kind: "stopped", drained: false },
+      { kind: "defect", where: "send", error: "TypeError at x" },
+    ],
+    "info",
+  );
+  expect(log.of().map(({ time: _, level, ...line }) => [level, line])).toEqual([
+    [
+      "warn",
+      { event: "configuration_warned", code: "secret_short", path: "environments.a", message: "a secret is short" },
+    ],
+    [
+      "info",
+      {
+        event: "started",
+        version: "1.2.3",
+        configHash: "abc",
+        routes: ["a", "b"],
+        adminBind: ":1",
+        statusBind: ":2",
+        message: "listening",
+      },
+    ],
+    ["info", { event: "draining", signal: "SIGTERM", inFlight: 3, message: "draining" }],
+    ["info", { event: "stopped", drained: false, message: "stopped" }],
+    ["error", { event: "defect", where: "send", error: "TypeError at x", message: "a defect in Countersign" }],
+  ]);
+});
+
+it("keeps to one line whatever headers say, and repeats none that it was not asked to", async () => {
+  const { url, recorder, simulator } = await stageProxy();
+  const nasty = `nasty"\\},{"level":"fatal\u00e9\t${"x".repeat(4_000)}`;
+  const theirs = `theirs"\\},{\u00ff${"y".repeat(4_000)}`;
+  for (const headers of [
+    { "Countersign-Reference": nasty },
+    { "Countersign-Site": nasty },
+    { "Countersign-Auth": nasty },
+    { "User-Agent": nasty, "X-Request-Id": nasty, traceparent: nasty, Authorization: nasty, Cookie: nasty },
+    { Host: nasty },
+    { "Content-Type": nasty },
+    { Expect: nasty },
+  ]) {
+    await call(url, order, { headers });
+  }
+  simulator.faults.add({ host: "api", kind: "answer", status: 401, headers: { "x-request-id": theirs }, times: 2 });
+  await call(url, order, { headers: { "Countersign-Site": hmacSite } });
+  await recorder.nth("request_finished", 8);
+  const log = logOf(recorder.events, "trace");
+  expect(log.of("request_finished")).toHaveLength(8);
+  expect(log.text).not.toContain("nasty");
+  const bounded = `${theirs.slice(0, 256)}…`;
+  for (const line of [log.of("upstream_unauthorized")[0], log.of("request_finished")[7]]) {
+    expect(line.upstreamHeaders).toEqual({ "x-request-id": bounded });
+  }
+});
+
+it("keeps to one line with text that no header can carry", () => {
+  const hostile = 'line\nbreak\r\n\u2028\u0000\u001b[31m"quote\\ \ud800 \ud83d\ude00';
+  const log = logOf([{ kind: "configuration_warned", code: "secret_short", path: hostile, message: hostile }], "info");
+  expect(log.of()).toHaveLength(1);
+  expect(log.text.match(/\n/g)).toHaveLength(1);
+  expect(log.of()[0].message).toContain("line\nbreak");
+});
+
+it.each(["info", "warn", "error", "fatal"])("says where each listener leads at level %s too", (level) => {
+  const routes = ["127.0.0.1:7411 leads to sandbox: https://api.example (create_order)"];
+  const places = { admin: ":7412", status: "127.0.0.1:7413" };
+  const events: Event[] = [
+    { kind: "started", version: "0.1.0", configHash: "0123456789ab", routes, ...places },
+    { kind: "draining", signal: "SIGTERM", inFlight: 0 },
+  ];
+  const [line, ...more] = logOf(events, level).of();
+  expect(line).toMatchObject({ level: "info", event: "started", message: "listening", routes });
+  expect(more.map(({ event }) => event)).toEqual(level === "info" ? ["draining"] : []);
+});

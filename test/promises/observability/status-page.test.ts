@@ -1,0 +1,201 @@
+/** The status page in a browser: readable without a script, self-contained, on any screen, and true to /status; nothing secret on it (row 56). */
+import { once } from "node:events";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { listen } from "../../../src/adapters/http-server/listen.ts";
+import { createStatus, type StatusViews } from "../../../src/adapters/http-server/read-only-server.ts";
+import { renderPage } from "../../../src/adapters/status/page/render-page.ts";
+import type { StatusSnapshot } from "../../../src/adapters/status/snapshot.ts";
+import { version } from "../../../src/version.ts";
+import { call, order } from "../../../testkit/call.ts";
+import { hasChromium, launchChromium, type Visit, visit } from "../../../testkit/chromium.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { canaries, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { nameFor } from "../../clients/creates-an-order.ts";
+import { badNight, darkNight, quietNight } from "../../unit/status-snapshot.ts";
+import { contrasts } from "./contrast.ts";
+
+const minuteMs = 60_000;
+const hostile = '"><img src=//evil.example/x onerror=alert(1)><script>alert(2)</script>';
+const long = "A_1042_9".repeat(8);
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (hasChromium) browser = await launchChromium();
+});
+afterAll(async () => {
+  if (hasChromium) await browser.close();
+});
+
+/** Serves a page as the status port does. */
+async function serve(
+  snapshot: StatusSnapshot,
+  page: StatusViews["page"] = () => renderPage(snapshot),
+): Promise<string> {
+  const server = createStatus({ snapshot: () => snapshot, page });
+  const bind = await listen(server, { kind: "tcp", host: "127.0.0.1", port: 0 });
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  });
+  return `http://127.0.0.1:${bind.kind === "tcp" ? bind.port : 0}/`;
+}
+
+async function expectPeace({ page, otherRequests, complaints }: Visit): Promise<void> {
+  await page.waitForLoadState("networkidle");
+  expect(otherRequests).toEqual([]);
+  expect(complaints).toEqual([]);
+}
+
+/** Two orders created, one in doubt, the first credential set deleted; an hour's tokens, 24 min old and younger. */
+async function stageNight() {
+  const clock = new ShiftedClock();
+  const simulator = { tokenLifetimeSeconds: 3_600, nowMs: () => clock.wallMs() };
+  const stage = await stageProxy({ surroundings: { clock }, simulator });
+  const { url, simulator: service, recorder } = stage;
+  await call(url);
+  await call(url);
+  service.faults.add({ host: "api", kind: "reset", when: "after_reading" });
+  await call(url, order, { headers: { "Countersign-Reference": "A-1042" } });
+  clock.push(15 * minuteMs);
+  service.deleteCredentials("blue-id");
+  service.revokeAllTokens();
+  // Green serves the retry.
+  expect((await call(url)).status).toBe(200);
+  await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
+  await recorder.nth("request_finished", 4);
+  clock.push(9 * minuteMs);
+  return stage;
+}
+
+describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in Chromium"), () => {
+  it("says within one request and without a script what the person on call asks", async () => {
+    const { statusUrl, config } = await stageNight();
+    const visited = await visit(browser, `${statusUrl}/`, { viewport: { width: 1_400, height: 900 } });
+    const { page } = visited;
+    await expectPeace(visited);
+    const part = async (name: string) => (await page.getByRole("region", { name }).innerText()).replace(/\s+/g, " ");
+    const doubt = await part("1 outcome is unknown");
+    expect(doubt).toContain("an order may exist");
+    expect(doubt).toMatch(
+      /A-1042 create_order \d{4}-\S+Z 2[45] min ago sandbox S1000000001 upstream_reset at send [0-9a-f-]+/,
+    );
+    expect(await part("Requests")).toContain("3 answered by the service, 1 by Countersign itself.");
+    expect(await part("Requests")).toContain("In all Service: 3 × 2xx; Countersign: 1 × 5xx.");
+    expect(await part("Failures")).toMatch(
+      /the authorization server 1 \S+ (9|10) min ago sandbox S1000000001\/blue 401, asked because/,
+    );
+    expect(await part("Tokens")).toContain("Issued here, because");
+    expect(await part("Redis")).toContain("Not used");
+    expect(await part("Configuration")).toContain(config.hash);
+    expect(await part("Build")).toContain(version);
+    const source = await page.content();
+    for (const secret of Object.values(canaries)) expect(source).not.toContain(secret);
+  });
+
+  it("shows first that no site gets a token, and on a phone tokens before failures, with callers' mistakes folded", async () => {
+    const { environments, ...rest } = darkNight;
+    const mistaken = badNight.environments.map((environment, index) => ({ ...environments[index], ...environment }));
+    const night = {
+      ...rest,
+      environments: mistaken.map((environment) => ({ ...environment, tokenOutage: environments[0]?.tokenOutage })),
+    };
+    const { page } = await visit(browser, await serve(night), { viewport: { width: 390, height: 844 } });
+    const top = async (name: string) => (await page.getByRole("region", { name, exact: true }).boundingBox())?.y ?? 0;
+    const outage = page.getByRole("region", { name: "Orders fail" });
+    // Without scrolling.
+    await expect.poll(() => outage.isVisible()).toBe(true);
+    expect((await top("Orders fail")) + ((await outage.boundingBox())?.height ?? 0)).toBeLessThan(844);
+    expect(await top("Orders fail")).toBeLessThan(await top("No outcome is unknown"));
+    expect(await top("Tokens")).toBeLessThan(await top("Failures"));
+    const mistake = page.getByText("operation_not_allowed", { exact: true });
+    expect(await mistake.isVisible()).toBe(false);
+    await page.getByText("Callers’ mistakes: 28").click();
+    expect(await mistake.isVisible()).toBe(true);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+  });
+
+  it("draws a token's life as a bar from issue to expiry, as /status has it", async () => {
+    const { statusUrl } = await stageNight();
+    const { page } = await visit(browser, `${statusUrl}/`);
+    const { credentials } = (await call(statusUrl, "", { method: "GET", path: "/status" })).json;
+    for (const [index, name, passed] of [
+      [0, `${oauthSite}/blue`, 24 / 60],
+      [1, `${oauthSite}/green`, 9 / 60],
+    ] as const) {
+      const bar = page.getByRole("meter", { name: `Life of the token of ${name}` });
+      const [whole, drawn] = [await bar.boundingBox(), await bar.locator(".passed").boundingBox()];
+      if (whole === null || drawn === null) throw new Error("the bar can be seen");
+      expect(drawn.x).toBeCloseTo(whole.x, 0);
+      const share = drawn.width / whole.width;
+      const { remainingMs, lifetimeMs } = credentials[index].token;
+      // A slow machine may take its time: 1 % is 36 s.
+      expect(Math.abs(share - passed)).toBeLessThan(0.02);
+      expect(Math.abs(share - (1 - remainingMs / lifetimeMs))).toBeLessThan(0.01);
+      expect(Math.abs(Number(await bar.getAttribute("aria-valuenow")) / 100 - share)).toBeLessThan(0.01);
+      expect(await bar.getAttribute("aria-valuetext")).toMatch(/^\d\d min left of 1 h$/);
+    }
+  });
+
+  it.each([400, 970, 1_400])(
+    "needs no scrolling sideways at %i pixels, however long the names, and stays a table",
+    async (width) => {
+      const unknownOutcomes = badNight.unknownOutcomes.map((outcome) => ({
+        ...outcome,
+        reference: long,
+        operation: long,
+      }));
+      const credentials = badNight.credentials.map((each) => ({ ...each, environment: long, credential: long }));
+      const callbacks = badNight.callbacks.map(({ lastFailure, ...each }) => ({
+        ...each,
+        ...{ environment: long, listener: long, application: `https://${long}/${long}` },
+        lastFailure: lastFailure && { ...lastFailure, cause: long, site: long, requestId: long },
+      }));
+      const night = { ...badNight, unknownOutcomes, credentials, callbacks, host: long };
+      const { page } = await visit(browser, await serve(night), { viewport: { width, height: 900 } });
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(width);
+      const table = page.getByRole("table", { name: "Requests whose outcome is unknown" });
+      expect(await table.locator("tr[role=row]").count()).toBe(1 + 3);
+      expect(await table.locator("th[role=rowheader]").allInnerTexts()).toEqual(unknownOutcomes.map(() => long));
+      expect(await table.locator("td[role=cell]").count()).toBe(3 * 5);
+    },
+  );
+
+  it.each(["light", "dark"] as const)("is readable in %s, at a contrast of 4.5 at least", async (colorScheme) => {
+    const grounds = new Set<unknown>();
+    for (const [night, least] of [
+      [quietNight, 60],
+      [badNight, 120],
+    ] as const) {
+      const { page } = await visit(browser, await serve(night), { colorScheme });
+      const measured = await contrasts(page);
+      expect(measured.length).toBeGreaterThan(least);
+      expect(measured.filter(({ ratio }) => ratio < 4.5)).toEqual([]);
+      grounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
+    }
+    expect([...grounds]).toEqual([colorScheme === "light" ? "rgb(243, 245, 247)" : "rgb(14, 18, 22)"]);
+  });
+
+  it("shows hostile names as the texts that they are", async () => {
+    const environment = { name: hostile, operations: new Set([hostile, "create_order"]) };
+    const { statusUrl, url } = await stageProxy({ environment });
+    await call(url);
+    const visited = await visit(browser, `${statusUrl}/`, { javaScriptEnabled: true });
+    await expectPeace(visited);
+    expect(await visited.page.getByRole("heading", { name: hostile }).count()).toBe(1);
+    expect(await visited.page.locator("img, script").count()).toBe(0);
+  });
+
+  it("runs no script and loads nothing, even where one got in", async () => {
+    const { html, contentSecurityPolicy } = renderPage(quietNight);
+    const poison = "<script>alert(1)</script><img src='http://127.0.0.1:1/x'>";
+    const poisoned = { html: html.replace("<main>", `<main>${poison}`), contentSecurityPolicy };
+    const url = await serve(quietNight, () => poisoned);
+    const { complaints, otherRequests } = await visit(browser, url, { javaScriptEnabled: true });
+    expect(otherRequests).toEqual([]);
+    expect(complaints).toHaveLength(2);
+    for (const complaint of complaints) expect(complaint).toContain("Content Security Policy");
+  });
+});

@@ -1,0 +1,221 @@
+/** Product section 5: `/status` shows what is configured, the state of each token, and the last 100 unknown outcomes. */
+import { expect, it } from "vitest";
+import { version } from "../../../src/version.ts";
+import { call, order } from "../../../testkit/call.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+
+const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+async function statusOf({ statusUrl }: Pick<Stage, "statusUrl">) {
+  const { status, json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+  expect(status).toBe(200);
+  return json;
+}
+
+it("shows what runs and what is configured, secrets masked", async () => {
+  const stage = await stageProxy();
+  await stage.recorder.nth("token_adopted", 1);
+  const shown = await statusOf(stage);
+  expect(shown).toMatchObject({ version, startedAt: isoTime, configHash: stage.config.hash });
+  expect(shown.readiness).toMatchObject({ isReady: true, reason: "ok" });
+  const { sandbox } = shown.configuration.environments;
+  expect(sandbox).toMatchObject({
+    baseUrl: stage.simulator.apiUrl,
+    authUrl: stage.simulator.loginUrl,
+    operations: ["create_order", "get_order"],
+    defaultSite: oauthSite,
+  });
+  expect(sandbox.sites[oauthSite].credentials).toEqual([
+    { name: "blue", clientId: "blue-id", clientSecret: "[secret]", audience: "https://api.example" },
+    { name: "green", clientId: "green-id", clientSecret: "[secret]", audience: "https://api.example" },
+  ]);
+  expect(sandbox.sites[childSite].credentials).toBe(`those of ${oauthSite}`);
+  expect(sandbox.sites[hmacSite].keys[0]).toMatchObject({ identifier: "K2000000001", secret: "[secret]" });
+});
+
+it("shows the state of each token: none, in use, lapsed", async () => {
+  const clock = new ShiftedClock();
+  const stage = await stageProxy({ surroundings: { clock }, simulator: { tokenLifetimeSeconds: 3_600 } });
+  await stage.recorder.nth("token_adopted", 1);
+  await call(stage.url);
+  const { credentials } = await statusOf(stage);
+  expect(credentials).toEqual([
+    {
+      environment: "sandbox",
+      credential: `${oauthSite}/blue`,
+      isActive: true,
+      token: {
+        issuedAt: isoTime,
+        expiresAt: isoTime,
+        lifetimeMs: 3_600_000,
+        remainingMs: expect.any(Number),
+        issuedHere: true,
+        reason: "start",
+      },
+      lastUsedAt: isoTime,
+      requests: { issued: 1 },
+      lastRequest: { at: isoTime, result: "issued", reason: "start", status: 200 },
+    },
+    { environment: "sandbox", credential: `${oauthSite}/green`, isActive: false, token: "none", requests: {} },
+  ]);
+  const { issuedAt, expiresAt } = credentials[0].token;
+  expect(Date.parse(expiresAt) - Date.parse(issuedAt)).toBe(3_600_000);
+  clock.push(2 * 3_600_000);
+  await stage.recorder.nth("token_lapsed", 1);
+  expect((await statusOf(stage)).credentials[0]).toMatchObject({ token: "none", lastUsedAt: isoTime });
+});
+
+it("shows when a set was refused, and when it is tried again", async () => {
+  const stage = await stageProxy();
+  const { simulator, recorder, url } = stage;
+  await recorder.nth("token_adopted", 1);
+  simulator.deleteCredentials("blue-id");
+  simulator.revokeAllTokens();
+  // Service and authorization server have both refused blue, so green serves the one retry.
+  const answer = await call(url);
+  expect({ status: answer.status, attempts: answer.headers["countersign-attempts"] }).toEqual({
+    status: 200,
+    attempts: "2",
+  });
+  await recorder.nth("token_requested", 1, ({ result }) => result === "refused");
+  const [blue] = (await statusOf(stage)).credentials;
+  expect(blue).toMatchObject({
+    lastRequest: { at: isoTime, result: "refused", reason: "unauthorized", status: 401 },
+    lastRefusal: { at: isoTime, reason: "unauthorized", status: 401 },
+    requests: { issued: 1, refused: 1 },
+    nextTryAt: isoTime,
+  });
+  expect(Date.parse(blue.nextTryAt) - Date.parse(blue.lastRefusal.at)).toBeGreaterThan(9_000);
+});
+
+it("lists requests whose outcome is unknown, newest first, with all it takes to look them up, and no others", async () => {
+  const stage = await stageProxy();
+  const { url, simulator, recorder } = stage;
+  const reset = { host: "api", kind: "reset", when: "after_reading" } as const;
+  simulator.faults.add(reset);
+  const first = await call(url, order, { headers: { "Countersign-Reference": "A-1" } });
+  await call(url);
+  await call(url, "{", { headers: { "Countersign-Reference": "A-2" } });
+  simulator.faults.add({ host: "api", kind: "truncate" });
+  const cut = call(url, order, { path: "/get_order", headers: { "Countersign-Site": hmacSite } });
+  await expect(cut).rejects.toThrow();
+  const { requestId } = await recorder.nth("request_finished", 4);
+  const { unknownOutcomes, requests } = await statusOf(stage);
+  expect(unknownOutcomes).toEqual([
+    {
+      at: isoTime,
+      environment: "sandbox",
+      site: hmacSite,
+      operation: "get_order",
+      requestId,
+      code: "upstream_reset",
+      stage: "stream_answer",
+    },
+    {
+      at: isoTime,
+      environment: "sandbox",
+      site: oauthSite,
+      operation: "create_order",
+      reference: "A-1",
+      requestId: first.headers["countersign-request-id"],
+      code: "upstream_reset",
+      stage: "send",
+    },
+  ]);
+  expect(requests).toEqual({
+    inFlight: 0,
+    answeredBy: { service: 2, countersign: 2 },
+    unknownOutcomes: 2,
+    failures: { upstream_reset: 2, body_not_json: 1 },
+  });
+});
+
+it("keeps the last 100 of them", async () => {
+  const stage = await stageProxy();
+  const { url, simulator, recorder } = stage;
+  simulator.faults.add({ host: "api", kind: "reset", when: "after_reading", times: "until_cleared" });
+  for (let n = 1; n <= 103; n++) {
+    await call(url, order, { headers: { "Countersign-Reference": `A-${n}` } });
+    await recorder.nth("request_finished", n);
+  }
+  const { unknownOutcomes, requests } = await statusOf(stage);
+  expect(requests.unknownOutcomes).toBe(103);
+  expect(unknownOutcomes.map(({ reference }: { reference: string }) => reference)).toEqual(
+    Array.from({ length: 100 }, (_, index) => `A-${103 - index}`),
+  );
+});
+
+it("counts requests by environment and site: who answered, what failed, what the service refused", async () => {
+  const stage = await stageProxy();
+  const { url, simulator, recorder } = stage;
+  const at = (site: string) => ({ headers: { "Countersign-Site": site } });
+  await call(url);
+  simulator.faults.add({ host: "api", kind: "answer", status: 403 });
+  await call(url, order, at(childSite));
+  await call(url, { ...order, version: "1.0" }, at(hmacSite));
+  await call(url, "{");
+  await call(url, "{");
+  const hang = simulator.faults.add({ host: "api", kind: "hang" });
+  const open = call(url);
+  await hang.whenPlayed(1);
+  await recorder.nth("request_finished", 5);
+  const { environments, requests } = await statusOf(stage);
+  const [{ sites, withoutSite, ...sandbox }] = environments;
+  const none = { answeredBy: { service: 0, countersign: 0 }, lastAt: isoTime, failures: {}, refusals: {} };
+  const once = { count: 1, lastAt: isoTime };
+  expect(sandbox).toMatchObject({
+    name: "sandbox",
+    baseUrl: simulator.apiUrl,
+    operations: ["create_order", "get_order"],
+  });
+  expect(sites.map(({ identifier }: { identifier: string }) => identifier)).toEqual([oauthSite, childSite, hmacSite]);
+  expect(sites.map(({ tally }: { tally: unknown }) => tally)).toEqual([
+    { ...none, answeredBy: { service: 1, countersign: 0 } },
+    { ...none, answeredBy: { service: 1, countersign: 0 }, refusals: { "403": once } },
+    { ...none, answeredBy: { service: 0, countersign: 1 }, failures: { version_mismatch: once } },
+  ]);
+  expect(withoutSite).toEqual({
+    ...none,
+    answeredBy: { service: 0, countersign: 2 },
+    failures: { body_not_json: { count: 2, lastAt: isoTime } },
+  });
+  expect(requests.inFlight).toBe(1);
+  hang.release();
+  await open;
+  await recorder.nth("request_finished", 6);
+  expect((await statusOf(stage)).requests.inFlight).toBe(0);
+});
+
+it("shows since when no token is to be had, and why, until there is one; and how requests are answered", async () => {
+  let isDown = true;
+  const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
+  const login = await startRawUpstream({
+    answer: (_, socket) => socket.write(isDown ? rawAnswer(503, "{}") : granted),
+  });
+  const stage = await stageProxy({ authUrl: login.url, config: { timeouts: timeouts(300) } });
+  await stage.recorder.nth("token_requested", 1);
+  expect((await call(stage.url)).status).toBe(503);
+  await stage.recorder.nth("request_finished", 1);
+  const down = await statusOf(stage);
+  const [outage] = down.environments;
+  expect(outage.tokenOutage).toMatchObject({
+    sites: [oauthSite, childSite],
+    since: isoTime,
+    lastRequest: { result: "failed", status: 503 },
+  });
+  expect(down.credentials[0].failingSince).toBe(outage.tokenOutage.since);
+  expect(down.readiness.isReady).toBe(true);
+  expect((await call(stage.statusUrl, "", { method: "GET", path: "/" })).text).toContain("Orders fail");
+  isDown = false;
+  const served = async () => (await call(stage.url)).status;
+  await expect.poll(served, { timeout: 50_000 }).toBe(401);
+  const [healed] = (await statusOf(stage)).environments;
+  expect(healed.tokenOutage).toBeUndefined();
+  expect(healed.answers.service["4xx"]).toBe(1);
+  expect(healed.recent.answers.countersign["5xx"]).toBeGreaterThanOrEqual(1);
+  expect((await call(stage.statusUrl, "", { method: "GET", path: "/" })).text).not.toContain("Orders fail");
+});
+
+const timeouts = (tokenMs: number) => ({ requestMs: 5_000, connectMs: 1_000, tokenMs });

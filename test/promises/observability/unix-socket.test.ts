@@ -1,0 +1,74 @@
+/** A listener on a Unix socket takes over the file of a dead process, and nothing else. */
+import { once } from "node:events";
+import { mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it, onTestFinished } from "vitest";
+import { call, order } from "../../../testkit/call.ts";
+import { rawPost } from "../../../testkit/raw-caller.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
+
+async function socketPath(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "countersign-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return join(folder, "app.sock");
+}
+
+function stageAt(path: string) {
+  return stageProxy({ config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] } });
+}
+
+it("removes a file that nothing listens on any more, and its own when it stops", async () => {
+  const path = await socketPath();
+  const dead = createServer().listen(`${path}.before`);
+  await once(dead, "listening");
+  // Renamed, the file survives its owner, as it does when a process is killed.
+  await rename(`${path}.before`, path);
+  dead.close();
+  expect((await stat(path)).isSocket()).toBe(true);
+  const { proxy } = await stageAt(path);
+  expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
+  expect(await proxy.stop("SIGTERM")).toBe(true);
+  await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+it("takes any Host, since a client over a socket has no name to call: one, and only one", async () => {
+  const path = await socketPath();
+  await stageAt(path);
+  for (const host of ["evil.example", "", "app.sock", "%2Frun%2Fapp.sock:0"]) {
+    expect((await call("http://localhost", order, { socketPath: path, headers: { host } })).status).toBe(200);
+  }
+  const socket = connect({ path });
+  onTestFinished(() => void socket.destroy());
+  socket.write(rawPost({ host: ["Host: a", "Host: b"] }));
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
+});
+
+it("takes no HTTP/1.0, whose caller could not tell a cut answer from a whole one", async () => {
+  const path = await socketPath();
+  const { simulator } = await stageAt(path);
+  const socket = connect({ path });
+  onTestFinished(() => void socket.destroy());
+  socket.write(rawPost({ version: "HTTP/1.0" }));
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*proxy_http_version 1\.1/);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("leaves a socket in use to who uses it", async () => {
+  const path = await socketPath();
+  const { proxy } = await stageAt(path);
+  await expect(stageAt(path)).rejects.toMatchObject({ code: "EADDRINUSE" });
+  expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
+  expect(proxy.binds.listeners).toEqual([{ kind: "unix", path }]);
+});
+
+it.each(["a file", "a link to a file"])("deletes no %s that is not a socket", async (what) => {
+  const path = await socketPath();
+  const file = what === "a file" ? path : `${path}.target`;
+  await writeFile(file, "precious");
+  if (file !== path) await symlink(file, path);
+  await expect(stageAt(path)).rejects.toMatchObject({ code: "EADDRINUSE" });
+  expect(await readFile(path, "utf8")).toBe("precious");
+});

@@ -1,0 +1,181 @@
+/**
+ * Proves row 77: what http-proxy 1.18.1 does wrong alone, and a pass-through route, which is served by it, does not. Each fault is
+ * looked for in both, so that a version without it shows as well.
+ */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import httpProxy from "http-proxy";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { chunked, RawConnection } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { rawRequest, stageRoute, startService } from "./stage.ts";
+
+interface Proxy {
+  readonly port: number;
+  /** The path at the service of `/files/`. */
+  readonly base: string;
+}
+
+const places = [
+  [
+    "http-proxy alone",
+    async (url: string): Promise<Proxy> => {
+      const proxy = httpProxy.createProxyServer({ target: url });
+      proxy.on("error", (_, __, response) => response.end());
+      proxy.on("proxyReq", (request) => request.setHeader("authorization", "Bearer token_1"));
+      const server = createServer((request, response) => proxy.web(request, response));
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      onTestFinished(() => {
+        server.close();
+        server.closeAllConnections();
+      });
+      return { port: (server.address() as AddressInfo).port, base: "/files" };
+    },
+  ],
+  [
+    "a pass-through route",
+    async (url: string): Promise<Proxy> => ({ port: (await stageRoute(url)).port, base: "/json-api/files" }),
+  ],
+] as const;
+
+describe.each(places)("%s", (place, start) => {
+  const isAlone = place === "http-proxy alone";
+
+  it(isAlone ? "smuggles the body of a chunked DELETE" : "sends the body of a chunked DELETE as its body", async () => {
+    const service = await startService((request, response) => {
+      request.resume().on("end", () => response.end());
+    });
+    const { port } = await start(service.url);
+    const caller = await RawConnection.open(port);
+    const smuggled = "GET /files/smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+    const head = rawRequest("DELETE /files/a", ["Transfer-Encoding: chunked"]);
+    await caller.write(`${head}${chunked(smuggled)}`).ended();
+    const framing = service.requests.map(
+      ({ headers }) => headers["transfer-encoding"] ?? `${headers["content-length"]}`,
+    );
+    expect(framing).toEqual([isAlone ? "0" : "chunked"]);
+  });
+
+  it(
+    isAlone ? "keeps a request at the service whose caller has left" : "ends a request whose caller has left",
+    async () => {
+      const service = await startService(() => {});
+      const { port } = await start(service.url);
+      const caller = await RawConnection.open(port);
+      caller.write(rawRequest("GET /files/a"));
+      while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      await caller.leave();
+      const isEnded = await Promise.race([service.allClosed().then(() => true), delay(300).then(() => false)]);
+      expect(isEnded).toBe(!isAlone);
+    },
+  );
+
+  it(
+    isAlone ? "lets a caller wait for the rest of a cut answer" : "tells a caller that its answer is cut",
+    async () => {
+      const upstream = await startRawUpstream({
+        answer: (_, socket) =>
+          socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome", () =>
+            delay(50).then(() => socket.destroy()),
+          ),
+      });
+      const { port } = await start(upstream.url);
+      const caller = await RawConnection.open(port);
+      await caller.write(rawRequest("GET /files/a")).until(/some$/);
+      expect(await Promise.race([caller.closed.then(() => true), delay(400).then(() => false)])).toBe(!isAlone);
+    },
+  );
+
+  it(
+    isAlone ? "attaches no token to a request with Expect" : "attaches the token to a request with Expect",
+    async () => {
+      let head = "";
+      const service = await startService((request, response) => {
+        head = String(request.headers.authorization);
+        response.end();
+      });
+      const caller = await RawConnection.open((await start(service.url)).port);
+      await caller.write(rawRequest("PUT /files/a", ["Content-Length: 1", "Expect: 100-continue"], "x")).ended();
+      expect(head).toBe(isAlone ? "undefined" : "Bearer token_1");
+    },
+  );
+
+  it(isAlone ? "passes headers of the connection on" : "keeps headers of the connection to itself", async () => {
+    const upstream = await startRawUpstream({
+      answer: (_, socket) => void socket.write(rawAnswer(200, "", "Proxy-Authenticate: Basic\r\nUpgrade: x\r\n")),
+    });
+    const { port } = await start(upstream.url);
+    const caller = await RawConnection.open(port);
+    const answer = await caller
+      .write(rawRequest("GET /files/a", ["TE: trailers", "Proxy-Authorization: Basic eDp5", "Keep-Alive: 5"]))
+      .ended();
+    expect(/proxy-authorization|^te:|keep-alive: 5/im.test(upstream.requests[0]?.head ?? "")).toBe(isAlone);
+    expect(/proxy-authenticate|upgrade: x/i.test(answer)).toBe(isAlone);
+  });
+
+  it(isAlone ? "changes a path" : "sends a path to the letter, or refuses it", async () => {
+    const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
+    const { port, base } = await start(upstream.url);
+    for (const path of ["/files/a?b=|c", "/files//a"]) {
+      const caller = await RawConnection.open(port);
+      await caller.write(rawRequest(`GET ${path}`)).ended();
+    }
+    const asked = upstream.requests.map(({ head }) => head.split(" ")[1]);
+    expect(asked).toEqual(isAlone ? ["/files/a?b=|c", "/files/a"] : [`${base}/a?b=|c`]);
+  });
+});
+
+it("http-proxy alone ends its process when a WebSocket is reset before it has switched", async () => {
+  const upstream = await startRawUpstream({ receive: (_, socket) => void socket.resetAndDestroy() });
+  const script = `
+    const { createServer } = require("node:http");
+    const proxy = require("http-proxy").createProxyServer({ target: ${JSON.stringify(upstream.url)} });
+    const server = createServer().on("upgrade", (...given) => proxy.ws(...given));
+    server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
+  const program = startProgram(process.execPath, ["-e", script], plainEnvironment());
+  const port = Number(await program.line((line) => /^\d+$/.test(line)));
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/a", ["Upgrade: websocket"]).replace("Connection: close", "Connection: Upgrade"));
+  expect(await program.ended).not.toBe(0);
+});
+
+/** Answers with a part, and resets while the request's body still comes. */
+const breaksLate = () =>
+  startRawUpstream({
+    receive: (_, socket) =>
+      void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome", () =>
+        delay(50).then(() => socket.resetAndDestroy()),
+      ),
+  });
+const upload = rawRequest("PUT /files/a", ["Content-Length: 1000000"], "x");
+
+it("http-proxy alone ends its process at an error behind the head of an answer, with a handler as its page has it", async () => {
+  const upstream = await breaksLate();
+  const script = `
+    const proxy = require("http-proxy").createProxyServer({ target: ${JSON.stringify(upstream.url)} });
+    proxy.on("error", (error, request, response) => { response.writeHead(502); response.end(); });
+    const server = require("node:http").createServer((request, response) => proxy.web(request, response));
+    server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
+  const program = startProgram(process.execPath, ["-e", script], plainEnvironment());
+  const port = Number(await program.line((line) => /^\d+$/.test(line)));
+  const caller = await RawConnection.open(port);
+  await caller.write(upload).until(/some$/);
+  expect(await program.ended).not.toBe(0);
+});
+
+it("a pass-through route survives an error behind the head of an answer, and tells its caller", async () => {
+  const upstream = await breaksLate();
+  const { port, recorder } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  await caller.write(upload).until(/some$/);
+  await caller.closed;
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "unknown" });
+  expect(recorder.of("defect")).toEqual([]);
+});
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

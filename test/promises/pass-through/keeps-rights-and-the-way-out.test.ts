@@ -1,0 +1,108 @@
+/** Rows 77, 78, 81 and 84: what holds for operations holds below a route: rights of callers, the forward proxy, spans, and no key. */
+import { describe, expect, it } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { ask } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, oauthSite } from "../../../testkit/stage.ts";
+import { stageTracing } from "../../../testkit/tracing-stage.ts";
+import { places, stageEgress } from "../egress/stage.ts";
+import { stageWithCaller, token } from "../proxy/stage-with-callers.ts";
+import { files, rawRequest, stageRoute } from "./stage.ts";
+
+const right = `Proxy-Authorization: Bearer ${token}`;
+
+async function stageFor(rights: Parameters<typeof stageWithCaller>[0], passThrough = [files]) {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
+  const environment = { passThrough };
+  const stage = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
+  return {
+    upstream,
+    ask: (target = "/files/a") => ask(stage.port, rawRequest(`GET ${target}`, [right])),
+  };
+}
+
+describe("a caller with a name", () => {
+  it.each([
+    ["that may use operations only", { operations: new Set(["create_order"]) }],
+    ["of another site", { sites: new Set([hmacSite]) }],
+  ])("%s is refused, and nothing is sent", async (_, rights) => {
+    const { upstream, ask } = await stageFor(rights);
+    const answer = await ask();
+    expect(answer).toMatchObject({ status: 403, headers: { "countersign-error": "caller_not_allowed" } });
+    expect(answer.headers["countersign-outcome"]).toBe("not_sent");
+    expect(upstream.spoken).toBe(0);
+  });
+
+  it("that may use the route and its site is served, at its rate", async () => {
+    const rights = { operations: new Set(["/files/"]), sites: new Set([oauthSite]), requestsPerSecond: 1 };
+    const { upstream, ask } = await stageFor(rights);
+    expect((await ask()).status).toBe(200);
+    expect(await ask()).toMatchObject({ status: 429, headers: { "countersign-error": "caller_rate_limited" } });
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe("a caller that may use a route, and not the longer one below it", () => {
+  const inner = { ...files, prefix: "/files/inner/", upstreamPrefix: "/json-api/files/inner/" };
+  const rights = { operations: new Set(["/files/"]) };
+
+  it.each([
+    ["/files/inner/a", 403],
+    ["/files/%69nner/a", 400],
+    ["/files/Inner/a", 400],
+    ["/files/inner;x=1/a", 400],
+    ["/files/inne%72%3bx/a?b", 400],
+  ])("does not get there by %s", async (target, status) => {
+    const { upstream, ask } = await stageFor(rights, [inner, files]);
+    for (const way of [target, `${upstream.url}/json-api${target}`]) expect((await ask(way)).status).toBe(status);
+    expect(upstream.spoken).toBe(0);
+  });
+
+  it.each(["/files/inner", "/files/inne%72s/a", "/files/a?/files/%69nner/"])("is served at %s", async (target) => {
+    const { ask } = await stageFor(rights, [inner, files]);
+    expect((await ask(target)).status).toBe(200);
+  });
+});
+
+it("a key of Countersign-Once is refused, since it would not be kept", async () => {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
+  const { port } = await stageRoute(upstream.url);
+  const answer = await ask(port, rawRequest("GET /files/a", ["Countersign-Once: order-1"]));
+  expect(answer).toMatchObject({ status: 400, headers: { "countersign-outcome": "not_sent" } });
+  expect(upstream.spoken).toBe(0);
+});
+
+it.each([
+  ["http", true],
+  ["https", false],
+])("a service by %s is reached through the forward proxy, on one connection", async (_, plain) => {
+  const stage = await stageEgress({ plain, oneSet: true, environment: { passThrough: [files] } });
+  const { url, forward, simulator } = stage;
+  for (let count = 0; count < 2; count += 1) {
+    const answer = await call(url, undefined, { path: "/files/a", method: "GET" });
+    expect(answer.headers["countersign-outcome"]).toBe("answered");
+  }
+  expect(forward.targets().filter((target) => target === places.api)).toHaveLength(1);
+  expect(simulator.counts()).toMatchObject({ apiRequests: 2, apiConnections: 1 });
+});
+
+it("a forward proxy that gives no tunnel leaves the request not_sent", async () => {
+  const stage = await stageEgress({ oneSet: true, environment: { passThrough: [files] } });
+  expect((await call(stage.url)).status).toBe(200);
+  stage.forward.hosts = {};
+  const answer = await call(stage.url, undefined, { path: "/files/a", method: "GET" });
+  expect(answer.headers).toMatchObject({
+    "countersign-error": "upstream_unreachable",
+    "countersign-outcome": "not_sent",
+  });
+});
+
+it("a request has a span, by the route's path, and its caller's traceparent passes as it is", async () => {
+  const { url, collector, simulator, proxy } = await stageTracing({}, { environment: { passThrough: [files] } });
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  await call(url, undefined, { path: "/files/a?b", method: "GET", headers: { traceparent } });
+  await proxy.stop("test");
+  const spans = collector.spans().filter(({ traceId }) => traceparent.includes(traceId));
+  expect(spans.map(({ name }) => name)).toContain("GET /files/");
+  expect(simulator.seen.apiRequests[0]?.rawHeaders).toContain(traceparent);
+});

@@ -1,0 +1,118 @@
+/** Proves row 76: below a pass-through route bodies pass byte for byte, both ways, behind a token, and nothing is kept of them. */
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { request } from "node:http";
+import { expect, it } from "vitest";
+import { ask, chunked, RawConnection } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { rawRequest, stageRoute, startService } from "./stage.ts";
+
+it("sends method, path, query, headers and body as they came, with the token in place of the caller's", async () => {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(201, "made")) });
+  const { port, recorder } = await stageRoute(upstream.url);
+  const headers = [
+    "Content-Type: application/pdf",
+    "X-Two: a",
+    "x-two: b",
+    "Authorization: Bearer of-the-caller",
+    "Cookie: a=b",
+    "Connection: x-private",
+    "X-Private: 1",
+    "TE: trailers",
+    "Content-Length: 4",
+  ];
+  const answer = await ask(port, rawRequest("PUT /files/a%20b/c.pdf?q=http://x//y&z={1}", headers, "\x00\xff\r\n"));
+  expect(answer).toMatchObject({ status: 201, text: "made" });
+  expect(answer.headers).toMatchObject({ "countersign-outcome": "answered" });
+  const [seen] = upstream.requests;
+  expect(seen?.body).toBe("\x00\xff\r\n");
+  const [line, ...lines] = seen?.head.split("\r\n") ?? [];
+  expect(line).toBe("PUT /json-api/files/a%20b/c.pdf?q=http://x//y&z={1} HTTP/1.1");
+  expect(lines.map((each) => each.toLowerCase()).sort()).toEqual([
+    "authorization: bearer token_1",
+    "connection: keep-alive",
+    "content-length: 4",
+    "content-type: application/pdf",
+    `host: 127.0.0.1:${upstream.port}`,
+    "via: 1.1 countersign",
+    `x-request-id: ${recorder.of("request_finished")[0]?.requestId}`,
+    "x-two: a",
+    "x-two: b",
+  ]);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    operation: "/files/",
+    operationLabel: "/files/",
+    method: "PUT",
+    target: "/files/a…",
+    status: 201,
+    by: "service",
+    outcome: "answered",
+    auth: "oauth",
+    requestBytes: 4,
+    responseBytes: 4,
+    attempts: 1,
+  });
+});
+
+it("streams an upload and a download of 30 MB without keeping them", async () => {
+  const bytes = randomBytes(30_000_000);
+  const digest = createHash("sha256").update(bytes).digest("hex");
+  const service = await startService((incoming, response) => {
+    response.writeHead(200);
+    incoming.pipe(response);
+  });
+  const { url, recorder } = await stageRoute(service.url);
+  const sent = request(`${url}/files/big`, { method: "POST", headers: { "transfer-encoding": "chunked" } });
+  const hash = createHash("sha256");
+  const answered = once(sent, "response").then(async ([response]) => {
+    for await (const piece of response) hash.update(piece);
+  });
+  sent.end(bytes);
+  await answered;
+  expect(hash.digest("hex")).toBe(digest);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ requestBytes: 3e7, responseBytes: 3e7 });
+});
+
+it("reads no more of an upload than the service takes, and gives up when it takes nothing for too long", async () => {
+  const service = await startService(() => {});
+  const { port, recorder } = await stageRoute(service.url, { route: { idleMs: 500 } });
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("PUT /files/big", ["Content-Length: 100000000"]));
+  caller.socket.write(Buffer.alloc(100_000_000));
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    status: 504,
+    code: "upstream_timeout",
+    cause: "slow service",
+    outcome: "unknown",
+  });
+  expect(caller.socket.writableLength).toBeGreaterThan(80_000_000);
+});
+
+it("gives each event of a stream on as it comes, and ends it at the service when the caller leaves", async () => {
+  const service = await startService((_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+  });
+  const { port, recorder } = await stageRoute(service.url);
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/events"));
+  await caller.until(/text\/event-stream[\s\S]*\r\n\r\n/);
+  await caller.leave();
+  await service.allClosed();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    status: 200,
+    by: "service",
+    outcome: "answered",
+    callerLeft: true,
+  });
+});
+
+it.each(["DELETE", "OPTIONS", "GET"])("frames a chunked body of %s anew", async (method) => {
+  const upstream = await startRawUpstream({
+    receive: (_, socket) => void socket.write(rawAnswer(200)),
+  });
+  const { port } = await stageRoute(upstream.url);
+  const smuggled = "GET /admin HTTP/1.1\r\nHost: x\r\n\r\n";
+  const answer = await ask(port, rawRequest(`${method} /files/x`, ["Transfer-Encoding: chunked"], chunked(smuggled)));
+  expect(answer.status).toBe(200);
+  expect(upstream.connections).toBe(1);
+});

@@ -1,0 +1,126 @@
+/** Proves row 77: no spelling of a path reaches what is not below the route, and no request says otherwise who may do what there. */
+import { describe, expect, it } from "vitest";
+import { Secret } from "../../../src/model/secret.ts";
+import { ask } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { childSite, hmacSite, oauthSite } from "../../../testkit/stage.ts";
+import { files, type RouteOptions, rawRequest, stageRoute } from "./stage.ts";
+
+async function stageEcho(options: RouteOptions = {}) {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
+  return { upstream, ...(await stageRoute(upstream.url, options)) };
+}
+
+describe("a path that can be read in two ways is refused", () => {
+  it.each([
+    "/files/../admin",
+    "/files/./a",
+    "/files/a/..",
+    "/files/%2e%2E/admin",
+    "/files/.%2e/admin",
+    "/files/..;x=1/admin",
+    "/files/a%2fb",
+    "/files/..%5cadmin",
+    "/files/..\\admin",
+    "/files//private/a",
+    "/files/a//b",
+    "/files/a%zz",
+    "/files/a|b",
+    "/files/a#b",
+    "/files/a?b#c",
+  ])("%s", async (target) => {
+    const { upstream, port } = await stageEcho();
+    const answer = await ask(port, rawRequest(`GET ${target}`));
+    expect(answer).toMatchObject({ status: 400, headers: { "countersign-error": "target_not_allowed" } });
+    expect(answer.headers["countersign-outcome"]).toBe("not_sent");
+    expect(upstream.spoken).toBe(0);
+  });
+});
+
+it.each([
+  ["/files/", "/json-api/files/"],
+  ["/files/a/...b/c.;d", "/json-api/files/a/...b/c.;d"],
+  ["/files/%C3%A9?a=//x/../y&b=%2f", "/json-api/files/%C3%A9?a=//x/../y&b=%2f"],
+])("sends the path %s to the letter", async (target, path) => {
+  const { upstream, port } = await stageEcho();
+  expect((await ask(port, rawRequest(`GET ${target}`))).status).toBe(200);
+  expect(upstream.requests[0]?.head).toMatch(
+    new RegExp(`^GET ${path.replace(/[?.*+^$(){}|\\[\]]/g, "\\$&")} HTTP/1.1\r\n`),
+  );
+});
+
+it("takes the URL of a client that uses HTTP_PROXY, and no other host's", async () => {
+  const { upstream, port } = await stageEcho();
+  const own = `${upstream.url}/json-api/files/a?b`;
+  expect((await ask(port, rawRequest(`GET ${own}`))).status).toBe(200);
+  expect(upstream.requests[0]?.head).toMatch(/^GET \/json-api\/files\/a\?b HTTP/);
+  const foreign = await ask(port, rawRequest("GET http://other.example/json-api/files/a"));
+  expect(foreign).toMatchObject({ status: 403, headers: { "countersign-error": "target_not_allowed" } });
+  expect(upstream.requests).toHaveLength(1);
+});
+
+it("leads to another path of the same host where upstreamPrefix says so", async () => {
+  const { upstream, port } = await stageEcho({ route: { upstreamPrefix: "/v2/store/" } });
+  await ask(port, rawRequest("GET /files/a"));
+  expect(upstream.requests[0]?.head).toMatch(/^GET \/v2\/store\/a HTTP/);
+});
+
+it("serves by the longest prefix", async () => {
+  const inner = { ...files, prefix: "/files/public/", methods: new Set(["GET"]) };
+  const { upstream, port } = await stageEcho({ environment: { passThrough: [inner, files] } });
+  expect((await ask(port, rawRequest("DELETE /files/public/a"))).status).toBe(405);
+  expect((await ask(port, rawRequest("DELETE /files/a"))).status).toBe(200);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+it("refuses a method that is not named, and sends nothing", async () => {
+  const { upstream, port } = await stageEcho({ route: { methods: new Set(["GET", "PUT"]) } });
+  const answer = await ask(port, rawRequest("DELETE /files/a"));
+  expect(answer).toMatchObject({ status: 405, headers: { allow: "GET, PUT", "countersign-outcome": "not_sent" } });
+  expect(upstream.spoken).toBe(0);
+});
+
+it("refuses a Host that is not the listener's", async () => {
+  const { upstream, port } = await stageEcho();
+  const answer = await ask(port, "GET /files/a HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+  expect(answer).toMatchObject({ status: 403, headers: { "countersign-error": "target_not_allowed" } });
+  expect(upstream.spoken).toBe(0);
+});
+
+it("uses the site that the request names, else the route's, else the default", async () => {
+  const { port, recorder } = await stageEcho({ route: { site: childSite } });
+  await ask(port, rawRequest("GET /files/a"));
+  await ask(port, rawRequest("GET /files/a", [`Countersign-Site: ${oauthSite}`]));
+  expect(recorder.of("request_finished").map(({ site }) => site)).toEqual([childSite, oauthSite]);
+});
+
+it.each([
+  [[`Countersign-Site: ${hmacSite}`], 403, "auth_not_configured"],
+  [["Countersign-Auth: hmac"], 403, "auth_not_configured"],
+  [["Countersign-Site: S9"], 403, "site_not_configured"],
+  [["Countersign-Sitte: S9"], 400, "malformed_request"],
+  [["Expect: 200-ok"], 417, "expectation_not_supported"],
+])("refuses %s", async (headers, status, code) => {
+  const { upstream, port } = await stageEcho();
+  const answer = await ask(port, rawRequest("GET /files/a", headers));
+  expect(answer).toMatchObject({ status, headers: { "countersign-error": code, "countersign-outcome": "not_sent" } });
+  expect(upstream.spoken).toBe(0);
+});
+
+it("asks for the caller's token first, as everywhere, and keeps it", async () => {
+  const listener = { bind: { kind: "tcp", host: "127.0.0.1", port: 0 }, environment: "sandbox", hosts: [] } as const;
+  const callers = { kind: "tokens", tokens: [{ name: "billing", token: new Secret("canary-caller-token") }] } as const;
+  const { upstream, port, recorder } = await stageEcho({ config: { listeners: [{ ...listener, callers }] } });
+  expect((await ask(port, rawRequest("GET /files/../a"))).status).toBe(407);
+  expect(upstream.spoken).toBe(0);
+  await ask(port, rawRequest("GET /files/a", ["Proxy-Authorization: Bearer canary-caller-token"]));
+  expect(upstream.requests[0]?.head).not.toMatch(/proxy-authorization/i);
+  expect(recorder.of("request_finished")[1]).toMatchObject({ caller: "billing", status: 200 });
+});
+
+it("leaves every other path to the operations", async () => {
+  const { upstream, port } = await stageEcho();
+  expect((await ask(port, rawRequest("GET /file/a"))).status).toBe(405);
+  expect((await ask(port, {})).status).toBe(200);
+  expect(upstream.requests[0]?.head).toMatch(/^POST \/json-api\/create_order HTTP/);
+});

@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import type { PassThroughRoute } from "../../../src/model/environment.ts";
+import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+
+/** Below it everything may be read and written, over WebSocket as well. */
+export const files: PassThroughRoute = {
+  prefix: "/files/",
+  upstreamPrefix: "/json-api/files/",
+  methods: new Set(["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"]),
+  site: undefined,
+  upgrade: "websocket",
+  idleMs: 5_000,
+};
+
+export type RouteOptions = StageOptions & { readonly route?: Partial<PassThroughRoute> };
+
+/** The whole proxy in this process with one route to the service at this address. */
+export function stageRoute(baseUrl: string, { route = {}, ...options }: RouteOptions = {}): Promise<Stage> {
+  const environment = { passThrough: [{ ...files, ...route }], ...options.environment };
+  return stageProxy({ ...options, environment, baseUrl: `${baseUrl}/json-api` });
+}
+
+export interface Service {
+  readonly url: string;
+  readonly requests: IncomingMessage[];
+  /** Connections that are open now. */
+  readonly open: ReadonlySet<Socket>;
+  /** Resolves when no connection is open. */
+  allClosed(): Promise<void>;
+}
+
+/** A service by Node's own server. Ends with the test. */
+export async function startService(serve: RequestListener): Promise<Service> {
+  const requests: IncomingMessage[] = [];
+  const open = new Set<Socket>();
+  const server = createServer((request, response) => {
+    requests.push(request);
+    serve(request, response);
+  });
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket
+      .on("error", () => {})
+      .on("close", () => {
+        open.delete(socket);
+        server.emit("gone");
+      });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    open,
+    async allClosed() {
+      while (open.size > 0) await once(server, "gone");
+    },
+  };
+}
+
+/** The bytes of a request on a connection that ends with its answer. */
+export function rawRequest(line: string, headers: readonly string[] = [], body = ""): string {
+  return `${[`${line} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close", ...headers].join("\r\n")}\r\n\r\n${body}`;
+}

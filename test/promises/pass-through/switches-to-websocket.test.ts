@@ -1,0 +1,154 @@
+/** Proves row 76: a WebSocket passes both ways until either side ends it, and ends on both sides together. */
+import { createHash } from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { expect, it, onTestFinished } from "vitest";
+import { RawConnection } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { type RouteOptions, rawRequest, stageRoute } from "./stage.ts";
+
+const asking = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: abc", "Sec-WebSocket-Version: 13"];
+const handshake = `GET /files/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${asking.join("\r\n")}\r\n\r\n`;
+
+/** A service that switches, and then does what the test says. */
+async function stageSwitch(talk: (socket: Duplex) => void, options: RouteOptions = {}) {
+  const server = createServer();
+  const sockets: Duplex[] = [];
+  server.on("upgrade", (request, socket) => {
+    sockets.push(socket.on("error", () => {}));
+    const accept = createHash("sha1").update(String(request.headers["sec-websocket-key"])).digest("base64");
+    const head = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"];
+    socket.write(
+      `${[...head, `Sec-WebSocket-Accept: ${accept}`, `X-Token: ${request.headers.authorization}`].join("\r\n")}\r\n\r\n`,
+    );
+    talk(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const stage = await stageRoute(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, options);
+  const caller = await RawConnection.open(stage.port);
+  caller.write(handshake);
+  return { ...stage, caller, sockets };
+}
+
+it("switches, and passes bytes both ways", async () => {
+  const { caller, recorder } = await stageSwitch((socket) => socket.write("hello") && socket.pipe(socket));
+  const head = await caller.until(/hello$/);
+  expect(head).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
+  expect(head).toMatch(/\r\nupgrade: websocket\r\n/i);
+  expect(head).toMatch(/\r\nsec-websocket-accept: /i);
+  expect(head).toMatch(/\r\ncountersign-request-id: /i);
+  await caller.write("and back").until(/and back$/);
+  caller.socket.end();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    status: 101,
+    by: "service",
+    outcome: "answered",
+    requestBytes: 8,
+    responseBytes: 13,
+  });
+});
+
+it("ends it at the caller when the service ends it", async () => {
+  const { caller, recorder } = await stageSwitch((socket) => socket.end("bye"));
+  expect(await caller.ended()).toMatch(/bye$/);
+  caller.socket.end();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 101, outcome: "answered" });
+});
+
+it("ends it at the service when the caller is gone", async () => {
+  const gone = new EventEmitter();
+  const { caller, recorder } = await stageSwitch((socket) => {
+    socket.resume().on("end", () => gone.emit("gone"));
+    socket.write("hello");
+  });
+  await caller.until(/hello$/);
+  const ended = once(gone, "gone");
+  caller.socket.resetAndDestroy();
+  await ended;
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 101, outcome: "answered" });
+});
+
+it("cuts it when the time of open requests has run out, and says why, as of any stream", async () => {
+  const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
+  const { caller, proxy, recorder } = await stageSwitch((socket) => socket.write("hello"), { config: { timeouts } });
+  await caller.until(/hello$/);
+  const failed = once(caller.socket, "error");
+  await proxy.stop("SIGTERM");
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+  expect(recorder.of("request_finished")).toMatchObject([
+    { status: 101, code: "upstream_timeout", cause: "shutdown", outcome: "unknown" },
+  ]);
+});
+
+it("resets the caller when the service resets, and says so", async () => {
+  const { caller, sockets, recorder } = await stageSwitch((socket) => socket.write("hello"));
+  await caller.until(/hello$/);
+  const failed = once(caller.socket, "error");
+  (sockets[0] as Socket).resetAndDestroy();
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    status: 101,
+    outcome: "unknown",
+    code: "upstream_reset",
+  });
+});
+
+it("ends one on which nothing passes for idleTimeout", async () => {
+  const { caller, recorder } = await stageSwitch((socket) => socket.write("hello"), { route: { idleMs: 300 } });
+  await caller.until(/hello$/);
+  await caller.closed;
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", cause: "idle" });
+});
+
+it("answers 502 when the service resets before it has switched, and lives on", async () => {
+  const upstream = await startRawUpstream({ receive: (_, socket) => void socket.resetAndDestroy() });
+  const { port } = await stageRoute(upstream.url);
+  for (let time = 0; time < 2; time += 1) {
+    const caller = await RawConnection.open(port);
+    expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 502 [\s\S]*outcome: unknown/i);
+  }
+});
+
+it("gives an answer that does not switch as any other, framed as a whole", async () => {
+  const chunks = "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n";
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(chunks) });
+  const { port } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n2\r\nno\r\n0\r\n\r\n$/);
+});
+
+it("retries a handshake that is answered 401 with a new token", async () => {
+  const upstream = await startRawUpstream({
+    answer: ({ number }, socket) =>
+      void socket.write(
+        number === 1
+          ? rawAnswer(401)
+          : "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello",
+      ),
+  });
+  const { port } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  await caller.write(handshake).until(/^HTTP\/1.1 101 [\s\S]*hello$/);
+});
+
+it("refuses to switch where bytes came before it had", async () => {
+  const { caller, recorder } = await stageSwitch((socket) => socket.write("hello"));
+  caller.write("too soon");
+  expect(await caller.ended()).toMatch(/^HTTP\/1.1 400 [\s\S]*body_incomplete/);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ code: "body_incomplete", outcome: "unknown" });
+});
+
+it("does not ask for it where the route has no upgrade", async () => {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(426)) });
+  const { port } = await stageRoute(upstream.url, { route: { upgrade: undefined } });
+  const caller = await RawConnection.open(port);
+  expect(await caller.write(rawRequest("GET /files/live", asking)).ended()).toMatch(/^HTTP\/1.1 426 /);
+  expect(upstream.requests[0]?.head).not.toMatch(/^upgrade:/im);
+});

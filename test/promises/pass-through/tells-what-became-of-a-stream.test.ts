@@ -1,0 +1,217 @@
+/** Proves row 76: whichever side breaks off, the other one learns it, the log tells the truth, and the process lives on. */
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { expect, it } from "vitest";
+import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { rawRequest, stageRoute, startService } from "./stage.ts";
+
+const put = (bytes: number) => rawRequest("PUT /files/a", [`Content-Length: ${bytes}`]);
+
+it("ends the upload at the service when its caller leaves", async () => {
+  const service = await startService((incoming) => void incoming.resume());
+  const { port, recorder } = await stageRoute(service.url);
+  const caller = await RawConnection.open(port);
+  caller.write(`${put(1_000)}some`);
+  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  caller.socket.resetAndDestroy();
+  await service.allClosed();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    status: 499,
+    outcome: "unknown",
+    callerLeft: true,
+  });
+});
+
+it("ends a request at the service whose caller leaves before its answer", async () => {
+  const service = await startService(() => {});
+  const { port, recorder } = await stageRoute(service.url);
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/a"));
+  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await caller.leave();
+  await service.allClosed();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 499, outcome: "unknown" });
+});
+
+it("ends a connection that is being made for a caller who leaves", async () => {
+  const sockets: Socket[] = [];
+  // It never answers the handshake.
+  const upstream = await startRawUpstream({ accept: (socket) => void sockets.push(socket) });
+  const timeouts = { requestMs: 5_000, connectMs: 4_000, tokenMs: 2_000 };
+  const { port, recorder } = await stageRoute(upstream.url.replace("http:", "https:"), { config: { timeouts } });
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/a"));
+  await upstream.whenConnections(1);
+  const leftAtMs = performance.now();
+  await caller.leave();
+  await Promise.all(sockets.map((socket) => once(socket, "close")));
+  expect(performance.now() - leftAtMs).toBeLessThan(2_000);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 499, outcome: "not_sent" });
+});
+
+it("says unknown where the caller leaves before it has anything of the answer", async () => {
+  const service = await startService((_, response) =>
+    response.writeHead(503, { "content-length": "5" }).flushHeaders(),
+  );
+  const environment = { undecided: new Set([503]) };
+  const { port, recorder } = await stageRoute(service.url, { environment });
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/a"));
+  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await caller.leave();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ callerLeft: true, outcome: "unknown" });
+});
+
+it("says unknown where an upload breaks off in the middle", async () => {
+  const service = await startService((incoming) => void incoming.resume());
+  const { port, recorder } = await stageRoute(service.url);
+  const caller = await RawConnection.open(port);
+  caller.write(`${put(1_000)}some`);
+  caller.socket.end();
+  expect(await caller.ended()).toMatch(/^HTTP\/1.1 400 [\s\S]*countersign-error: body_incomplete/i);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ code: "body_incomplete", outcome: "unknown" });
+  await service.allClosed();
+});
+
+it("says unknown where an upload turns malformed", async () => {
+  const service = await startService((incoming) => void incoming.resume());
+  const { port } = await stageRoute(service.url);
+  const head = rawRequest("PUT /files/a", ["Transfer-Encoding: chunked"]);
+  const answer = await ask(port, `${head}4\r\nsome\r\nzz\r\n`);
+  expect(answer.headers).toMatchObject({ "countersign-error": "body_incomplete", "countersign-outcome": "unknown" });
+  await service.allClosed();
+});
+
+it("gives up an upload that stands still", async () => {
+  const service = await startService((incoming) => void incoming.resume());
+  const { port } = await stageRoute(service.url, { route: { idleMs: 300 } });
+  const answer = await ask(port, `${put(1_000)}some`);
+  expect(answer).toMatchObject({ status: 408, headers: { "countersign-error": "body_incomplete" } });
+  await service.allClosed();
+});
+
+it("gives an upload all the time that it takes, as long as it moves", async () => {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(201)) });
+  const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
+  const { port } = await stageRoute(upstream.url, { config: { timeouts } });
+  const caller = await RawConnection.open(port);
+  caller.write(put(8));
+  for (let byte = 0; byte < 8; byte += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    caller.write("x");
+  }
+  expect(await caller.ended()).toMatch(/^HTTP\/1.1 201 /);
+});
+
+it("waits for the answer's head no longer than timeouts.request behind the body", async () => {
+  const service = await startService((incoming) => void incoming.resume());
+  const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
+  const { port } = await stageRoute(service.url, { config: { timeouts } });
+  for (const request of [
+    `${put(4)}some`,
+    rawRequest("GET /files/a"),
+    rawRequest("GET /files/a", ["Countersign-Timeout-Ms: 100"]),
+  ]) {
+    const answer = await ask(port, request);
+    expect(answer).toMatchObject({ status: 504, headers: { "countersign-outcome": "unknown" } });
+  }
+  await service.allClosed();
+});
+
+it.each([
+  ["is reset", "resetAndDestroy"],
+  ["is closed", "destroy"],
+] as const)("resets the caller where the answer's connection %s in the middle", async (_, end) => {
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) =>
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome", () => setTimeout(() => socket[end](), 100)),
+  });
+  const { port, recorder } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest("GET /files/a"));
+  const failed = once(caller.socket, "error");
+  await caller.until(/some$/);
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    status: 200,
+    code: "upstream_reset",
+    outcome: "unknown",
+  });
+});
+
+it("takes a reset for no end of an answer without a length", async () => {
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) =>
+      socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome", () => socket.resetAndDestroy()),
+  });
+  const { port, recorder } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  await caller.write(rawRequest("GET /files/a")).closed;
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ code: "upstream_reset", outcome: "unknown" });
+});
+
+it("ends an answer that stands still", async () => {
+  const service = await startService((_, response) => void response.writeHead(200).write("some"));
+  const { port, recorder } = await stageRoute(service.url, { route: { idleMs: 300 } });
+  const caller = await RawConnection.open(port);
+  await caller.write(rawRequest("GET /files/a")).closed;
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    code: "upstream_timeout",
+    cause: "incomplete answer",
+  });
+  await service.allClosed();
+});
+
+it.each([
+  ["nonsense", "SSH-2.0-x\r\n\r\n", "upstream_bad_response"],
+  ["another version", "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", "upstream_bad_response"],
+  ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "upstream_bad_response"],
+  [
+    "a switch that nothing asked for",
+    "HTTP/1.1 101 Now\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+    "upstream_reset",
+  ],
+])("answers 502 unknown to %s", async (_, bytes, code) => {
+  const upstream = await startRawUpstream({ answer: (_request, socket) => void socket.write(bytes) });
+  const { port } = await stageRoute(upstream.url);
+  const answer = await ask(port, rawRequest("GET /files/a"));
+  expect(answer.headers).toMatchObject({ "countersign-error": code, "countersign-outcome": "unknown" });
+});
+
+it("passes on neither side's headers of the connection, nor what could pass for Countersign's", async () => {
+  const headers =
+    "Keep-Alive: timeout=9\r\nConnection: x-private\r\nX-Private: 1\r\nCountersign-Outcome: answered\r\nTrailer: x\r\n";
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(503, "", headers)) });
+  const { port } = await stageRoute(upstream.url, { environment: { undecided: new Set([503]) } });
+  const answer = await ask(port, rawRequest("GET /files/a"));
+  expect(answer).toMatchObject({ status: 503, headers: { "countersign-outcome": "unknown", connection: "close" } });
+  expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(["x-private"]));
+  expect(answer.headers["trailer"]).toBeUndefined();
+});
+
+it("takes no bytes that came unasked for the next answer", async () => {
+  const upstream = await startRawUpstream({
+    answer: ({ number }, socket) => {
+      socket.write(rawAnswer(200, `${number}`));
+      if (number === 1) setTimeout(() => socket.write(rawAnswer(200, "poison")), 50);
+    },
+  });
+  const { port } = await stageRoute(upstream.url);
+  expect((await ask(port, rawRequest("GET /files/a"))).text).toBe("1");
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect((await ask(port, rawRequest("GET /files/b"))).text).toBe("2");
+  expect(upstream.connections).toBe(2);
+});
+
+it("uses a connection again, and says unknown where it breaks before an answer", async () => {
+  const upstream = await startRawUpstream({
+    answer: ({ number }, socket) => void (number < 3 ? socket.write(rawAnswer(200)) : socket.destroy()),
+  });
+  const { port } = await stageRoute(upstream.url);
+  for (let time = 0; time < 2; time += 1) await ask(port, rawRequest("GET /files/a"));
+  const answer = await ask(port, rawRequest("GET /files/a"));
+  expect(answer.headers).toMatchObject({ "countersign-error": "upstream_reset", "countersign-outcome": "unknown" });
+  expect(upstream).toMatchObject({ connections: 1 });
+  expect(upstream.requests).toHaveLength(3);
+});

@@ -1,0 +1,83 @@
+/** The form in which the proxy's image holds the command: bundled, without packages and without the simulator. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { stageBothWays } from "../../../testkit/both-ways.ts";
+import { bundle } from "../../../testkit/bundle.ts";
+import { sites } from "../../../testkit/faults-configuration.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+
+it("signs and authorises orders, with a shared token, and ends as it should", { timeout: 60_000 }, async () => {
+  const { redis, file, orderAt } = await stageBothWays();
+  const main = bundle();
+  const program = startProgram(process.execPath, [main, "serve", "--config", file], plainEnvironment());
+  await program.line((line) => line.includes('"event":"started"'));
+  for (const site of Object.values(sites)) expect(await orderAt(site)).toBe(200);
+  expect(await redis.command("KEYS", "countersign:*:token")).toHaveLength(1);
+  const doctor = startProgram(process.execPath, [main, "doctor", "--config", file], plainEnvironment());
+  await doctor.ended;
+  expect(doctor.stdout()).toMatch(/^ok +redis /m);
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toBe(0);
+  expect(program.stderr()).toBe("");
+});
+
+it.each(["simulate", "demo"])("says where to get %s, which is left out of it", async (command) => {
+  const program = startProgram(process.execPath, [bundle(), command, "--once", "more"], plainEnvironment());
+  expect(await program.ended).toBe(2);
+  expect(program.stderr()).toBe(
+    `countersign ${command} is left out here: the npm package countersign and the image countersign-simulator have it.\n`,
+  );
+  expect(program.stdout()).toBe("");
+});
+
+it("has the simulator beside it in the npm package, as a program of its own", () => {
+  const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { encoding: "utf8" });
+  const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
+  const paths = files.map(({ path }) => path);
+  expect(paths).toEqual(expect.arrayContaining(["dist/main.js", "dist/cli/serve.js", "simulator/dist/program.js"]));
+  const units = readdirSync("deploy/systemd").map((name) => `deploy/systemd/${name}`);
+  expect(paths.filter((path) => path.startsWith("dist/") && /simulat|demo/.test(path))).toEqual([]);
+  expect(paths.filter((path) => !/^(dist|simulator\/dist)\//.test(path)).sort()).toEqual(
+    ["CHANGELOG.md", "LICENSE", ...units, "README.md", "SECURITY.md", "package.json", "simulator/README.md"].sort(),
+  );
+});
+
+it("has no class that extends String, which would make every look at a character slow", () => {
+  const folder = dirname(bundle());
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
+  const slow = names.filter((name) => /\bextends String\b/.test(readFileSync(join(folder, name), "utf8")));
+  expect(slow).toEqual([]);
+});
+
+it("holds no simulator, and the licence of every package in it", () => {
+  const folder = dirname(bundle());
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
+  const texts = names.map((name) => readFileSync(join(folder, name), "utf8"));
+  expect(texts.filter((text) => /^\/\/ simulator\//m.test(text))).toEqual([]);
+  const packages = new Set(
+    texts.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(([, name]) => name)),
+  );
+  expect(packages.size).toBeGreaterThan(20);
+  const { packages: locked } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const licences = readFileSync(join(folder, "third-party-licenses.txt"), "utf8");
+  for (const name of packages) {
+    expect(licences).toMatch(new RegExp(`^${name}$`, "m"));
+    expect(locked[`node_modules/${name}`].dev).toBeUndefined();
+  }
+});
+
+it("keeps the names of classes, by which a defect is told", () => {
+  const classesIn = (folder: string, ending: string) => {
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(ending));
+    const text = names.map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
+    const written = text.matchAll(/^\s*(?:export )?(?:abstract )?(?:var (\w+) = )?class(?: (?!extends )(\w+))?/gm);
+    return [...written].map(([, variable, name]) => name ?? variable);
+  };
+  const own = new Set(classesIn("src", ".ts"));
+  const bundled = classesIn("dist/bundled", ".js");
+  expect(bundled).toContain("StatusModel");
+  // A class of the same name as another in the file would get a number.
+  expect(bundled.filter((name = "") => own.has(name.replace(/\d+$/, "")) && !own.has(name))).toEqual([]);
+});

@@ -1,0 +1,41 @@
+/** Row 61: while it serves, nothing but JSON lines leaves the process; warnings of Node's become lines without their text. */
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { startPod } from "../reload/pod.ts";
+
+const secret = "canary-in-a-warning";
+/** Warns in three ways: by hand, by deprecation, and by a leak that Node finds. */
+const warns = `import { EventEmitter } from "node:events";
+process.on("SIGUSR2", () => {
+  process.emitWarning("text with ${secret}\\n    at ${secret}", { type: "OwnWarning", code: "OWN01", detail: "${secret}" });
+  process.emitWarning("${secret}", "not a name: ${secret}");
+  process.emitWarning("old ${secret}", "DeprecationWarning", "DEP9999");
+  const emitter = new EventEmitter();
+  for (let n = 0; n < 11; n++) emitter.on("${secret}", () => {});
+});`;
+
+it("logs each warning as a line of JSON, and keeps its text to itself", async () => {
+  const pod = await startPod();
+  pod.program.child.kill("SIGKILL");
+  await pod.program.ended;
+  const preload = pod.folder.write("warns.mjs", warns);
+  const file = join(pod.config.path, "countersign.yaml");
+  const args = ["--import", preload, "dist/main.js", "serve", "--config", file];
+  const program = startProgram(process.execPath, args, plainEnvironment());
+  await program.line((line) => line.includes('"event":"started"'));
+  program.child.kill("SIGUSR2");
+  await program.line((line) => line.includes("MaxListenersExceededWarning"));
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toBe(0);
+  expect(program.stderr()).toBe("");
+  const lines = program.stdout().split("\n").slice(0, -1);
+  const warned = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "process_warned");
+  expect(warned.map(({ level, warning }) => [level, warning.split(" at ")[0]])).toEqual([
+    ["warn", "OwnWarning OWN01"],
+    ["warn", "Warning"],
+    ["warn", "DeprecationWarning DEP9999"],
+    ["warn", "MaxListenersExceededWarning"],
+  ]);
+  expect(program.stdout()).not.toContain(secret);
+});

@@ -1,0 +1,37 @@
+/** Row 52: connections for which there are no descriptors are lost; the process goes on, and serves when there is room again. */
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { expect, it } from "vitest";
+import { stageBothWays } from "../../../testkit/both-ways.ts";
+import { sites } from "../../../testkit/faults-configuration.ts";
+import { isInstalled, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+
+/** As many connections as there is room for, and as many as there are. */
+const room = 5;
+const connections = 20;
+
+const hasLimits = isInstalled("prlimit", "--version");
+const named = (name: string) => (hasLimits ? name : `NOT TRIED, prlimit is not installed: ${name}`);
+
+it.runIf(hasLimits)(named("outlives a time without descriptors"), async () => {
+  const { socketPath, file, orderAt } = await stageBothWays();
+  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
+  await program.line((line) => line.includes('"event":"started"'));
+  const { pid } = program.child;
+  const open = () => readdirSync(`/proc/${pid}/fd`).length;
+  const most = open() + room;
+  execFileSync("prlimit", ["--pid", `${pid}`, `--nofile=${most}:`]);
+  const sockets = Array.from({ length: connections }, () => connect(socketPath).on("error", () => {}));
+  const closed = sockets.map((socket) => once(socket, "close"));
+  await Promise.race(closed);
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(closed);
+  // One for the order, one for its way to the service.
+  await expect.poll(open).toBeLessThanOrEqual(most - 2);
+  expect(await orderAt(sites.hmac)).toBe(200);
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toBe(0);
+  expect(program.stderr()).toBe("");
+});

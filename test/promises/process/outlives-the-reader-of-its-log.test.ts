@@ -1,0 +1,182 @@
+/**
+ * Row 69: what reads standard output may stand still, go away or have no room. Requests go on, memory is bounded, what is lost is
+ * counted, and SIGTERM ends the process as soon as otherwise.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, it, onTestFinished } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { ConfigFolder } from "../../../testkit/config-folder.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { searchStream } from "../../../testkit/leaks/outflow.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { plainEnvironment } from "../../../testkit/run-program.ts";
+import { writeServed } from "../../load/served.ts";
+
+/** What a stop may take, on an idle process. */
+const stopMs = 2_000;
+/** More lines than the backlog holds. */
+const orders = 4_000;
+const atOnce = 16;
+
+/** The built command with this descriptor as its standard output. */
+async function startServe(stdout: number) {
+  const bytes = rawAnswer(200, '{"order_id":"order_1"}');
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(bytes) });
+  const port = await freePort();
+  const adminPort = await freePort();
+  const file = writeServed(upstream.url, `127.0.0.1:${port}`, "log: { level: trace }", `127.0.0.1:${adminPort}`);
+  // As in the image: without a limit Node lets garbage lie for as long as the machine has memory.
+  const child = spawn(process.execPath, ["--max-old-space-size=64", "dist/main.js", "serve", "--config", file], {
+    env: plainEnvironment(),
+    stdio: ["ignore", stdout, "pipe"],
+  });
+  closeSync(stdout);
+  let stderr = "";
+  child.stderr?.setEncoding("utf8").on("data", (text) => {
+    stderr += text;
+  });
+  const ended = once(child, "close").then(([code, signal]) => code ?? signal);
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  const admin = (path: string) => call(`http://127.0.0.1:${adminPort}`, "", { method: "GET", path });
+  await expect
+    .poll(
+      () =>
+        admin("/livez").then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(200);
+  return {
+    order: async (count: number) => {
+      const statuses = new Map<number, number>();
+      const lane = async () => {
+        for (let n = 0; n < count / atOnce; n++) {
+          const { status } = await call(`http://127.0.0.1:${port}`);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, lane));
+      return [...statuses];
+    },
+    dropped: async () =>
+      Number(/^countersign_log_lines_dropped_total (\d+)$/m.exec((await admin("/metrics")).text)?.[1]),
+    residentBytes: () =>
+      Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1_024,
+    /** Asks it to end, and tells how and after how long. */
+    stop: async () => {
+      const sinceMs = performance.now();
+      child.kill("SIGTERM");
+      const how = await ended;
+      expect(stderr).toBe("");
+      return { how, tookMs: performance.now() - sinceMs };
+    },
+  };
+}
+
+/** A pipe with a reader that reads when it is asked to. */
+function openPipe() {
+  const path = join(new ConfigFolder().path, "pipe");
+  execFileSync("mkfifo", [path]);
+  const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writing = openSync(path, constants.O_WRONLY);
+  const searched = searchStream("stdout");
+  const buffer = Buffer.alloc(65_536);
+  let text = "";
+  const read = () => {
+    try {
+      for (let length = 1; length > 0; ) {
+        length = readSync(reading, buffer);
+        text += buffer.toString("utf8", 0, length);
+        searched.take(buffer.toString("utf8", 0, length));
+      }
+    } catch {
+      // Nothing is there now.
+    }
+  };
+  return {
+    writing,
+    leave: () => closeSync(reading),
+    /** Reads until a whole line is there that satisfies the condition, and returns all lines so far. */
+    async until(isMeant: (line: Record<string, unknown>) => boolean) {
+      for (;;) {
+        read();
+        const lines = text
+          .split("\n")
+          .slice(0, -1)
+          .map((line) => JSON.parse(line));
+        if (lines.some(isMeant)) return lines;
+        await wait(20);
+      }
+    },
+  };
+}
+
+it("serves while its log is not read, says afterwards how much is lost, and ends in time", async () => {
+  const pipe = openPipe();
+  const serve = await startServe(pipe.writing);
+  // What compiled code and connections take is not the log's.
+  for (let batch = 0; batch < 10; batch++) {
+    expect(await serve.order(160)).toEqual([[200, 160]]);
+    await pipe.until(({ event }) => event === "request_finished");
+  }
+  const before = serve.residentBytes();
+  expect(await serve.order(orders)).toEqual([[200, orders]]);
+  const dropped = await serve.dropped();
+  expect(dropped).toBeGreaterThan(0);
+  expect(serve.residentBytes() - before).toBeLessThan(64 * 1_048_576);
+
+  const lines = await pipe.until(({ event }) => event === "log_lines_dropped");
+  expect(lines.at(-1)).toMatchObject({ level: "warn", event: "log_lines_dropped", dropped: expect.any(Number) });
+  const told = lines.findIndex(({ event }) => event === "log_lines_dropped");
+  expect(lines[told].dropped).toBeGreaterThanOrEqual(dropped);
+  expect(await serve.dropped()).toBe(lines[told].dropped);
+  const times = lines.map(({ time }) => time);
+  expect(times).toEqual(times.toSorted());
+
+  // Full again, and nobody reads to the end.
+  expect(await serve.order(orders)).toEqual([[200, orders]]);
+  const { how, tookMs } = await serve.stop();
+  expect(how).toBe(0);
+  expect(tookMs).toBeLessThan(stopMs);
+});
+
+it("loses no line of a reader that reads, to the last one", async () => {
+  const pipe = openPipe();
+  const serve = await startServe(pipe.writing);
+  expect(await serve.order(320)).toEqual([[200, 320]]);
+  const stopped = serve.stop();
+  const lines = await pipe.until(({ event }) => event === "stopped");
+  expect(await stopped).toMatchObject({ how: 0 });
+  expect(lines.filter(({ event }) => event === "request_finished")).toHaveLength(320);
+  expect(lines.filter(({ event }) => event === "log_lines_dropped")).toEqual([]);
+});
+
+it("serves when the reader of its log has gone, and counts what is lost", async () => {
+  const pipe = openPipe();
+  const serve = await startServe(pipe.writing);
+  await pipe.until(({ event }) => event === "started");
+  pipe.leave();
+  expect(await serve.order(160)).toEqual([[200, 160]]);
+  await expect.poll(serve.dropped).toBeGreaterThanOrEqual(320);
+  const { how, tookMs } = await serve.stop();
+  expect(how).toBe(0);
+  expect(tookMs).toBeLessThan(stopMs);
+});
+
+it.skipIf(process.platform !== "linux")("serves when there is no room for its log", async () => {
+  const serve = await startServe(openSync("/dev/full", "w"));
+  expect(await serve.order(160)).toEqual([[200, 160]]);
+  await expect.poll(serve.dropped).toBeGreaterThanOrEqual(320);
+  const { how, tookMs } = await serve.stop();
+  expect(how).toBe(0);
+  expect(tookMs).toBeLessThan(stopMs);
+});

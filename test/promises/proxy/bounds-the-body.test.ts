@@ -1,0 +1,158 @@
+/**
+ * Proves row 9: a body over limits.bodyBytes is refused whatever it announces, reading stops, and what is kept of it
+ * never exceeds the limit; and the body's share of row 7: one that does not come in time is 408.
+ */
+import diagnostics from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { call, order } from "../../../testkit/call.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
+
+const bodyBytes = 262_144;
+const tooLarge = { status: 413, code: "body_too_large", detail: /262144 bytes \(limits\.bodyBytes\)/ } as const;
+/** What write-reply.ts takes in and drops, so that the sender gets to read the answer. */
+const lingerBytes = 1_048_576;
+const oneReadBytes = 65_536;
+const padded = (length: number) => orderText + " ".repeat(length - orderText.length);
+
+/** The server's end of the next connection on this port. */
+function serverSideOf(port: number): Promise<Socket> {
+  return new Promise((resolve) => {
+    const look = (message: unknown) => {
+      const { socket } = message as { socket: Socket };
+      if (socket.localPort === port) resolve(socket);
+    };
+    diagnostics.subscribe("net.server.socket", look);
+    onTestFinished(() => void diagnostics.unsubscribe("net.server.socket", look));
+  });
+}
+
+it("serves a body of exactly the limit", async () => {
+  const { url, simulator } = await stageProxy();
+  expect((await call(url, padded(bodyBytes))).status).toBe(200);
+  expect(simulator.counts().apiRequests).toBe(1);
+});
+
+it("serves a chunked body of exactly the limit, and refuses one byte more", async () => {
+  const { url, simulator } = await stageProxy();
+  const headers = { "transfer-encoding": "chunked", "content-length": [] };
+  expect((await call(url, padded(bodyBytes), { headers })).status).toBe(200);
+  expectFailure(await call(url, padded(bodyBytes + 1), { headers }), tooLarge);
+  expect(simulator.counts().apiRequests).toBe(1);
+});
+
+it("refuses an announced length over the limit without reading a byte of the body", async () => {
+  const { port, simulator } = await stageProxy();
+  const server = serverSideOf(port);
+  const connection = await RawConnection.open(port);
+  const head = rawPost({ framing: [`Content-Length: ${bodyBytes + 1}`], body: "" });
+  const [answer] = readAnswers(await connection.write(head).until(/\r\n\r\n\{.*\}$/s));
+  expectFailure(answer ?? expect.unreachable(), tooLarge);
+  expect((await server).bytesRead).toBe(head.length);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("stops reading chunks that never end", async () => {
+  const { port, url, simulator } = await stageProxy();
+  const server = serverSideOf(port);
+  const connection = await RawConnection.open(port);
+  connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: "" }));
+  const chunk = `8000\r\n${" ".repeat(0x8000)}\r\n`;
+  let isOpen = true;
+  void connection.closed.then(() => {
+    isOpen = false;
+  });
+  while (isOpen) {
+    const isTaken = connection.socket.write(chunk);
+    const goOn = (resume: () => void) => (isTaken ? setImmediate(resume) : connection.socket.once("drain", resume));
+    await Promise.race([new Promise<void>(goOn), connection.closed]);
+  }
+  const [answer] = readAnswers(await connection.closed);
+  expectFailure(answer ?? expect.unreachable(), tooLarge);
+  const read = (await server).bytesRead;
+  expect(read).toBeGreaterThan(bodyBytes);
+  expect(read).toBeLessThanOrEqual(bodyBytes + lingerBytes + 2 * oneReadBytes);
+  expect((await call(url)).status).toBe(200);
+  expect(simulator.counts().apiRequests).toBe(1);
+});
+
+it.each([
+  ["a megabyte", 1_048_576],
+  ["more than memory holds", Number.MAX_SAFE_INTEGER],
+])("refuses one chunk that announces %s", async (_, size) => {
+  const { port, simulator } = await stageProxy();
+  const connection = await RawConnection.open(port);
+  connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: `${size.toString(16)}\r\n` }));
+  const text = await connection.write(" ".repeat(bodyBytes + 1)).until(/\r\n\r\n\{.*\}$/s);
+  expectFailure(readAnswers(text)[0] ?? expect.unreachable(), tooLarge);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("sends nothing of a body that is shorter than announced and then ends", async () => {
+  const { port, simulator } = await stageProxy();
+  const connection = await RawConnection.open(port);
+  connection.write(rawPost({ framing: [`Content-Length: ${orderText.length + 1}`] })).socket.end();
+  const [answer] = readAnswers(await connection.ended());
+  expectFailure(answer ?? expect.unreachable(), { status: 400, code: "malformed_request" });
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("sends nothing of a body that is longer than announced", async () => {
+  const { port, simulator } = await stageProxy();
+  const connection = await RawConnection.open(port);
+  connection.write(rawPost({ connection: [], framing: [`Content-Length: ${orderText.length - 1}`] }));
+  const answers = readAnswers(await connection.ended());
+  expect(answers.map(({ status }) => status)).toEqual([400]);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it.each([
+  ["the caller's own time for it all", ["Countersign-Timeout-Ms: 400"], 400, "0.4"],
+  ["the time for all requests", [], 5_000, "5"],
+])("gives a slow body %s", async (_, more, timeoutMs, said) => {
+  const clock = new ShiftedClock();
+  const { port, simulator, recorder } = await stageProxy({ surroundings: { clock } });
+  const connection = await RawConnection.open(port);
+  connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], more, body: "{" }));
+  await recorder.nth("request_accepted", 1);
+  clock.push(timeoutMs);
+  const [answer] = readAnswers(await connection.until(/\r\n\r\n\{.*\}$/s));
+  expectFailure(answer ?? expect.unreachable(), {
+    status: 408,
+    code: "request_timeout",
+    detail: new RegExp(`^The body was not complete after ${said.replace(".", "\\.")} s\\.`),
+  });
+  // What still comes is too late.
+  connection.write(orderText.slice(1));
+  await connection.ended();
+  connection.socket.end();
+  await recorder.nth("request_finished", 1);
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("gives a slow body 15 s at most, however much time the request has", async () => {
+  const clock = new ShiftedClock();
+  const config = { timeouts: { requestMs: 60_000, connectMs: 1_000, tokenMs: 2_000 } };
+  const { port, recorder } = await stageProxy({ surroundings: { clock }, config });
+  const connection = await RawConnection.open(port);
+  connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], body: "{" }));
+  await recorder.nth("request_accepted", 1);
+  clock.push(15_000);
+  const [answer] = readAnswers(await connection.until(/\r\n\r\n\{.*\}$/s));
+  expectFailure(answer ?? expect.unreachable(), { status: 408, code: "request_timeout", detail: / after 15 s\./ });
+});
+
+it("serves a body that comes byte by byte", async () => {
+  const { port } = await stageProxy();
+  const connection = await RawConnection.open(port);
+  connection.socket.setNoDelay(true);
+  connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], body: "" }));
+  for (const byte of JSON.stringify(order)) {
+    connection.write(byte);
+    await new Promise(setImmediate);
+  }
+  expect(readAnswers(await connection.ended()).map(({ status }) => status)).toEqual([200]);
+});

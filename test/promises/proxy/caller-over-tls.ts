@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
+import { Agent, request } from "node:https";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { onTestFinished } from "vitest";
+import type { CallersTls } from "../../../src/model/listener.ts";
+import { Secret } from "../../../src/model/secret.ts";
+import { order } from "../../../testkit/call.ts";
+import {
+  authority,
+  clientCertificate,
+  clientKey,
+  serverCertificate,
+  serverKey,
+} from "../../../testkit/certificates.ts";
+
+/** What a listener is given in these tests. */
+export const listenerTls: CallersTls = { ca: authority, cert: serverCertificate, key: new Secret(serverKey) };
+
+/** A caller that the authority has signed for, and that knows the listener by it. */
+export const known: ConnectionOptions = { ca: authority, cert: clientCertificate, key: clientKey };
+
+export interface SecurelyCalled {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly isSameConnection: boolean;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  readonly json: any;
+}
+
+/** One order over TLS; on a connection of its own without an agent. */
+export async function callSecurely(
+  port: number,
+  options: ConnectionOptions & { readonly agent?: Agent } = known,
+  more: Readonly<Record<string, string>> = {},
+): Promise<SecurelyCalled> {
+  const { agent = false, ...tls } = options;
+  const outgoing = request({
+    ...tls,
+    agent,
+    host: "localhost",
+    port,
+    path: "/create_order",
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...more },
+  });
+  outgoing.end(JSON.stringify(order));
+  const [incoming] = await once(outgoing, "response");
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const { statusCode: status, headers } = incoming;
+  const text = String(Buffer.concat(chunks));
+  return { status, headers, isSameConnection: outgoing.reusedSocket, text, json: JSON.parse(text) };
+}
+
+/** The code of the error that a call ends with; undefined when it was answered. */
+export function troubleOf(port: number, options: ConnectionOptions): Promise<string | undefined> {
+  return callSecurely(port, options).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
+  );
+}
+
+/** Calls over one connection, one after the other. It closes with the test. */
+export function keptConnection(options: ConnectionOptions = known) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  return (port: number) => callSecurely(port, { ...options, agent });
+}
+
+/** A connection whose bytes the test writes itself, once its handshake is done. It closes with the test. */
+export async function openSecurely(port: number, options: ConnectionOptions = known): Promise<TLSSocket> {
+  const socket = connect({ ...options, host: "localhost", port });
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+/** All that still comes on a connection. */
+export async function readAll(socket: TLSSocket): Promise<string> {
+  let text = "";
+  socket.setEncoding("latin1").on("data", (piece: string) => {
+    text += piece;
+  });
+  if (!socket.destroyed) await once(socket, "close");
+  return text;
+}

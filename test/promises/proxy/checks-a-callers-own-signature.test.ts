@@ -1,0 +1,95 @@
+/** Row 83: where a site has it checked, a caller's own signature is found to be what it is, counted, and dropped as ever. */
+import { createHmac } from "node:crypto";
+import { expect, it } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { bothSite, canaries, childSite, hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+
+/** As a client of the service signs: by its own code. */
+function signed(
+  parameters: Readonly<Record<string, unknown>>,
+  secret: string,
+  exempt = ["format", "signature", "call"],
+) {
+  const names = Object.keys(parameters).filter((name) => !exempt.includes(name));
+  const text = names
+    .sort()
+    .map((name) => `${name}${parameters[name]}`)
+    .join("");
+  return { ...parameters, signature: createHmac("sha256", secret).update(text).digest("hex") };
+}
+
+const order = {
+  version: "3.0",
+  site_identifier: hmacSite,
+  timestamp: "1700000000",
+  order_amount: "10.50",
+  format: "json",
+};
+
+async function resultOf(stage: Stage, body: object, headers = {}): Promise<string | undefined> {
+  const { status, headers: answered } = await call(stage.url, body, { headers });
+  expect(status).toBe(200);
+  const id = answered["countersign-request-id"];
+  const finished = await stage.recorder.nth("request_finished", 1, ({ requestId }) => requestId === id);
+  return finished.callerSignature;
+}
+
+/** What the service got first. */
+function sentBy({ simulator }: Stage): Record<string, string> {
+  return JSON.parse(simulator.seen.apiRequests[0]?.body.toString() ?? "");
+}
+
+const stageChecking = () => stageProxy({ withBoth: true, site: { checksCallerSignature: true } });
+
+it.each<[string, object, string]>([
+  ["with the site's default key", signed(order, canaries.keyOne), "valid"],
+  ["with the key that it names", signed({ ...order, site_identifier: "K2000000002" }, canaries.keyTwo), "valid"],
+  ["over numbers and booleans as they are written", signed({ ...order, n: 10, b: true }, canaries.keyOne), "valid"],
+  ["whatever is in exempt parameters", { ...signed(order, canaries.keyOne), format: "xml", call: "x" }, "valid"],
+  ["over names in any case", signed({ ...order, Zulu: "1", alpha: "2" }, canaries.keyOne), "valid"],
+  ["with another of the site's keys than the default", signed(order, canaries.keyTwo), "invalid"],
+  [
+    "with the default key, naming another",
+    signed({ ...order, site_identifier: "K2000000002" }, canaries.keyOne),
+    "invalid",
+  ],
+  ["over another value", { ...signed(order, canaries.keyOne), order_amount: "10.51" }, "invalid"],
+  ["in capitals", { ...order, signature: signed(order, canaries.keyOne).signature.toUpperCase() }, "invalid"],
+  ["that is no signature", { ...order, signature: "é" }, "invalid"],
+  ["without a timestamp", signed({ ...order, timestamp: "" }, canaries.keyOne), "incomplete"],
+  ["that is empty", { ...order, signature: "" }, "missing"],
+  ["that is not there", order, "missing"],
+])("a signature %s", async (_, body, expected) => {
+  const stage = await stageChecking();
+  expect(await resultOf(stage, body)).toBe(expected);
+  // It was signed anew over what was sent: the simulator verifies it.
+  expect(sentBy(stage)["timestamp"]).not.toBe(order.timestamp);
+  const { value } = await scrape(stage.adminUrl);
+  const labels = { environment: "sandbox", site: hmacSite };
+  for (const result of ["valid", "invalid", "unknown_key", "incomplete", "missing"]) {
+    const count = value("countersign_caller_signature_total", { ...labels, result });
+    expect([result, count]).toEqual([result, result === expected ? 1 : 0]);
+  }
+});
+
+it("at a site that calls with OAuth its keys check, and no signature is sent", async () => {
+  const stage = await stageChecking();
+  const body = signed({ ...order, site_identifier: bothSite }, canaries.keyOne);
+  expect(await resultOf(stage, body)).toBe("valid");
+  expect(sentBy(stage)).not.toHaveProperty("signature");
+  expect(await resultOf(stage, signed({ ...order, site_identifier: childSite }, "any"))).toBe("unknown_key");
+});
+
+it("the names that a site exempts are not signed", async () => {
+  const exempt = new Set(["format", "signature", "call", "note"]);
+  const stage = await stageProxy({ withBoth: true, site: { checksCallerSignature: true, exempt } });
+  const body = signed({ ...order, site_identifier: bothSite, note: "a" }, canaries.keyOne, [...exempt]);
+  expect(await resultOf(stage, { ...body, note: "b" })).toBe("valid");
+});
+
+it("where it is not asked for, nothing is checked and there is no series", async () => {
+  const stage = await stageProxy();
+  expect(await resultOf(stage, signed(order, canaries.keyOne))).toBeUndefined();
+  expect((await scrape(stage.adminUrl)).families.get("countersign_caller_signature_total")?.samples).toEqual([]);
+});

@@ -1,0 +1,44 @@
+/**
+ * Proves section 3 of the product: each code of the failure table, provoked over real sockets through the whole proxy,
+ * is answered with its status, its outcome and a detail that says whether the request may be repeated; and that what is
+ * logged and counted says the same.
+ */
+import { describe, expect, it } from "vitest";
+import { failures, requestFailureCodes } from "../../../src/model/errors.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { type FailureCase, reference } from "../../../testkit/failure-case.ts";
+import { failuresAfterAdmission } from "./failures-after-admission.ts";
+import { failuresOfTheParameters, failuresOfTheRequest } from "./failures-of-the-request.ts";
+
+const cases = [...failuresOfTheRequest, ...failuresOfTheParameters, ...failuresAfterAdmission];
+
+describe.each([
+  ["the request", failuresOfTheRequest],
+  ["the parameters", failuresOfTheParameters],
+  ["whatever is behind the door", failuresAfterAdmission],
+])("failures of %s", (_, group) => {
+  it.each(group)("$status $code: $way", prove);
+});
+
+async function prove({ code, status, outcome = "not_sent", detail, sent = 0, isReferenced, provoke }: FailureCase) {
+  const { stage, answer } = await provoke();
+  const given = isReferenced === false ? undefined : reference;
+  const requestId = expectFailure(answer, { code, status, outcome, detail, reference: given });
+  expect(stage.simulator.counts().apiRequests).toBe(sent);
+  const finished = await stage.recorder.nth("request_finished", 1, (event) => event.requestId === requestId);
+  expect(finished).toMatchObject({ code, status, outcome, by: "countersign", reference: given, callerLeft: false });
+  expect(stage.recorder.count("defect")).toBe(code === "internal" ? 1 : 0);
+}
+
+describe("the table of failures", () => {
+  it("has been provoked in full", () => {
+    const provoked = new Set(cases.map(({ code }) => code));
+    expect(requestFailureCodes.filter((code) => !provoked.has(code))).toEqual([]);
+  });
+
+  it("has been provoked with every outcome that it names", () => {
+    const provoked = new Set(cases.map(({ code, outcome = "not_sent" }) => `${code} ${outcome}`));
+    const named = requestFailureCodes.flatMap((code) => failures[code].outcomes.map((outcome) => `${code} ${outcome}`));
+    expect(named.filter((pair) => !provoked.has(pair))).toEqual([]);
+  });
+});

@@ -1,0 +1,170 @@
+/**
+ * Proves row 6: the caller's Authorization, cookies, hop-by-hop and Countersign-* headers never reach the service, in no
+ * casing, and ours is added after stripping. Asserted on the header lines that the service really got.
+ */
+import { describe, expect, it } from "vitest";
+import { order } from "../../../testkit/call.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { ask, type RawPost } from "../../../testkit/raw-caller.ts";
+import { oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+
+/** The header lines of the one request that the service got: name in lower case, and value. */
+async function upstream(given: RawPost, options: StageOptions = {}) {
+  const { port, simulator } = await stageProxy(options);
+  const answer = await ask(port, given);
+  expect(answer.status, answer.text).toBe(200);
+  const [request] = await simulator.seen.whenApiRequests(1);
+  const raw = request?.rawHeaders ?? [];
+  const lines = raw.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? ""] as const] : []));
+  return { lines, requestId: answer.headers["countersign-request-id"], parameters: JSON.parse(String(request?.body)) };
+}
+
+const namesOf = (lines: readonly (readonly [string, string])[]) => lines.map(([name]) => name).sort();
+const always = [
+  "accept",
+  "authorization",
+  "connection",
+  "content-length",
+  "content-type",
+  "host",
+  "via",
+  "x-request-id",
+];
+
+describe("what leaves", () => {
+  it("is this and nothing else, when the caller sent nothing special", async () => {
+    const { lines, requestId } = await upstream({});
+    expect(namesOf(lines)).toEqual(always);
+    expect(Object.fromEntries(lines)).toMatchObject({
+      accept: "application/json",
+      "content-type": "application/json",
+      authorization: "Bearer token_1",
+      via: "1.1 countersign",
+      "x-request-id": requestId,
+    });
+  });
+
+  it("has the caller's identification, languages and trace", async () => {
+    const more = [
+      "User-Agent: shop/1.0",
+      "Accept-Language: de",
+      "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      "TraceState: vendor=1",
+      "X-Request-ID: of-the-caller",
+    ];
+    const { lines } = await upstream({ more });
+    expect(namesOf(lines)).toEqual([...always, "accept-language", "traceparent", "tracestate", "user-agent"].sort());
+    expect(Object.fromEntries(lines)).toMatchObject({
+      "user-agent": "shop/1.0",
+      "accept-language": "de",
+      traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      tracestate: "vendor=1",
+      "x-request-id": "of-the-caller",
+    });
+  });
+
+  it("has what forwardHeaders names, whatever its casing, and no Via where that is off", async () => {
+    const environment = { forwardHeaders: ["x-tenant"], via: false };
+    const { lines } = await upstream({ more: ["X-TENANT: a", "x-tenant: b", "X-Other: c"] }, { environment });
+    expect(namesOf(lines)).toEqual([...always.filter((name) => name !== "via"), "x-tenant", "x-tenant"].sort());
+  });
+
+  it("is JSON, whatever the caller accepts or calls it", async () => {
+    const { lines } = await upstream({
+      type: ['Content-Type: application/JSON; charset="UTF-8"'],
+      more: ["Accept: text/html", "Accept: */*"],
+    });
+    expect(namesOf(lines)).toEqual(always);
+    expect(Object.fromEntries(lines)).toMatchObject({ accept: "application/json", "content-type": "application/json" });
+  });
+});
+
+describe("what never leaves", () => {
+  it.each([
+    "Authorization: Bearer of-the-caller",
+    "AUTHORIZATION: Basic b2Y6dGhlLWNhbGxlcg==",
+    "aUtHoRiZaTiOn: of-the-caller",
+    "Cookie: session=of-the-caller",
+    "cookie2: of-the-caller",
+    "COOKIE: of-the-caller",
+    "Proxy-Authorization: Basic of-the-caller",
+    "proxy-authorization: of-the-caller",
+    "Proxy-Connection: keep-alive",
+    "Proxy-Authenticate: of-the-caller",
+    "Keep-Alive: timeout=of-the-caller",
+    "TE: trailers, of-the-caller",
+    "Trailer: of-the-caller",
+    "Upgrade: of-the-caller",
+    "Forwarded: for=of-the-caller",
+    "X-Forwarded-For: of-the-caller",
+    "Via: 1.0 of-the-caller",
+    `Countersign-Site: ${oauthSite}`,
+    "COUNTERSIGN-REFERENCE: of-the-caller",
+    "countersign-auth: oauth",
+    "Countersign-Timeout-Ms: 5000",
+    "X-Api-Key: of-the-caller",
+    "Authorization_: of-the-caller",
+  ])("%s", async (line) => {
+    const { lines } = await upstream({ more: [line] });
+    expect(namesOf(lines)).toEqual(always);
+    expect(lines.filter(([, value]) => value.includes("of-the-caller"))).toEqual([]);
+    expect(lines.find(([name]) => name === "authorization")?.[1]).toBe("Bearer token_1");
+  });
+
+  it("is the caller's timestamp or signature", async () => {
+    const body = JSON.stringify({ ...order, signature: "of-the-caller", timestamp: "1" });
+    const { parameters } = await upstream({ body });
+    expect(parameters).not.toHaveProperty("signature");
+    expect(parameters.timestamp).toMatch(/^\d{10}$/);
+  });
+
+  it("is how the caller framed its body", async () => {
+    const body = JSON.stringify(order);
+    const framing = ["Transfer-Encoding: Chunked"];
+    const chunks = `${body.length.toString(16)};note="of-the-caller"\r\n${body}\r\n0\r\nAuthorization: of-the-caller\r\n\r\n`;
+    const { lines } = await upstream({ framing, body: chunks });
+    expect(namesOf(lines)).toEqual(always);
+    expect(lines.find(([name]) => name === "authorization")?.[1]).toBe("Bearer token_1");
+  });
+});
+
+describe("a Connection header", () => {
+  it.each(["close, authorization", "authorization", "Authorization, content-type, CONTENT-LENGTH, Host, accept, via"])(
+    "cannot take our own away: %s",
+    async (names) => {
+      const { lines } = await upstream({ connection: [`Connection: close, ${names}`] });
+      expect(namesOf(lines)).toEqual(always);
+      expect(lines.find(([name]) => name === "authorization")?.[1]).toBe("Bearer token_1");
+    },
+  );
+
+  it("takes away what it names of the caller's, in any casing, on any of its lines", async () => {
+    const { lines, requestId } = await upstream(
+      {
+        connection: ["Connection: close, X-REQUEST-ID", "connection: x-tenant ,user-agent"],
+        more: [
+          "X-Request-Id: of-the-caller",
+          "User-Agent: of-the-caller",
+          "X-Tenant: of-the-caller",
+          "TraceState: a=1",
+        ],
+      },
+      { environment: { forwardHeaders: ["x-tenant"] } },
+    );
+    expect(namesOf(lines)).toEqual([...always, "tracestate"].sort());
+    // In the place of the caller's own id comes ours.
+    expect(Object.fromEntries(lines)).toMatchObject({ "x-request-id": requestId });
+  });
+});
+
+describe("a wish that is given twice", () => {
+  it.each(["Site: S1000000001", "Auth: oauth", "Timeout-Ms: 5000", "Reference: A-1"])(
+    "is refused, because which one counts cannot be known: Countersign-%s",
+    async (wish) => {
+      const { port, simulator } = await stageProxy();
+      const more = [`Countersign-${wish}`, `COUNTERSIGN-${wish}`];
+      expectFailure(await ask(port, { more }), { status: 400, code: "malformed_request", detail: /given 2 times/ });
+      expect(simulator.counts().apiRequests).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,123 @@
+/** Proves row 11: Expect is answered here and never forwarded; one that nobody can meet is 417. */
+import { describe, expect, it } from "vitest";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { exchange, orderText, RawConnection, type RawPost, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
+
+const invited = "HTTP/1.1 100 Continue\r\n\r\n";
+
+it.each(["100-continue", "100-CONTINUE"])(
+  "invites the body, serves the order and forwards no Expect: %s",
+  async (value) => {
+    const { port, simulator } = await stageProxy();
+    const connection = await RawConnection.open(port);
+    const length = [`Content-Length: ${orderText.length}`];
+    connection.write(rawPost({ more: [`Expect: ${value}`], framing: length, body: "" }));
+    expect(await connection.until(/\r\n\r\n/)).toBe(invited);
+    expect(simulator.counts().apiRequests).toBe(0);
+    const answers = readAnswers(await connection.write(orderText).ended());
+    expect(answers.map(({ status }) => status)).toEqual([100, 200]);
+    const [request] = await simulator.seen.whenApiRequests(1);
+    expect(request?.rawHeaders.map((text) => text.toLowerCase())).not.toContain("expect");
+    expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
+  },
+);
+
+it("serves a body that did not wait for its invitation", async () => {
+  const { port } = await stageProxy();
+  const answers = await exchange(port, rawPost({ more: ["Expect: 100-continue"] }));
+  expect(answers.map(({ status }) => status)).toEqual([100, 200]);
+});
+
+it("sends no 100 Continue to HTTP/1.0 (RFC 9110 section 10.1.1)", async () => {
+  const { port } = await stageProxy();
+  const answers = await exchange(port, rawPost({ version: "HTTP/1.0", more: ["Expect: 100-continue"] }));
+  expect(answers.map(({ status }) => status)).toEqual([200]);
+});
+
+describe("an invitation behind an answer that is not there yet", () => {
+  const open = { connection: [] };
+  const expecting = { more: ["Expect: 100-continue"] };
+
+  it("is not written into that answer, nor is anything served behind a request that never got it", async () => {
+    const { port, simulator } = await stageProxy();
+    const { whenPlayed, release } = simulator.faults.add({ host: "api", kind: "hang" });
+    const refused = rawPost({ ...open, more: [...expecting.more, "Countersign-Site: S9"] });
+    const connection = await RawConnection.open(port);
+    connection.write(`${rawPost(open)}${refused}${rawPost(expecting)}`);
+    await whenPlayed(1);
+    release();
+    const answers = readAnswers(await connection.ended());
+    expect(answers.map(({ status, headers }) => [status, headers["connection"]])).toEqual([
+      [200, "keep-alive"],
+      [403, "close"],
+    ]);
+    expect(simulator.counts().apiRequests).toBe(1);
+  });
+
+  it("comes in its turn", async () => {
+    const { port, simulator } = await stageProxy();
+    const { whenPlayed, release } = simulator.faults.add({ host: "api", kind: "hang" });
+    const length = [`Content-Length: ${orderText.length}`];
+    const connection = await RawConnection.open(port);
+    connection.write(`${rawPost(open)}${rawPost({ ...expecting, framing: length, body: "" })}`);
+    await whenPlayed(1);
+    release();
+    await connection.until(/100 Continue\r\n\r\n$/);
+    const answers = readAnswers(await connection.write(orderText).ended());
+    expect(answers.map(({ status }) => status)).toEqual([200, 100, 200]);
+  });
+});
+
+describe("an expectation that cannot be met is refused", () => {
+  it.each([
+    ["x"],
+    ["200-ok"],
+    [""],
+    ["100-continue, x"],
+    ["x, 100-continue"],
+    ["100-continue;q=1"],
+    ["100-continue,"],
+    ["1\u00b9-continue"],
+    ["100-continue", "x"],
+  ])("%j %j", async (...values) => {
+    const { port, simulator } = await stageProxy();
+    const more = values.filter((value) => value !== undefined).map((value) => `Expect: ${value}`);
+    const connection = await RawConnection.open(port);
+    const [answer, ...others] = readAnswers(await connection.write(rawPost({ more })).ended());
+    expect(others).toEqual([]);
+    if (answer === undefined) throw new Error("no answer");
+    expectFailure(answer, { status: 417, code: "expectation_not_supported", detail: /100-continue/ });
+    expect(simulator.counts().apiRequests).toBe(0);
+  });
+});
+
+describe("who is refused before the body is looked at is not invited to send it", () => {
+  const refused: readonly (readonly [number, RawPost])[] = [
+    [400, { target: "//evil" }],
+    [400, { target: "/create_order?x=1" }],
+    [400, { more: ["Countersign-Timeout-Ms: soon"] }],
+    [403, { target: "/delete_all" }],
+    [403, { host: ["Host: evil.example"] }],
+    [405, { method: "PUT" }],
+    [413, { framing: ["Content-Length: 262145"] }],
+    [415, { type: ["Content-Type: text/plain"] }],
+    [431, { more: Array.from({ length: 100 }, (_, n) => `X-${n}: 1`) }],
+  ];
+
+  it.each(refused)("%i for %j", async (status, given) => {
+    const clock = new ShiftedClock();
+    const { port, simulator } = await stageProxy({ surroundings: { clock } });
+    const connection = await RawConnection.open(port);
+    const framing = given.framing ?? ["Content-Length: 10"];
+    connection.write(rawPost({ ...given, framing, more: [...(given.more ?? []), "Expect: 100-continue"], body: "" }));
+    await connection.until(/\r\n\r\n\{.*\}$/s);
+    // No need to wait while the proxy waits for a body that will not come.
+    clock.push(1_000);
+    const text = await connection.ended();
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(readAnswers(text).map((answer) => answer.headers["connection"])).toEqual(["close"]);
+    expect(simulator.counts().apiRequests).toBe(0);
+  });
+});

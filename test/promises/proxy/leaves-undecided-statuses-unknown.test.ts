@@ -1,0 +1,83 @@
+/**
+ * A 502 or 504 of something in front of the service says nothing about the order. Where an environment calls such a status
+ * `undecided`, the answer passes as it is, and its outcome is `unknown` wherever outcomes are told.
+ */
+import { expect, it } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { logOf } from "../../../testkit/log-lines.ts";
+import { orderRaw } from "../../../testkit/raw-order.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { hmacSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+
+const body = "<html>Bad gateway</html>";
+const headers = "Server: balancer\r\nRetry-After: 7\r\nCountersign-Outcome: answered\r\n";
+
+/** A service behind something that answers with these statuses in turn. */
+async function stageBehind(statuses: readonly number[], undecided: readonly number[], options: StageOptions = {}) {
+  const upstream = await startRawUpstream({
+    answer: ({ number }, socket) => socket.write(rawAnswer(statuses[number - 1] ?? 200, body, headers)),
+  });
+  return stageProxy({
+    baseUrl: upstream.url,
+    environment: { undecided: new Set(undecided) },
+    oneSet: true,
+    ...options,
+  });
+}
+
+it.each([hmacSite, oauthSite])("an answer of %s with one of them passes as it is, and is unknown", async (site) => {
+  const stage = await stageBehind([502, 504], [502, 504]);
+  for (const status of [502, 504]) {
+    const answer = await orderRaw(stage.port, { "Countersign-Site": site, "Countersign-Reference": `A-${status}` });
+    expect(answer).toMatchObject({ status, body, isComplete: true });
+    expect(answer.lines).toEqual(expect.arrayContaining(["Server: balancer", "Retry-After: 7"]));
+    expect(answer.values("countersign-outcome")).toEqual(["unknown"]);
+    expect(answer.value("countersign-error")).toBeUndefined();
+  }
+  const { recorder, adminUrl, statusUrl } = stage;
+  await recorder.nth("request_finished", 2);
+  const lines = logOf(recorder.events, "info").of("request_finished");
+  expect(lines).toMatchObject([
+    { level: "warn", status: 502, by: "service", outcome: "unknown", reference: "A-502" },
+    { level: "warn", status: 504, by: "service", outcome: "unknown", reference: "A-504" },
+  ]);
+  const { sum } = await scrape(adminUrl);
+  expect(sum("countersign_requests_total", { site, by: "service", outcome: "unknown" })).toBe(2);
+  expect(sum("countersign_requests_total", { status: "502", by: "service", outcome: "unknown" })).toBe(1);
+  expect(sum("countersign_failures_total")).toBe(0);
+  const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+  expect(json.requests.unknownOutcomes).toBe(2);
+  expect(json.unknownOutcomes).toMatchObject([
+    { reference: "A-504", status: 504, operation: "create_order", site },
+    { reference: "A-502", status: 502, operation: "create_order", site },
+  ]);
+  const page = await call(statusUrl, "", { method: "GET", path: "/" });
+  expect(page.text).toContain("answered 504");
+});
+
+it("other statuses, and all of them where nothing is written, are the service's own word", async () => {
+  const statuses = [500, 503, 400];
+  const some = await stageBehind(statuses, [502, 504]);
+  const none = await stageBehind([502, 503, 504], []);
+  for (const stage of [some, none]) {
+    for (let n = 1; n <= 3; n++) {
+      const answer = await orderRaw(stage.port, { "Countersign-Site": hmacSite });
+      expect(answer.values("countersign-outcome")).toEqual(["answered"]);
+    }
+    expect(stage.recorder.of("request_finished").map(({ outcome }) => outcome)).toEqual(Array(3).fill("answered"));
+  }
+});
+
+it("a retry that something in front of the service answers is unknown, too", async () => {
+  const clock = new ShiftedClock();
+  const stage = await stageBehind([401, 502], [502], { surroundings: { clock } });
+  await stage.recorder.nth("token_adopted", 1);
+  // Two refreshes are at least a second apart.
+  clock.push(1_000);
+  const answer = await orderRaw(stage.port);
+  expect(answer).toMatchObject({ status: 502, body, isComplete: true });
+  expect(answer.value("countersign-attempts")).toBe("2");
+  expect(answer.value("countersign-outcome")).toBe("unknown");
+});

@@ -1,0 +1,134 @@
+/**
+ * Proves row 12: a caller that leaves before anything was sent has nothing sent for it; one that leaves afterwards has
+ * its request sent once and never again, and the outcome is logged and counted all the same.
+ */
+import { expect, it } from "vitest";
+import { call, order } from "../../../testkit/call.ts";
+import { orderText, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+
+const reference = "A-1042";
+const more = [`Countersign-Reference: ${reference}`];
+const isOurs = (event: { reference: string | undefined }) => event.reference === reference;
+const finished = ({ recorder }: Stage) => recorder.nth("request_finished", 1, isOurs);
+
+/** Whatever was on its way to the proxy before has been noticed when a whole exchange has come after it. */
+async function letItNotice({ url }: Stage): Promise<void> {
+  expect((await call(url, "", { method: "GET" })).status).toBe(405);
+}
+
+const leaving = [
+  ["resets", (connection: RawConnection) => void connection.socket.resetAndDestroy()],
+  ["closes", (connection: RawConnection) => void connection.socket.destroy()],
+] as const;
+
+it.each(leaving)("sends nothing for a caller that %s its connection in the middle of its body", async (how, leave) => {
+  const stage = await stageProxy();
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ more, framing: [`Content-Length: ${orderText.length}`], body: orderText.slice(0, 9) }));
+  await stage.recorder.nth("request_accepted", 1);
+  leave(connection);
+  const ending = await finished(stage);
+  expect(ending).toMatchObject({ outcome: "not_sent", by: "countersign", code: "malformed_request", attempts: 0 });
+  // Who only closes might still be reading.
+  expect(ending.callerLeft).toBe(how === "resets");
+  expect(stage.simulator.counts().apiRequests).toBe(0);
+  expect((await call(stage.url)).status).toBe(200);
+  expect(stage.recorder.count("defect")).toBe(0);
+});
+
+it.each(leaving)("sends nothing for a caller that %s its connection while a token is awaited", async (_, leave) => {
+  let issue = () => {};
+  const login = await startRawUpstream({
+    answer(_request, socket) {
+      issue = () => socket.write(rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":3600}'));
+    },
+  });
+  const stage = await stageProxy({ authUrl: login.url });
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ more }));
+  await stage.recorder.nth("request_accepted", 1);
+  await login.whenRequests(1);
+  leave(connection);
+  await letItNotice(stage);
+  issue();
+  expect(await finished(stage)).toMatchObject({
+    status: 499,
+    outcome: "not_sent",
+    by: "countersign",
+    code: undefined,
+    attempts: 0,
+    callerLeft: true,
+  });
+  expect(stage.simulator.counts().apiRequests).toBe(0);
+});
+
+it.each([
+  ["OAuth", []],
+  ["HMAC", [`Countersign-Site: ${hmacSite}`]],
+])("lets an order that is out run its course, once, and tells how it ended: %s", async (_, site) => {
+  const stage = await stageProxy();
+  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ more: [...more, ...site] }));
+  await hanging.whenPlayed(1);
+  await connection.leave();
+  await letItNotice(stage);
+  hanging.release();
+  expect(await finished(stage)).toMatchObject({
+    status: 200,
+    outcome: "answered",
+    by: "service",
+    attempts: 1,
+    callerLeft: true,
+  });
+  expect(stage.simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
+});
+
+it("tells that the outcome is unknown when no answer comes after the caller has left", async () => {
+  const stage = await stageProxy();
+  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ more: [...more, "Countersign-Timeout-Ms: 500"] }));
+  await hanging.whenPlayed(1);
+  await connection.leave();
+  expect(await finished(stage)).toMatchObject({
+    status: 504,
+    code: "upstream_timeout",
+    outcome: "unknown",
+    attempts: 1,
+    callerLeft: true,
+  });
+  expect(stage.simulator.counts().apiRequests).toBe(1);
+});
+
+it("makes no second attempt after a 401 for a caller that has left", async () => {
+  const stage = await stageProxy();
+  expect((await call(stage.url)).status).toBe(200);
+  stage.simulator.revokeAllTokens();
+  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ more }));
+  await hanging.whenPlayed(1);
+  await connection.leave();
+  await letItNotice(stage);
+  hanging.release();
+  expect(await finished(stage)).toMatchObject({ status: 401, outcome: "answered", attempts: 1, callerLeft: true });
+  expect(stage.recorder.of("retry_finished").map(({ result }) => result)).toEqual(["not_possible"]);
+  expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 1, unauthorized: 1 });
+});
+
+it("reads a long answer to its end for a caller that has left: how it ended is worth knowing", async () => {
+  const stage = await stageProxy();
+  const body = "x".repeat(4_000_000);
+  stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ more }));
+  await connection.until(/^HTTP\/1\.1 200 OK\r\n/);
+  await connection.leave();
+  expect(await finished(stage)).toMatchObject({ status: 200, outcome: "answered", by: "service", callerLeft: true });
+  expect((await call(stage.url, order)).status).toBe(200);
+  expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 2 });
+  expect(stage.recorder.count("defect")).toBe(0);
+});

@@ -1,0 +1,293 @@
+/** Row 72: what goes over the wire to an authorization server, for each `clientAuth`: a strict server of the test looks at every byte. */
+import { createPublicKey, generateKeyPairSync, type KeyObject, verify, X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import {
+  authority,
+  clientCertificate,
+  clientKey,
+  serverCertificate,
+  serverKey,
+} from "../../../testkit/certificates.ts";
+import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
+import type { RawRequest } from "../../../testkit/raw-upstream.ts";
+import {
+  ask,
+  audience,
+  clientId,
+  granted,
+  one,
+  post,
+  secret,
+  startLogin,
+  startService,
+} from "./token-endpoint-stage.ts";
+
+const headOf = (port: number, path: string, contentType: string, length: number, more = "") =>
+  `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: keep-alive\r\naccept: application/json\r\n` +
+  `content-type: ${contentType}\r\n${more}content-length: ${length}`;
+
+const form = "application/x-www-form-urlencoded";
+/** By the serialiser of forms that browsers have, written out. */
+const encodedId = "client%3Aof%2Fa%2Bserver";
+const encodedSecret = "canary+client%3Asecret%2Bof%2Fa%3Dserver%25%26%C3%BC";
+const basicForm = Buffer.from(`${encodedId}:${encodedSecret}`).toString("base64");
+
+describe("a token request", () => {
+  it("is the service's own, byte for byte, where nothing else is said", async () => {
+    const { request, login } = await ask(undefined);
+    const body =
+      `grant_type=client_credentials&client_id=${encodedId}&client_secret=${encodedSecret}` +
+      "&audience=https%3A%2F%2Fapi.example";
+    expect(request.body).toBe(body);
+    expect(request.head).toBe(headOf(login.port, "/oauth/token", form, body.length));
+  });
+
+  it("has all settings as fields, and goes to the endpoint that is written down", async () => {
+    const { request, login } = await ask({
+      scope: "orders:write orders:read",
+      resource: "https://orders.example/a",
+      extra: { organization: "o 1", "x:y": "=" },
+    });
+    const body =
+      `grant_type=client_credentials&client_id=${encodedId}&client_secret=${encodedSecret}` +
+      "&audience=https%3A%2F%2Fapi.example&scope=orders%3Awrite+orders%3Aread&resource=https%3A%2F%2Forders.example%2Fa" +
+      "&organization=o+1&x%3Ay=%3D";
+    expect(request.body).toBe(body);
+    expect(request.head).toBe(headOf(login.port, "/as/token", form, body.length));
+  });
+
+  it("keeps a slash at the end of the endpoint", async () => {
+    const [service, login] = [await startService(), await startLogin()];
+    const token = { url: `${login.url}/o/token/` };
+    const { url } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
+    await call(url);
+    expect(login.requests[0]?.head).toMatch(/^POST \/o\/token\/ HTTP\/1\.1\r\n/);
+  });
+
+  it("is JSON where that is said", async () => {
+    const { request, login } = await ask({ body: "json", scope: "orders" });
+    const fields = {
+      grant_type: "client_credentials",
+      client_id: clientId,
+      client_secret: secret,
+      audience,
+      scope: "orders",
+    };
+    expect(JSON.parse(Buffer.from(request.body, "latin1").toString("utf8"))).toEqual(fields);
+    expect(request.head).toBe(headOf(login.port, "/as/token", "application/json", request.body.length));
+  });
+
+  it("proves its client by HTTP Basic, form-encoded, and shows nothing of it in the body", async () => {
+    const { request, login } = await ask({ clientAuth: "basic" });
+    const body = "grant_type=client_credentials&audience=https%3A%2F%2Fapi.example";
+    expect(request.body).toBe(body);
+    const authorization = `authorization: Basic ${basicForm}\r\n`;
+    expect(request.head).toBe(headOf(login.port, "/as/token", form, body.length, authorization));
+  });
+});
+
+type Signed = { readonly header: Record<string, unknown>; readonly claims: Record<string, unknown> };
+
+/** The assertion of a request, after its signature was verified without the package that made it. */
+function verified({ body }: RawRequest, key: KeyObject, digest: string | undefined): Signed {
+  const fields = Object.fromEntries(new URLSearchParams(body));
+  const { client_assertion: assertion = "", ...others } = fields;
+  expect(others).toEqual({
+    grant_type: "client_credentials",
+    client_id: clientId,
+    client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    audience,
+  });
+  const [header = "", claims = "", signature = ""] = assertion.split(".");
+  const isEllipticCurve = key.asymmetricKeyType === "ec";
+  const by = isEllipticCurve ? ({ key, dsaEncoding: "ieee-p1363" } as const) : key;
+  const isGenuine = verify(digest, Buffer.from(`${header}.${claims}`), by, Buffer.from(signature, "base64url"));
+  expect(isGenuine).toBe(true);
+  const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+  return { header: read(header), claims: read(claims) };
+}
+
+const pem = { type: "pkcs8", format: "pem" } as const;
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const p384 = generateKeyPairSync("ec", { namedCurve: "P-384" });
+const ed25519 = generateKeyPairSync("ed25519");
+
+describe("an assertion", () => {
+  const byKey = { name: "one", clientId, privateKey: { file: "DIR/key" }, audience };
+  const settings = { clientAuth: "private_key_jwt" };
+
+  it.each([
+    { kind: "RSA", pair: rsa, key: String(rsa.privateKey.export(pem)), alg: "RS256", digest: "sha256" },
+    {
+      kind: "RSA in PKCS #1",
+      pair: rsa,
+      key: String(rsa.privateKey.export({ type: "pkcs1", format: "pem" })),
+      alg: "RS256",
+      digest: "sha256",
+    },
+    { kind: "P-256", pair: p256, key: String(p256.privateKey.export(pem)), alg: "ES256", digest: "sha256" },
+    { kind: "P-384", pair: p384, key: String(p384.privateKey.export(pem)), alg: "ES384", digest: "sha384" },
+    { kind: "Ed25519", pair: ed25519, key: String(ed25519.privateKey.export(pem)), alg: "EdDSA", digest: undefined },
+    {
+      kind: "a JWK",
+      pair: p256,
+      key: JSON.stringify({ ...p256.privateKey.export({ format: "jwk" }), kid: "key-1" }),
+      alg: "ES256",
+      digest: "sha256",
+      kid: "key-1",
+    },
+  ])("is signed with a key of $kind by $alg", async ({ pair, key, alg, digest, kid }) => {
+    const sinceSeconds = Math.floor(Date.now() / 1_000);
+    const { request, endpoint } = await ask(settings, byKey, { key });
+    const { header, claims } = verified(request, pair.publicKey, digest);
+    expect(header).toEqual({ alg, typ: "JWT", ...(kid === undefined ? {} : { kid }) });
+    const { iat, exp, jti, ...who } = claims;
+    expect(who).toEqual({ iss: clientId, sub: clientId, aud: endpoint });
+    expect(Number(iat) - sinceSeconds).toBeGreaterThanOrEqual(0);
+    expect(Number(iat) - sinceSeconds).toBeLessThan(30);
+    expect(Number(exp) - Number(iat)).toBe(60);
+    expect(jti).toMatch(/^[0-9a-f-]{36}$/);
+    expect(request.head).not.toMatch(/authorization/i);
+  });
+
+  it("is made anew for each request", async () => {
+    const [service, login] = [await startService(), await startLogin([500, {}], [500, {}], [200, granted])];
+    const { url } = await startConfiguredProxy(
+      { baseUrl: service.url, token: { url: `${login.url}/token`, ...settings }, sites: one(byKey) },
+      { key: clientKey },
+    );
+    expect((await call(url)).status).toBe(200);
+    const publicKey = createPublicKey(
+      new X509Certificate(clientCertificate).publicKey.export({ type: "spki", format: "pem" }),
+    );
+    const ids = login.requests.map((request) => verified(request, publicKey, "sha256").claims["jti"]);
+    expect(ids).toHaveLength(3);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it("is for whom the settings name", async () => {
+    const assertion = { audience: "https://login.example/", keyId: "k-7" };
+    const { request } = await ask({ ...settings, assertion }, byKey, { key: String(p256.privateKey.export(pem)) });
+    const { header, claims } = verified(request, p256.publicKey, "sha256");
+    expect(header["kid"]).toBe("k-7");
+    expect(claims["aud"]).toBe("https://login.example/");
+  });
+});
+
+/** A TLS server that asks for a client certificate, and takes none but those of the authority. */
+async function startTlsServer(answer: object) {
+  const seen: { readonly subject: string; readonly body: string; readonly authorization: string | undefined }[] = [];
+  const options = {
+    key: serverKey,
+    cert: serverCertificate,
+    ca: authority,
+    requestCert: true,
+    rejectUnauthorized: true,
+  };
+  const server = createServer(options, async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+    const { authorization } = request.headers;
+    seen.push({ subject: String(subject.CN), body: Buffer.concat(chunks).toString(), authorization });
+    response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `https://localhost:${(server.address() as AddressInfo).port}`, seen };
+}
+
+describe("with clientAuth tls", () => {
+  it("the certificate proves the client, and the service that the token is bound to it for sees the same one", async () => {
+    const [service, login] = [await startTlsServer({}), await startTlsServer(granted)];
+    const { url } = await startConfiguredProxy(
+      {
+        baseUrl: service.url,
+        allowPlaintext: false,
+        tls: { caFile: "DIR/authority.pem", certFile: "DIR/cert.pem", keyFile: "DIR/key.pem" },
+        token: { url: `${login.url}/token`, clientAuth: "tls" },
+        sites: one({ name: "one", clientId }),
+      },
+      { "cert.pem": clientCertificate, "key.pem": clientKey },
+    );
+    expect((await call(url)).status).toBe(200);
+    expect(login.seen).toEqual([
+      {
+        subject: "countersign",
+        body: `grant_type=client_credentials&client_id=${encodedId}`,
+        authorization: undefined,
+      },
+    ]);
+    expect(service.seen).toMatchObject([{ subject: "countersign", authorization: "Bearer abc.def" }]);
+  });
+});
+
+describe("two sets of one site", () => {
+  it("may prove their clients differently and at different servers, and the second takes over from the first", async () => {
+    const service = await startService();
+    const first = await startLogin([401, { error: "invalid_client" }]);
+    const second = await startLogin();
+    const sets = [
+      { ...post, token: { clientAuth: "basic" } },
+      {
+        name: "two",
+        clientId: "two-id",
+        clientSecret: { file: "DIR/other" },
+        token: { url: `${second.url}/token`, scope: "b" },
+      },
+    ];
+    const { url } = await startConfiguredProxy(
+      { baseUrl: service.url, token: { url: `${first.url}/token`, scope: "a" }, sites: { S1: { credentials: sets } } },
+      { secret, other: "canary-other-secret" },
+    );
+    expect((await call(url)).status).toBe(200);
+    expect(first.requests[0]?.head).toContain(`\r\nauthorization: Basic ${basicForm}`);
+    expect(first.requests[0]?.body).toBe("grant_type=client_credentials&audience=https%3A%2F%2Fapi.example&scope=a");
+    expect(second.requests[0]?.body).toBe(
+      "grant_type=client_credentials&client_id=two-id&client_secret=canary-other-secret&scope=b",
+    );
+  });
+});
+
+describe("an answer without expires_in", () => {
+  const { expires_in: _, ...withoutLife } = granted;
+
+  it.each([
+    { said: "the settings' lifetime", lifetime: "2h", seconds: 7_200 },
+    { said: "300 s", lifetime: undefined, seconds: 300 },
+  ])("is a token for $said", async ({ lifetime, seconds }) => {
+    const [service, login] = [await startService(), await startLogin([200, withoutLife])];
+    const token = { url: `${login.url}/token`, ...(lifetime === undefined ? {} : { lifetime }) };
+    const { url, recorder } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
+    expect((await call(url)).status).toBe(200);
+    const [adopted] = recorder.of("token_adopted");
+    expect(adopted).toMatchObject({ lifetimeMs: seconds * 1_000 });
+  });
+
+  it("does not outweigh one that says", async () => {
+    const [service, login] = [await startService(), await startLogin([200, granted])];
+    const token = { url: `${login.url}/token`, lifetime: "2h" };
+    const { url, recorder } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
+    await call(url);
+    expect(recorder.of("token_adopted")[0]).toMatchObject({ lifetimeMs: 3_600_000 });
+  });
+});
+
+it("/status names the token endpoints of sets that have their own", async () => {
+  const [service, login] = [await startService(), await startLogin()];
+  const token = { url: `${login.url}/as/token` };
+  const { statusUrl } = await startConfiguredProxy({ baseUrl: service.url, token, sites: one(post) }, { secret });
+  const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+  expect(json.environments[0]).toMatchObject({ name: "sandbox", tokenUrls: [`${login.url}/as/token`] });
+  expect(json.environments[0]).not.toHaveProperty("authUrl");
+});

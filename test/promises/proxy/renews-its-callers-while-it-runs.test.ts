@@ -1,0 +1,168 @@
+/**
+ * Row 60: a listener that runs takes new tokens, limits and certificates: the next request and the next handshake are
+ * held to them, and no open connection is lost.
+ */
+
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { createListener, type Serving } from "../../../src/adapters/http-server/listener.ts";
+import { systemClock } from "../../../src/model/clock.ts";
+import { ProxyError } from "../../../src/model/errors.ts";
+import type { CallersTls } from "../../../src/model/listener.ts";
+import { Secret } from "../../../src/model/secret.ts";
+import type { RequestHandler } from "../../../src/proxy/handler.ts";
+import { call } from "../../../testkit/call.ts";
+import { authority, clientCertificate, clientKey, foreignCertificate } from "../../../testkit/certificates.ts";
+import { EventRecorder } from "../../../testkit/event-recorder.ts";
+import { certificate } from "../../simulator/certificate.ts";
+import { callSecurely, keptConnection, known, listenerTls, openSecurely, troubleOf } from "./caller-over-tls.ts";
+
+const settings = { connections: 10, bodyBytes: 1_024, clock: systemClock, isDraining: () => false };
+
+const buffer = { reserve: () => {}, onEvicted: () => {} };
+
+/** A journey that tells which one it is. */
+function journeyOf(name: string): RequestHandler {
+  const body = Buffer.from(JSON.stringify({ name }));
+  const headers = ["Content-Length", String(body.length)];
+  const how = { isLocal: true, isFramed: true };
+  const refused = Buffer.from("{}");
+  return {
+    async handle(inbound) {
+      await inbound.readBody(settings.clock.nowMs() + 5_000, buffer);
+      await inbound.reply({ status: 200, headers, body, ...how }, Number.POSITIVE_INFINITY);
+    },
+    async refuse(caller, error) {
+      const status = error instanceof ProxyError ? error.status : 500;
+      const headers = ["Content-Length", "2"];
+      await caller.reply({ status, headers, body: refused, ...how }, Number.POSITIVE_INFINITY);
+    },
+  };
+}
+
+/** A listener whose serving the test replaces. */
+async function openListener(tls?: CallersTls) {
+  let serving: Serving = { handler: journeyOf("first"), settings, tls };
+  const recorder = new EventRecorder();
+  const { server, renew } = createListener(() => serving, { name: "here", report: recorder.report });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const change = (next: Partial<Serving>) => {
+    serving = { ...serving, ...next };
+    renew();
+  };
+  return { server, recorder, change, port: (server.address() as AddressInfo).port };
+}
+
+it("serves the next request on an open connection with what it was given since", async () => {
+  const { port, change } = await openListener(listenerTls);
+  const kept = keptConnection();
+  expect((await kept(port)).json).toEqual({ name: "first" });
+  change({ handler: journeyOf("second") });
+  expect(await kept(port)).toMatchObject({ json: { name: "second" }, isSameConnection: true });
+  expect((await callSecurely(port)).json).toEqual({ name: "second" });
+});
+
+it("holds new connections to the new limit, below and beyond", async () => {
+  const { port, server, change } = await openListener(listenerTls);
+  change({ settings: { ...settings, connections: 1 } });
+  const open = await openSecurely(port);
+  expect((await callSecurely(port)).status).toBe(503);
+  change({ settings: { ...settings, connections: 2 } });
+  expect((await callSecurely(port)).status).toBe(200);
+  open.destroy();
+  expect(server.maxConnections).toBe(4);
+});
+
+it("shows the new certificate to new connections, and open ones go on", async () => {
+  const { port, change } = await openListener(listenerTls);
+  const kept = keptConnection();
+  await kept(port);
+  change({ tls: { ...listenerTls, cert: foreignCertificate } });
+  expect(await kept(port)).toMatchObject({ status: 200, isSameConnection: true });
+  expect(await troubleOf(port, known)).toBe("ERR_TLS_CERT_ALTNAME_INVALID");
+  const elsewhere = await openSecurely(port, { ...known, checkServerIdentity: () => undefined });
+  expect(elsewhere.getPeerCertificate().subject.CN).toBe("elsewhere.example");
+  change({ tls: listenerTls });
+  expect((await callSecurely(port)).status).toBe(200);
+});
+
+it("believes the new authority and no longer the old one, and takes both while one replaces the other", async () => {
+  const { port, change, recorder } = await openListener(listenerTls);
+  const other = { ...known, cert: certificate.cert, key: certificate.key };
+  const trouble = async () => [await troubleOf(port, known), await troubleOf(port, other)];
+  expect(await trouble()).toEqual([undefined, "ECONNRESET"]);
+  change({ tls: { ...listenerTls, ca: `${authority}${certificate.cert}` } });
+  expect(await trouble()).toEqual([undefined, undefined]);
+  change({ tls: { ...listenerTls, ca: certificate.cert } });
+  expect(await trouble()).toEqual(["ECONNRESET", undefined]);
+  expect(recorder.of("handshake_failed").map(({ reason }) => reason)).toEqual([
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "SELF_SIGNED_CERT_IN_CHAIN",
+  ]);
+});
+
+it("lets who was let in by the old authority go with the next answer, and not in again", async () => {
+  const { port, change } = await openListener(listenerTls);
+  const kept = keptConnection();
+  await kept(port);
+  change({ tls: { ...listenerTls, ca: certificate.cert } });
+  const last = await kept(port);
+  expect(last).toMatchObject({ status: 200, isSameConnection: true });
+  expect(last.headers["connection"]).toBe("close");
+  await expect(kept(port)).rejects.toMatchObject({ code: "ECONNRESET" });
+});
+
+it.each(["TLSv1.2", "TLSv1.3"] as const)(
+  "resumes no session of before: each %s connection shows its certificate",
+  async (version) => {
+    const { port, change } = await openListener(listenerTls);
+    const options = { ...known, minVersion: version, maxVersion: version };
+    const first = await openSecurely(port, options);
+    first.write("POST /create_order HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+    // With TLS 1.3 a ticket comes after the handshake, before the first answer.
+    await once(first, "data");
+    const session = first.getSession();
+    if (session === undefined) throw new Error("there is no session to resume");
+    expect((await openSecurely(port, { ...options, session })).isSessionReused()).toBe(false);
+    change({ tls: { ...listenerTls, ca: certificate.cert } });
+    expect(await troubleOf(port, { ...options, session })).toBe("ECONNRESET");
+  },
+);
+
+it("keeps what it has where OpenSSL will not have the new files", async () => {
+  const { port, change } = await openListener(listenerTls);
+  const mixed = { ...listenerTls, cert: clientCertificate };
+  expect(() => change({ tls: mixed })).toThrow(/key values mismatch/);
+  expect((await callSecurely(port)).status).toBe(200);
+  expect(() => change({ tls: { ca: authority, cert: clientCertificate, key: new Secret(clientKey) } })).not.toThrow();
+});
+
+it("works the same without TLS", async () => {
+  const { port, change } = await openListener();
+  const url = `http://127.0.0.1:${port}`;
+  expect((await call(url)).json).toEqual({ name: "first" });
+  change({ handler: journeyOf("second"), settings: { ...settings, connections: 1 } });
+  expect((await call(url)).json).toEqual({ name: "second" });
+});
+
+it("ends with all its connections, those in the middle of their handshake included", async () => {
+  const { port, server, recorder } = await openListener(listenerTls);
+  const silent = connect({ port, host: "127.0.0.1" });
+  onTestFinished(() => void silent.destroy());
+  silent.on("error", () => {});
+  await Promise.all([once(server, "connection"), once(silent, "connect")]);
+  const open = await openSecurely(port);
+  open.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+  await once(open, "data");
+  const ends = [once(server, "close"), once(silent, "close"), once(open, "close")];
+  server.close();
+  server.closeAllConnections();
+  await Promise.all(ends);
+  expect(recorder.of("handshake_failed").map(({ reason }) => reason)).toEqual(["ECONNRESET"]);
+});

@@ -1,0 +1,255 @@
+/**
+ * Proves row 65 and the tunnel of row 63: requests of one connection are forwarded one after the other, in their order, and
+ * whatever comes behind them waits for its turn. How much is read ahead is bounded.
+ */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
+import { call } from "../../../testkit/call.ts";
+import { type RawAnswered, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+
+const kept = { connection: [] };
+const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
+const numbered = (n: number) => rawPost({ ...kept, body: JSON.stringify({ site_customer_identifier: `c${n}` }) });
+const customerOf = ({ body }: ApiRequest) => JSON.parse(String(body)).site_customer_identifier;
+const ends = (answers: readonly RawAnswered[]) => answers.map(({ status, headers }) => [status, headers["connection"]]);
+
+/** A connection whose first order is at the service and stays there until it is released. */
+async function openBehindHeld(stage: Stage) {
+  const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
+  const connection = await RawConnection.open(stage.port);
+  connection.write(numbered(0));
+  await hanging.whenPlayed(1);
+  return { connection, release: hanging.release };
+}
+
+/** Whatever was written before has been read when a whole exchange has come after it. */
+async function letItRead({ url }: Stage): Promise<void> {
+  expect((await call(url, "", { method: "GET" })).status).toBe(405);
+}
+
+it("forwards twelve orders of one connection one by one, in their order, without a word on standard error", async () => {
+  const warnings: Error[] = [];
+  const warn = (warning: Error) => void warnings.push(warning);
+  process.on("warning", warn);
+  onTestFinished(() => void process.off("warning", warn));
+  const stage = await stageProxy();
+  const { connection, release } = await openBehindHeld(stage);
+  for (let n = 1; n < 12; n++) connection.write(numbered(n));
+  // Time enough to forward them all at once.
+  for (let n = 0; n < 20; n++) await letItRead(stage);
+  expect(stage.simulator.counts().apiRequests).toBe(1);
+  release();
+  await connection.write(rawPost({ target: "//evil" })).ended();
+  const answers = readAnswers(await connection.ended());
+  expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 12 }, () => 200), 400]);
+  const { apiRequests } = stage.simulator.seen;
+  expect(apiRequests.map(customerOf)).toEqual(Array.from({ length: 12 }, (_, n) => `c${n}`));
+  expect(warnings).toEqual([]);
+});
+
+it("does not forward what waits behind an answer that only the close ends", async () => {
+  let respond = () => {};
+  const upstream = await startRawUpstream({
+    answer(_request, socket) {
+      respond = () => socket.end("HTTP/1.1 200 OK\r\n\r\n{}");
+    },
+  });
+  const stage = await stageProxy({ baseUrl: upstream.url });
+  const connection = await RawConnection.open(stage.port);
+  const signed = { ...kept, more: [`Countersign-Site: ${hmacSite}`] };
+  connection.write(rawPost(signed));
+  await upstream.whenRequests(1);
+  connection.write(rawPost(signed));
+  await letItRead(stage);
+  respond();
+  const text = await connection.ended();
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*\{\}$/);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+it("sends one of two HTTP/1.0 orders in one packet, though the answer of the first cannot be framed for it", async () => {
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) =>
+      void socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+  });
+  const stage = await stageProxy({ baseUrl: upstream.url });
+  const more = [`Countersign-Site: ${hmacSite}`];
+  const old = rawPost({ version: "HTTP/1.0", connection: ["Connection: keep-alive"], more });
+  const connection = await RawConnection.open(stage.port);
+  const text = await connection.write(`${old}${old}`).ended();
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*\{\}$/);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+it("closes a connection on which nonsense came while an answer was under way", async () => {
+  let respond = () => {};
+  const upstream = await startRawUpstream({
+    answer(_request, socket) {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{ ");
+      respond = () => socket.write(" }");
+    },
+  });
+  const stage = await stageProxy({ baseUrl: upstream.url });
+  const connection = await RawConnection.open(stage.port);
+  connection.write(rawPost({ ...kept, more: [`Countersign-Site: ${hmacSite}`] }));
+  await connection.until(/\{ $/);
+  connection.write("nonsense\r\n\r\n");
+  await letItRead(stage);
+  respond();
+  expect(await connection.ended()).toMatch(/\r\n\r\n\{ {2}\}$/);
+});
+
+describe("behind an order that is not answered yet", () => {
+  it.each<readonly [string, string, (readonly [number, string])[]]>([
+    ["a tunnel", connectRequest, [[405, "close"]]],
+    ["a tunnel and an order", `${connectRequest}${numbered(1)}`, [[405, "close"]]],
+    [
+      "an order and a tunnel",
+      `${numbered(1)}${connectRequest}`,
+      [
+        [200, "keep-alive"],
+        [405, "close"],
+      ],
+    ],
+    ["a refused order", rawPost({ ...kept, target: "//evil" }), [[400, "close"]]],
+    ["a refused order and a good one", `${rawPost({ ...kept, target: "//evil" })}${numbered(1)}`, [[400, "close"]]],
+    [
+      "too long a body and an order",
+      `${rawPost({ ...kept, body: " ".repeat(262_145) })}${numbered(1)}`,
+      [[413, "close"]],
+    ],
+    ["an HTTP/1.0 order and another", `${rawPost({ ...kept, version: "HTTP/1.0" })}${numbered(1)}`, [[200, "close"]]],
+    ["an order that closes and another", `${rawPost()}${numbered(1)}`, [[200, "close"]]],
+    [
+      "an upgrade and an order",
+      `${rawPost({ connection: ["Connection: upgrade"], more: ["Upgrade: h2c"] })}${numbered(1)}`,
+      [[200, "close"]],
+    ],
+    [
+      "an unknown expectation and an order",
+      `${rawPost({ ...kept, more: ["Expect: x"] })}${numbered(1)}`,
+      [[417, "close"]],
+    ],
+    ["an empty line and an order", `\r\n${rawPost()}`, [[200, "close"]]],
+  ])("%s waits for its turn", async (_, tail, expected) => {
+    const stage = await stageProxy();
+    const { connection, release } = await openBehindHeld(stage);
+    connection.write(tail);
+    await letItRead(stage);
+    expect(await connection.until(/^/)).toBe("");
+    release();
+    const answers = readAnswers(await connection.ended());
+    expect(ends(answers)).toEqual([[200, "keep-alive"], ...expected]);
+    const served = answers.filter(({ status }) => status === 200);
+    expect(stage.simulator.counts().apiRequests).toBe(served.length);
+    await letItRead(stage);
+    const ours = stage.recorder.of("request_finished").slice(1, -1);
+    expect(ours.map(({ status }) => status)).toEqual(answers.map(({ status }) => status));
+    expect(new Set(ours.map(({ requestId }) => requestId)).size).toBe(answers.length);
+  });
+
+  it.each([
+    ["nonsense", "BLAH blah\r\n\r\n"],
+    ["too long a head", rawPost({ more: [`X: ${"x".repeat(20_000)}`] })],
+    ["the h2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["two lengths", rawPost({ framing: ["Content-Length: 1", "Content-Length: 2"] })],
+  ])("%s ends the connection after that order's answer", async (_, tail) => {
+    const stage = await stageProxy();
+    const { connection, release } = await openBehindHeld(stage);
+    connection.write(`${tail}${numbered(1)}`);
+    await letItRead(stage);
+    release();
+    expect(ends(readAnswers(await connection.ended()))).toEqual([[200, "close"]]);
+    expect(stage.simulator.counts().apiRequests).toBe(1);
+  });
+
+  it("a body that breaks fails that request alone", async () => {
+    const stage = await stageProxy();
+    const { connection, release } = await openBehindHeld(stage);
+    connection.write(`${rawPost({ ...kept, framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })}${numbered(1)}`);
+    await letItRead(stage);
+    release();
+    await connection.until(/malformed_request/);
+    expect(ends(readAnswers(await connection.ended()))).toEqual([
+      [200, "keep-alive"],
+      [400, "close"],
+    ]);
+    expect(stage.simulator.counts().apiRequests).toBe(1);
+  });
+
+  it("a tunnel does not cut an answer that the caller reads slowly", async () => {
+    const stage = await stageProxy();
+    const body = "x".repeat(8_000_000);
+    const long = stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
+    const connection = await RawConnection.open(stage.port);
+    connection.socket.pause();
+    connection.write(numbered(0));
+    await long.whenPlayed(1);
+    connection.write(connectRequest);
+    await letItRead(stage);
+    connection.socket.resume();
+    const text = await connection.ended();
+    expect(text.match(/^HTTP\/1\.1 \d+|(?<=\}|x)HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 405"]);
+    expect(text.length).toBeGreaterThan(body.length);
+  });
+});
+
+it("reads a bounded part of what a caller pipelines, and serves all of it", async () => {
+  const many = 3_000;
+  const stage = await stageProxy();
+  let server: Socket | undefined;
+  const look = (message: unknown) => {
+    const { socket } = message as { socket: Socket };
+    if (socket.localPort === stage.port) server ??= socket;
+  };
+  subscribe("net.server.socket", look);
+  onTestFinished(() => void unsubscribe("net.server.socket", look));
+  const { connection, release } = await openBehindHeld(stage);
+  const refused = "GET /create_order HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Filler: fills-some-of-the-packet\r\n\r\n";
+  connection.write(refused.repeat(many));
+  for (let n = 0; n < 5; n++) await letItRead(stage);
+  // The one that is served, what may wait behind it, what one more read brings, and one that stays in the socket.
+  expect(server?.bytesRead).toBeGreaterThan(numbered(0).length);
+  expect(server?.bytesRead).toBeLessThanOrEqual(numbered(0).length + 16_384 + 2 * 65_536);
+  release();
+  connection.write(rawPost());
+  const answers = readAnswers(await connection.ended());
+  expect(answers).toHaveLength(many + 2);
+  expect(answers.slice(1, -1).every(({ status }) => status === 405)).toBe(true);
+  expect(answers.at(-1)?.status).toBe(200);
+});
+
+it("answers every request that waits when it is stopped, and closes with the last", async () => {
+  const stage = await stageProxy();
+  const { connection, release } = await openBehindHeld(stage);
+  connection.write(`${numbered(1)}${numbered(2)}`);
+  await letItRead(stage);
+  const stopped = stage.proxy.stop("SIGTERM");
+  release();
+  const answers = readAnswers(await connection.ended());
+  expect(ends(answers)).toEqual([
+    [200, "keep-alive"],
+    [200, "keep-alive"],
+    [200, "close"],
+  ]);
+  expect(await stopped).toBe(true);
+});
+
+it("forwards nothing that waits for a caller that has left", async () => {
+  const stage = await stageProxy();
+  const { connection, release } = await openBehindHeld(stage);
+  connection.write(`${numbered(1)}${numbered(2)}`);
+  await letItRead(stage);
+  await connection.leave();
+  await letItRead(stage);
+  release();
+  const left = ({ callerLeft }: { callerLeft: boolean }) => callerLeft;
+  await stage.recorder.nth("request_finished", 3, left);
+  const outcomes = stage.recorder.of("request_finished").filter(left);
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(["answered", "not_sent", "not_sent"]);
+  expect(stage.simulator.counts().apiRequests).toBe(1);
+});

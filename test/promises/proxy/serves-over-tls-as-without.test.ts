@@ -1,0 +1,113 @@
+/**
+ * Row 60: with its callers over TLS, a listener does what any listener does: limits, refusals, tunnels, timeouts, callers
+ * that leave, drain.
+ */
+import { once } from "node:events";
+import { expect, it } from "vitest";
+import { authority } from "../../../testkit/certificates.ts";
+import { rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import type { StageOptions } from "../../../testkit/stage.ts";
+import {
+  callSecurely,
+  keptConnection,
+  known,
+  listenerTls,
+  openSecurely,
+  readAll,
+  troubleOf,
+} from "./caller-over-tls.ts";
+import { stageWithCallers } from "./stage-with-callers.ts";
+
+const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
+const stage = (options: StageOptions = {}) => stageWithCallers({ kind: "mtls", tls: listenerTls }, options);
+
+it("serves many requests on one connection, and several at once in their order", async () => {
+  const { port } = await stage();
+  const kept = keptConnection();
+  await kept(port);
+  expect(await kept(port)).toMatchObject({ status: 200, isSameConnection: true });
+  const socket = await openSecurely(port);
+  socket.write(`${rawPost({ connection: [] })}${rawPost({ connection: [] })}${rawPost({ target: "/delete_all" })}`);
+  expect(readAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([200, 200, 403]);
+});
+
+it("answers what is no HTTP, an endless head and a CONNECT over TLS, and closes", async () => {
+  const { port, recorder } = await stage();
+  const ask = async (bytes: string) => {
+    const socket = await openSecurely(port);
+    socket.write(bytes, "latin1");
+    const [answer] = readAnswers(await readAll(socket));
+    return [answer?.status, answer?.headers["countersign-error"]];
+  };
+  expect(await ask("BLAH blah\r\n\r\n")).toEqual([400, "malformed_request"]);
+  expect(await ask(`POST / HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`)).toEqual([431, "headers_too_large"]);
+  expect(await ask("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n")).toEqual([405, "method_not_allowed"]);
+  expect(recorder.count("handshake_failed")).toBe(0);
+});
+
+it("cuts a body that does not come", async () => {
+  const { port } = await stage();
+  const socket = await openSecurely(port);
+  const slow = { framing: ["Content-Length: 5"], more: ["Countersign-Timeout-Ms: 200"], body: "{" };
+  socket.write(rawPost(slow));
+  expect(readAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([408]);
+});
+
+it("answers 503 to connections beyond the limit, and forgets those that are gone", async () => {
+  const { port, recorder } = await stage({ config: { limits: { ...limits, connections: 2 } } });
+  const open = [await openSecurely(port), await openSecurely(port)];
+  expect(await callSecurely(port)).toMatchObject({ status: 503, json: { code: "overloaded" } });
+  // Handshakes that fail take no place for good.
+  for (let round = 0; round < 5; round += 1) await troubleOf(port, { ca: authority });
+  await recorder.nth("handshake_failed", 5);
+  for (const socket of open) {
+    socket.end();
+    await once(socket, "close");
+  }
+  for (let round = 0; round < 5; round += 1) expect((await callSecurely(port)).status).toBe(200);
+});
+
+it("sends nothing for a caller who left while a token was awaited", async () => {
+  let issue = () => {};
+  const login = await startRawUpstream({
+    answer(_request, socket) {
+      issue = () => socket.write(rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":3600}'));
+    },
+  });
+  const { port, recorder, simulator } = await stage({ authUrl: login.url });
+  const socket = await openSecurely(port);
+  socket.write(rawPost());
+  await recorder.nth("request_accepted", 1);
+  await login.whenRequests(1);
+  socket.destroy();
+  await once(socket, "close");
+  const other = await openSecurely(port);
+  other.write("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n");
+  await readAll(other);
+  issue();
+  const isOrder = ({ operation }: { operation: string | undefined }) => operation === "create_order";
+  const end = await recorder.nth("request_finished", 1, isOrder);
+  expect(end).toMatchObject({ status: 499, outcome: "not_sent", attempts: 0, callerLeft: true });
+  expect(simulator.counts().apiRequests).toBe(0);
+});
+
+it("drains: answers what is open, tells its callers to go, and closes idle connections", async () => {
+  const { port, proxy, recorder } = await stage();
+  const idle = await openSecurely(port);
+  const kept = keptConnection();
+  await kept(port);
+  const busy = await openSecurely(port);
+  const body = '{"order_amount":"10.00"}';
+  busy.write(rawPost({ connection: [], framing: [`Content-Length: ${body.length}`], body: body.slice(0, 5) }));
+  await recorder.nth("request_accepted", 2);
+  const answered = readAll(busy);
+  const stopped = proxy.stop("SIGTERM");
+  await once(idle, "close");
+  busy.write(body.slice(5));
+  const [answer, ...more] = readAnswers(await answered);
+  expect(more).toEqual([]);
+  expect(answer).toMatchObject({ status: 200, headers: { connection: "close" } });
+  expect(await stopped).toBe(true);
+  expect(await troubleOf(port, known)).toBe("ECONNREFUSED");
+});

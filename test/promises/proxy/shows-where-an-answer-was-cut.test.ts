@@ -1,0 +1,175 @@
+/**
+ * Row 64: an answer that was cut looks cut, whatever ends its body, and the log and the metrics say `unknown`. Above all one
+ * without a length, whose proper end is the close of the connection: its caller has to see a reset.
+ */
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import type { AddressInfo, NetConnectOpts, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ConnectionOptions, createServer } from "node:tls";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { orderToTheEnd } from "../../../testkit/raw-order.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
+import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { known, listenerTls } from "./caller-over-tls.ts";
+import { stageWithCallers } from "./stage-with-callers.ts";
+
+const body = '{"order_id":"order_1","status":"created"}';
+const framings = {
+  close: `HTTP/1.1 200 OK\r\nX-A: b\r\n\r\n${body}`,
+  length: `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  chunks: `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+} as const;
+type Framing = keyof typeof framings;
+
+const breaks = {
+  /** Its last bytes and the reset come together. */
+  "a reset with the last bytes": (socket: Socket) => socket.resetAndDestroy(),
+  "a reset after them": (socket: Socket) => setTimeout(() => socket.resetAndDestroy(), 20),
+  "an orderly end": (socket: Socket) => socket.end(),
+  "silence until the deadline": () => {},
+} as const;
+type Break = keyof typeof breaks;
+
+const timeouts = { requestMs: 5_000, connectMs: 1_000, tokenMs: 1_000 };
+const signed = [`Countersign-Site: ${hmacSite}`];
+const hurried = [...signed, "Countersign-Timeout-Ms: 400"];
+
+/** A service that answers with the bytes of the order's reference: as many as it says, and then breaks as told. */
+async function serviceThat(answer: (orderNumber: number) => { readonly bytes: string; readonly how: Break }) {
+  return startRawUpstream({
+    answer: ({ number }, socket) => {
+      const { bytes, how } = answer(number);
+      socket.setNoDelay(true).write(bytes, "latin1", () => breaks[how](socket));
+    },
+  });
+}
+
+type Target = NetConnectOpts | ConnectionOptions;
+type Staged = Pick<Stage, "recorder"> & { readonly to: Target };
+
+const listeners: Readonly<Record<string, (baseUrl: string) => Promise<Staged>>> = {
+  async TCP(baseUrl) {
+    const { recorder, port } = await stageProxy({ baseUrl, config: { timeouts } });
+    return { recorder, to: { port, host: "127.0.0.1" } };
+  },
+  async TLS(baseUrl) {
+    const { recorder, port } = await stageWithCallers(
+      { kind: "mtls", tls: listenerTls },
+      { baseUrl, config: { timeouts } },
+    );
+    return { recorder, to: { ...known, host: "localhost", port } };
+  },
+  async "a Unix socket"(baseUrl) {
+    const folder = await mkdtemp(join(tmpdir(), "countersign-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, "app.sock");
+    const listeners = [{ bind: { kind: "unix", path } as const, environment: "sandbox", hosts: [] }];
+    const { recorder } = await stageProxy({ baseUrl, config: { timeouts, listeners } });
+    return { recorder, to: { path } };
+  },
+};
+
+const cuts: readonly (readonly [Framing, Break])[] = [
+  ["close", "a reset with the last bytes"],
+  ["close", "a reset after them"],
+  ["close", "silence until the deadline"],
+  ["length", "a reset with the last bytes"],
+  ["length", "an orderly end"],
+  ["length", "silence until the deadline"],
+  ["chunks", "a reset with the last bytes"],
+  ["chunks", "an orderly end"],
+  ["chunks", "silence until the deadline"],
+];
+
+describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
+  const canBeReset = kind !== "a Unix socket";
+
+  it.each(cuts)("sees where an answer ended by %s was cut by %s", async (framing, how) => {
+    const bytes = framings[framing].slice(0, framings[framing].indexOf(body) + 20);
+    const { url } = await serviceThat(() => ({ bytes, how }));
+    const { recorder, to } = await open(url);
+    const { answer, end } = await orderToTheEnd(to, { connection: [], more: hurried });
+    expect(answer).toMatchObject({ status: 200, isComplete: false });
+    expect(end).toBe(canBeReset ? "rst" : "fin");
+    // What cannot be reset tells by its chunks.
+    if (!canBeReset && framing === "close") expect(answer.value("transfer-encoding")).toBe("chunked");
+    const code = how === "silence until the deadline" ? "upstream_timeout" : "upstream_reset";
+    const finished = await recorder.nth("request_finished", 1);
+    expect(finished).toMatchObject({ outcome: "unknown", code, status: 200, by: "service", callerLeft: false });
+  });
+
+  it("sees the orderly end of an answer that the close ends", async () => {
+    const { url } = await serviceThat(() => ({ bytes: framings.close, how: "an orderly end" }));
+    const { recorder, to } = await open(url);
+    const { answer, end } = await orderToTheEnd(to, { connection: [], more: signed });
+    expect(answer).toMatchObject({ status: 200, body, isComplete: !canBeReset });
+    expect(end).toBe("fin");
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", code: undefined });
+  });
+});
+
+it.each(["TLSv1.2", "TLSv1.3"] as const)("shows where a service over %s was reset", async (version) => {
+  const sockets = new Map<number | undefined, Socket>();
+  const service = createServer({ key: serverKey, cert: serverCertificate, maxVersion: version }, (socket) => {
+    socket
+      .on("error", () => {})
+      .once("data", () => {
+        socket.write(framings.close.slice(0, -10), () => sockets.get(socket.remotePort)?.resetAndDestroy());
+      });
+  });
+  service.on("connection", (socket: Socket) => sockets.set(socket.remotePort, socket));
+  service.listen(0, "127.0.0.1");
+  await once(service, "listening");
+  onTestFinished(() => void service.close());
+  const { recorder, port } = await stageProxy({
+    baseUrl: `https://localhost:${(service.address() as AddressInfo).port}`,
+    environment: { tls: { ca: authority, cert: undefined, key: undefined } },
+  });
+  for (let n = 1; n <= 20; n++) {
+    const { answer, end } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
+    const finished = await recorder.nth("request_finished", n);
+    expect({ end, code: finished.code }).toEqual({
+      end: answer.status === 200 ? "rst" : "fin",
+      code: "upstream_reset",
+    });
+    expect(finished.outcome).toBe("unknown");
+  }
+});
+
+it("shows it at 360 random points, of which the log names each one", async () => {
+  const random = seededRandom(drawSeed("cut answers"));
+  const pick = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
+  const plans = Array.from({ length: 360 }, () => {
+    const framing = pick(["close", "length", "chunks"] as const);
+    const how = pick(["a reset with the last bytes", "a reset after them"] as const);
+    const bytes = framings[framing].slice(0, Math.floor(random() * (framings[framing].length - 1)));
+    return { framing, how, bytes };
+  });
+  const { url, requests } = await serviceThat((number) => plans[number - 1] ?? { bytes: "", how: "an orderly end" });
+  const { recorder, port } = await stageProxy({ baseUrl: url });
+  const ends: Record<string, number> = {};
+  const left = plans.keys();
+  const work = async () => {
+    for (const _ of left) {
+      const { answer, end, text } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
+      const kind = answer.status === 502 ? "502" : `${answer.status} ${end}`;
+      if (answer.status === 502)
+        expect({ text, whole: answer.isComplete, end }).toMatchObject({ whole: true, end: "fin" });
+      ends[kind] = (ends[kind] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+  expect(requests).toHaveLength(360);
+  const { "502": failures = 0, "200 rst": cutOff = 0, ...others } = ends;
+  expect(others).toEqual({});
+  expect(failures + cutOff).toBe(360);
+  expect(failures).toBeGreaterThan(30);
+  expect(cutOff).toBeGreaterThan(30);
+  const finished = recorder.of("request_finished");
+  expect(finished.filter(({ outcome, callerLeft }) => outcome === "unknown" && !callerLeft)).toHaveLength(360);
+  expect(finished.filter(({ by }) => by === "service")).toHaveLength(cutOff);
+});

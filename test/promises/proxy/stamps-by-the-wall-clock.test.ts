@@ -1,0 +1,99 @@
+/**
+ * Row 20: timestamps come from the wall clock, at most a second before the request is written, however long its
+ * connection took; a wrong or jumping clock is measured and never starts a refresh storm.
+ */
+import { describe, expect, it } from "vitest";
+import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
+import { call, order } from "../../../testkit/call.ts";
+import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { startFaultProxy } from "../../../testkit/fault-proxy.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+function stampOf(request: ApiRequest | undefined): number {
+  return Number(JSON.parse(request?.body.toString() ?? "{}").timestamp);
+}
+
+describe("a wrong clock", () => {
+  it.each([10 * minuteMs, -10 * minuteMs])(
+    "of %i ms is what it stamps by, and the skew is measured",
+    async (offsetMs) => {
+      const clock = new ShiftedClock();
+      clock.jumpWall(offsetMs);
+      const { url, adminUrl, simulator, recorder } = await stageProxy({
+        surroundings: { clock },
+        simulator: { timestampToleranceSeconds: 3_600 },
+      });
+      for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
+      for (const request of simulator.seen.apiRequests) {
+        const ageSeconds = (request.receivedAtMs + offsetMs) / 1_000 - stampOf(request);
+        expect(ageSeconds).toBeGreaterThanOrEqual(0);
+        expect(ageSeconds).toBeLessThan(2);
+      }
+      const skews = recorder.of("clock_skew_measured");
+      expect(skews).toHaveLength(20);
+      // An HTTP date is a whole second, so up to one is seen on top.
+      for (const { skewSeconds } of skews) expect(Math.abs(skewSeconds - offsetMs / 1_000 - 0.5)).toBeLessThan(2);
+      const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+      const [, shown] = /^countersign_clock_skew_seconds\{[^}]*\} (\S+)$/m.exec(metrics) ?? [];
+      expect(Number(shown)).toBe(skews.at(-1)?.skewSeconds);
+      expect(simulator.counts()).toMatchObject({ tokenRequests: 1, unauthorized: 0 });
+    },
+  );
+});
+
+it("a clock that jumps by an hour, to and fro, changes the stamps and asks for no token", async () => {
+  const clock = new ShiftedClock();
+  const { url, simulator, recorder } = await stageProxy({
+    surroundings: { clock },
+    simulator: { timestampToleranceSeconds: 7_200, tokenLifetimeSeconds: 600 },
+  });
+  let offsetMs = 0;
+  for (const jumpMs of [0, hourMs, -hourMs, -hourMs, hourMs]) {
+    clock.jumpWall(jumpMs);
+    offsetMs += jumpMs;
+    for (let n = 0; n < 5; n++) {
+      expect((await call(url)).status).toBe(200);
+      const last = simulator.seen.apiRequests.at(-1);
+      const ageSeconds = ((last?.receivedAtMs ?? 0) + offsetMs) / 1_000 - stampOf(last);
+      expect(ageSeconds).toBeGreaterThanOrEqual(0);
+      expect(ageSeconds).toBeLessThan(2);
+    }
+  }
+  expect(recorder.count("token_lapsed")).toBe(0);
+  expect(simulator.counts()).toMatchObject({ accepted: 25, tokenRequests: 1 });
+});
+
+describe("a connection that takes two minutes to come up", () => {
+  it.each([oauthSite, hmacSite])("gets a stamp of the moment it is ready, signed anew: %s", async (site) => {
+    const clock = new ShiftedClock();
+    const front = await stageProxy({
+      simulator: { tls: { key: serverKey, cert: serverCertificate }, nowMs: () => clock.wallMs() },
+    });
+    const { simulator } = front;
+    const gate = await startFaultProxy(simulator.apiUrl);
+    gate.toTarget.become({ blackHole: true });
+    const { url, recorder } = await stageProxy({
+      surroundings: { clock },
+      baseUrl: `https://localhost:${gate.port}/json-api`,
+      authUrl: simulator.loginUrl,
+      environment: { tls: { ca: authority, cert: undefined, key: undefined } },
+      config: { timeouts: { requestMs: hourMs, connectMs: 10_000, tokenMs: 5_000 } },
+      oneSet: true,
+    });
+    await recorder.nth("token_adopted", 1);
+    const calling = call(url, order, { headers: { "Countersign-Site": site } });
+    await gate.until(() => gate.connections >= 1);
+    clock.push(2 * minuteMs);
+    const readyAtSeconds = Math.floor(clock.wallMs() / 1_000);
+    gate.heal();
+    expect((await calling).status).toBe(200);
+    const [request] = simulator.seen.apiRequests;
+    expect(request?.refusal).toBeUndefined();
+    expect(stampOf(request)).toBeGreaterThanOrEqual(readyAtSeconds);
+    expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1 });
+  });
+});

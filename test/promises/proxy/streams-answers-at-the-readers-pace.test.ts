@@ -1,0 +1,128 @@
+/**
+ * Answers are streamed: first bytes arrive while the last are not yet written, and a slow reader slows the service down
+ * instead of filling the proxy's memory (row 48). Row 12: a caller that leaves.
+ */
+import { type EventEmitter, once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { order } from "../../../testkit/call.ts";
+import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+
+const mebibyte = 1_048_576;
+
+/** A signed order whose answer is left to the test to read. */
+async function open(url: string): Promise<IncomingMessage> {
+  const body = JSON.stringify(order);
+  const headers = { "Content-Type": "application/json", "Countersign-Site": hmacSite };
+  const outgoing = request(`${url}/create_order`, { method: "POST", agent: false, headers });
+  outgoing.on("error", () => {});
+  onTestFinished(() => void outgoing.destroy());
+  outgoing.end(body);
+  const [incoming] = await once(outgoing, "response");
+  return incoming;
+}
+
+/** By whatever end. */
+function closed(emitter: EventEmitter): Promise<void> {
+  return new Promise((resolve) => emitter.on("error", () => {}).once("close", () => resolve()));
+}
+
+/** A service whose answer the test writes by hand. */
+async function stageByHand() {
+  let answering: (socket: Socket) => void = () => {};
+  const socket = new Promise<Socket>((resolve) => {
+    answering = resolve;
+  });
+  const upstream = await startRawUpstream({ answer: (_request, socket) => answering(socket) });
+  return { ...(await stageProxy({ baseUrl: upstream.url })), upstream, socket };
+}
+
+it("passes on each piece of an answer before the next is written", async () => {
+  const { url, socket } = await stageByHand();
+  void socket.then((written) => written.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\none"));
+  const incoming = await open(url);
+  incoming.setEncoding("latin1");
+  const ended = once(incoming, "end");
+  const pieces: string[] = [];
+  for (const next of ["two", "six", undefined]) {
+    const [piece] = await once(incoming, "data");
+    pieces.push(piece);
+    if (next !== undefined) (await socket).write(next);
+  }
+  await ended;
+  expect(pieces).toEqual(["one", "two", "six"]);
+});
+
+it("lets a reader that stalls stall the service, and then gives it every byte", async () => {
+  const { url, socket, recorder } = await stageByHand();
+  const size = 128 * mebibyte;
+  const piece = Buffer.alloc(mebibyte, "x");
+  let taken = 0;
+  const writing = socket.then(async (service) => {
+    service.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
+    for (let written = 0; written < size; written += piece.length) {
+      await new Promise((resolve) => service.write(piece, resolve));
+      taken = written + piece.length;
+    }
+  });
+  const incoming = await open(url);
+  await untilSteady(() => taken);
+  // What sockets on both sides of the proxy hold in the kernel, and far less than the answer.
+  expect(taken).toBeLessThan(40 * mebibyte);
+  let read = 0;
+  for await (const chunk of incoming) read += chunk.length;
+  await writing;
+  expect(read).toBe(size);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "answered" });
+}, 60_000);
+
+/** Until a number has not changed for half a second. */
+async function untilSteady(read: () => number): Promise<void> {
+  for (let last = -1; last !== read(); ) {
+    last = read();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+it("ends the service's answer too when its caller leaves in the middle, and resends nothing", async () => {
+  const { url, socket, upstream, recorder } = await stageByHand();
+  const piece = Buffer.alloc(65_536, "x");
+  const cutOff = socket.then(async (service) => {
+    service.write(`HTTP/1.1 200 OK\r\nContent-Length: ${1_000 * piece.length}\r\n\r\n`);
+    const feed = setInterval(() => service.write(piece), 5);
+    await closed(service);
+    clearInterval(feed);
+  });
+  const incoming = await open(url);
+  incoming.on("error", () => {});
+  await once(incoming, "data");
+  incoming.destroy();
+  await cutOff;
+  const end = await recorder.nth("request_finished", 1);
+  expect(end).toMatchObject({ callerLeft: true, status: 200, by: "service", attempts: 1 });
+  expect(upstream.requests).toHaveLength(1);
+  expect(upstream.spoken).toBe(1);
+});
+
+it("reports what became of an order whose caller left before the answer", async () => {
+  const { url, adminUrl, simulator, recorder } = await stageProxy();
+  const hanging = simulator.faults.add({ host: "api", kind: "hang" });
+  const outgoing = request(`${url}/create_order`, {
+    method: "POST",
+    agent: false,
+    headers: { "Content-Type": "application/json", "Countersign-Reference": "A-1042" },
+  });
+  outgoing.on("error", () => {});
+  outgoing.end(JSON.stringify(order));
+  await hanging.whenPlayed(1);
+  outgoing.destroy();
+  await closed(outgoing);
+  // One round trip later this process has seen the close on the other side too.
+  await fetch(`${adminUrl}/livez`);
+  hanging.release();
+  const end = await recorder.nth("request_finished", 1);
+  expect(end).toMatchObject({ callerLeft: true, reference: "A-1042", status: 200, outcome: "answered", attempts: 1 });
+  expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1, abandoned: 0 });
+});

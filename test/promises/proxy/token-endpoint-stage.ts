@@ -1,0 +1,41 @@
+import { expect } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+
+/** Characters that a form and HTTP Basic must encode. */
+export const secret = "canary client:secret+of/a=server%&ü";
+export const clientId = "client:of/a+server";
+export const audience = "https://api.example";
+export const granted = { access_token: "abc.def", token_type: "Bearer", expires_in: 3600 };
+export const post = { name: "one", clientId, clientSecret: { file: "DIR/secret" }, audience };
+
+export const one = (set: object) => ({ S1: { credentials: [set] } });
+
+/** A service that answers each order. */
+export async function startService() {
+  return startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, "{}")) });
+}
+
+/** An authorization server that gives these answers in turn, the last one again and again. */
+export async function startLogin(...answers: readonly (readonly [status: number, body: object])[]) {
+  return startRawUpstream({
+    answer({ number }, socket) {
+      const [status, body] = answers[Math.min(number, answers.length) - 1] ?? [200, granted];
+      socket.write(rawAnswer(status, JSON.stringify(body)));
+    },
+  });
+}
+
+/** One order through a proxy with these settings, and the token request that it caused. */
+export async function ask(token: object | undefined, set: object = post, files: Readonly<Record<string, string>> = {}) {
+  const [service, login] = [await startService(), await startLogin()];
+  const where = token === undefined ? { authUrl: login.url } : { token: { url: `${login.url}/as/token`, ...token } };
+  const { url } = await startConfiguredProxy({ baseUrl: service.url, sites: one(set), ...where }, { secret, ...files });
+  expect((await call(url)).status).toBe(200);
+  expect(service.requests[0]?.head).toContain("\r\nauthorization: Bearer abc.def");
+  const [request] = login.requests;
+  if (request === undefined) throw new Error("no token was asked for");
+  expect(login.requests).toHaveLength(1);
+  return { request, login, endpoint: `${login.url}/as/token` };
+}

@@ -1,0 +1,156 @@
+/**
+ * Row 72: a certified authorization server (oidc-provider), which was not written for these tests: it takes Countersign's clients in
+ * each way, and its tokens are what the service verifies.
+ */
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { createServer, request as httpsRequest } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { createLocalJWKSet, jwtVerify } from "jose";
+import Provider from "oidc-provider";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import {
+  authority,
+  clientCertificate,
+  clientKey,
+  rsaCertificate,
+  rsaKey,
+  serverCertificate,
+  serverKey,
+} from "../../../testkit/certificates.ts";
+import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+
+const api = "https://orders.example";
+const secret = "canary secret:of+a/real=server%&";
+const clientJwk = new X509Certificate(clientCertificate).publicKey.export({ format: "jwk" });
+const rsaJwk = new X509Certificate(rsaCertificate).publicKey.export({ format: "jwk" });
+const certificateJwk = { ...clientJwk, x5c: [new X509Certificate(clientCertificate).raw.toString("base64")] };
+
+const client = (id: string, method: string, more: object = {}) => ({
+  client_id: id,
+  token_endpoint_auth_method: method,
+  grant_types: ["client_credentials"],
+  response_types: [],
+  redirect_uris: [],
+  scope: "orders",
+  ...more,
+});
+
+const clients = [
+  client("by-post", "client_secret_post", { client_secret: secret }),
+  client("by-basic:&+%", "client_secret_basic", { client_secret: secret }),
+  client("by-ec-key", "private_key_jwt", { jwks: { keys: [clientJwk] } }),
+  client("by-rsa-key", "private_key_jwt", { jwks: { keys: [rsaJwk] }, token_endpoint_auth_signing_alg: "PS256" }),
+  client("by-certificate", "self_signed_tls_client_auth", {
+    jwks: { keys: [certificateJwk] },
+    tls_client_certificate_bound_access_tokens: true,
+  }),
+];
+
+/** Its warnings are about production. */
+vi.spyOn(console, "warn").mockImplementation(() => {});
+
+async function startProvider() {
+  const server = createServer({
+    key: serverKey,
+    cert: serverCertificate,
+    requestCert: true,
+    rejectUnauthorized: false,
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const issuer = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const resourceServer = { scope: "orders", audience: api, accessTokenFormat: "jwt", accessTokenTTL: 600 };
+  const provider = new Provider(issuer, {
+    clients,
+    scopes: ["orders"],
+    ttl: { ClientCredentials: 600 },
+    clientAuthMethods: ["client_secret_post", "client_secret_basic", "private_key_jwt", "self_signed_tls_client_auth"],
+    enabledJWA: { clientAuthSigningAlgValues: ["PS256", "ES256"] },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      mTLS: {
+        enabled: true,
+        certificateBoundAccessTokens: true,
+        selfSignedTlsClientAuth: true,
+        getCertificate: ({ req }: { req: { socket: TLSSocket } }) => req.socket.getPeerX509Certificate(),
+      },
+      resourceIndicators: { enabled: true, getResourceServerInfo: () => resourceServer },
+    },
+  });
+  const errors: string[] = [];
+  provider.on("grant.error", (_context, error) => errors.push(`${error.message} ${JSON.stringify(error)}`));
+  server.on("request", provider.callback());
+  return { issuer, errors };
+}
+
+/** The keys with which the server signs its tokens. */
+async function fetchKeys(issuer: string) {
+  const [response] = await once(httpsRequest(`${issuer}/jwks`, { ca: authority }).end(), "response");
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return createLocalJWKSet(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+}
+
+const bySecret = { clientSecret: { file: "DIR/secret" } };
+const tlsFiles = { certFile: "DIR/cert.pem", keyFile: "DIR/key.pem" };
+
+it.each([
+  { id: "by-post", set: bySecret, token: {} },
+  { id: "by-basic:&+%", set: bySecret, token: { clientAuth: "basic" } },
+  { id: "by-ec-key", set: { privateKey: { file: "DIR/key.pem" } }, token: { clientAuth: "private_key_jwt" } },
+  {
+    id: "by-rsa-key",
+    set: { privateKey: { file: "DIR/rsa.pem" } },
+    token: { clientAuth: "private_key_jwt", assertion: { algorithm: "PS256" } },
+  },
+  { id: "by-certificate", set: {}, token: { clientAuth: "tls" }, tls: tlsFiles },
+])("gives the client $id a token that its keys verify", async ({ id, set, token, tls = {} }) => {
+  const { issuer, errors } = await startProvider();
+  const service = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, "{}")) });
+  const { url } = await startConfiguredProxy(
+    {
+      baseUrl: service.url,
+      tls: { caFile: "DIR/authority.pem", ...tls },
+      token: { url: `${issuer}/token`, scope: "orders", resource: api, ...token },
+      sites: { S1: { credentials: [{ name: "one", clientId: id, ...set }] } },
+    },
+    { secret, "cert.pem": clientCertificate, "key.pem": clientKey, "rsa.pem": rsaKey },
+  );
+  expect([(await call(url)).status, ...errors]).toEqual([200]);
+  const [, sent = ""] = /\r\nauthorization: Bearer ([\w.-]+)/.exec(service.requests[0]?.head ?? "") ?? [];
+  const { payload } = await jwtVerify(sent, await fetchKeys(issuer), { issuer, audience: api });
+  expect(payload).toMatchObject({ client_id: id, sub: id, scope: "orders" });
+  expect(Number(payload.exp) - Number(payload.iat)).toBe(600);
+  const thumbprint = new X509Certificate(clientCertificate).fingerprint256.replaceAll(":", "");
+  const bound = { "x5t#S256": Buffer.from(thumbprint, "hex").toString("base64url") };
+  expect(payload["cnf"]).toEqual(id === "by-certificate" ? bound : undefined);
+});
+
+it("refuses a client with another key, and says so without showing the assertion", async () => {
+  const { issuer } = await startProvider();
+  const service = await startRawUpstream();
+  const { url, recorder } = await startConfiguredProxy(
+    {
+      baseUrl: service.url,
+      tls: { caFile: "DIR/authority.pem" },
+      token: { url: `${issuer}/token`, scope: "orders", resource: api, clientAuth: "private_key_jwt" },
+      sites: { S1: { credentials: [{ name: "one", clientId: "by-ec-key", privateKey: { file: "DIR/key.pem" } }] } },
+    },
+    { "key.pem": serverKey },
+  );
+  const { status, json } = await call(url);
+  expect(status).toBe(502);
+  expect(json).toMatchObject({ code: "credentials_refused", outcome: "not_sent" });
+  expect(json.detail).toContain("Wrong credentials, audience or scope, a deleted set, or another environment's.");
+  expect(recorder.of("token_requested")[0]).toMatchObject({ result: "refused", status: 401, cause: "invalid_client" });
+  expect(service.requests).toEqual([]);
+});

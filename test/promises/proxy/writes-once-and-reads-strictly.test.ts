@@ -1,0 +1,258 @@
+/** One request on one connection to the service: what is written, and how its response arrives. */
+import { once } from "node:events";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer, type TLSSocket } from "node:tls";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { bodyOf, explain, openServicePool } from "../../../testkit/service-pool.ts";
+
+const ok = "HTTP/1.1 200 OK\r\n";
+const mebibyte = 1_048_576;
+
+async function startPool(answer: (socket: Socket) => void) {
+  const upstream = await startRawUpstream({ answer: (_request, socket) => answer(socket) });
+  return { ...openServicePool(upstream.url), upstream };
+}
+
+const answersWell = (socket: Socket) => void socket.write(rawAnswer(200, "{}"));
+
+describe("what is written", () => {
+  it("is a head with the given lines in their order, and the body", async () => {
+    const { outcome, upstream } = await startPool(answersWell);
+    await outcome({
+      path: "/json-api/create_order",
+      headers: ["accept", "a/b", "x-Up", "\xfc\t1"],
+      render: () => '{"a":1}',
+    });
+    expect(upstream.requests[0]).toMatchObject({
+      head: [
+        "POST /json-api/create_order HTTP/1.1",
+        `host: 127.0.0.1:${upstream.port}`,
+        "connection: keep-alive",
+        "accept: a/b",
+        "x-Up: \xfc\t1",
+        "content-length: 7",
+      ].join("\r\n"),
+      body: '{"a":1}',
+    });
+  });
+
+  it.each(["{}", '"Zürich"', '"\u0101\u010a\u010d"', '"😀"', `"${"ü".repeat(100_000)}"`, `"${"x".repeat(300_000)}"`])(
+    "is the body in UTF-8, with its length in bytes (%#)",
+    async (text) => {
+      const { outcome, upstream } = await startPool(answersWell);
+      expect(await outcome({ headers: ["x-latin", "Z\xfcrich"], render: () => text })).toBe("200 {}");
+      const [request] = upstream.requests;
+      expect(Buffer.from(request?.body ?? "", "latin1").toString("utf8") === text).toBe(true);
+      expect(request?.head).toContain("x-latin: Z\xfcrich");
+      expect(request?.head).toMatch(new RegExp(`content-length: ${Buffer.byteLength(text)}$`));
+    },
+  );
+
+  it.each([
+    [["x", "a\r\nx-forged: 1"]],
+    [["x", "a\nb"]],
+    [["x", "a\rb"]],
+    [["x", "a\0b"]],
+    [["x\r\nx-forged: 1\r\ny", "a"]],
+    [["x: 1", "a"]],
+    [["x-Ü", "a"]],
+    [["", "a"]],
+    // Cut to one byte, these are LF and CR.
+    [["x", "a\u010ab"]],
+    [["x", "a\u010db"]],
+  ])("has no line that was not given (%j)", async (headers) => {
+    const { outcome, upstream } = await startPool(answersWell);
+    expect(await outcome({ headers })).toMatch(/^Error/);
+    expect(await outcome({ path: "/a HTTP/1.1\r\nx: 1\r\n" })).toMatch(/^Error/);
+    expect(await outcome()).toBe("200 {}");
+    expect([upstream.requests.length, upstream.connections]).toEqual([1, 1]);
+  });
+
+  it("is made when the connection is ready, after its user was told of that", async () => {
+    const order: string[] = [];
+    const { outcome, upstream } = await startPool((socket) => {
+      order.push("came");
+      answersWell(socket);
+    });
+    const onConnected = () => void order.push(`connected ${upstream.connections}`);
+    const render = () => {
+      order.push("made");
+      return "{}";
+    };
+    await outcome({ onConnected, render });
+    expect(order).toEqual(["connected 1", "made", "came"]);
+  });
+
+  it("is nothing where it cannot be made, and the connection serves the next request", async () => {
+    const { outcome, upstream } = await startPool(answersWell);
+    const render = () => {
+      throw new Error("defect");
+    };
+    expect(await outcome({ render })).toBe("Error: defect");
+    expect(await outcome()).toBe("200 {}");
+    expect([upstream.requests.length, upstream.connections]).toEqual([1, 1]);
+  });
+});
+
+describe("a response", () => {
+  it("in one segment is whole at once", async () => {
+    const { send } = await startPool((socket) => socket.write(`${ok}X-A: b\r\nContent-Length: 2\r\n\r\n{}`));
+    const { status, headers, body } = await send();
+    expect({ status, headers, body: Buffer.from(body as Uint8Array).toString() }).toEqual({
+      status: 200,
+      headers: ["X-A", "b", "Content-Length", "2"],
+      body: "{}",
+    });
+  });
+
+  it("keeps its bytes while the connection serves other requests", async () => {
+    let n = 0;
+    const { send } = await startPool((socket) => socket.write(rawAnswer(200, String(n++).repeat(1_000))));
+    const responses = [];
+    for (let index = 0; index < 5; index++) responses.push(await send());
+    for (const [index, response] of responses.entries())
+      expect(await bodyOf(response)).toBe(String(index).repeat(1_000));
+  });
+
+  it.each([
+    ["a length", `${ok}Content-Length: 6\r\n\r\n`, ["ab", "cd", "ef"]],
+    ["chunks", `${ok}Transfer-Encoding: chunked\r\n\r\n`, ["2\r\nab\r\n", "2\r\ncd\r\n2\r", "\nef\r\n0\r\n\r\n"]],
+  ])("in pieces streams, and its connection is used again: %s", async (_name, head, pieces) => {
+    const { send, upstream } = await startPool(async (socket) => {
+      for (const piece of [head, ...pieces]) {
+        socket.write(piece);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    });
+    for (let n = 0; n < 3; n++) {
+      const response = await send();
+      expect(response.body).not.toBeInstanceOf(Uint8Array);
+      expect(await bodyOf(response)).toBe("abcdef");
+    }
+    expect(upstream.connections).toBe(1);
+  });
+
+  it.each([
+    ["in one piece", (socket: Socket) => void socket.write(rawAnswer(200, "{}"))],
+    [
+      "in pieces",
+      (socket: Socket) =>
+        void socket.write(`${ok}Content-Length: 2\r\n\r\n`, () => setTimeout(() => socket.write("{}"), 10)),
+    ],
+  ])("that is discarded when it is complete leaves its connection in use: %s", async (_name, answer) => {
+    const { send, upstream } = await startPool(answer);
+    for (let n = 0; n < 3; n++) {
+      const response = await send();
+      expect(await bodyOf(response)).toBe("{}");
+      response.discard();
+      response.discard();
+    }
+    expect(upstream.connections).toBe(1);
+  });
+
+  it("that is discarded before its end ends its connection", async () => {
+    const closed: Promise<unknown>[] = [];
+    const { send, upstream } = await startPool((socket) => {
+      closed.push(once(socket, "close"));
+      socket.write(`${ok}Content-Length: 2\r\n\r\n{`);
+    });
+    for (let n = 0; n < 3; n++) (await send()).discard();
+    await Promise.all(closed);
+    expect(upstream.connections).toBe(3);
+  });
+
+  it.each([
+    [
+      "reset with the last bytes",
+      "upstream_reset unknown ECONNRESET",
+      (socket: Socket) => void socket.resetAndDestroy(),
+    ],
+    [
+      "reset later",
+      "upstream_reset unknown ECONNRESET",
+      (socket: Socket) => void setTimeout(() => socket.resetAndDestroy(), 20),
+    ],
+    ["closed", "upstream_reset unknown UND_ERR_SOCKET", (socket: Socket) => void socket.end()],
+  ])("is cut when its connection is %s", async (_name, outcome, end) => {
+    for (const head of [
+      "",
+      "HTTP/1.1 2",
+      `${ok}Content-Le`,
+      `${ok}Content-Length: 9\r\n\r\n`,
+      `${ok}Content-Length: 9\r\n\r\n{`,
+    ]) {
+      const pool = await startPool((socket) => socket.write(head, () => end(socket)));
+      expect([head, await pool.outcome()]).toEqual([head, outcome]);
+    }
+  });
+
+  it("has its deadline in every part", async () => {
+    for (const [bytes, cause] of [
+      ["", "no answer"],
+      [ok, "no answer"],
+      [`${ok}Content-Length: 9\r\n\r\n{`, "incomplete answer"],
+    ] as const) {
+      const { send, clock, upstream } = await startPool((socket) => socket.write(bytes));
+      const ended = send({ timeoutMs: 10_000 }).then(bodyOf).catch(explain);
+      await upstream.whenRequests(1);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      clock.push(10_001);
+      expect(await ended).toBe(`upstream_timeout unknown ${cause}`);
+    }
+  });
+});
+
+/** A service over TLS whose answers the test writes. */
+async function startTls(answer: (socket: TLSSocket) => void) {
+  const resumed: boolean[] = [];
+  const server = createServer({ key: serverKey, cert: serverCertificate }, (socket) => {
+    resumed.push(socket.isSessionReused());
+    socket.on("error", () => {}).on("data", () => answer(socket));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const tls = { ca: authority, cert: undefined, key: undefined };
+  return { ...openServicePool(`https://localhost:${(server.address() as AddressInfo).port}`, { tls }), resumed };
+}
+
+it("over TLS connections are kept, and the next one resumes the session", async () => {
+  let n = 0;
+  const { outcome, resumed } = await startTls((socket) => {
+    n += 1;
+    socket.write(rawAnswer(200, `${n}`, n % 2 === 0 ? "Connection: close\r\n" : ""));
+  });
+  for (let n = 1; n <= 6; n++) expect(await outcome()).toBe(`200 ${n}`);
+  expect(resumed).toEqual([false, true, true]);
+});
+
+describe.each(["TCP", "TLS"])("a reader that is slow, over %s", (kind) => {
+  it("slows the service down, and gets every byte", async () => {
+    const size = 96 * mebibyte;
+    const piece = Buffer.from(Array.from({ length: mebibyte }, (_, at) => at % 251));
+    let taken = 0;
+    const answer = async (socket: Socket) => {
+      socket.write(`${ok}Content-Length: ${size}\r\n\r\n`);
+      for (let written = 0; written < size; written += piece.length) {
+        await new Promise((resolve) => socket.write(piece, resolve));
+        taken = written + piece.length;
+      }
+    };
+    const { send } = kind === "TCP" ? await startPool(answer) : await startTls(answer);
+    const { body } = await send();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(taken).toBeLessThan(24 * mebibyte);
+    let at = 0;
+    if (body instanceof Uint8Array) throw new Error("such a response streams");
+    for await (const bytes of body) {
+      const start = at % mebibyte;
+      const isSame =
+        start + bytes.length > mebibyte || Buffer.compare(bytes, piece.subarray(start, start + bytes.length)) === 0;
+      if (!isSame) throw new Error(`other bytes at ${at}`);
+      at += bytes.length;
+    }
+    expect(at).toBe(size);
+  });
+});

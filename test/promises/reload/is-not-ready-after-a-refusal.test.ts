@@ -1,0 +1,61 @@
+/** `/readyz` says no while the newest configuration stays refused, where `reload.unreadyAfterRefusal` asks for it. */
+import { expect, it } from "vitest";
+import { Readiness } from "../../../src/adapters/status/readiness.ts";
+import { call } from "../../../testkit/call.ts";
+import { FakeClock } from "../../../testkit/fake-clock.ts";
+import { type Pod, startPod } from "./pod.ts";
+
+const ready = async ({ adminUrl }: Pod) => {
+  const { status, text } = await call(adminUrl, "", { path: "/readyz", method: "GET" });
+  return [status, text];
+};
+const refused = [503, "the newest configuration is refused; the one before it stays active\n"];
+const write = ({ config }: Pod, yaml: string) => config.update({ "countersign.yaml": yaml });
+const misspelt = (yaml: string) => yaml.replace("operations:", "operation:");
+
+it("says no after the time given, serves on, and is ready again with the next good configuration", async () => {
+  const pod = await startPod({ settings: { more: "reload: { unreadyAfterRefusal: 1s }" } });
+  write(pod, misspelt(pod.yaml()));
+  await pod.nth("config_refused", 1);
+  await expect.poll(() => ready(pod), { timeout: 20_000 }).toEqual(refused);
+  expect((await call(pod.adminUrl, "", { path: "/livez", method: "GET" })).status).toBe(200);
+  expect((await pod.order()).status).toBe(200);
+
+  write(pod, pod.yaml());
+  await pod.nth("config_unchanged", 1);
+  expect(await ready(pod)).toEqual([200, "ok\n"]);
+
+  pod.blue.update({ "client-secret": "" });
+  await pod.nth("config_refused", 2);
+  await expect.poll(() => ready(pod), { timeout: 20_000 }).toEqual(refused);
+  pod.blue.update({ "client-secret": "another-secret-of-good-length\n" });
+  await pod.nth("config_applied", 1);
+  expect(await ready(pod)).toEqual([200, "ok\n"]);
+});
+
+/** Refused at second 0; what `/readyz` would say later on. */
+function refusedAtZero(unreadyAfterRefusalMs: number | undefined) {
+  const clock = new FakeClock();
+  const readiness = new Readiness(() => [], clock);
+  const refuse = () => readiness.report({ kind: "config_refused", hash: "", trigger: "file_change", problems: [] });
+  readiness.follow([], unreadyAfterRefusalMs);
+  readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
+  refuse();
+  const isReadyAfter = async (ms: number) => {
+    await clock.advance(ms);
+    return readiness.view().isReady;
+  };
+  return { readiness, refuse, isReadyAfter };
+}
+
+it("counts from the first refusal: another wrong configuration gives no more time", async () => {
+  const { refuse, isReadyAfter } = refusedAtZero(60_000);
+  expect(await isReadyAfter(59_000)).toBe(true);
+  refuse();
+  expect(await isReadyAfter(999)).toBe(true);
+  expect(await isReadyAfter(1)).toBe(false);
+});
+
+it("is ready for ever where it is not asked to tell", async () => {
+  expect(await refusedAtZero(undefined).isReadyAfter(86_400_000)).toBe(true);
+});

@@ -1,0 +1,69 @@
+/**
+ * A changed trust towards the authorization server is tried immediately: what failed with the old one says nothing. What
+ * the authorization server itself has said, such as a 429, outlives the change.
+ */
+import { expect, it } from "vitest";
+import type { Config } from "../../../src/config/config.ts";
+import type { Environment } from "../../../src/model/environment.ts";
+import { call } from "../../../testkit/call.ts";
+import { authority, foreignCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
+
+/** Longer than a test or a caller waits. */
+const longMs = 6_000;
+
+const withTrust = (config: Config, ca: string): Config => {
+  const change = (environment: Environment) => ({ ...environment, tls: { ...environment.tls, ca } });
+  const changed = [...config.environments.values()].map(change);
+  return {
+    ...config,
+    environments: new Map(changed.map((environment) => [environment.name, environment])),
+    hash: `${ca.length}`.padStart(12, "a"),
+  };
+};
+
+/** A proxy that trusts the wrong authority, and has failed so often that it would wait for long. */
+async function stage(tokens: Config["tokens"]) {
+  const clock = new ShiftedClock();
+  const staged = await stageProxy({
+    oneSet: true,
+    simulator: { tls: { cert: serverCertificate, key: serverKey } },
+    environment: { tls: { ca: foreignCertificate, cert: undefined, key: undefined } },
+    config: { tokens },
+    surroundings: { clock, random: () => 0.999 },
+  });
+  const { recorder, url } = staged;
+  let pauseMs = 0;
+  while (pauseMs < longMs) {
+    expect((await call(url)).status).toBe(503);
+    pauseMs = recorder.of("token_requested").at(-1)?.pauseMs ?? 0;
+    if (pauseMs >= longMs) break;
+    clock.push(pauseMs + 1);
+    // The service compares orders' timestamps with its own clock.
+    clock.jumpWall(-pauseMs - 1);
+  }
+  return staged;
+}
+
+it.each(["memory", "redis"] as const)("with the right authority orders are served, tokens in %s", async (cache) => {
+  const tokens = cache === "memory" ? { cache } : { cache, redis: accessTo(nodeAt((await startRedis()).port)) };
+  const { proxy, config, url, simulator } = await stage(tokens);
+  await proxy.apply(withTrust(config, authority), "sighup");
+  expect((await call(url)).status).toBe(200);
+  expect(simulator.counts().tokenRequests).toBe(1);
+});
+
+it("a 429 with Retry-After is kept to, whatever changes", async () => {
+  const { proxy, config, url, simulator } = await stage({ cache: "memory" });
+  simulator.faults.add({ host: "login", kind: "answer", status: 429, headers: { "retry-after": "600" } });
+  await proxy.apply(withTrust(config, authority), "sighup");
+  expect((await call(url)).status).toBe(503);
+  await proxy.apply(withTrust(config, `${authority}\n`), "sighup");
+  const { status, headers } = await call(url);
+  expect(status).toBe(503);
+  expect(Number(headers["retry-after"])).toBeGreaterThan(500);
+  expect(simulator.counts().tokenRequests).toBe(1);
+});

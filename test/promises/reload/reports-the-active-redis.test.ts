@@ -1,0 +1,62 @@
+/** Row 54: what is shown of Redis follows the configuration; alerts read it. */
+import { expect, it } from "vitest";
+import { aclUser } from "../../../testkit/acl.ts";
+import { call } from "../../../testkit/call.ts";
+import { tokenKey } from "../../../testkit/config-folder.ts";
+import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
+import { type Pod, startPod } from "./pod.ts";
+
+/** A pod and two servers that it can be told to share its tokens in. */
+async function stage() {
+  const [one, other] = [await startRedis(), await startRedis()];
+  const pod = await startPod();
+  pod.folder.write("token-key", tokenKey);
+  pod.folder.write("password", aclUser.password);
+  const access = `username: ${aclUser.username}, password: { file: DIR/password }, encryptionKeys: [ { file: DIR/token-key } ]`;
+  const share = (redis: RealRedis) =>
+    pod.yaml({ more: `tokens: { cache: redis }\nredis: { url: ${redis.url}, ${access} }` });
+  let applied = 0;
+  const apply = async (yaml: string) => {
+    pod.config.update({ "countersign.yaml": yaml });
+    applied += 1;
+    await pod.nth("config_applied", applied);
+  };
+  return { one, other, pod, share, apply };
+}
+
+/** What `/metrics` and `/status` say of the servers. */
+async function shown({ adminUrl, statusUrl }: Pod) {
+  const { text } = await call(adminUrl, "", { method: "GET", path: "/metrics" });
+  const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+  return {
+    metric: text.match(/^countersign_redis_up.*$/gm),
+    status: json.redis.map(({ isUp }: { isUp: boolean }) => isUp),
+  };
+}
+
+const up = { metric: ['countersign_redis_up{node="cache"} 1'], status: [true] };
+const down = { metric: ['countersign_redis_up{node="cache"} 0'], status: [false] };
+
+it("says nothing more of a server that was down when the configuration left it", async () => {
+  const { one, pod, share, apply } = await stage();
+  await apply(share(one));
+  await expect.poll(() => shown(pod)).toEqual(up);
+  await one.kill();
+  await expect.poll(() => shown(pod), { timeout: 10_000 }).toEqual(down);
+  await apply(pod.yaml());
+  expect(await shown(pod)).toEqual({ metric: null, status: [] });
+});
+
+it("does not take the end of the server that it has left for that of the one in use", async () => {
+  const { one, other, pod, share, apply } = await stage();
+  await apply(share(one));
+  await expect.poll(() => shown(pod)).toEqual(up);
+  await apply(share(other));
+  await expect.poll(async () => await one.command("CLIENT", "LIST")).toContain("user=countersign");
+  await one.kill();
+  await other.kill();
+  await expect.poll(() => shown(pod), { timeout: 10_000 }).toEqual(down);
+  await other.restart();
+  await expect.poll(() => shown(pod), { timeout: 10_000 }).toEqual(up);
+  expect(pod.lines("redis_down").length).toBe(1);
+});

@@ -1,0 +1,121 @@
+/**
+ * Rows 12a and 54, decision 6: a request belongs to the configuration that accepted it. It has that one's deadline and its
+ * secrets, and an answer, whatever has become of its listener, its site and the process meanwhile.
+ */
+import { Agent } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import type { Config } from "../../../src/config/config.ts";
+import { call, order } from "../../../testkit/call.ts";
+import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { settlesSoon } from "../../../testkit/settles-soon.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+
+const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
+const listener = { bind: anyPort, environment: "sandbox", hosts: [] };
+const signed = { "Countersign-Site": hmacSite };
+
+/** A proxy with two listeners, whose clock the test pushes. */
+async function stage(requestMs: number) {
+  const clock = new ShiftedClock();
+  const timeouts = (requestMs: number) => ({ requestMs, connectMs: 1_000, tokenMs: 1_000 });
+  const config = { listeners: [listener, listener], timeouts: timeouts(requestMs) };
+  const staged = await stageProxy({ config, surroundings: { clock }, oneSet: true });
+  const second = staged.proxy.binds.listeners[1];
+  if (second?.kind !== "tcp") throw new Error("the stage listens on TCP");
+  let hash = 0;
+  let inForce = staged.config;
+  /** Reloads with some of the configuration changed. */
+  const reload = (change: Partial<Config>) => {
+    hash += 1;
+    inForce = { ...inForce, ...change, hash: `b${hash}` };
+    return staged.proxy.apply(inForce, "sighup");
+  };
+  return {
+    ...staged,
+    clock,
+    reload,
+    withRequestMs: (ms: number) => reload({ timeouts: timeouts(ms) }),
+    removeSecond: () => reload({ listeners: [listener] }),
+    secondUrl: `http://127.0.0.1:${second.port}`,
+    /** The next request to the service has no answer until it is released. */
+    hangNext: () => staged.simulator.faults.add({ host: "api", kind: "hang" }),
+  };
+}
+
+it("has the deadline that it was accepted with, when its listener goes that was opened with a shorter one", async () => {
+  const { clock, secondUrl, adminUrl, hangNext, withRequestMs, removeSecond } = await stage(5_000);
+  await withRequestMs(60_000);
+  const hang = hangNext();
+  const answer = call(secondUrl, order, { headers: signed });
+  await hang.whenPlayed(1);
+  await removeSecond();
+  clock.push(30_000);
+  expect(await settlesSoon(answer, adminUrl)).toBe(false);
+  hang.release();
+  expect((await answer).status).toBe(200);
+});
+
+it("has an answer at its deadline, when it came on a kept connection just after its listener went", async () => {
+  const { clock, secondUrl, adminUrl, hangNext, removeSecond } = await stage(5_000);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const refused = await call(secondUrl, "{", { headers: signed, agent });
+  expect(refused.status).toBe(400);
+  await removeSecond();
+  clock.push(500);
+  const hang = hangNext();
+  const answer = call(secondUrl, order, { headers: signed, agent });
+  await hang.whenPlayed(1);
+  clock.push(4_600);
+  await settlesSoon(answer, adminUrl);
+  clock.push(1_000);
+  const { status, json } = await answer;
+  expect({ status, outcome: json.outcome }).toEqual({ status: 504, outcome: "unknown" });
+});
+
+it("is waited for by a drain, when its listener has gone before", async () => {
+  const { proxy, secondUrl, adminUrl, hangNext, removeSecond } = await stage(5_000);
+  const hang = hangNext();
+  const answer = call(secondUrl, order, { headers: signed });
+  await hang.whenPlayed(1);
+  await removeSecond();
+  const stopped = proxy.stop("SIGTERM");
+  expect(await settlesSoon(stopped, adminUrl)).toBe(false);
+  hang.release();
+  expect((await answer).status).toBe(200);
+  expect(await stopped).toBe(true);
+});
+
+it("has the deadline that it was accepted with, when a shorter one becomes active and then a drain", async () => {
+  const { proxy, clock, url, adminUrl, hangNext, withRequestMs } = await stage(60_000);
+  const hang = hangNext();
+  const answer = call(url, order, { headers: signed });
+  await hang.whenPlayed(1);
+  await withRequestMs(1_000);
+  const stopped = proxy.stop("SIGTERM");
+  clock.push(30_000);
+  expect(await settlesSoon(stopped, adminUrl)).toBe(false);
+  hang.release();
+  expect((await answer).status).toBe(200);
+  expect(await stopped).toBe(true);
+});
+
+it("has its site's token, when the site goes while it is still being sent", async () => {
+  const { clock, port, config, recorder, reload, withRequestMs } = await stage(60_000);
+  const caller = await RawConnection.open(port);
+  const [head = ""] = rawPost().split(orderText);
+  caller.write(`${head}${orderText.slice(0, 5)}`);
+  await recorder.nth("request_accepted", 1);
+  await withRequestMs(1_000);
+  const environments = [...config.environments.values()].map((before) => {
+    const sites = new Map([...before.sites].filter(([, { credentials }]) => credentials?.owner !== oauthSite));
+    return [before.name, { ...before, sites, defaultSite: hmacSite }] as const;
+  });
+  await reload({ environments: new Map(environments) });
+  clock.push(10_000);
+  caller.write(orderText.slice(5));
+  const [answer] = readAnswers(await caller.ended());
+  expect(answer?.status).toBe(200);
+  expect(recorder.of("defect")).toEqual([]);
+});

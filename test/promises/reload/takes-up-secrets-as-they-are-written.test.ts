@@ -1,0 +1,99 @@
+/**
+ * Secrets and certificates are taken up however they are written: by one swap of a folder's `..data` link, as the kubelet and the Secrets
+ * Store CSI driver do, or file by file, each renamed into its place, as Vault's agent does.
+ */
+import { X509Certificate } from "node:crypto";
+import { renameSync } from "node:fs";
+import { connect } from "node:tls";
+import { expect, it } from "vitest";
+import { authority, rsaCertificate, rsaKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { ConfigFolder } from "../../../testkit/config-folder.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { Mount } from "./mount.ts";
+import { audience, type Pod, startPod } from "./pod.ts";
+
+const takenUpMs = 10_000;
+const rotated = "canary-client-secret-rotated";
+const first = { "tls.crt": serverCertificate, "tls.key": serverKey, "ca.crt": authority };
+const renewed = { "tls.crt": rsaCertificate, "tls.key": rsaKey };
+const tls = "mtls: { caFile: TLS/ca.crt, certFile: TLS/tls.crt, keyFile: TLS/tls.key }";
+const listeners = (folder: string, port: number) => [
+  '{ bind: "127.0.0.1:PORT", environment: sandbox }',
+  `{ bind: "127.0.0.1:${port}", environment: sandbox, callers: { shop: { certificate: shop.example } }, ${tls} }`.replaceAll(
+    "TLS",
+    folder,
+  ),
+];
+
+/** Writes files one by one, each under another name first. */
+function rename(pod: Pod, folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    renameSync(pod.folder.write(`${folder}/.${name}.tmp`, text), `${pod.folder.path}/${folder}/${name}`);
+  }
+}
+
+/** Makes a change, and waits for what the log says of it. */
+async function told({ nth }: Pod, event: string, n: number, make: () => void) {
+  const sinceMs = performance.now();
+  make();
+  const line = await nth(event, n);
+  expect(performance.now() - sinceMs).toBeLessThan(takenUpMs);
+  return line;
+}
+
+/** The certificate that the listener shows in a new handshake. */
+async function shown(port: number): Promise<string> {
+  const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
+  const peer = await new Promise<Buffer>((resolve, reject) => {
+    socket.once("secureConnect", () => resolve(socket.getPeerCertificate().raw));
+    socket.once("error", reject);
+  });
+  socket.on("error", () => {}).destroy();
+  return new X509Certificate(peer).fingerprint256;
+}
+const fingerprint = (pem: string) => new X509Certificate(pem).fingerprint256;
+
+it("by a swap of the folder: the secret, and a certificate together with its key", async () => {
+  const port = await freePort();
+  const folder = new ConfigFolder();
+  const mount = new Mount(`${folder.path}/tls`, first);
+  const pod = await startPod({ settings: { listeners: listeners(mount.path, port) } });
+  expect((await pod.order()).status).toBe(200);
+  expect(await shown(port)).toBe(fingerprint(serverCertificate));
+
+  await told(pod, "config_applied", 1, () => mount.update(renewed));
+  expect(await shown(port)).toBe(fingerprint(rsaCertificate));
+
+  pod.simulator.changeClientSecret("blue-id", rotated);
+  await told(pod, "config_applied", 2, () => pod.blue.update({ "client-secret": rotated }));
+  await expect.poll(() => pod.simulator.counts().tokensIssued).toBe(2);
+  expect((await pod.order()).status).toBe(200);
+  expect(pod.lines("config_refused")).toEqual([]);
+});
+
+it("file by file: a certificate without its key is refused, and the one before it stays until the key is there", async () => {
+  const port = await freePort();
+  const files = {
+    ...Object.fromEntries(Object.entries(first).map(([name, text]) => [`agent/${name}`, text])),
+    "agent/client-id": "blue-id",
+    "agent/client-secret": "canary-client-secret-blue",
+    "agent/audience": audience,
+  };
+  const settings = {
+    listeners: listeners("DIR/agent", port),
+    oauthKeys: "credentials: [ { name: blue, dir: DIR/agent } ]",
+  };
+  const pod = await startPod({ settings, files });
+  expect((await pod.order()).status).toBe(200);
+
+  await told(pod, "config_refused", 1, () => rename(pod, "agent", { "tls.crt": rsaCertificate }));
+  expect(await shown(port)).toBe(fingerprint(serverCertificate));
+  expect((await pod.order()).status).toBe(200);
+  await told(pod, "config_applied", 1, () => rename(pod, "agent", { "tls.key": rsaKey }));
+  expect(await shown(port)).toBe(fingerprint(rsaCertificate));
+
+  pod.simulator.changeClientSecret("blue-id", rotated);
+  await told(pod, "config_applied", 2, () => rename(pod, "agent", { "client-secret": rotated }));
+  await expect.poll(() => pod.simulator.counts().tokensIssued).toBe(2);
+  expect((await pod.order()).status).toBe(200);
+});

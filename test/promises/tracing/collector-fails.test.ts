@@ -1,0 +1,90 @@
+/** Row 84: whatever the collector does, requests are served as without it, and the process ends in time. */
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { call, order } from "../../../testkit/call.ts";
+import { startCollector } from "../../../testkit/collector.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { stageTracing, tracingTo } from "../../../testkit/tracing-stage.ts";
+import { hmacSite, startPod } from "../reload/pod.ts";
+
+const signed = { "Countersign-Site": hmacSite };
+const tracing = (endpoint: string) => ({ settings: { more: `tracing: { otlp: { endpoint: "${endpoint}" } }` } });
+
+/** Takes connections and bytes, and never answers. */
+async function startHung() {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.resume().on("error", () => {}))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { port: (server.address() as { readonly port: number }).port, server };
+}
+
+it("flushes on SIGTERM, before a second has gathered more", async () => {
+  const collector = await startCollector();
+  const pod = await startPod(tracing(collector.url));
+  expect(collector.requests).toEqual([]);
+  expect((await pod.order(signed)).status).toBe(200);
+  pod.program.child.kill("SIGTERM");
+  expect(await pod.program.ended).toBe(0);
+  const [line] = pod.lines("request_finished");
+  expect(line).toMatchObject({ traceId: expect.any(String), spanId: expect.any(String) });
+  const ofOrder = collector.spans().filter(({ traceId }) => traceId === line.traceId);
+  expect(ofOrder.map(({ kind }) => kind).sort()).toEqual(["client", "server"]);
+  expect(pod.program.stderr()).toBe("");
+});
+
+it("serves while the collector hangs, and ends within its bound of 2 s, saying what it lost", async () => {
+  const { port } = await startHung();
+  const pod = await startPod(tracing(`http://127.0.0.1:${port}/v1/traces`));
+  for (let n = 0; n < 5; n++) expect((await pod.order(signed)).status).toBe(200);
+  const askedMs = performance.now();
+  pod.program.child.kill("SIGTERM");
+  expect(await pod.program.ended).toBe(0);
+  // The bound, and as much again for a busy machine.
+  expect(performance.now() - askedMs).toBeLessThan(10_000);
+  expect(pod.lines("spans_lost")).toEqual([
+    expect.objectContaining({ level: "warn", result: "dropped", cause: "the end" }),
+  ]);
+  expect(pod.lines("spans_lost")[0].count).toBeGreaterThanOrEqual(10);
+  expect(pod.lines("stopped")).toEqual([expect.objectContaining({ drained: true })]);
+});
+
+it("serves while there is no collector, and sends the spans once there is one", async () => {
+  const port = await freePort();
+  const pod = await startPod(tracing(`http://127.0.0.1:${port}/v1/traces`));
+  expect((await pod.order(signed)).status).toBe(200);
+  expect(await pod.nth("spans_delayed", 1)).toMatchObject({ level: "warn", cause: "ECONNREFUSED", isFirst: true });
+  const collector = await startCollector(port);
+  const spans = await collector.atLeast(2);
+  const [{ traceId }] = pod.lines("request_finished");
+  expect(spans.filter((span) => span.traceId === traceId)).toHaveLength(2);
+  await expect
+    .poll(async () => (await pod.metrics()).value("countersign_trace_spans_total", { result: "exported" }))
+    .toBeGreaterThanOrEqual(2);
+});
+
+it("moves to another collector with a reload, and gives the first one what belongs there", async () => {
+  const { url, proxy, config, collector, recorder } = await stageTracing();
+  await call(url, order, { headers: signed });
+  const second = await startCollector();
+  await proxy.apply({ ...config, tracing: tracingTo(second.url), hash: "another" }, "sighup");
+  await call(url, order, { headers: signed });
+  const [before, after] = await Promise.all([1, 2].map((n) => recorder.nth("request_finished", n)));
+  await proxy.stop("test");
+  const traces = ({ spans }: typeof second) => spans().map(({ traceId }) => traceId);
+  expect(traces(collector)).toContain(before?.traceId);
+  expect(traces(collector)).not.toContain(after?.traceId);
+  expect(traces(second)).toContain(after?.traceId);
+});
+
+it("stops with a reload, and requests have no spans any more", async () => {
+  const { url, proxy, config, recorder } = await stageTracing();
+  const { tracing: _, ...without } = config;
+  await proxy.apply({ ...without, hash: "another" }, "sighup");
+  await call(url, order, { headers: signed });
+  expect(await recorder.nth("request_finished", 1)).not.toHaveProperty("spanId");
+});

@@ -1,0 +1,221 @@
+import { describe, expect, it } from "vitest";
+import { Account, type FleetEvent, noTotals, type Totals } from "../../../scripts/demo-fleet/account.ts";
+import { createChapters } from "../../../scripts/demo-fleet/chapters.ts";
+import { formatAccount } from "../../../scripts/demo-fleet/format.ts";
+import { brokenPromises, judge, type Promised } from "../../../scripts/demo-fleet/judge.ts";
+import { readOptions } from "../../../scripts/demo-fleet/options.ts";
+import { formatSum, sumUp } from "../../../scripts/demo-fleet/sum.ts";
+
+// The account of `npm run demo:fleet` is worth something only if it can say NOT KEPT: here every fact is made wrong once.
+
+const answered = (replica: string, durationMs = 5, failure?: string): FleetEvent => {
+  return { kind: "answered", replica, durationMs, failure };
+};
+const issuedTo = (replica: string, reason: "due" | "start" = "due"): FleetEvent => {
+  return { kind: "token_requested", replica, reason, result: "issued" };
+};
+const taken = (replica: string, issuedHere = false): FleetEvent => ({ kind: "token_adopted", replica, issuedHere });
+const counted = (tokensIssued: number, unauthorized: number, tokensInUse = 1): FleetEvent => {
+  return { kind: "service_counted", tokensIssued, unauthorized, tokensInUse };
+};
+
+function accountOf(...events: readonly FleetEvent[]): Account {
+  const account = new Account();
+  for (const event of events) account.add(event);
+  return account;
+}
+
+describe("the account", () => {
+  it("counts what callers, service and replicas say", () => {
+    const { all } = accountOf(
+      answered("a", 3),
+      answered("b", 12.5),
+      answered("a", 7, "503 token_unavailable not_sent"),
+      issuedTo("b", "start"),
+      taken("b", true),
+      taken("c"),
+      taken("a"),
+      taken("c"),
+      counted(1, 2),
+    );
+    expect(all).toEqual({
+      requests: 3,
+      failed: 1,
+      slowestMs: 12.5,
+      unauthorized: 2,
+      tokensIssued: 1,
+      tokensInUse: 1,
+      issues: [{ replica: "b", reason: "start" }],
+      takers: ["a", "c"],
+    });
+  });
+
+  it("counts no token for a request that brought none", () => {
+    const failed: FleetEvent = { kind: "token_requested", replica: "a", reason: "due", result: "timed_out" };
+    expect(accountOf(failed).all.issues).toEqual([]);
+  });
+
+  it("keeps a chapter apart from all so far", () => {
+    const account = accountOf(answered("a", 900), issuedTo("a", "start"), taken("b"), counted(1, 4));
+    account.openChapter();
+    expect(account.here).toEqual({ ...noTotals });
+    for (const event of [answered("a", 2), issuedTo("b"), counted(2, 5, 3)]) account.add(event);
+    expect(account.here).toEqual({
+      requests: 1,
+      failed: 0,
+      slowestMs: 2,
+      unauthorized: 1,
+      tokensIssued: 1,
+      tokensInUse: 3,
+      issues: [{ replica: "b", reason: "due" }],
+      takers: [],
+    });
+    const { requests, slowestMs, unauthorized, tokensIssued, issues } = account.all;
+    expect({ requests, slowestMs, unauthorized, tokensIssued }).toEqual({
+      requests: 2,
+      slowestMs: 900,
+      unauthorized: 5,
+      tokensIssued: 2,
+    });
+    expect(issues).toHaveLength(2);
+  });
+});
+
+const one: Promised = { tokens: 1, reasons: ["due"], unauthorized: false, inUse: 1 };
+const good: Totals = {
+  requests: 500,
+  failed: 0,
+  slowestMs: 12.2,
+  unauthorized: 0,
+  tokensIssued: 1,
+  tokensInUse: 1,
+  issues: [{ replica: "c", reason: "due" }],
+  takers: ["a", "b", "d"],
+};
+
+const wrongs: readonly (readonly [Partial<Totals>, string])[] = [
+  [{ requests: 0 }, "requests: promised some, counted 0"],
+  [{ failed: 1 }, "failed: promised 0, counted 1"],
+  [{ unauthorized: 1 }, "401 answers: promised 0, counted 1"],
+  [{ tokensInUse: 2 }, "tokens in use: promised 1, counted 2"],
+  [{ issues: [{ replica: "c", reason: "expired" }] }, "why: promised due, counted expired (c); from Redis: a b d"],
+  // A token that no log explains.
+  [{ issues: [] }, "why: promised due, counted 1 lost; from Redis: a b d"],
+];
+
+describe("the judge", () => {
+  it("finds nothing where all is as promised", () => {
+    expect(brokenPromises(judge(one, good, good))).toEqual([]);
+  });
+
+  it.each(wrongs)("names the promise that is broken: %j", (wrong, sentence) => {
+    expect(brokenPromises(judge(one, { ...good, ...wrong }, good))).toEqual([sentence]);
+  });
+
+  it("names a token too many, for any replica", () => {
+    const issues = [...good.issues, { replica: "a", reason: "due" as const }];
+    const rows = judge(one, { ...good, issues, tokensIssued: 2 }, good);
+    expect(brokenPromises(rows)).toEqual(["tokens issued: promised 1, counted 2"]);
+  });
+
+  it("wants a 401 where tokens are revoked, or nothing was shown", () => {
+    const rows = judge({ ...one, unauthorized: true }, good, good);
+    expect(brokenPromises(rows)).toEqual(["401 answers: promised some, counted 0"]);
+  });
+
+  it("wants one token for each replica while they cannot share, not two for one of them", () => {
+    const each: Promised = { ...one, tokens: 2, forEach: ["a", "b"], inUse: 2 };
+    const own = (...replicas: string[]): Totals => ({
+      ...good,
+      tokensIssued: 2,
+      tokensInUse: 2,
+      takers: [],
+      issues: replicas.map((replica) => ({ replica, reason: "due" })),
+    });
+    expect(brokenPromises(judge(each, own("b", "a"), good))).toEqual([]);
+    expect(brokenPromises(judge(each, own("a", "a"), good))).toEqual([
+      "why: promised due, once for each of a b, counted due (a a)",
+    ]);
+  });
+
+  it("counts a token that its replica did not live to receive", () => {
+    const killed: Promised = { ...one, tokens: 2, lost: 1 };
+    expect(brokenPromises(judge(killed, { ...good, tokensIssued: 2 }, good))).toEqual([]);
+    expect(brokenPromises(judge(killed, good, good))).toEqual([
+      "tokens issued: promised 2, counted 1",
+      "why: promised due, 1 lost, counted due (c); from Redis: a b d",
+    ]);
+  });
+});
+
+describe("the lines", () => {
+  it("put each figure beside its promise and its verdict, in 80 columns", () => {
+    const lines = formatAccount(judge(one, { ...good, failed: 2 }, { ...good, requests: 1_500, failed: 2 }));
+    expect(lines).toEqual([
+      "                         here    in all    promised",
+      "   requests               500     1,500        some                           ok",
+      "   failed                   2         2           0                     NOT KEPT",
+      "   401 answers              0         0           0                           ok",
+      "   tokens issued            1         1           1                           ok",
+      "   why                      due (c); from Redis: a b d                        ok",
+      "   tokens in use            1                     1                           ok",
+      "   slowest answer       13 ms",
+    ]);
+  });
+
+  it("say what was promised where the reason is another", () => {
+    const lines = formatAccount(judge(one, { ...good, issues: [{ replica: "c", reason: "start" }] }, good));
+    expect(lines.slice(5, 7)).toEqual([
+      "   why                      start (c); from Redis: a b d                NOT KEPT",
+      "                            promised: due",
+    ]);
+  });
+});
+
+describe("the sum", () => {
+  const all: Totals = {
+    ...good,
+    requests: 1_200,
+    tokensIssued: 4,
+    unauthorized: 3,
+    issues: [
+      { replica: "b", reason: "start" },
+      { replica: "a", reason: "due" },
+      { replica: "c", reason: "due" },
+    ],
+  };
+
+  it("says why each token was issued, and which one never arrived", () => {
+    expect(formatSum(sumUp(all, 1_200))).toEqual([
+      "   requests             1,200",
+      "   failed                   0    promised: 0                                  ok",
+      "   orders created       1,200    promised: 1,200                              ok",
+      "   401 answers              3",
+      "   tokens issued            4",
+      "      start                 1    b",
+      "      due                   2    a c",
+      "      lost                  1    its replica was killed before it arrived",
+    ]);
+  });
+
+  it("does not take an order too many, or too few, for a good sum", () => {
+    expect(brokenPromises(sumUp(all, 1_201))).toEqual(["orders created: promised 1,200, counted 1,201"]);
+    expect(brokenPromises(sumUp(all, 1_199))).toEqual(["orders created: promised 1,200, counted 1,199"]);
+    expect(brokenPromises(sumUp({ ...all, failed: 1 }, 1_200))).toEqual(["failed: promised 0, counted 1"]);
+  });
+});
+
+describe("a longer load", () => {
+  it("promises one token more for each life that it lasts", () => {
+    const tokensOf = (...args: string[]) => {
+      const options = readOptions(args);
+      if (options === undefined) throw new Error("no help was asked for");
+      return createChapters(options).map(({ promised }) => promised.tokens);
+    };
+    expect(tokensOf("--once")).toEqual([1, 0, 1, 1, 4, 1, 2]);
+    // 88 % of 20 s are 17.6 s.
+    expect(tokensOf("--seconds", "17")).toEqual([1, 0, 1, 1, 4, 1, 2]);
+    expect(tokensOf("--seconds", "18")).toEqual([1, 0, 2, 1, 4, 1, 2]);
+    expect(tokensOf("--seconds", "60", "--token-lifetime", "10")).toEqual([1, 0, 7, 1, 4, 1, 2]);
+  });
+});

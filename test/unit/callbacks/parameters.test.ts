@@ -1,0 +1,154 @@
+/** How a callback's parameters are read: exactly, or not at all. */
+import { describe, expect, it } from "vitest";
+import { formOf, queryOf, readCallback } from "../../../src/callbacks/parameters.ts";
+import type { ProxyError } from "../../../src/model/errors.ts";
+
+const none = new Uint8Array();
+const read = (form: "json" | "form" | "query", body: string | Uint8Array, query?: string) =>
+  Object.fromEntries(readCallback(form, query, typeof body === "string" ? Buffer.from(body) : body));
+
+function codeOf(attempt: () => unknown): string {
+  try {
+    attempt();
+  } catch (error) {
+    return (error as ProxyError).code;
+  }
+  return "none";
+}
+
+function causeOf(attempt: () => unknown): string | undefined {
+  try {
+    attempt();
+  } catch (error) {
+    return (error as ProxyError).causedBy;
+  }
+  return undefined;
+}
+
+describe("a form", () => {
+  it.each<[string, Record<string, string>]>([
+    ["a=1&b=2", { a: "1", b: "2" }],
+    ["a=x+y%20z", { a: "x y z" }],
+    ["a=%2B%26%3D", { a: "+&=" }],
+    ["a=%e2%82%ac", { a: "€" }],
+    ["a==b=c", { a: "=b=c" }],
+    ["a&b=", { a: "", b: "" }],
+    ["", {}],
+    ["&a=1&", { a: "1" }],
+    ["%61=1", { a: "1" }],
+    ["__proto__=1", JSON.parse('{"__proto__":"1"}')],
+  ])("%s", (text, expected) => {
+    expect(read("form", text)).toEqual(expected);
+    expect(read("query", none, text)).toEqual(expected);
+  });
+
+  it.each([
+    ["half an escape", "a=%4"],
+    ["no escape", "a=%zz"],
+    ["an overlong sequence", "a=%c0%af"],
+    ["a lone surrogate", "a=%ed%a0%80"],
+    ["a cut sequence", "a=%e2%82"],
+    ["a raw space", "a=x y"],
+    ["a raw quote", 'a="x"'],
+    ["a semicolon, which some take for a separator", "a=1;b=2"],
+    ["a line break", "a=1\r\n"],
+    ["a raw letter beyond ASCII", "a=é"],
+    ["a NUL", "a=\0"],
+  ])("is refused with %s", (_, text) => {
+    expect(codeOf(() => read("form", text))).toBe("malformed_request");
+    expect(codeOf(() => read("query", none, text))).toBe("malformed_request");
+  });
+});
+
+describe("a value that the signature cannot tell from another is refused", () => {
+  it.each<[string, "json" | "form", string, string]>([
+    ["a name given twice", "form", "a=1&a=2", "duplicate_parameter"],
+    ["a name given twice by escapes", "form", "a=1&%61=2", "duplicate_parameter"],
+    ["a list", "form", "a[]=1", "nested_value"],
+    ["an escaped list", "form", "a%5B0%5D=1", "nested_value"],
+    ["an empty name", "form", "=1", "name_not_allowed"],
+    ["a name with a space, which PHP makes another name of", "form", "a+b=1", "name_not_allowed"],
+    ["a name given twice", "json", '{"a":"1","a":"2"}', "duplicate_parameter"],
+    ["a name given twice by escapes", "json", '{"a":"1","\\u0061":"2"}', "duplicate_parameter"],
+    ["a list", "json", '{"a":["1"]}', "nested_value"],
+    ["an object", "json", '{"a":{"b":"1"}}', "nested_value"],
+    ["null", "json", '{"a":null}', "null_value"],
+    ["what is not JSON", "json", "{a:1}", "body_not_json"],
+    ["a list for a body", "json", "[]", "body_not_json"],
+  ])("%s in %s: %s", (_, form, body, code) => {
+    expect(codeOf(() => read(form, body))).toBe(code);
+  });
+
+  it("a name in the query and in the body", () => {
+    expect(codeOf(() => read("json", '{"a":"1"}', "a=1"))).toBe("duplicate_parameter");
+    expect(codeOf(() => read("form", "a=1", "a=1"))).toBe("duplicate_parameter");
+  });
+});
+
+it("parameters are those of the query and of the body together", () => {
+  expect(read("json", '{"b":"2"}', "a=1")).toEqual({ a: "1", b: "2" });
+  expect(read("form", "b=2", "a=1")).toEqual({ a: "1", b: "2" });
+});
+
+it("a number and a boolean of JSON are read as they are written", () => {
+  expect(read("json", '{"a":1.50,"b":true,"c":12345678901234567890}')).toEqual({
+    a: "1.50",
+    b: "true",
+    c: "12345678901234567890",
+  });
+});
+
+it("more than 1,000 parameters are refused", () => {
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `p${index}=1`).join("&");
+  expect(Object.keys(read("form", names(1_000)))).toHaveLength(1_000);
+  expect(codeOf(() => read("form", names(1_001)))).toBe("malformed_request");
+});
+
+it("what is beyond 1,000 parameters is not read, so that it costs nothing", () => {
+  const names = Array.from({ length: 1_001 }, (_, index) => `p${index}`);
+  // What follows is no form and no JSON: reading on would tell.
+  expect(causeOf(() => read("form", `${names.join("=1&")}=1&a=%zz`))).toBe("count");
+  expect(causeOf(() => read("query", none, `${names.join("=1&")}=1&a=%zz`))).toBe("count");
+  expect(causeOf(() => read("json", `{${names.map((name) => `"${name}":1`).join(",")},}`))).toBe("count");
+  expect(codeOf(() => read("form", "a&a&a=%zz"))).toBe("duplicate_parameter");
+});
+
+it("a GET has no body", () => {
+  expect(codeOf(() => read("query", "a=1"))).toBe("malformed_request");
+});
+
+describe("the form of a callback", () => {
+  const form = (method: string, ...types: string[]) =>
+    formOf({ method, headers: types.flatMap((type) => ["Content-Type", type]) });
+
+  it.each([
+    ["GET", [], "query"],
+    ["POST", ["application/json"], "json"],
+    ["POST", ["Application/JSON; charset=UTF-8"], "json"],
+    ["POST", ["application/x-www-form-urlencoded"], "form"],
+    ["POST", ["application/x-www-form-urlencoded; charset=utf-8"], "form"],
+  ])("%s %j is %s", (method, types, expected) => {
+    expect(form(method, ...types)).toBe(expected);
+  });
+
+  it.each([
+    ["PUT", ["application/json"], "method_not_allowed"],
+    ["HEAD", [], "method_not_allowed"],
+    ["CONNECT", [], "method_not_allowed"],
+    ["POST", [], "media_type_not_supported"],
+    ["POST", ["text/xml"], "media_type_not_supported"],
+    ["POST", ["application/json; charset=latin1"], "media_type_not_supported"],
+    ["POST", ["multipart/form-data; boundary=x"], "media_type_not_supported"],
+    ["POST", ["application/json", "application/json"], "media_type_not_supported"],
+  ])("%s %j is none: %s", (method, types, code) => {
+    expect(codeOf(() => form(method, ...types))).toBe(code);
+  });
+});
+
+it("only a path is a target", () => {
+  expect(queryOf("/callbacks?a=1?b")).toBe("a=1?b");
+  expect(queryOf("/callbacks?")).toBe("");
+  expect(queryOf("/callbacks")).toBeUndefined();
+  expect(codeOf(() => queryOf("http://elsewhere/callbacks"))).toBe("target_not_allowed");
+  expect(codeOf(() => queryOf("*"))).toBe("target_not_allowed");
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { jsonSchema, nodesAt, type SchemaNode } from "../../../src/config/schema.ts";
+import { nearestName } from "../../../src/model/nearest-name.ts";
+
+const schema = jsonSchema() as SchemaNode;
+const [sandbox] = [["environments", "any"]] as const;
+
+/** Every key with its node, however deep. */
+function keysOf(node: SchemaNode, at = ""): [path: string, node: SchemaNode][] {
+  const { properties = {}, additionalProperties, items, anyOf = [] } = node;
+  const own = Object.entries(properties).flatMap(([name, child]): [string, SchemaNode][] => {
+    const path = at === "" ? name : `${at}.${name}`;
+    return [[path, child], ...keysOf(child, path)];
+  });
+  const inner = typeof additionalProperties === "object" ? keysOf(additionalProperties, `${at}.*`) : [];
+  return [...own, ...inner, ...(items ? keysOf(items, `${at}[]`) : []), ...anyOf.flatMap((each) => keysOf(each, at))];
+}
+
+describe("the JSON Schema", () => {
+  test("is a draft 2020-12 schema with a title", () => {
+    expect(schema).toMatchObject({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      title: "Countersign configuration",
+      type: "object",
+      additionalProperties: false,
+    });
+  });
+
+  test("describes every key", () => {
+    const keys = keysOf(schema);
+    expect(keys.length).toBeGreaterThan(80);
+    expect(keys.filter(([, node]) => !("description" in node)).map(([path]) => path)).toEqual([]);
+  });
+
+  test.each([
+    [["timeouts", "request"], { type: "string", default: "20s", pattern: expect.stringContaining("ms|s|m|h") }],
+    [["limits", "bodyBytes"], { type: "integer", default: 262_144, minimum: 1_024, maximum: 16_777_216 }],
+    [["tokens", "cache"], { enum: ["memory", "redis"], default: "memory" }],
+    [
+      ["redis", "url"],
+      { type: "string", pattern: expect.stringContaining("rediss?"), examples: ["rediss://cache:6379"] },
+    ],
+    [["redis", "lockNodes", 1], { type: "string", pattern: expect.stringContaining("unix:") }],
+    [["redis", "cluster", "nodes", 0], { type: "string", pattern: expect.any(String) }],
+    [["log", "level"], { default: "info", enum: expect.arrayContaining(["debug", "fatal"]) }],
+    [["reload", "unreadyAfterRefusal"], { type: "string", pattern: expect.any(String), examples: ["60s"] }],
+    [["readiness"], { enum: ["listening", "token"], default: "listening" }],
+    [["listeners", 0, "bind"], { type: "string", pattern: expect.any(String), examples: ["127.0.0.1:7411"] }],
+    [[...sandbox, "baseUrl"], { type: "string", pattern: expect.stringContaining("https?") }],
+    [[...sandbox, "via"], { type: "boolean", default: true }],
+    [[...sandbox, "sites", "S1", "version"], { type: "string", pattern: expect.any(String) }],
+    [[...sandbox, "sites", "S1", "children", "S2", "characters"], { enum: ["reject", "warn", "off"] }],
+    [[...sandbox, "sites"], { propertyNames: { pattern: expect.stringContaining("^S") } }],
+  ])("helps an editor at %j", (path, expected) => {
+    const [node] = nodesAt(path);
+    expect(node).toMatchObject(expected);
+  });
+
+  test("offers only defaults that may be written so", () => {
+    const withDefault = keysOf(schema).filter(([, node]) => "default" in node && "type" in node);
+    const wrong = withDefault.filter(([, node]) => !isOfType((node as { default: unknown }).default, node));
+    expect(wrong.map(([path]) => path)).toEqual([]);
+  });
+});
+
+function isOfType(value: unknown, { type }: SchemaNode & { type?: string }): boolean {
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return typeof value === "object" && JSON.stringify(value) === "{}";
+  return typeof value === (type === "integer" ? "number" : type);
+}
+
+test.each([
+  ["clientID", "clientId"],
+  ["enviroment", "environment"],
+  ["HOSTS", "hosts"],
+  ["callerz", "callers"],
+  ["something", undefined],
+  ["", undefined],
+])("for %j the nearest name is %s", (given, nearest) => {
+  expect(nearestName(given, ["environment", "hosts", "callers", "clientId"])).toBe(nearest);
+});

@@ -1,0 +1,91 @@
+/**
+ * A client that is configured at several sites is one to the authorization server and has one token, so metrics, logs and `/status`
+ * know it by one name. What waits for a site's token knows it by that name too, or it would wait for ever.
+ */
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Readiness } from "../../../src/adapters/status/readiness.ts";
+import { openTokens } from "../../../src/app/token-sources.ts";
+import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
+import { FakeClock } from "../../../testkit/fake-clock.ts";
+import { TokenEndpointScript } from "../../../testkit/token-endpoint-script.ts";
+
+const [first, second, child] = ["S1000000001", "S1000000002", "S1000000009"];
+const blue = "          - { name: blue, dir: DIR/blue }\n";
+
+/** The client of the first site, but for what is changed. */
+const azure = (change: Readonly<Record<string, string>> = {}) => {
+  const own = {
+    name: "azure",
+    clientId: "blue-id",
+    clientSecret: "{ file: DIR/blue/client-secret }",
+    audience: '"https://api.sandbox.example"',
+    ...change,
+  };
+  return `{ ${Object.entries(own)
+    .map(([field, value]) => `${field}: ${value}`)
+    .join(", ")} }`;
+};
+
+/** The second site has these sets; it is the default one, so the name that is waited for is another site's. */
+async function load(...sets: readonly string[]) {
+  const site = `      ${second}: { credentials: [ ${sets.join(", ")} ], children: { ${child}: {} } }\n`;
+  const edits = [
+    [`defaultSite: ${first}`, `defaultSite: ${second}`],
+    [blue, `${blue}${site}`],
+  ] as const;
+  const loaded = await new ConfigFolder().load(edited(...edits));
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const { config } = loaded;
+  const environment = config.environments.get("sandbox");
+  if (environment === undefined) throw new Error("the configuration has one");
+  const labelsOf = (name: string) => environment.sites.get(name)?.credentials?.sets.map(({ label }) => label);
+  return { config, environment, labels: [first, second, child].map(labelsOf) };
+}
+
+describe("a client at two sites", () => {
+  test("has the label of the first, also at a child, whatever the second calls it", async () => {
+    const green = azure({ name: "green", clientId: "green-id" });
+    const { labels } = await load(azure(), green);
+    const ofSecond = [`${first}/blue`, `${second}/green`];
+    expect(labels).toEqual([[`${first}/blue`], ofSecond, ofSecond]);
+  });
+
+  test.each([
+    ["another client id", { clientId: "other-id" }],
+    ["another secret", { clientSecret: "{ file: DIR/green }" }],
+    ["another audience", { audience: '"https://other.example"' }],
+    ["another scope", { token: "{ scope: orders }" }],
+    ["another way to prove itself", { token: "{ clientAuth: basic }" }],
+  ])("is not one with %s: that has a label of its own", async (_, change) => {
+    const { labels } = await load(azure(change));
+    expect(labels).toEqual([[`${first}/blue`], [`${second}/azure`], [`${second}/azure`]]);
+  });
+
+  test("is one with another body, since the token is the same", async () => {
+    const { labels } = await load(azure({ token: "{ body: json, lifetime: 1h }" }));
+    expect(labels[1]).toEqual([`${first}/blue`]);
+  });
+
+  test("makes the default site ready with the one token that both have", async () => {
+    const { config, environment } = await load(azure());
+    const clock = new FakeClock();
+    const login = new TokenEndpointScript();
+    const surroundings = { clock, random: () => 0.5, report: () => {} };
+    const tokens = openTokens(
+      () => login.endpoint,
+      () => {},
+      surroundings,
+    );
+    const readiness = new Readiness(() => tokens.credentials(), clock);
+    readiness.follow([environment]);
+    readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
+    expect(readiness.view()).toMatchObject({ isReady: false, awaitsToken: true });
+    onTestFinished(() => tokens.close());
+    await tokens.prepare(config);
+    tokens.commit(config);
+    tokens.warm();
+    await clock.advance(10);
+    expect(readiness.view()).toMatchObject({ isReady: true });
+    expect(login.requests).toBe(1);
+  });
+});

@@ -1,0 +1,51 @@
+/** A reload reads the file in the process that serves: however much is wrong with it, no request may wait for seconds. */
+import { describe, expect, it } from "vitest";
+import { Diagnostics } from "../../../src/config/diagnostics.ts";
+import { checkForm } from "../../../src/config/form.ts";
+import { readDocument } from "../../../src/config/yaml.ts";
+
+const few = 200;
+const many = 16 * few;
+const mostMsEach = 2;
+
+const sites = (count: number, site: string) =>
+  Array.from({ length: count }, (_, index) => `      S${1_000_000_000 + index}: ${site}\n`).join("");
+
+/** The number of problems that are found. */
+function refuse(text: string): number {
+  const { value, yamlProblems, locate } = readDocument(text);
+  const diagnostics = new Diagnostics(locate);
+  if (yamlProblems.length === 0) checkForm(value, diagnostics);
+  return yamlProblems.length + diagnostics.problems.length;
+}
+
+/** The least of several times: whatever else goes on only adds. */
+function leastMs(task: () => unknown): number {
+  const once = () => {
+    const startedMs = performance.now();
+    task();
+    return performance.now() - startedMs;
+  };
+  return Math.min(once(), once(), once());
+}
+
+/** Sixteen times as many take sixteen times as long; 256 times as long, were each compared with all others. */
+describe.each([
+  ["misspelt keys", "{ keyz: [] }"],
+  ["placeholders", '{ version: "$(VERSION)" }'],
+  ["aliases that lead nowhere", "*nowhere"],
+  ["sites that are written twice", "{}"],
+])("a file of many %s", (what, site) => {
+  const textOf = (count: number) => {
+    const all = sites(count, site);
+    return `environments:\n  sandbox:\n    sites:\n${what.endsWith("twice") ? all + all : all}`;
+  };
+
+  it("is refused with each of them, in a time that grows with their number", { timeout: 60_000 }, () => {
+    const [short, long] = [textOf(few), textOf(many)];
+    expect(refuse(long)).toBeGreaterThanOrEqual(many);
+    const shortMs = leastMs(() => refuse(short));
+    expect(shortMs / few).toBeLessThan(mostMsEach);
+    expect(leastMs(() => refuse(long)) / shortMs).toBeLessThan(96);
+  });
+});

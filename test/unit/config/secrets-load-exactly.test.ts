@@ -1,0 +1,43 @@
+/** Row 21: a secret is the bytes of its file, but for one newline at the end. */
+import { describe, expect, test } from "vitest";
+import type { Secret } from "../../../src/model/secret.ts";
+import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
+
+async function keySecretOf(folder: ConfigFolder, yaml = sound, env = {}): Promise<Secret | undefined> {
+  const loaded = await folder.load(yaml, { env });
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config.environments.get("sandbox")?.sites.get("S1000000003")?.defaultKey?.secret;
+}
+
+describe("one newline at the end of a secret is dropped", () => {
+  test.each([
+    ["none", "a secret of sufficient length", "a secret of sufficient length"],
+    ["LF", "a secret of sufficient length\n", "a secret of sufficient length"],
+    ["CR LF", "a secret of sufficient length\r\n", "a secret of sufficient length"],
+    ["two: one stays", "a secret of sufficient length\n\n", "a secret of sufficient length\n"],
+    ["a lone CR stays", "a secret of sufficient length\r", "a secret of sufficient length\r"],
+    ["spaces stay", "  a secret of sufficient length  \n", "  a secret of sufficient length  "],
+  ])("%s", async (_, content, expected) => {
+    const folder = new ConfigFolder();
+    folder.write("k1", content);
+    expect((await keySecretOf(folder))?.reveal()).toBe(expected);
+  });
+});
+
+test("a secret is bytes, not text", async () => {
+  const folder = new ConfigFolder();
+  const bytes = Buffer.from([0xff, 0x00, 0xfe, ...Buffer.from("not valid utf-8")]);
+  folder.write("k1", bytes);
+  expect((await keySecretOf(folder))?.key.export()).toEqual(bytes);
+});
+
+test("a secret may come from an environment variable", async () => {
+  const yaml = edited(["{ file: DIR/k1 }", "{ env: API_KEY }"]);
+  const secret = await keySecretOf(new ConfigFolder(), yaml, { API_KEY: "canary-from-the-environment\n" });
+  expect(secret?.reveal()).toBe("canary-from-the-environment");
+});
+
+test("a relative path begins at the configuration file", async () => {
+  const secret = await keySecretOf(new ConfigFolder(), edited(["{ file: DIR/k1 }", "{ file: k1 }"]));
+  expect(secret?.reveal()).toBe("canary-api-secret-key-one");
+});

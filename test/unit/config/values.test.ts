@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import {
+  bindPattern,
+  compareVersions,
+  isLocal,
+  readAddress,
+  readBind,
+  readDurationMs,
+  urlPattern,
+} from "../../../src/config/values.ts";
+import { durationPattern } from "../../../src/model/clock.ts";
+
+describe("durations", () => {
+  test.each([
+    ["0ms", 0],
+    ["500ms", 500],
+    ["20s", 20_000],
+    ["2m", 120_000],
+    ["1h", 3_600_000],
+  ])("%s", (text, ms) => {
+    expect(readDurationMs(text)).toEqual({ value: ms });
+    expect(text).toMatch(durationPattern);
+  });
+
+  test.each(["", "20", "s", "20 s", " 20s", "20s ", "1.5s", "-1s", "+1s", "1e3s", "20S", "1d", "1234567890s", "٣s"])(
+    "%j is refused",
+    (text) => {
+      expect(readDurationMs(text)).toHaveProperty("fix");
+      expect(text).not.toMatch(durationPattern);
+    },
+  );
+});
+
+describe("binds", () => {
+  test.each([
+    ["127.0.0.1:7411", { kind: "tcp", host: "127.0.0.1", port: 7411 }, true],
+    [":7412", { kind: "tcp", host: "", port: 7412 }, false],
+    ["0.0.0.0:0", { kind: "tcp", host: "0.0.0.0", port: 0 }, false],
+    ["[::1]:7411", { kind: "tcp", host: "::1", port: 7411 }, true],
+    ["[0:0:0:0:0:0:0:1]:7411", { kind: "tcp", host: "::1", port: 7411 }, true],
+    ["[::]:7411", { kind: "tcp", host: "::", port: 7411 }, false],
+    ["localhost:65535", { kind: "tcp", host: "localhost", port: 65_535 }, true],
+    ["LocalHost:1", { kind: "tcp", host: "localhost", port: 1 }, true],
+    ["127.1.2.3:1", { kind: "tcp", host: "127.1.2.3", port: 1 }, true],
+    ["127.example.com:1", { kind: "tcp", host: "127.example.com", port: 1 }, false],
+    ["[::ffff:10.0.0.1]:1", { kind: "tcp", host: "::ffff:a00:1", port: 1 }, false],
+    ["unix:/run/a.sock", { kind: "unix", path: "/run/a.sock" }, true],
+    [`unix:/${"a".repeat(106)}`, { kind: "unix", path: `/${"a".repeat(106)}` }, true],
+  ] as const)("%s, local: %s", (text, bind, local) => {
+    expect(readBind(text)).toEqual({ value: bind });
+    expect(isLocal(bind)).toBe(local);
+    expect(text).toMatch(bindPattern);
+  });
+
+  test.each([
+    "",
+    "7411",
+    "127.0.0.1",
+    "127.0.0.1:",
+    "127.0.0.1:65536",
+    "127.0.0.1:-1",
+    "::1:7411",
+    "[::1]",
+    "[::g]:1",
+    "[:::]:1",
+    "[127.0.0.1]:1",
+    "http://127.0.0.1:1",
+    "a b:1",
+    "unix:run/a.sock",
+    "unix:",
+    "unix:/",
+    "unix:/run/a\0b",
+    `unix:/${"a".repeat(107)}`,
+    `unix:/${"ü".repeat(54)}`,
+  ])("%j is refused", (text) => {
+    expect(readBind(text)).toHaveProperty("fix");
+  });
+});
+
+describe("URLs", () => {
+  test.each([
+    ["https://api.example", "https://api.example", "api.example", 443, ""],
+    ["https://api.example/", "https://api.example", "api.example", 443, ""],
+    ["https://API.Example:443/json-api/", "https://api.example", "api.example", 443, "/json-api"],
+    ["https://api.example:8443/a/b.c~d_e-f", "https://api.example:8443", "api.example", 8443, "/a/b.c~d_e-f"],
+    ["http://127.0.0.1:7420", "http://127.0.0.1:7420", "127.0.0.1", 7420, ""],
+    ["http://[::1]:7420/x", "http://[::1]:7420", "[::1]", 7420, "/x"],
+    ["https://xn--bcher-kva.example:65535", "https://xn--bcher-kva.example:65535", "xn--bcher-kva.example", 65_535, ""],
+    ["https://api.example:0443", "https://api.example", "api.example", 443, ""],
+    ["http://api.example:80", "http://api.example", "api.example", 80, ""],
+    ["http://api.example:443", "http://api.example:443", "api.example", 443, ""],
+    ["https://api.example/...", "https://api.example", "api.example", 443, "/..."],
+  ])("%s", (text, origin, host, port, path) => {
+    const scheme = text.startsWith("https") ? "https" : "http";
+    expect(readAddress(text)).toEqual({ value: { origin, scheme, host, port, path } });
+    expect(text).toMatch(urlPattern);
+  });
+
+  test.each([
+    "",
+    "api.example",
+    "//api.example",
+    "ftp://api.example",
+    "https://",
+    "https:///path",
+    "https:api.example",
+    "https://user@api.example",
+    "https://user:secret@api.example",
+    "https://api.example?",
+    "https://api.example/?a=b",
+    "https://api.example/#a",
+    "https://api.example#",
+    "https://api.example/a/../b",
+    "https://api.example/./a",
+    "https://api.example/..",
+    "https://api.example/%2e%2e",
+    "https://api.example//a",
+    "https://api.example/a//",
+    "https://api.example/a b",
+    "https://api.example/a;b",
+    "https://api.example\\a",
+    "https://api.example:99999",
+    "https://api.example:",
+    "https://api.example.",
+    "https://api.example./a",
+    "https://api.example.:443/a",
+    "https://api.example:0",
+    "https://api.example:65536",
+    "https://api.example:443:443",
+    "https://bücher.example",
+    "https://%61pi.example",
+    "https://api\u00adx.example",
+    "https://*.example",
+    "https://[::g]",
+    "https://::1",
+    " https://api.example",
+    "https://api.example\n",
+  ])("%j is refused", (text) => {
+    expect(readAddress(text)).toHaveProperty("fix");
+  });
+});
+
+test.each([
+  ["3.0", "3.0", 0],
+  ["2.0", "3.0", -1],
+  ["1.8", "3.0", -1],
+  ["3.1", "3.0", 1],
+  ["3.10", "3.9", 1],
+  ["10.0", "9.9", 1],
+])("version %s against %s", (a, b, sign) => {
+  expect(Math.sign(compareVersions(a, b))).toBe(sign);
+});

@@ -1,0 +1,192 @@
+import { symlinkSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { ConfigFolder, edited, sound, tokenKey } from "../../../testkit/config-folder.ts";
+
+const inSite3 = "environments.sandbox.sites.S1000000003";
+/** Without the site that signs there is nothing to warn about. */
+const quiet = sound.replace(/ {6}S1000000003:[\s\S]*/, "");
+
+async function warningsOf(folder: ConfigFolder, yaml: string, around = {}): Promise<string[]> {
+  const loaded = await folder.load(yaml, around);
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  expect(JSON.stringify(loaded.warnings)).not.toContain("canary");
+  return loaded.warnings.map(({ path, line, message, fix }) => `${line} ${path}: ${message}; ${fix}`);
+}
+
+describe("warned about, and loaded all the same", () => {
+  test("nothing, where there is nothing", async () => {
+    expect(await warningsOf(new ConfigFolder(), quiet)).toEqual([]);
+  });
+
+  test("HMAC", async () => {
+    expect(await warningsOf(new ConfigFolder(), sound)).toEqual([
+      `15 ${inSite3}: new clients must use OAuth from 2026-08-01; existing ones may stay with HMAC (spec 5.1); move the site to OAuth`,
+    ]);
+  });
+
+  test("keys of an oauth-only site are for callbacks and not warned about", async () => {
+    const keys = "        keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]\n";
+    expect(await warningsOf(new ConfigFolder(), `${quiet}${keys}`)).toEqual([]);
+  });
+
+  test.each([
+    [15, 1],
+    [16, 0],
+  ])("a secret of %i bytes: %i warnings", async (length, count) => {
+    const folder = new ConfigFolder();
+    folder.write("blue/client-secret", `${"x".repeat(length)}\n`);
+    const warnings = await warningsOf(folder, quiet);
+    expect(warnings).toHaveLength(count);
+    for (const warning of warnings) expect(warning).toMatch(/^14 .*credentials\[0\]\.dir: .*shorter than 16 bytes/);
+  });
+
+  test.each([0o604, 0o644, 0o666])("a secret file that everyone may read: %o", async (mode) => {
+    const folder = new ConfigFolder();
+    folder.write("blue/client-secret", "canary-client-secret-blue", mode);
+    const [warning, ...others] = await warningsOf(folder, quiet);
+    expect(warning).toMatch(/everyone may read the secret in .*\/blue\/client-secret; .*chmod o-r/);
+    expect(others).toEqual([]);
+  });
+
+  test.each([
+    ["a second newline", "canary-client-secret-blue\n\n", 1],
+    ["a trailing blank", "canary-client-secret-blue ", 1],
+    ["a blank before the newline", "canary-client-secret-blue \n", 1],
+    ["a tab in front", "\tcanary-client-secret-blue\n", 1],
+    ["a byte order mark", "\ufeffcanary-client-secret-blue\n", 1],
+    ["a carriage return too many", "canary-client-secret-blue\r\r\n", 1],
+    ["one newline", "canary-client-secret-blue\n", 0],
+    ["one newline of Windows", "canary-client-secret-blue\r\n", 0],
+    ["a blank within", "canary client secret blue", 0],
+  ])("a secret with %s", async (_, secret, count) => {
+    const folder = new ConfigFolder();
+    folder.write("blue/client-secret", secret);
+    const warnings = await warningsOf(folder, quiet);
+    expect(warnings).toHaveLength(count);
+    for (const warning of warnings) expect(warning).toMatch(/begins or ends with a blank.*; write it again without/);
+  });
+
+  test("two sets of one client at one site", async () => {
+    const twin =
+      '{ name: g, clientId: blue-id, clientSecret: { file: DIR/green }, audience: "https://api.sandbox.example" }';
+    const yaml = quiet.replace("dir: DIR/blue }", `dir: DIR/blue }\n          - ${twin}`);
+    expect(await warningsOf(new ConfigFolder(), yaml)).toEqual([
+      expect.stringMatching(/^15 .*credentials\[1\]: both sets are of client blue-id: .*cannot take over/),
+    ]);
+    const other = yaml.replace("clientId: blue-id", "clientId: green-id");
+    expect(await warningsOf(new ConfigFolder(), other)).toEqual([]);
+  });
+
+  test.each([
+    ["connect: 21s", 1],
+    ["connect: 2s, request: 1s", 1],
+    ["connect: 20s", 0],
+    ["request: 2s", 0],
+  ])("timeouts: { %s }: %i warnings", async (timeouts, count) => {
+    const warnings = await warningsOf(new ConfigFolder(), `${quiet}timeouts: { ${timeouts} }\n`);
+    expect(warnings).toHaveLength(count);
+    for (const warning of warnings)
+      expect(warning).toMatch(/timeouts\.connect \(\d+ ms\) is longer than timeouts\.request/);
+  });
+
+  test("a baseUrl that ends with an operation", async () => {
+    const yaml = quiet.replace("/json-api", "/json-api/create_order");
+    expect(await warningsOf(new ConfigFolder(), yaml)).toEqual([
+      expect.stringMatching(
+        /^7 environments\.sandbox\.baseUrl: .*the operation create_order, .*; write https:\/\/api\.sandbox\.example\/json-api, unless/,
+      ),
+    ]);
+  });
+
+  test("a symlink counts by its target", async () => {
+    const folder = new ConfigFolder();
+    const target = folder.write("target", "canary-client-secret-blue", 0o604);
+    symlinkSync(target, `${folder.path}/link`);
+    const yaml = edited(["DIR/k1", "DIR/link"]);
+    expect(await warningsOf(folder, yaml)).toContainEqual(expect.stringContaining("everyone may read"));
+  });
+
+  test("client ids and audiences may be read by everyone", async () => {
+    const folder = new ConfigFolder();
+    folder.write("blue/client-id", "blue-id", 0o644);
+    folder.write("blue/audience", "https://api.example", 0o644);
+    expect(await warningsOf(folder, quiet)).toEqual([]);
+  });
+
+  test("a secret mounted by subPath", async () => {
+    const folder = new ConfigFolder();
+    const mountPoints = new Set([`${folder.path}/blue/client-secret`]);
+    const [warning] = await warningsOf(folder, quiet, { mountPoints });
+    expect(warning).toMatch(/mounted by subPath and is never updated; mount its whole folder/);
+  });
+
+  test("the configuration file mounted by subPath", async () => {
+    const folder = new ConfigFolder();
+    const mountPoints = new Set([`${folder.path}/countersign.yaml`]);
+    expect(await warningsOf(folder, quiet, { mountPoints })).toEqual([expect.stringMatching(/^1 : .*subPath/)]);
+  });
+
+  test("a section redis that is not used", async () => {
+    const folder = new ConfigFolder();
+    folder.write("token-key", tokenKey);
+    const redis = "redis: { url: redis://cache:6379, encryptionKeys: [ { file: DIR/token-key } ] }\n";
+    const [warning, ...others] = await warningsOf(folder, `${quiet}${redis}`);
+    expect(warning).toMatch(/^15 redis: redis is not used/);
+    expect(others).toEqual([]);
+  });
+});
+
+describe("acknowledged", () => {
+  const acknowledging = (codes: string, yaml = sound) => `${yaml}acknowledge: [ ${codes} ]\n`;
+
+  test("a code silences its warnings, and no others", async () => {
+    const folder = new ConfigFolder();
+    folder.write("blue/client-secret", "short");
+    const loaded = await folder.load(acknowledging("hmac_for_existing_clients"));
+    if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+    expect(loaded.warnings.map(({ code }) => code)).toEqual(["secret_short"]);
+    expect(loaded.acknowledged.map(({ code, path }) => [code, path])).toEqual([["hmac_for_existing_clients", inSite3]]);
+  });
+
+  test("a code that is misspelt is refused with the one that was meant", async () => {
+    const [problem, ...others] = await new ConfigFolder().problemsOf(acknowledging("hmac_for_existing_client"));
+    expect(problem).toMatchObject({ path: "acknowledge[0]", message: "this value is not known" });
+    expect(problem?.fix).toMatch(/did you mean hmac_for_existing_clients\? It can be .*secret_short/);
+    expect(others).toEqual([]);
+  });
+});
+
+describe("a Redis password in plain text beyond this machine", () => {
+  const password = "password: { file: DIR/main }";
+  const sentinel = (host: string, more: string) => `sentinel: { name: m, nodes: ["${host}:26379"]${more} }`;
+  const warning = (path: string, fix: string) => `16 ${path}: the password goes over the network in plain text; ${fix}`;
+  const urlWarning = (path: string) => warning(path, "use rediss:// (TLS)");
+  const nodesWarning = (path: string) => warning(path, "use TLS and add tls: {}");
+
+  test.each([
+    [`url: redis://cache, ${password}`, [urlWarning("redis.url")]],
+    [`url: redis://127.example.com, ${password}`, [urlWarning("redis.url")]],
+    [`url: rediss://cache, ${password}`, []],
+    [`url: redis://localhost, ${password}`, []],
+    [`url: "redis://[::1]:6379", ${password}`, []],
+    [`url: redis://127.0.0.2, ${password}`, []],
+    [`url: "unix:/run/redis.sock", ${password}`, []],
+    ["url: redis://cache", []],
+    [
+      `url: rediss://a, lockNodes: [redis://b, redis://c], ${password}`,
+      [urlWarning("redis.lockNodes[0]"), urlWarning("redis.lockNodes[1]")],
+    ],
+    [`${sentinel("a", "")}, ${password}`, [nodesWarning("redis.sentinel")]],
+    [sentinel("a", `, ${password}`), [nodesWarning("redis.sentinel")]],
+    [sentinel("a", ""), []],
+    [`${sentinel("localhost", "")}, ${password}`, []],
+    [`${sentinel("a", "")}, tls: {}, ${password}`, []],
+    [`cluster: { nodes: ["localhost:1", "a:1"] }, ${password}`, [nodesWarning("redis.cluster")]],
+    [`cluster: { nodes: ["a:1"] }, tls: {}, ${password}`, []],
+  ])("%s", async (settings, expected) => {
+    const folder = new ConfigFolder();
+    folder.write("token-key", tokenKey);
+    const redis = `redis: { ${settings}, encryptionKeys: [ { file: DIR/token-key } ] }\n`;
+    expect(await warningsOf(folder, `${quiet}tokens: { cache: redis }\n${redis}`)).toEqual(expected);
+  });
+});

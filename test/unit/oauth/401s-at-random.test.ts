@@ -1,0 +1,85 @@
+/**
+ * Row 39 where each retry succeeds: a service that answers 401 to some requests by chance. Every such 401 looks like a
+ * revoked token that one refresh cures; the tokens that this costs are bounded, and a token that is really dead is replaced.
+ * By chance a long run of 401s may look like a dead token and cost one more, so the seeds are fixed.
+ */
+import { describe, expect, it } from "vitest";
+import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
+import { stageTokens } from "../../../testkit/token-stage.ts";
+
+const minuteMs = 60_000;
+
+/** Replicas over one store, at a service that refuses a share of all attempts, whatever their token. */
+function stageService(replicas: number, sites: readonly string[], share: number, seed: number) {
+  const stage = stageTokens();
+  const { clock, login, openSource } = stage;
+  const sources = Array.from({ length: replicas }, openSource);
+  const random = seededRandom(seed);
+  let oldest = 1;
+  const takes = (token: string) => Number(token.split("_")[1]) >= oldest && random() >= share;
+  const order = async (n: number) => {
+    const source = sources[n % sources.length];
+    const site = sites[Math.floor(random() * sites.length)];
+    if (source === undefined || site === undefined) throw new Error("no source");
+    const untilMs = clock.nowMs() + 20_000;
+    const first = await source.get(untilMs);
+    if (takes(first.secret.reveal())) {
+      source.accepted(first, site);
+      return 200;
+    }
+    const second = await source.replace(first, site, untilMs);
+    if (second === undefined) return 401;
+    const isTaken = takes(second.secret.reveal());
+    if (isTaken) source.cured(second, site);
+    else source.refusedAgain(second, site);
+    return isTaken ? 200 : 401;
+  };
+  /** Orders at a steady pace; their statuses. */
+  const play = async (forMs: number, everyMs: number) => {
+    const answers: Promise<number>[] = [];
+    for (let n = 0; n * everyMs < forMs; n++) {
+      answers.push(order(n));
+      await clock.advance(everyMs);
+    }
+    await clock.advance(2_000);
+    return Promise.all(answers);
+  };
+  const revoke = () => {
+    oldest = login.requests + 1;
+  };
+  return { ...stage, play, revoke };
+}
+
+const manySites = Array.from({ length: 10 }, (_, n) => `S${n}`);
+
+describe("a service that answers 401 at random", () => {
+  it.each([
+    ["one replica, one in a hundred", 1, ["S1"], 0.01, 3],
+    ["one replica, one in five", 1, ["S1"], 0.2, 3],
+    ["one replica, every other", 1, ["S1"], 0.5, 3],
+    ["four replicas, one in twenty", 4, ["S1"], 0.05, 3],
+    ["eight replicas, every other", 8, ["S1"], 0.5, 3],
+    // As many as a site that gave no reason is let through beside the others.
+    ["four replicas, ten sites, one in ten", 4, manySites, 0.1, 6],
+  ] as const)("%s: tokens of a minute are few", async (what, replicas, sites, share, most) => {
+    const { login, play } = stageService(replicas, sites, share, drawSeed(what, 1));
+    await play(minuteMs, 100);
+    const counts: number[] = [];
+    for (let minute = 0; minute < 4; minute++) {
+      const before = login.requests;
+      await play(minuteMs - 2_000, 100);
+      counts.push(login.requests - before);
+    }
+    expect(Math.max(...counts), counts.join(" ")).toBeLessThanOrEqual(most);
+  });
+
+  it("a token that is really dead is replaced all the same, within a second", async () => {
+    const { login, play, revoke } = stageService(4, ["S1"], 0.02, drawSeed("dead beside random", 1));
+    await play(minuteMs, 20);
+    const before = login.requests;
+    revoke();
+    const statuses = await play(3_000, 20);
+    expect(login.requests).toBeGreaterThan(before);
+    expect(statuses.slice(50).filter((status) => status !== 200).length).toBeLessThan(10);
+  });
+});

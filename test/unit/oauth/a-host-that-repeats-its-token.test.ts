@@ -1,0 +1,99 @@
+/**
+ * An authorization server may give out the same token for as long as it lives (RFC 6749 does not forbid it). That costs no flood of
+ * requests, neither when the token is due nor when the service refuses it, and a dead token is not attached.
+ */
+import { describe, expect, it } from "vitest";
+import { freshness } from "../../../src/oauth/token.ts";
+import { answered } from "../../../testkit/token-endpoint-script.ts";
+import { hourMs, stageTokens, thresholds } from "../../../testkit/token-stage.ts";
+
+const mostRequests = 5_000;
+
+function stage() {
+  const tokens = stageTokens();
+  const { clock, login, source } = tokens;
+  const endsMs = clock.nowMs() + hourMs;
+  const repeat = () => {
+    const expiresIn = Math.max(1, Math.floor((endsMs - clock.nowMs()) / 1_000));
+    return answered(200, JSON.stringify({ access_token: "same", token_type: "Bearer", expires_in: expiresIn }));
+  };
+  for (let n = 0; n < mostRequests; n++) login.next(repeat);
+  const deadline = () => clock.nowMs() + 20_000;
+  /** Each call gets 401, whatever it does. */
+  const callInVain = async (site: string) => {
+    const replacing = source.replace(await source.get(deadline()), site, deadline());
+    await clock.advance(1_100);
+    const newer = await replacing;
+    if (newer !== undefined) source.refusedAgain(newer, site);
+  };
+  return { ...tokens, endsMs, deadline, callInVain };
+}
+
+describe("an authorization server that repeats its token", () => {
+  it("is asked with pauses while it is due, not with every call", async () => {
+    const { clock, login, get } = stage();
+    await get();
+    await clock.advance(0.84 * hourMs - 10_000);
+    for (let second = 0; second < 70; second++) {
+      await get();
+      await clock.advance(1_000);
+    }
+    expect(login.requests - 1).toBeLessThanOrEqual(6);
+    expect(login.requests - 1).toBeGreaterThanOrEqual(1);
+  });
+
+  it("loses a token that is not used", async () => {
+    const { clock, get, recorder } = stage();
+    await get();
+    await clock.advance(0.84 * hourMs);
+    await clock.advance(hourMs);
+    expect(recorder.count("token_lapsed")).toBe(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("never has it attached within its leeway (row 36)", async () => {
+    const { clock, source, endsMs, deadline } = stage();
+    await source.get(deadline());
+    await clock.advance(0.84 * hourMs);
+    await source.get(deadline());
+    await clock.advance(endsMs - 30_000 - clock.nowMs());
+    const getting = source.get(deadline());
+    await clock.advance(1_100);
+    expect(freshness(await getting, thresholds, clock.nowMs())).not.toBe("expired");
+  });
+
+  it("costs three requests a minute though ten sites get nothing but 401 (row 39)", async () => {
+    const { clock, source, login, callInVain, deadline } = stage();
+    await source.get(deadline());
+    const untilMs = clock.nowMs() + 59_000;
+    for (let n = 0; clock.nowMs() < untilMs; n++) await callInVain(`S${n % 10}`);
+    expect(login.requests - 1).toBeLessThanOrEqual(3);
+    expect(login.requests - 1).toBeGreaterThanOrEqual(1);
+  });
+
+  it("costs three requests a minute though another operation of the site is accepted", async () => {
+    const { clock, source, login, callInVain, deadline } = stage();
+    source.accepted(await source.get(deadline()), "S1");
+    const untilMs = clock.nowMs() + 59_000;
+    while (clock.nowMs() < untilMs) {
+      await callInVain("S1");
+      source.accepted(await source.get(deadline()), "S1");
+    }
+    expect(login.requests - 1).toBeLessThanOrEqual(3);
+    expect(login.requests - 1).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe("a token that is dead on arrival", () => {
+  it("is attached to nothing", async () => {
+    const { clock, login, source } = stageTokens();
+    login.lifetimeSeconds = 1;
+    const release = login.hold();
+    const getting = source.get(clock.nowMs() + 5_000);
+    const refused = expect(getting).rejects.toMatchObject({ code: "token_unavailable" });
+    await clock.advance(1_500);
+    release();
+    await clock.advance(5_000);
+    await refused;
+  });
+});

@@ -1,0 +1,214 @@
+/** Replicas over a shared store. The clock and the authorization server are the test's. */
+import { describe, expect, it } from "vitest";
+import { createMemoryRefreshLock } from "../../../src/adapters/memory/token-store.ts";
+import { Secret } from "../../../src/model/secret.ts";
+import type { CredentialFailover } from "../../../src/oauth/credential-failover.ts";
+import type { Shared } from "../../../src/oauth/token-store.ts";
+import { answered } from "../../../testkit/token-endpoint-script.ts";
+import { hourMs, keyOfBlue, stageTokens } from "../../../testkit/token-stage.ts";
+
+/** A stage with so many processes; the first is the stage's own. */
+function stageReplicas(count: number, names?: readonly [string, ...string[]]) {
+  const stage = stageTokens(names);
+  const replicas = [stage.source, ...Array.from({ length: count - 1 }, () => stage.openSource())];
+  const deadline = () => stage.clock.nowMs() + 20_000;
+  /** One request that the service always answers with 401. */
+  const callInVain = async (source: CredentialFailover, site: string) => {
+    const newer = await replace(source, site);
+    if (newer !== undefined) source.refusedAgain(newer, site);
+    return newer?.secret.reveal();
+  };
+  const replace = async (source: CredentialFailover, site: string) => {
+    const token = await source.get(deadline());
+    const replacing = source.replace(token, site, deadline());
+    await stage.clock.advance(1_100);
+    return replacing;
+  };
+  return { ...stage, replicas, deadline, replace, callInVain, requests: () => stage.login.requests };
+}
+
+describe("eight replicas towards the authorization server", () => {
+  it("make one request when it answers 429, and one again after the pause", async () => {
+    const { replicas, clock, login, get } = stageReplicas(8);
+    login.next(answered(429, "", "60"));
+    const first = Promise.allSettled(replicas.map((replica) => get(replica)));
+    await clock.advance(6_000);
+    for (const { status } of await first) expect(status).toBe("rejected");
+    for (const replica of replicas) await expect(get(replica)).rejects.toMatchObject({ code: "token_unavailable" });
+    expect(login.requests).toBe(1);
+    await clock.advance(55_000);
+    const second = Promise.all(replicas.map((replica) => get(replica)));
+    await clock.advance(1_000);
+    expect(new Set(await second)).toEqual(new Set(["token_2"]));
+    expect(login.requests).toBe(2);
+  });
+
+  it("ask a refused set once in 10 s, and the second set once", async () => {
+    const { replicas, clock, login, get } = stageReplicas(8, ["blue", "green"]);
+    for (let n = 0; n < 100; n++) {
+      login.next(() => (login.asked.at(-1) === "client-blue" ? answered(401) : login.issued(login.requests)));
+    }
+    for (let second = 0; second < 30; second++) {
+      const tokens = Promise.all(replicas.map((replica) => get(replica)));
+      await clock.advance(1_000);
+      expect(new Set(await tokens)).toEqual(new Set(["token_2"]));
+    }
+    expect(login.asked.filter((client) => client === "client-green")).toHaveLength(1);
+    expect(login.asked.filter((client) => client === "client-blue")).toHaveLength(3);
+  });
+
+  it("back off as one when it fails", async () => {
+    const { replicas, clock, login, get } = stageReplicas(8);
+    for (let n = 0; n < 1_000; n++) login.next(answered(503));
+    for (let second = 0; second < 120; second++) {
+      const tries = Promise.allSettled(replicas.map((replica) => get(replica)));
+      await clock.advance(1_000);
+      void tries;
+    }
+    // Chance is at a half: 25, 50, 100, … ms, from the ninth failure on 6.4 s, later 15 s.
+    expect(login.requests).toBeLessThanOrEqual(20);
+    expect(login.requests).toBeGreaterThanOrEqual(9);
+  });
+
+  it("use a token that one of them got, though another was told to wait", async () => {
+    const { replicas, clock, login, get, store } = stageReplicas(2);
+    const [one, other] = replicas;
+    if (one === undefined || other === undefined) throw new Error("two replicas");
+    login.next(answered(429, "", "3600"));
+    await expect(get(one)).rejects.toMatchObject({ code: "token_unavailable" });
+    await clock.advance(2_000);
+    await store.save(keyOfBlue, { secret: new Secret("found"), lifetimeMs: hourMs }, 0);
+    expect(await get(one)).toBe("found");
+    expect(await get(other)).toBe("found");
+    expect(login.requests).toBe(1);
+  });
+});
+
+describe("a due token of eight replicas", () => {
+  it("is refreshed once; a replica that finds the lock held neither waits nor polls", async () => {
+    const { replicas, clock, login, get, store } = stageReplicas(8);
+    const first = Promise.all(replicas.map((replica) => get(replica)));
+    await clock.advance(100);
+    await first;
+    let reads = 0;
+    const { read } = store;
+    store.read = async (key): Promise<Shared> => {
+      reads += 1;
+      return read(key);
+    };
+    const release = login.hold();
+    await clock.advance(0.84 * hourMs - 100);
+    for (const replica of replicas) expect(await get(replica)).toBe("token_1");
+    await clock.advance(900);
+    for (const replica of replicas) expect(await get(replica)).toBe("token_1");
+    // The holder looked twice, the others once.
+    expect(reads).toBe(9);
+    release();
+    await clock.advance(3_000);
+    for (const replica of replicas) expect(await get(replica)).toBe("token_2");
+    expect(login.requests).toBe(2);
+    expect(reads).toBe(16);
+  });
+});
+
+describe("a lock that is never released", () => {
+  it("is waited for a minute and a half, then ignored", async () => {
+    const { openReplica, clock, login, get, lock } = stageTokens();
+    await lock.tryAcquire(keyOfBlue);
+    const { source } = openReplica();
+    source.warm();
+    await clock.advance(89_000);
+    expect(login.requests).toBe(0);
+    await clock.advance(3_000);
+    expect(await get(source)).toBe("token_1");
+  });
+});
+
+describe("a holder that was paused", () => {
+  it("adopts the newer token that another one got meanwhile", async () => {
+    const { replicas, clock, login, get, openReplica, store } = stageReplicas(1);
+    const [holder] = replicas;
+    if (holder === undefined) throw new Error("one replica");
+    const resume = login.hold();
+    holder.warm();
+    await clock.advance(10_000);
+    // Its lock has run out: another process gets its own.
+    const { source: other } = openReplica({ store, lock: createMemoryRefreshLock() });
+    expect(await get(other)).toBe("token_2");
+    await clock.advance(5_000);
+    resume();
+    await clock.advance(100);
+    expect(await get(holder)).toBe("token_2");
+    expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
+  });
+});
+
+describe("401 for ever, over several replicas", () => {
+  it("pauses a site everywhere, and longer each time, whichever replica tries", async () => {
+    const { replicas, clock, callInVain, requests } = stageReplicas(3);
+    const counts: number[] = [];
+    for (const pauseMs of [30_000, 60_000, 120_000]) {
+      for (const replica of replicas) await callInVain(replica, "S1");
+      counts.push(requests());
+      await clock.advance(pauseMs - 6_000);
+      for (const replica of replicas) await callInVain(replica, "S1");
+      counts.push(requests());
+      await clock.advance(6_000);
+    }
+    expect(counts).toEqual([2, 2, 3, 3, 4, 4]);
+  });
+
+  it("on many sites costs three tokens a minute in all", async () => {
+    const { replicas, callInVain, requests } = stageReplicas(4);
+    for (let site = 0; site < 8; site++) for (const replica of replicas) await callInVain(replica, `S${site}`);
+    expect(requests()).toBe(1 + 3);
+  });
+
+  it("counts refreshes whose outcome is not known yet", async () => {
+    const { replicas, replace, requests } = stageReplicas(5);
+    // What became of the new tokens stays unknown.
+    for (const [n, replica] of replicas.entries()) await replace(replica, `S${n}`);
+    expect(requests()).toBe(1 + 3);
+  });
+
+  it("does not delay the replacement of another site's revoked token, on any replica", async () => {
+    const { replicas, callInVain, replace, deadline, requests } = stageReplicas(3);
+    for (const replica of replicas) replica.accepted(await replica.get(deadline()), "good");
+    for (let site = 0; site < 5; site++) for (const replica of replicas) await callInVain(replica, `bad${site}`);
+    const before = requests();
+    for (const replica of replicas)
+      expect((await replace(replica, "good"))?.secret.reveal()).toBe(`token_${before + 1}`);
+    expect(requests()).toBe(before + 1);
+  });
+
+  it("does not count refreshes that cured", async () => {
+    const { replicas, replace, clock, requests } = stageReplicas(2);
+    for (let revocation = 0; revocation < 6; revocation++) {
+      for (const replica of replicas) {
+        const newer = await replace(replica, "S1");
+        if (newer === undefined) throw new Error("not cured");
+        replica.cured(newer, "S1");
+      }
+      await clock.advance(100);
+    }
+    expect(requests()).toBeGreaterThan(6);
+  });
+});
+
+describe("a revocation of everything while replicas use different tokens", () => {
+  it("is cured with one request, after one 401 passed on by the replica that took the other's", async () => {
+    const { clock, replicas, login, store, deadline, replace } = stageReplicas(2);
+    const [one, other] = replicas;
+    if (one === undefined || other === undefined) throw new Error("two replicas");
+    one.accepted(await one.get(deadline()), "S1");
+    await clock.advance(2_000);
+    await store.save(keyOfBlue, { secret: new Secret("theirs"), lifetimeMs: hourMs }, 0);
+    other.accepted(await other.get(deadline()), "S1");
+    await clock.advance(10_000);
+    const taken = await replace(one, "S1");
+    expect(taken?.secret.reveal()).toBe("theirs");
+    if (taken !== undefined) one.refusedAgain(taken, "S1");
+    for (const replica of [one, other]) expect((await replace(replica, "S1"))?.secret.reveal()).toBe("token_2");
+    expect(login.requests).toBe(2);
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import type { CredentialFailover } from "../../../src/oauth/credential-failover.ts";
+import { answered } from "../../../testkit/token-endpoint-script.ts";
+import { stageTokens } from "../../../testkit/token-stage.ts";
+
+function stage() {
+  const staged = stageTokens();
+  const { clock, source, login } = staged;
+  const deadline = () => clock.nowMs() + 20_000;
+  /** One request of a site at a service that takes the tokens it is told; counts what passes on as 401. */
+  const call = async (site: string, isAccepted: (token: string) => boolean, from: CredentialFailover = source) => {
+    const token = await from.get(deadline());
+    if (isAccepted(token.secret.reveal())) {
+      from.accepted(token, site);
+      return 200;
+    }
+    const replacing = from.replace(token, site, deadline());
+    await clock.advance(1_000);
+    const newer = await replacing;
+    if (newer === undefined) return 401;
+    if (isAccepted(newer.secret.reveal())) {
+      from.cured(newer, site);
+      return 200;
+    }
+    from.refusedAgain(newer, site);
+    return 401;
+  };
+  return { ...staged, deadline, call, requests: () => login.requests };
+}
+
+const never = () => false;
+const always = () => true;
+
+describe("after a 401", () => {
+  it("one forced refresh serves every request that was refused", async () => {
+    const { clock, source, deadline, login } = stage();
+    const refused = await source.get(deadline());
+    const replacing = Promise.all(Array.from({ length: 1_000 }, () => source.replace(refused, "S1", deadline())));
+    await clock.advance(1_000);
+    const newer = await replacing;
+    expect(new Set(newer.map((token) => token?.secret.reveal()))).toEqual(new Set(["token_2"]));
+    expect(login.requests).toBe(2);
+  });
+
+  it("a late one for an old token finds the new token, and evicts nothing", async () => {
+    const { clock, source, deadline, login, get } = stage();
+    const old = await source.get(deadline());
+    const replacing = source.replace(old, "S1", deadline());
+    await clock.advance(1_000);
+    await replacing;
+    const late = await source.replace(old, "S1", deadline());
+    expect(late?.secret.reveal()).toBe("token_2");
+    expect(await get()).toBe("token_2");
+    expect(login.requests).toBe(2);
+  });
+
+  it("a failed refresh brings no token, and keeps the present one", async () => {
+    const { clock, source, deadline, login, get } = stage();
+    const token = await source.get(deadline());
+    login.next(answered(429, "", "60"));
+    const replacing = source.replace(token, "S1", deadline());
+    await clock.advance(1_000);
+    expect(await replacing).toBeUndefined();
+    expect(await get()).toBe("token_1");
+  });
+
+  it("a failed refresh of a fresh token is not tried again by the timer: the next 401 decides", async () => {
+    const { clock, source, deadline, login } = stage();
+    const token = await source.get(deadline());
+    login.next(answered(429, "", "2"));
+    const replacing = source.replace(token, "S1", deadline());
+    await clock.advance(60_000);
+    expect(await replacing).toBeUndefined();
+    expect(login.requests).toBe(2);
+  });
+
+  it("waits no longer than its deadline", async () => {
+    const { clock, source, deadline, login } = stage();
+    const token = await source.get(deadline());
+    login.hold();
+    const replacing = source.replace(token, "S1", clock.nowMs() + 3_000);
+    await clock.advance(3_000);
+    expect(await replacing).toBeUndefined();
+  });
+});
+
+describe("401 for ever", () => {
+  it("costs one token, then pauses that grow: 30 s, 60 s, 120 s", async () => {
+    const { clock, call, requests, recorder } = stage();
+    expect(await call("S1", never)).toBe(401);
+    expect(requests()).toBe(2);
+    const counts: number[] = [];
+    for (const pauseMs of [30_000, 60_000, 120_000]) {
+      await clock.advance(pauseMs - 3_000);
+      expect(await call("S1", never)).toBe(401);
+      counts.push(requests());
+      await clock.advance(3_000);
+      expect(await call("S1", never)).toBe(401);
+      counts.push(requests());
+    }
+    expect(counts).toEqual([2, 3, 3, 4, 4, 5]);
+    expect(recorder.of("refresh_suppressed").map(({ reason }) => reason)).toEqual(["paused", "paused", "paused"]);
+  });
+
+  it("pauses a site also where its service takes longer than a minute to refuse", async () => {
+    const { clock, source, requests } = stage();
+    const lateMs = 61_000;
+    const call = async () => {
+      const token = await source.get(clock.nowMs() + 600_000);
+      await clock.advance(lateMs);
+      const newer = await source.replace(token, "S1", clock.nowMs() + 600_000);
+      await clock.advance(lateMs);
+      if (newer !== undefined) source.refusedAgain(newer, "S1");
+    };
+    for (let n = 0; n < 30; n++) await call();
+    expect(requests()).toBeLessThanOrEqual(10);
+  });
+
+  it("on many sites costs at most three tokens a minute in all", async () => {
+    const { call, requests, recorder } = stage();
+    for (let site = 0; site < 20; site++) expect(await call(`S${site}`, never)).toBe(401);
+    expect(requests()).toBe(1 + 3);
+    expect(recorder.of("refresh_suppressed").filter(({ reason }) => reason === "limited")).toHaveLength(17);
+  });
+
+  it("on one site does not keep another's revoked token from being replaced at once", async () => {
+    const { call, requests } = stage();
+    expect(await call("good", always)).toBe(200);
+    for (let site = 0; site < 5; site++) await call(`bad${site}`, never);
+    const before = requests();
+    expect(await call("good", always)).toBe(200);
+    expect(await call("good", (token) => token === `token_${before + 1}`)).toBe(200);
+    expect(requests()).toBe(before + 1);
+  });
+
+  it("on one operation of a site whose other calls are accepted costs three tokens a minute at most", async () => {
+    const { clock, source, deadline, requests } = stage();
+    const minutes: number[] = [];
+    for (let minute = 0; minute < 5; minute++) {
+      const before = requests();
+      for (let second = 0; second < 60; second += 2) {
+        const token = await source.get(deadline());
+        const replacing = source.replace(token, "S1", deadline());
+        await clock.advance(2_000);
+        const newer = await replacing;
+        // The other operation is accepted with the new token before the retry comes back.
+        source.accepted(newer ?? token, "S1");
+        if (newer !== undefined) source.refusedAgain(newer, "S1");
+      }
+      minutes.push(requests() - before);
+    }
+    // The very first token of all comes on top.
+    expect(minutes[0]).toBeLessThanOrEqual(4);
+    for (const issued of minutes.slice(1)) expect(issued).toBeLessThanOrEqual(3);
+  });
+
+  it("ends its pause as soon as a token is accepted", async () => {
+    const { call, requests } = stage();
+    await call("S1", never);
+    expect(await call("S1", always)).toBe(200);
+    const before = requests();
+    expect(await call("S1", (token) => token === `token_${before + 1}`)).toBe(200);
+  });
+});
+
+describe("a token revoked again soon", () => {
+  it("is replaced again when the new one had been accepted", async () => {
+    const { call } = stage();
+    expect(await call("S1", (token) => token === "token_1")).toBe(200);
+    expect(await call("S1", (token) => token === "token_2")).toBe(200);
+    expect(await call("S1", (token) => token === "token_3")).toBe(200);
+  });
+});

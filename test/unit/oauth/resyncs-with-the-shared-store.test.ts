@@ -1,0 +1,90 @@
+/** Replicas that had tokens of their own while the shared store was away have one token again when it is back. */
+import { describe, expect, it } from "vitest";
+import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
+import { answered } from "../../../testkit/token-endpoint-script.ts";
+import { hourMs, keyOfBlue, stageTokens } from "../../../testkit/token-stage.ts";
+
+describe("when the shared store is back", () => {
+  /** Two replicas with tokens of their own, as while Redis is away. */
+  async function stageDiverged() {
+    const stage = stageTokens();
+    const open = () => {
+      let isAway = true;
+      const own = createMemoryTokenStore(stage.clock);
+      const there = () => (isAway ? own : stage.store);
+      const store = {
+        read: (key: string) => there().read(key),
+        save: (...given: Parameters<typeof own.save>) => there().save(...given),
+        record: (...given: Parameters<typeof own.record>) => there().record(...given),
+        forget: (key: string) => there().forget(key),
+      };
+      const { source, members } = stage.openReplica({ store, lock: createMemoryRefreshLock() });
+      const resync = () => {
+        isAway = false;
+        for (const member of members) member.source.resync();
+      };
+      return { source, resync };
+    };
+    return { ...stage, one: open(), other: open(), open };
+  }
+
+  it("each publishes its token, and the newest stays", async () => {
+    const { one, other, clock, get, store } = await stageDiverged();
+    await get(one.source);
+    await clock.advance(1_000);
+    await get(other.source);
+    other.resync();
+    await clock.advance(1_000);
+    one.resync();
+    await clock.advance(1_000);
+    expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
+    expect(await get(one.source)).toBe("token_2");
+    expect((await store.read(keyOfBlue)).token?.remainingMs).toBe(hourMs - 2_000);
+  });
+
+  it("a token that the service has refused is not published", async () => {
+    const { one, clock, get, login, store } = await stageDiverged();
+    await get(one.source);
+    const token = await one.source.get(clock.nowMs() + 1_000);
+    login.next(answered(429, "", "60"));
+    const replacing = one.source.replace(token, "S1", clock.nowMs() + 5_000);
+    await clock.advance(5_000);
+    expect(await replacing).toBeUndefined();
+    one.resync();
+    await clock.advance(1_000);
+    expect((await store.read(keyOfBlue)).token).toBeUndefined();
+  });
+
+  it("a token that others use well is published, though one site gets nothing but 401", async () => {
+    const { one, clock, get, store } = await stageDiverged();
+    const deadline = () => clock.nowMs() + 20_000;
+    const first = await one.source.get(deadline());
+    one.source.accepted(first, "good");
+    const replacing = one.source.replace(first, "bad", deadline());
+    await clock.advance(1_100);
+    const second = await replacing;
+    if (second === undefined) throw new Error("a second token");
+    one.source.refusedAgain(second, "bad");
+    one.source.accepted(await one.source.get(deadline()), "good");
+    expect(await one.source.replace(second, "bad", deadline())).toBeUndefined();
+    one.resync();
+    await clock.advance(2_000);
+    expect(await get(one.source)).toBe("token_2");
+    expect((await store.read(keyOfBlue)).token?.secret.reveal()).toBe("token_2");
+  });
+
+  it("the next refresh is one for all of them", async () => {
+    const { one, other, clock, get, login } = await stageDiverged();
+    await get(one.source);
+    await clock.advance(1_000);
+    await get(other.source);
+    one.resync();
+    other.resync();
+    await clock.advance(0.84 * hourMs);
+    await get(one.source);
+    await get(other.source);
+    await clock.advance(5_000);
+    expect(new Set([await get(one.source), await get(other.source)])).toEqual(new Set(["token_3"]));
+    expect(login.requests).toBe(3);
+  });
+});

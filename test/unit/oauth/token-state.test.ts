@@ -1,0 +1,221 @@
+/** Every combination that the state of a set's token may be in, and what follows from it. docs/tokens.md draws it. */
+import { describe, expect, it } from "vitest";
+import type { RefreshResult } from "../../../src/oauth/refresh.ts";
+import type { Token } from "../../../src/oauth/token.ts";
+import { adopt, adoptFrom, decide, initialState, isRefusedByService, succeed } from "../../../src/oauth/token-state.ts";
+import {
+  dueAgeMs,
+  type Named,
+  nowMs,
+  origin,
+  paused,
+  stateWith,
+  suppressed,
+  thresholds,
+  token,
+  tokens,
+} from "./token-states.ts";
+
+describe("decide, for a request that takes any token,", () => {
+  it.each<{ name: Named; left: string; expected: string }>([
+    { name: "none", left: "to none", expected: "wait" },
+    { name: "none", left: "to another", expected: "wait" },
+    { name: "new", left: "to none", expected: "use" },
+    { name: "new", left: "to another", expected: "use" },
+    { name: "all but due", left: "to none", expected: "use" },
+    { name: "all but due", left: "to another", expected: "use" },
+    { name: "just due", left: "to none", expected: "use_and_refresh" },
+    { name: "just due", left: "to another till now", expected: "use_and_refresh" },
+    { name: "just due", left: "to another", expected: "use" },
+    { name: "due to its last ms", left: "to none", expected: "use_and_refresh" },
+    { name: "due to its last ms", left: "to another till now", expected: "use_and_refresh" },
+    { name: "due to its last ms", left: "to another", expected: "use" },
+    { name: "at its end", left: "to none", expected: "wait" },
+    { name: "at its end", left: "to another", expected: "wait" },
+    { name: "dead", left: "to none", expected: "wait" },
+    { name: "dead", left: "to another", expected: "wait" },
+  ])("with a token that is $name and left $left says $expected", ({ name, left, expected }) => {
+    const leftToAnotherUntilMs = { "to none": 0, "to another till now": nowMs, "to another": nowMs + 1 }[left] ?? 0;
+    const state = stateWith({ token: tokens[name], leftToAnotherUntilMs });
+    expect(decide(state, { nowMs, thresholds })).toEqual(
+      expected === "wait" ? { kind: "wait" } : { kind: expected, token: tokens[name] },
+    );
+  });
+});
+
+describe("decide, for a request that takes only a newer token,", () => {
+  const older = token("older", dueAgeMs * 2);
+  const newer = token("newer", -1);
+  it.each<{ name: Named; than: string; newerThan: Token; expected: string }>([
+    { name: "none", than: "an older one", newerThan: older, expected: "wait" },
+    { name: "new", than: "an older one", newerThan: older, expected: "use" },
+    { name: "new", than: "itself", newerThan: token("a", 5_000), expected: "wait" },
+    { name: "new", than: "a newer one", newerThan: newer, expected: "wait" },
+    { name: "just due", than: "an older one", newerThan: older, expected: "use_and_refresh" },
+    { name: "just due", than: "itself", newerThan: tokens["just due"], expected: "wait" },
+    { name: "just due", than: "a newer one", newerThan: newer, expected: "wait" },
+    { name: "at its end", than: "an older one", newerThan: older, expected: "wait" },
+    { name: "at its end", than: "itself", newerThan: tokens["at its end"], expected: "wait" },
+    { name: "at its end", than: "a newer one", newerThan: newer, expected: "wait" },
+  ])("says $expected where one that is $name is there and it must be newer than $than", (row) => {
+    const decision = decide(stateWith({ token: tokens[row.name] }), { nowMs, thresholds, newerThan: row.newerThan });
+    expect(decision.kind).toBe(row.expected);
+  });
+});
+
+describe("decide, with an obstacle,", () => {
+  const read = { "0.999 s ago": nowMs - 999, "1 s ago": nowMs - 1_000, never: Number.NEGATIVE_INFINITY };
+  it.each<{ name: Named; obstacle: RefreshResult | undefined; ago: keyof typeof read; expected: string }>([
+    { name: "none", obstacle: undefined, ago: "0.999 s ago", expected: "wait" },
+    { name: "none", obstacle: paused, ago: "0.999 s ago", expected: "unavailable" },
+    { name: "none", obstacle: paused, ago: "1 s ago", expected: "wait" },
+    { name: "none", obstacle: paused, ago: "never", expected: "wait" },
+    { name: "none", obstacle: suppressed, ago: "0.999 s ago", expected: "unavailable" },
+    { name: "none", obstacle: suppressed, ago: "1 s ago", expected: "wait" },
+    { name: "new", obstacle: paused, ago: "0.999 s ago", expected: "use" },
+    { name: "new", obstacle: paused, ago: "1 s ago", expected: "use" },
+    { name: "just due", obstacle: paused, ago: "0.999 s ago", expected: "use_and_refresh" },
+    { name: "just due", obstacle: suppressed, ago: "never", expected: "use_and_refresh" },
+    { name: "at its end", obstacle: paused, ago: "0.999 s ago", expected: "unavailable" },
+    { name: "at its end", obstacle: paused, ago: "1 s ago", expected: "wait" },
+    { name: "dead", obstacle: suppressed, ago: "0.999 s ago", expected: "unavailable" },
+  ])("a token that is $name and shared state read $ago says $expected", ({ name, obstacle, ago, expected }) => {
+    const state = stateWith({ token: tokens[name], lastRefreshMs: read[ago] });
+    const decision = decide(state, { nowMs, thresholds, obstacle });
+    expect(decision.kind).toBe(expected);
+    if (decision.kind === "unavailable") expect(decision.obstacle).toBe(obstacle);
+  });
+});
+
+describe("the former secret's token", () => {
+  const former = (name: Named) => (tokens[name] === undefined ? undefined : { ...tokens[name], id: "former" });
+  it.each<{ name: Named; formerly: Named; any: string; orFormer: string }>([
+    { name: "none", formerly: "none", any: "wait", orFormer: "wait" },
+    { name: "none", formerly: "new", any: "wait", orFormer: "former" },
+    { name: "none", formerly: "just due", any: "wait", orFormer: "former" },
+    { name: "none", formerly: "at its end", any: "wait", orFormer: "wait" },
+    { name: "new", formerly: "new", any: "present", orFormer: "present" },
+    { name: "just due", formerly: "new", any: "present", orFormer: "present" },
+    { name: "at its end", formerly: "new", any: "wait", orFormer: "wait" },
+  ])("that is $formerly beside a present one that is $name", ({ name, formerly, any, orFormer }) => {
+    const state = stateWith({ token: tokens[name], formerToken: former(formerly) });
+    const used = (situation: { orFormer?: boolean }) => {
+      const decision = decide(state, { nowMs, thresholds, ...situation });
+      if (!("token" in decision)) return decision.kind;
+      return decision.token.id === "former" ? "former" : "present";
+    };
+    expect({ any: used({}), orFormer: used({ orFormer: true }) }).toEqual({ any, orFormer });
+  });
+
+  it.each<{ present: string; offered: string; expected: string }>([
+    { present: "no token", offered: "none", expected: "none" },
+    { present: "no token", offered: "of the set before", expected: "taken" },
+    { present: "no token", offered: "of a set before that set", expected: "taken" },
+    { present: "a token", offered: "of the set before", expected: "not taken" },
+    { present: "a newer former token", offered: "of the set before", expected: "not taken" },
+    { present: "an older former token", offered: "of the set before", expected: "taken" },
+  ])("$offered is $expected by a set with $present", ({ present, offered, expected }) => {
+    const before = stateWith({
+      token: present === "a token" ? token("own", 9_000) : undefined,
+      formerToken: {
+        "a newer former token": token("newer", 0),
+        "an older former token": token("older", 20_000),
+      }[present],
+      wakeNotBeforeMs: undefined,
+    });
+    const given = token("given", 10_000, "S1/green");
+    const from = stateWith({
+      token: offered === "of the set before" ? given : undefined,
+      formerToken: offered === "of a set before that set" ? given : undefined,
+      refusedToken: given,
+      lastUsedMs: 77,
+      origin,
+    });
+    const after = succeed(before, from, "S1/blue");
+    expect(after.lastUsedMs).toBe(77);
+    if (expected !== "taken") {
+      expect(after).toEqual({ ...before, lastUsedMs: 77 });
+      return;
+    }
+    expect(after).toMatchObject({
+      token: undefined,
+      formerToken: { id: "given", credential: "S1/blue" },
+      refusedToken: given,
+      wakeNotBeforeMs: 0,
+      origin: { issuedHere: false, reason: "reload" },
+    });
+  });
+
+  it("keeps its origin where its label stays", () => {
+    const from = stateWith({ token: token("given", 10_000), origin });
+    expect(succeed(initialState, from, "S1/blue").origin).toEqual(origin);
+  });
+
+  it("goes as soon as there is a token of the present secret", () => {
+    const state = stateWith({ formerToken: token("former", 0) });
+    expect(adopt(state, token("present", 5_000), origin)).toMatchObject({ token: { id: "present" } });
+    expect(adopt(state, token("present", 5_000), origin).formerToken).toBeUndefined();
+  });
+});
+
+describe("the newest token wins:", () => {
+  const present = token("present", 10_000);
+  it.each([
+    { found: "the first token", state: {}, issuedHere: false, next: token("next", 20_000), isTaken: true },
+    { found: "a newer one", state: { token: present }, issuedHere: false, next: token("next", 9_999), isTaken: true },
+    { found: "an older one", state: { token: present }, issuedHere: true, next: token("next", 10_001), isTaken: false },
+    {
+      found: "one of its age",
+      state: { token: present },
+      issuedHere: true,
+      next: token("next", 10_000),
+      isTaken: false,
+    },
+    { found: "itself", state: { token: present }, issuedHere: false, next: token("present", 9_000), isTaken: false },
+    {
+      found: "itself, issued again",
+      state: { token: present },
+      issuedHere: true,
+      next: token("present", 9_000),
+      isTaken: true,
+    },
+  ])("$found is taken: $isTaken", ({ state, issuedHere, next, isTaken }) => {
+    const before = stateWith({ ...state, wakeNotBeforeMs: undefined });
+    const after = adopt(before, next, { issuedHere, reason: "due" });
+    if (!isTaken) expect(after).toBe(before);
+    else expect(after).toEqual({ ...before, token: next, origin: { issuedHere, reason: "due" }, wakeNotBeforeMs: 0 });
+  });
+
+  it("another cache's token of the same secret takes the new label, its 401 and its use along", () => {
+    const from = stateWith({ token: token("given", 10, "S1/green"), refusedToken: present, lastUsedMs: 77 });
+    expect(adoptFrom(initialState, from, "S1/blue")).toMatchObject({
+      token: { id: "given", credential: "S1/blue" },
+      origin: { issuedHere: false, reason: "reload" },
+      refusedToken: present,
+      lastUsedMs: 77,
+    });
+    expect(adoptFrom(initialState, stateWith({ formerToken: present, lastUsedMs: 77 }), "S1/blue")).toBe(initialState);
+  });
+});
+
+describe("a token is refused by the service", () => {
+  const present = token("present", 10);
+  it.each([
+    { name: "when it is the newest that got a 401", state: { token: present, refusedToken: present }, expected: true },
+    { name: "when a newer one got a 401", state: { token: present, refusedToken: token("b", 9) }, expected: true },
+    {
+      name: "though it is the former secret's",
+      state: { formerToken: present, refusedToken: present },
+      expected: true,
+    },
+    {
+      name: "not when an older one got a 401",
+      state: { token: present, refusedToken: token("b", 11) },
+      expected: false,
+    },
+    { name: "not when none did", state: { token: present }, expected: false },
+    { name: "not when there is none", state: { refusedToken: present }, expected: false },
+  ])("$name", ({ state, expected }) => {
+    expect(isRefusedByService(stateWith(state))).toBe(expected);
+  });
+});

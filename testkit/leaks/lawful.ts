@@ -1,0 +1,65 @@
+import type { Sighting } from "./outflow.ts";
+
+/** Where a canary may sing, and why. */
+export interface Lawful extends Partial<Sighting> {
+  readonly why: string;
+}
+
+/** Each names as much of the sighting as it takes to excuse nothing else. */
+export const lawful: readonly Lawful[] = [
+  {
+    outlet: "stdout",
+    canary: "a signature or a key",
+    file: "test/promises/cli/keygen.test.ts",
+    why: "keygen prints a new key: that is what it is for",
+  },
+  {
+    outlet: "stdout",
+    file: "test/clients/curl-proves-itself.test.ts",
+    why: "curl prints what the service answered to its own order",
+  },
+  {
+    outlet: "stdout",
+    canary: "a signature or a key",
+    file: "test/promises/cli/demo.test.ts",
+    why: "the demo shows what left Countersign, the signature of its made-up key included",
+  },
+  {
+    outlet: "stdout",
+    canary: "a token",
+    file: "test/promises/cli/simulate-config.test.ts",
+    why: "the simulator's log names the tokens that it made up itself",
+  },
+  {
+    outlet: "stdout",
+    canary: "a token",
+    file: "test/docs/moving-from-hmac-page.test.ts",
+    why: "the simulator's log names the tokens that it made up itself",
+  },
+  {
+    outlet: "stdout",
+    canary: "a token",
+    file: "test/docs/tracing-page.test.ts",
+    why: "the simulator's log names the tokens that it made up itself",
+  },
+  {
+    outlet: "stdout",
+    file: "test/promises/cli/simulate-config.test.ts",
+    test: "prints the secrets that it made up itself",
+    why: "the example's secrets are made up and public, and every configuration for it needs them",
+  },
+];
+
+/** What no exception covers. */
+export function unlawful(sightings: readonly Sighting[], exceptions: readonly Lawful[] = lawful): Sighting[] {
+  return sightings.filter((sighting) => !exceptions.some((exception) => covers(exception, sighting)));
+}
+
+function covers({ outlet, canary, file, test }: Lawful, sighting: Sighting): boolean {
+  return (
+    (outlet === undefined || outlet === sighting.outlet) &&
+    (canary === undefined || canary === sighting.canary) &&
+    (file === undefined || sighting.file.endsWith(file)) &&
+    (test === undefined || sighting.test.includes(test))
+  );
+}
