@@ -22,7 +22,11 @@ export const processLines: Reference<ProcessEvent["kind"]> = {
   configuration_warned: {
     levels: ["warn"],
     when: "Something in the configuration is allowed and risky; `message` says what.",
-    fields: { code: "The warning's code, for `acknowledge`.", path: "The key's place in the file." },
+    fields: {
+      code: "The warning's code, for `acknowledge`.",
+      path: "The key's place in the file.",
+      more: "On the tenth line of one code: how many more there are, which get no line. `countersign check` prints them.",
+    },
   },
   config_applied: {
     levels: ["info"],

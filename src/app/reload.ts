@@ -89,15 +89,28 @@ export class Reloader {
   }
 }
 
+/** Warnings of one code that get a line each: a thousand sites may have the same. */
+const mostOfOneCode = 10;
+
 /** Reports each warning of a configuration once: what a reload leaves as it was is not reported again. */
 export function createWarner(report: Report): (warnings: readonly Problem[]) => void {
   let reported: ReadonlySet<string> = new Set();
   return (warnings) => {
     const keyOf = ({ code, path, message }: Problem) => `${code} ${path} ${message}`;
+    const byCode = new Map<string, Problem[]>();
     for (const warning of warnings) {
       if (reported.has(keyOf(warning))) continue;
-      const { code = "", path, message, fix } = warning;
-      report({ kind: "configuration_warned", code, path, message: `${message}; ${fix}` });
+      const { code = "" } = warning;
+      const alike = byCode.get(code);
+      if (alike === undefined) byCode.set(code, [warning]);
+      else alike.push(warning);
+    }
+    for (const [code, alike] of byCode) {
+      for (const [index, { path, message, fix }] of alike.slice(0, mostOfOneCode).entries()) {
+        const isLast = index === mostOfOneCode - 1 && alike.length > mostOfOneCode;
+        const more = isLast ? alike.length - mostOfOneCode : undefined;
+        report({ kind: "configuration_warned", code, path, message: `${message}; ${fix}`, more });
+      }
     }
     reported = new Set(warnings.map(keyOf));
   };

@@ -20,6 +20,8 @@ export type ProcessEvent =
       readonly path: string;
       /** What is so, and what to do. */
       readonly message: string;
+      /** Further warnings of this code, which get no line; `countersign check` prints them. */
+      readonly more?: number | undefined;
     }
   | {
       /** A caller's TLS handshake failed at a listener with mTLS: its certificate or its TLS version was refused. */

@@ -129,7 +129,7 @@ function pickFields(event: Exclude<Event, RequestFinished>): Fields {
     case "started":
       return { ...fields, admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };
     case "configuration_warned":
-      return { code: event.code, path: event.path };
+      return { ...fields, message: undefined };
     default:
       return fields;
   }

@@ -167,7 +167,9 @@ const samples: Samples = {
   ],
   redis_up: [{ kind: "redis_up", node: "cache", awayMs: 1 }],
   started: [{ kind: "started", version: "1", configHash: "h", routes: [], admin: ":1", status: ":2" }],
-  configuration_warned: [{ kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short" }],
+  configuration_warned: [
+    { kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short", more: 1 },
+  ],
   handshake_failed: [
     { ...handshake, isFirst: true },
     { ...handshake, isFirst: false },

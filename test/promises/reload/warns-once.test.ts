@@ -39,3 +39,17 @@ it("does not log what is acknowledged", async () => {
     "hmac_for_existing_clients",
   ]);
 });
+
+it("tells of ten sites that have the same warning, and how many more have it", async () => {
+  const pod = await startPod();
+  const sites = Array.from(
+    { length: 29 },
+    (_, n) =>
+      `      S${2_000_000_000 + n}: { keys: [{ identifier: K${3_000_000_000 + n}, secret: { file: DIR/k1 } }] }`,
+  );
+  pod.config.update({ "countersign.yaml": pod.yaml({ more: sites.join("\n") }) });
+  await pod.nth("config_applied", 1);
+  const [, ...lines] = pod.lines("configuration_warned");
+  expect(codes(lines)).toEqual(Array.from({ length: 10 }, () => "hmac_for_existing_clients"));
+  expect(lines.map(({ more }) => more)).toEqual([...Array.from({ length: 9 }, () => undefined), 19]);
+});
