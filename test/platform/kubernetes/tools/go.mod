@@ -1,4 +1,4 @@
-module countersign.example/test/kubernetes/tools
+module countersign.example/tools
 
 go 1.26.0
 

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"countersign.example/test/kubernetes/tools/manifests"
+	"countersign.example/tools/manifests"
 )
 
 func main() {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
-	"countersign.example/test/kubernetes/tools/manifests"
+	"countersign.example/tools/manifests"
 )
 
 var restricted = api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
