@@ -47,7 +47,7 @@ it("the README's table is what values.yaml says", async () => {
     (_, begin, end) => `${begin}${table}\n${end}`,
   );
   expect(made).toContain(table);
-  await expect(made).toMatchFileSnapshot(`../../${folder}/README.md`);
+  await expect(made).toMatchFileSnapshot(`../../../${folder}/README.md`);
 });
 
 it("the schema knows exactly the keys of values.yaml, and what Helm adds", () => {
@@ -79,7 +79,7 @@ it("the schema says of each value what values.yaml says, and has the product's o
   expect(JSON.stringify(made)).not.toContain("#/$defs/__");
   const format = ["format", "--stdin-file-path", "values.schema.json"];
   const formatted = execFileSync("node_modules/.bin/biome", format, { input: JSON.stringify(made), encoding: "utf8" });
-  await expect(formatted).toMatchFileSnapshot(`../../${folder}/values.schema.json`);
+  await expect(formatted).toMatchFileSnapshot(`../../../${folder}/values.schema.json`);
 });
 
 it("the chart, the image and the product have one version", () => {
