@@ -19,7 +19,7 @@ const folder = "test/platform/prometheus/alerts";
 const readCases = (alert: string) => readFileSync(`${folder}/${alert}.yaml`, "utf8");
 const casesOf = (alert: string) => (parse(readCases(alert)) as { readonly tests: readonly Case[] }).tests;
 
-const allRules = /^rule_files: \[\.\.\/\.\.\/\.\.\/deploy\/prometheus\/rules\.yaml\]$/m;
+const allRules = /^rule_files: \[\.\.\/\.\.\/\.\.\/\.\.\/deploy\/prometheus\/rules\.yaml\]$/m;
 
 it("has a file of cases for every alert, and no other", () => {
   expect(readdirSync(folder).sort()).toEqual(alerts.map(({ alert }) => `${alert}.yaml`).sort());
