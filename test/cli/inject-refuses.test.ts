@@ -75,7 +75,7 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
         .concat(job.replace(/^metadata:.*$/m, "metadata: { name: last }"))
         .reverse()
         .join("---\n"),
-      says: "-: --selector matches none of the workloads, by their own labels: Job last (no labels), Job six (app=six,n=5), Job five (app=five,n=4), Job four (app=four,n=3), Job three (app=three,n=2), and 2 more",
+      says: "-: --selector matches none of the workloads, by their own labels: Job last (no labels), Job six (app=six,n=5), Job five (app=five,n=4), Job four (app=four,n=3), Job three (app=three,n=2) and 2 more",
     },
     {
       what: "a selector where there is no workload",
