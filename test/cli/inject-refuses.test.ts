@@ -96,6 +96,15 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
     expect(stderr).toContain("nothing.yaml cannot be read (ENOENT)");
   });
 
+  it.each([
+    { file: "-", manifest: "#".repeat(16 * 1_048_576 + 1), says: "Standard input is longer than 16 MiB." },
+    { file: "/dev/zero", says: "/dev/zero is longer than 16 MiB. Give the path of a manifest" },
+  ])("a manifest from $file that has no sensible end", ({ file, manifest, says }) => {
+    const { exitCode, stdout, stderr } = run(["-f", file], manifest);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(says);
+  });
+
   it("everything at once", () => {
     const { stderr } = run(["-f", "-", ...classic], `${job}---\n${deployment("containers: []")}`);
     expect(stderr.split("\n")).toEqual([
