@@ -29,7 +29,7 @@ export function createCommand(): Command {
     .option("--secret <name>", "Secret for /run/secrets/countersign", matching(resourceName), "countersign")
     .option(
       "--env <name>",
-      "variable of the application's containers for the address to call",
+      "variable of the application's containers for the address to call; of its init containers too, but for --classic",
       matching(/^[A-Za-z_]\w*$/),
     )
     .option(
