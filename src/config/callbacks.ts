@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Address, type Environment, withoutBrackets } from "../model/environment.ts";
-import { listNames } from "../model/list-names.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
+import { listNames } from "../model/names.ts";
 import { defaultExempt, exemptNames } from "../signing/parameter-rules.ts";
 import { callersMtls } from "./callers/caller-schema.ts";
 import type { CallbackListenerConfig } from "./config.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Address, Egress, Tls } from "../model/environment.ts";
-import { listNames } from "../model/list-names.ts";
+import { listNames } from "../model/names.ts";
 import type { Secret } from "../model/secret.ts";
 import {
   credentialsForm,

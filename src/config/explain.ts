@@ -9,8 +9,8 @@ import {
   type Site,
   type Tls,
 } from "../model/environment.ts";
-import { listNames } from "../model/list-names.ts";
 import { type Callers, describeBind } from "../model/listener.ts";
+import { listNames } from "../model/names.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
 import type { CallbackListenerConfig, Config, TracingConfig } from "./config.ts";

@@ -1,7 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { splitCertificates } from "../model/certificates.ts";
-import type { Tls } from "../model/environment.ts";
+import { splitCertificates, type Tls } from "../model/environment.ts";
 import type { CallersTls } from "../model/listener.ts";
 import type { Secret } from "../model/secret.ts";
 import type { TlsFiles } from "./fields.ts";

@@ -1,5 +1,5 @@
 import { type Document, isMap, isSeq, type YAMLMap } from "yaml";
-import { listNames } from "../model/list-names.ts";
+import { listNames } from "../model/names.ts";
 import { defaultGraceSeconds, isSidecar, type Selector, sidecarName, sidecarUrl } from "./sidecar.ts";
 import { itemsIn } from "./strategic-merge.ts";
 

@@ -1,8 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { collectDefaultMetrics, type Gauge, type Registry } from "prom-client";
-import { splitCertificates } from "../../model/certificates.ts";
 import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
-import { credentialSetsOf, type Environment } from "../../model/environment.ts";
+import { credentialSetsOf, type Environment, splitCertificates } from "../../model/environment.ts";
 import type { CallersTls } from "../../model/listener.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 

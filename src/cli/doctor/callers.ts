@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import type { ListenerConfig } from "../../config/config.ts";
-import { splitCertificates } from "../../model/certificates.ts";
+import { splitCertificates } from "../../model/environment.ts";
 import { type CallersTls, callersOf, callersTlsOf, describeBind } from "../../model/listener.ts";
 import { printable } from "../terminal.ts";
 import { type Check, type CheckResult, fail, formatSpan, ok, type Run, toCheck, warn } from "./check.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { Environment, PassThroughRoute, Site } from "../../model/environment.ts";
-import { listNames } from "../../model/list-names.ts";
+import { listNames } from "../../model/names.ts";
 import { countOf } from "../command.ts";
 import { type Check, type CheckResult, ok, type Run, toCheck, warn } from "./check.ts";
 

@@ -4,7 +4,7 @@ import { authorizationServersOf, type Upstreams } from "../../app/upstreams.ts";
 import { parseHttpDate } from "../../http/date.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { type Address, type Environment, egressTo, placeOf } from "../../model/environment.ts";
-import { listNames } from "../../model/list-names.ts";
+import { listNames } from "../../model/names.ts";
 import { tokenUrlOf } from "../../model/token-settings.ts";
 import {
   type Check,

@@ -1,8 +1,8 @@
 import { TLSSocket } from "node:tls";
 import type { TracingConfig } from "../../config/config.ts";
 import { type Environment, placeOf } from "../../model/environment.ts";
-import { listNames } from "../../model/list-names.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
+import { listNames } from "../../model/names.ts";
 import { ask, askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
