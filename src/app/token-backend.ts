@@ -115,7 +115,7 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
       };
       return {
         claim: async (...given) => current().claim(...given),
-        settle: async (...given) => current().settle(...given),
+        recordEnd: async (...given) => current().recordEnd(...given),
       };
     },
 

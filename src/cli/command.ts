@@ -1,7 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Loaded } from "../config/load.ts";
-import { errorCodeOf } from "../model/defect.ts";
 
 /** What the file of a command exports. Each call makes a new command, so that runs share nothing. */
 export interface CommandFile {
@@ -24,17 +22,6 @@ export class CommandFailure extends Error {
 
 export function usageFailure(message: string): CommandFailure {
   return new CommandFailure(message, exitCodes.usage);
-}
-
-/**
- * Reads a file that the command line names.
- * @param end of the sentence that says it cannot be read
- * @throws CommandFailure
- */
-export function readOrRefuse(path: string, end: string, name = path): Promise<Buffer> {
-  return readFile(path).catch((error: unknown) => {
-    throw usageFailure(`${name} cannot be read (${errorCodeOf(error) ?? "UNKNOWN"})${end}`);
-  });
 }
 
 /** `1 site`, `3 sites`. */

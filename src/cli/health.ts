@@ -4,7 +4,8 @@ import { readBind } from "../config/values.ts";
 import { systemClock } from "../model/clock.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { askAdmin } from "./ask.ts";
-import { CommandFailure, configOption, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
+import { CommandFailure, configOption, exitCodes, usageFailure } from "./command.ts";
+import { readOrRefuse } from "./input.ts";
 import { print, printable } from "./terminal.ts";
 
 interface Options {

@@ -1,12 +1,11 @@
-import { text } from "node:stream/consumers";
 import { Command, InvalidArgumentError } from "commander";
 import { configSchema } from "../config/schema.ts";
 import { readDocument } from "../config/yaml.ts";
 import { inject } from "../inject/inject.ts";
 import type { Selector } from "../inject/sidecar.ts";
 import { version } from "../version.ts";
-import { readOrRefuse, usageFailure } from "./command.ts";
-import { announceInput } from "./terminal.ts";
+import { usageFailure } from "./command.ts";
+import { readOrRefuse, readStandardInput } from "./input.ts";
 
 interface Options {
   readonly file: string;
@@ -30,7 +29,7 @@ export function createCommand(): Command {
     .option("--secret <name>", "Secret for /run/secrets/countersign", matching(resourceName), "countersign")
     .option(
       "--env <name>",
-      "variable of the application's containers for the address to call",
+      "variable of the application's containers for the address to call; of its init containers too, but for --classic",
       matching(/^[A-Za-z_]\w*$/),
     )
     .option(
@@ -109,11 +108,8 @@ async function run({ file, classic = false, env, selector, config, ...rest }: Op
 }
 
 async function read(file: string): Promise<string> {
-  if (file === "-") {
-    announceInput("a manifest");
-    return text(process.stdin);
-  }
-  const bytes = await readOrRefuse(file, ". Give the path of a manifest, or - for standard input.");
+  const end = ". Give the path of a manifest, or - for standard input.";
+  const bytes = await (file === "-" ? readStandardInput("a manifest") : readOrRefuse(file, end));
   return bytes.toString("utf8");
 }
 

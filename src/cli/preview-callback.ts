@@ -8,7 +8,8 @@ import { ProxyError } from "../model/errors.ts";
 import { describeBind } from "../model/listener.ts";
 import { stringToSign } from "../signing/hmac.ts";
 import { exitCodes, usageFailure } from "./command.ts";
-import { print, printJson, readStandardInput } from "./terminal.ts";
+import { readStandardInput } from "./input.ts";
+import { print, printJson } from "./terminal.ts";
 
 export const callbackForms: readonly CallbackForm[] = ["json", "form", "query"];
 
@@ -35,7 +36,7 @@ export async function previewCallback(
   options: { readonly listener?: string; readonly json?: boolean },
 ): Promise<void> {
   const listener = pickListener(config, environment, options.listener);
-  const input = dropNewline(Buffer.from(await readStandardInput(`a callback (${form})`)));
+  const input = dropNewline(await readStandardInput(`a callback (${form})`));
   const verdict = evaluate(form, input, listener, environment);
   if (options.json === true) printJson(verdict);
   else printVerdict(verdict);

@@ -15,8 +15,9 @@ import type { ClientResponse, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
 import { stringToSign } from "../signing/hmac.ts";
 import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
+import { readStandardInput } from "./input.ts";
 import { callbackForms, previewCallback } from "./preview-callback.ts";
-import { print, printError, printJson, readStandardInput } from "./terminal.ts";
+import { print, printError, printJson } from "./terminal.ts";
 
 interface Options {
   readonly config: string;

@@ -12,8 +12,9 @@ import {
   type NamedValue,
   requiredNames,
 } from "../signing/parameter-rules.ts";
-import { CommandFailure, exitCodes, readOrRefuse, usageFailure } from "./command.ts";
-import { print, printJson, readStandardInput } from "./terminal.ts";
+import { CommandFailure, exitCodes, usageFailure } from "./command.ts";
+import { readOrRefuse, readStandardInput } from "./input.ts";
+import { print, printJson } from "./terminal.ts";
 
 const twoDigits = /^-?(0|[1-9]\d*)\.\d{2}$/;
 /** On the command line no configuration names further decimals. */

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { type Address, type Environment, withoutBrackets } from "../model/environment.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
+import { listNames } from "../model/names.ts";
 import { defaultExempt, exemptNames } from "../signing/parameter-rules.ts";
 import { callersMtls } from "./callers/caller-schema.ts";
 import type { CallbackListenerConfig } from "./config.ts";
-import { listSome } from "./diagnostics.ts";
 import { bind, duration, flag, listOf, mapping, parameterName, plainName, text, tlsFiles, url } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { checkExempt } from "./sites.ts";
@@ -52,8 +52,6 @@ export const callbackListener = mapping("A place where the service calls.", {
 });
 
 type RawCallbackListener = z.output<typeof callbackListener>;
-
-const mostSitesShown = 3;
 
 /**
  * Checks and loads where the service calls.
@@ -103,7 +101,7 @@ function checkEnvironment(name: string, environments: ReadonlyMap<string, Enviro
   if (sites.length > 0 && without.length === sites.length) {
     context.report("no site of this environment has keys, so no callback could be verified (spec 5.1)", fix);
   } else if (without.length > 0) {
-    const message = `sites without keys have every callback refused: ${listSome(without, mostSitesShown)}`;
+    const message = `sites without keys have every callback refused: ${listNames(without)}`;
     context.warn("callbacks_without_keys", message, fix);
   }
 }

@@ -85,12 +85,6 @@ export function formatPath(path: Path): string {
   }, "");
 }
 
-/** The first of some names: `a, b, c and 4 more`. */
-export function listSome(names: readonly string[], most: number): string {
-  const more = names.length > most ? ` and ${names.length - most} more` : "";
-  return `${names.slice(0, most).join(", ")}${more}`;
-}
-
 /** Sorted by their places in the file. */
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
   return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);

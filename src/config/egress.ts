@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Address, Egress, Tls } from "../model/environment.ts";
+import { listNames } from "../model/names.ts";
 import type { Secret } from "../model/secret.ts";
-import { listSome } from "./diagnostics.ts";
 import {
   credentialsForm,
   isDirect,
@@ -45,7 +45,6 @@ type RawEgress = z.output<typeof egress>;
 const proxyNames = ["HTTPS_PROXY", "https_proxy"] as const;
 const noProxyNames = ["NO_PROXY", "no_proxy"] as const;
 const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
-const mostShown = 3;
 
 /** A way out, with its rules not yet applied to the hosts of the environment. */
 type Way = Omit<Egress, "noProxy" | "direct"> & { readonly rules: readonly NoProxyRule[] };
@@ -149,7 +148,7 @@ export function warnOfUnusedVariable(
   const given = firstOf(context.state.dependencies.env, proxyNames);
   const unaware = Object.keys(raw).filter((name) => raw[name]?.egress === undefined);
   if (given === undefined || unaware.length === 0) return;
-  const names = listSome(unaware, mostShown);
+  const names = listNames(unaware);
   const message = `${given.name} is set and not used: ${names} ${unaware.length === 1 ? "is" : "are"} reached directly`;
   context.warn("proxy_variable_unused", message, "write egress: environment to use it, or egress: { proxy: … }");
 }

@@ -10,10 +10,10 @@ import {
   type Tls,
 } from "../model/environment.ts";
 import { type Callers, describeBind } from "../model/listener.ts";
+import { listNames } from "../model/names.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
 import type { CallbackListenerConfig, Config, TracingConfig } from "./config.ts";
-import { listSome } from "./diagnostics.ts";
 
 const mostNamed = 5;
 
@@ -52,7 +52,7 @@ function describeCallers(callers: Callers | undefined): string {
     case "named": {
       const by = callers.tls === undefined ? "token" : "certificate";
       const names = callers.callers.map(({ name }) => name);
-      return `; callers by ${by}: ${listSome(names, mostNamed)}`;
+      return `; callers by ${by}: ${listNames(names, mostNamed)}`;
     }
   }
 }

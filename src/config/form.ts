@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { durationPattern } from "../model/clock.ts";
-import { nearestName } from "../model/nearest-name.ts";
+import { nearestName } from "../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "./diagnostics.ts";
 import { configSchema, nodesAt, type RawConfig, type SchemaNode } from "./schema.ts";
 

@@ -156,9 +156,7 @@ export class LoadContext {
       return { ...content, origin };
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-      const isMissing = code === "ENOENT" || code === "ENOTDIR";
-      const fix = isMissing ? "create the file, or correct the path" : "make it a file that this process may read";
-      return this.report(`the file cannot be read (${code})`, fix, origin);
+      return this.report(`the file cannot be read (${code})`, fixReading(code), origin);
     }
   }
 
@@ -168,6 +166,11 @@ export class LoadContext {
     if (value !== undefined) return { bytes: Buffer.from(value, "utf8"), origin };
     return this.report("the environment variable is not set", `set ${name}, or use { file: … }`, origin);
   }
+}
+
+function fixReading(code: string): string {
+  if (code === "ENOENT" || code === "ENOTDIR") return "create the file, or correct the path";
+  return code === "EFBIG" ? "name a file of at most 16 MiB" : "make it a file that this process may read";
 }
 
 /** Most often a mistake: a second newline, a copied blank, or the mark that an editor puts first. */

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Environment } from "../model/environment.ts";
@@ -56,6 +56,7 @@ export async function loadConfig(file: string, given: Partial<ConfigDependencies
 }
 
 const permissionBits = 0o777;
+const longestFileBytes = 16_777_216;
 
 async function loadFile(file: string, dependencies: ConfigDependencies): Promise<Outcome> {
   const text = await readText(file, dependencies);
@@ -150,6 +151,7 @@ async function readText(file: string, { readFile }: ConfigDependencies): Promise
   } catch (error) {
     if (error instanceof TypeError) return fail("the configuration file is not UTF-8", "save it as UTF-8");
     const { code = "unknown error" } = error as NodeJS.ErrnoException;
+    if (code === "EFBIG") return fail("the configuration file is longer than 16 MiB", "give the path of a YAML file");
     return fail(`the configuration file cannot be read (${code})`, "give the path of a readable YAML file");
   }
 }
@@ -173,10 +175,20 @@ function checkDependencies(file: string, context: LoadContext): void {
 export async function readAtOnce(path: string): Promise<FileContent> {
   const file = openSync(path, "r");
   try {
-    return { bytes: readFileSync(file), mode: fstatSync(file).mode & permissionBits };
+    const mode = checkStats(fstatSync(file));
+    return { bytes: readFileSync(file), mode };
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * The permission bits.
+ * @throws EFBIG, where reading the file would cost memory that orders need
+ */
+function checkStats({ mode, size }: Stats): number {
+  if (size > longestFileBytes) throw Object.assign(new Error("file too large"), { code: "EFBIG" });
+  return mode & permissionBits;
 }
 
 async function systemDependencies(): Promise<ConfigDependencies> {
@@ -184,8 +196,8 @@ async function systemDependencies(): Promise<ConfigDependencies> {
     env: process.env,
     mountPoints: await readMountPoints(),
     async readFile(path) {
-      const [bytes, { mode }] = await Promise.all([readFile(path), stat(path)]);
-      return { bytes, mode: mode & permissionBits };
+      const mode = checkStats(await stat(path));
+      return { bytes: await readFile(path), mode };
     },
   };
 }

@@ -1,12 +1,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import type { Tls } from "../model/environment.ts";
+import { splitCertificates, type Tls } from "../model/environment.ts";
 import type { CallersTls } from "../model/listener.ts";
 import type { Secret } from "../model/secret.ts";
 import type { TlsFiles } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
-
-const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** Loads the trusted authorities, and the certificate with its key: both or neither. */
 export async function loadTls({ caFile, certFile, keyFile }: TlsFiles, context: LoadContext): Promise<Tls> {
@@ -41,7 +39,7 @@ export async function loadCertificates(file: string, context: LoadContext): Prom
   const content = await context.readFile(file);
   if (content === undefined) return undefined;
   const text = content.bytes.toString("latin1");
-  const blocks = text.match(pemCertificate) ?? [];
+  const blocks = splitCertificates(text);
   if (blocks.length > 0 && blocks.every((pem) => doesSucceed(() => new X509Certificate(pem)))) return text;
   const message = "this file holds no certificate in PEM, or a damaged one";
   return context.report(message, "give the path of a PEM file", content.origin);

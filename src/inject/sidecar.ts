@@ -58,19 +58,21 @@ export function createPatch(podSpec: YAMLMap, options: InjectOptions): YAMLMap {
   const described = parseDocument(describeSidecar(options), asWritten);
   const [sidecar, volumes] = [described.get("container"), described.get("volumes")];
   const noSidecar = { name: sidecarName, $patch: "delete" };
+  const initContainers = itemsIn(podSpec, "initContainers");
   const containers = itemsIn(podSpec, "containers");
   const graceSeconds = Number(podSpec.get("terminationGracePeriodSeconds") ?? defaultGraceSeconds);
-  const isThere = [...itemsIn(podSpec, "initContainers"), ...containers].some(isSidecar);
+  const isThere = [...initContainers, ...containers].some(isSidecar);
   // What of a former sum is the application's own is not known.
   const neededSeconds = isThere ? Math.max(graceSeconds, drainSeconds) : graceSeconds + drainSeconds;
   const env = name === undefined ? [] : [{ name, value: sidecarUrl, valueFrom: null }];
-  const applications = containers
-    .filter((container) => !isSidecar(container))
-    .map((container) => ({ name: container.get("name"), env }));
+  const withVariable = (list: readonly YAMLMap[]) =>
+    list.filter((container) => !isSidecar(container)).map((container) => ({ name: container.get("name"), env }));
+  // A native sidecar runs before the init containers, a classic one after them.
+  const callingInits = isClassic || name === undefined ? [] : withVariable(initContainers);
   const patch = {
     ...(neededSeconds > graceSeconds && { terminationGracePeriodSeconds: String(neededSeconds) }),
-    initContainers: [isClassic ? noSidecar : sidecar],
-    containers: [...applications, isClassic ? sidecar : noSidecar],
+    initContainers: [isClassic ? noSidecar : sidecar, ...callingInits],
+    containers: [...withVariable(containers), isClassic ? sidecar : noSidecar],
     volumes,
   };
   return new Document(patch, unshared).contents as YAMLMap;

@@ -1,4 +1,5 @@
 import { type Document, isMap, isSeq, type YAMLMap } from "yaml";
+import { listNames } from "../model/names.ts";
 import { defaultGraceSeconds, isSidecar, type Selector, sidecarName, sidecarUrl } from "./sidecar.ts";
 import { itemsIn } from "./strategic-merge.ts";
 
@@ -66,12 +67,11 @@ const mostNamed = 5;
 /** Why there is nothing to inject into, given what there would be without a selector. */
 export function explainNone(all: readonly Workload[]): string {
   if (all.length === 0) return `there is none of ${workloadKinds.join(", ")} to inject into`;
-  const named = all.slice(0, mostNamed).map(({ name, labels }) => {
+  const named = all.map(({ name, labels }) => {
     const shown = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
     return `${name} (${shown.join(",") || "no labels"})`;
   });
-  if (all.length > mostNamed) named.push(`and ${all.length - mostNamed} more`);
-  return `--selector matches none of the workloads, by their own labels: ${named.join(", ")}`;
+  return `--selector matches none of the workloads, by their own labels: ${listNames(named, mostNamed)}`;
 }
 
 /** Why a workload cannot have the sidecar; undefined where it can. */

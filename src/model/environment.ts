@@ -132,6 +132,14 @@ export interface Tls {
   readonly key: Secret | undefined;
 }
 
+/** Lazy: a damaged certificate is found too, and does not parse. */
+const certificate = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
+
+/** The certificates in a PEM text; whether they parse is not known. */
+export function splitCertificates(pem: string): readonly string[] {
+  return pem.match(certificate) ?? [];
+}
+
 /** The forward proxy that an environment's hosts are reached through, by a tunnel for each connection. */
 export interface Egress {
   /** The proxy's own; without a path. */

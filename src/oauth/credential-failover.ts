@@ -3,9 +3,10 @@ import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { Report } from "../model/events.ts";
-import type { Pause } from "./endpoint-backoff.ts";
+import { describeNoToken, type Pause } from "./endpoint-backoff.ts";
 import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";
+import { notSigned } from "./token-endpoint.ts";
 
 interface FailoverParts {
   readonly environment: string;
@@ -116,7 +117,7 @@ export class CredentialFailover implements TokenSource {
     for (const source of this.#candidates) {
       const { set } = source;
       const result = await source.get(untilMs);
-      if (result === undefined) throw this.#unavailable(set, "did not answer in time", source.pause, "no answer");
+      if (result === undefined) throw this.#late(set, source.pause);
       if ("secret" in result) return this.#activateSetOf(result);
       if (result.kind !== "refused") {
         const nextTry = `Next try in ${seconds(this.#remainingMs(result))} s`;
@@ -147,10 +148,17 @@ export class CredentialFailover implements TokenSource {
     return candidates.find(({ set }) => set.label === token.credential) ?? candidates[0];
   }
 
+  /** The refresh goes on: what it has met so far is known only while it pauses. */
+  #late(set: CredentialSet, pause: Pause | undefined): ProxyError {
+    const hasFailed = pause !== undefined && pause.kind !== "spacing";
+    const failure = hasFailed ? describeFailure(pause) : "the authorization server issued none in time";
+    return this.#unavailable(set, failure, pause, "no answer");
+  }
+
   #unavailable(set: CredentialSet, failure: string, pause: Pause | undefined, otherCause?: string): ProxyError {
     return new ProxyError(
       "token_unavailable",
-      `No token for ${this.#describe(set)}: the authorization server ${failure}. The same request may be repeated.`,
+      `No token for ${this.#describe(set)}: ${failure}. The same request may be repeated.`,
       { retryAfterMs: pause ? this.#remainingMs(pause) : defaultRetryMs, causedBy: causeOf(pause) ?? otherCause },
     );
   }
@@ -179,8 +187,9 @@ export class CredentialFailover implements TokenSource {
   }
 }
 
-function describeFailure({ status }: Pause): string {
-  return status === undefined ? "could not be reached or did not answer" : `answered ${status}`;
+function describeFailure({ status, cause }: Pause): string {
+  if (cause === notSigned) return "the client assertion could not be signed, so none was asked for";
+  return `the authorization server ${describeNoToken(status)}`;
 }
 
 /** Why the authorization server issues nothing, for the log. */

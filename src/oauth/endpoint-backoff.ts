@@ -1,6 +1,6 @@
 import type { Clock } from "../model/clock.ts";
 import type { EndpointPause, LimitEvent, SharedEndpointPause } from "./shared-limits.ts";
-import type { TokenAnswer } from "./token-endpoint.ts";
+import { notSigned, type TokenAnswer } from "./token-endpoint.ts";
 
 /**
  * Why no token request may be made for a while. `refused`: the credentials were refused. `throttled`: 429. `failing`:
@@ -36,6 +36,15 @@ const longestBackoffMs = 30_000;
  */
 export function backoffMs(failures: number, random: () => number): number {
   return random() * Math.min(longestBackoffMs, firstBackoffMs * 2 ** failures);
+}
+
+/**
+ * What the authorization server did in place of issuing a token: the end of a sentence.
+ * @param status its answer's, where there was a whole one
+ */
+export function describeNoToken(status: number | undefined): string {
+  if (status === undefined) return "could not be reached, or gave no complete answer";
+  return status === 200 ? "answered 200, but with no token" : `answered ${status}`;
 }
 
 function pauseAfter(answer: TokenAnswer, failures: number, random: () => number): Pick<Pause, "kind"> & { ms: number } {
@@ -123,7 +132,8 @@ export class EndpointBackoff {
   /** The present pause as the other replicas are to keep it. */
   toShared(): LimitEvent | undefined {
     const pause = this.pause();
-    if (pause === undefined || pause.kind === "spacing") return undefined;
+    // What this process cannot sign says nothing of the authorization server.
+    if (pause === undefined || pause.kind === "spacing" || pause.cause === notSigned) return undefined;
     const { kind, status, untilMs } = pause;
     const remainingMs = untilMs - this.#clock.nowMs();
     const transport = kind === "failing" ? this.#transport : undefined;

@@ -159,7 +159,7 @@ export async function deliver(
   const outcome = environment.undecided.has(status) ? "unknown" : "answered";
   const clientResponse = toClientResponse(response, outcome, context, streaming);
   // Recorded before the client has its response.
-  if (context.once !== undefined) await context.once.settle({ outcome, status });
+  if (context.once !== undefined) await context.once.recordEnd({ outcome, status });
   context.beginWait("stream_answer");
   const delivered = client.reply(clientResponse, context.deadlineMs);
   if (delivered !== undefined) await delivered;
@@ -177,7 +177,7 @@ async function fail(
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.
   if (error instanceof ClientClosedRequest) {
-    await context.once?.settle({ outcome });
+    await context.once?.recordEnd({ outcome });
     return context.end(499, "countersign", outcome, undefined);
   }
   if (!(error instanceof ProxyError)) {
@@ -187,7 +187,7 @@ async function fail(
   const status = client.repliedStatus();
   context.event.cause = failure.causedBy;
   const by = status === undefined ? "countersign" : "service";
-  await context.once?.settle({ outcome: failure.outcome, status });
+  await context.once?.recordEnd({ outcome: failure.outcome, status });
   context.end(status ?? failure.status, by, failure.outcome, failure.code);
   if (status !== undefined) return;
   // The rest of the request's body may take a while to come, and none of it is kept.

@@ -19,14 +19,14 @@ export interface OnceStore {
    * Records how the request ended that has claimed the key, or, given `not_sent`, frees it. What another request has claimed
    * stays. What cannot be written is written as soon as the store answers again, if this process lives so long.
    */
-  settle(use: KeyUse, end: RequestEnd): Promise<void>;
+  recordEnd(use: KeyUse, end: RequestEnd): Promise<void>;
 }
 
 /** One request's use of a key. */
 export interface KeyUse {
   /** What the key is told apart by: environment, site, and the key itself. */
   readonly scope: readonly string[];
-  /** Unique to this use: nothing else settles it. */
+  /** Unique to this use: nothing else records its end. */
   readonly requestId: string;
   /** What makes a repetition the same request. */
   readonly content: string;

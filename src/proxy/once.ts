@@ -21,8 +21,8 @@ export interface OnceRules {
 }
 
 /**
- * One request's use of the key that its client gave (Countersign-Once). The key is claimed before the first byte is sent, and
- * settled before the client has its response.
+ * One request's use of the key that its client gave (Countersign-Once). The key is claimed before the first byte is sent;
+ * its end is recorded before the client has its response.
  */
 export class OnceKey {
   readonly #store: OnceStore;
@@ -86,10 +86,10 @@ export class OnceKey {
   }
 
   /** Never fails: a key whose end is not written reads as `unknown`. */
-  async settle(end: RequestEnd): Promise<void> {
+  async recordEnd(end: RequestEnd): Promise<void> {
     if (!this.#isClaimed) return;
     const result = end.outcome === "not_sent" ? "freed" : "recorded";
-    this.#event.once = await this.#store.settle(this.#use, end).then(
+    this.#event.once = await this.#store.recordEnd(this.#use, end).then(
       () => result,
       () => "unrecorded",
     );

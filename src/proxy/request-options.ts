@@ -1,7 +1,7 @@
 import { firstOf, type HeaderLines, one, valuesOf } from "../http/headers.ts";
 import type { AuthMethod } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { nearestName, nearestWithin } from "../model/nearest-name.ts";
+import { nearestName, nearestWithin } from "../model/names.ts";
 
 /** What the client asks for in Countersign-* headers. */
 export interface RequestOptions {

@@ -1,6 +1,6 @@
 import type { Address, Environment } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { nearestName } from "../model/nearest-name.ts";
+import { nearestName } from "../model/names.ts";
 import type { ListenerContext } from "./messages.ts";
 
 /** A request target, taken apart once. It is only ever compared, never resolved against a URL (RFC 9112 section 3.2). */

@@ -80,9 +80,9 @@ it("makes what is kept of one name alone, and says when it cannot", async () => 
   const { written, failing, write, writes } = open();
   failing.set("*", "connection");
   for (const name of ["a", "b"]) await expect(write(name, name)).rejects.toThrow();
-  await expect(writes.settle("a")).rejects.toThrow("connection");
+  await expect(writes.resumeOf("a")).rejects.toThrow("connection");
   failing.clear();
-  await writes.settle("a");
+  await writes.resumeOf("a");
   expect(written).toEqual(["a"]);
   await writes.resume();
   expect(written).toEqual(["a", "b"]);

@@ -8,7 +8,7 @@ import { openContext } from "./open-context.ts";
 
 async function useOf(value: string): Promise<KeyUse> {
   const uses: KeyUse[] = [];
-  const store: OnceStore = { claim: async (use) => void uses.push(use), settle: async () => {} };
+  const store: OnceStore = { claim: async (use) => void uses.push(use), recordEnd: async () => {} };
   const route = { environment: { name: "sandbox" }, site: { identifier: "S1" }, operation: "create_order" };
   const parameters = [{ name: "note", value, isPlain: true }];
   const prepared = { route, headers: [], parameters } as unknown as PreparedRequest;

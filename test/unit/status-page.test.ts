@@ -97,8 +97,12 @@ describe("the status page", () => {
 
   it.each([
     [{ result: "failed", status: 503 }, "fails (503)"],
-    [{ result: "failed", status: undefined }, "cannot be reached"],
-    [{ result: "failed", status: undefined, cause: "ECONNREFUSED" }, "cannot be reached (ECONNREFUSED)"],
+    [{ result: "failed", status: undefined }, "cannot be reached, or gives no complete answer"],
+    [
+      { result: "failed", status: undefined, cause: "ECONNREFUSED" },
+      "cannot be reached, or gives no complete answer (ECONNREFUSED)",
+    ],
+    [{ result: "failed", status: undefined, cause: "assertion not signed" }, "is not asked (assertion not signed)"],
     [{ result: "refused", status: 401 }, "refuses the set (401)"],
     [{ result: "refused", status: 401, cause: "invalid_client" }, "refuses the set (401, invalid_client)"],
     [{ result: "throttled", status: 429 }, "has asked to wait (429)"],

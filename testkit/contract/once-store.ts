@@ -44,7 +44,7 @@ export function describeOnceStore(open: Open): void {
       const { one, other } = await open();
       const scope = newScope();
       await one.claim(useOf(scope, "a"));
-      await one.settle(useOf(scope, "a"), end);
+      await one.recordEnd(useOf(scope, "a"), end);
       expect(await other.claim(useOf(scope, "b"))).toMatchObject({ requestId: "a", end, isSame: true });
     });
 
@@ -52,10 +52,10 @@ export function describeOnceStore(open: Open): void {
       const { one, other } = await open();
       const scope = newScope();
       await one.claim(useOf(scope, "a"));
-      await other.settle(useOf(scope, "b"), { outcome: "not_sent" });
-      await other.settle(useOf(scope, "b"), { outcome: "answered", status: 200 });
+      await other.recordEnd(useOf(scope, "b"), { outcome: "not_sent" });
+      await other.recordEnd(useOf(scope, "b"), { outcome: "answered", status: 200 });
       expect(await other.claim(useOf(scope, "b"))).toMatchObject({ requestId: "a", end: undefined });
-      await one.settle(useOf(scope, "a"), { outcome: "not_sent" });
+      await one.recordEnd(useOf(scope, "a"), { outcome: "not_sent" });
       expect(await other.claim(useOf(scope, "b"))).toBeUndefined();
     });
 
@@ -89,7 +89,7 @@ export function describeOnceStore(open: Open): void {
       const scope = newScope();
       const use = useOf(scope, "a", { lifetimeMs: 300 });
       await one.claim(use);
-      await one.settle(use, { outcome: "answered", status: 200 });
+      await one.recordEnd(use, { outcome: "answered", status: 200 });
       await pass(400);
       expect(await other.claim(useOf(scope, "b"))).toBeUndefined();
     });

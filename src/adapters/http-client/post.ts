@@ -31,7 +31,7 @@ export function createPostTokenRequest(pool: ConnectionPool, path: string, clock
     if (authorization !== undefined) headers.push("authorization", authorization);
     const result = await post(pool, { path, headers, body }, timeoutMs, clock);
     if (result.kind !== "answered") return result;
-    if (result.body === undefined) return { kind: "malformed", cause: "answer too long" };
+    if (result.body === undefined) return { kind: "malformed", status: result.status, cause: "answer too long" };
     return {
       kind: "answered",
       status: result.status,

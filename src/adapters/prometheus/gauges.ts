@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { collectDefaultMetrics, type Gauge, type Registry } from "prom-client";
 import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
-import { credentialSetsOf, type Environment } from "../../model/environment.ts";
+import { credentialSetsOf, type Environment, splitCertificates } from "../../model/environment.ts";
 import type { CallersTls } from "../../model/listener.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 
@@ -101,14 +101,12 @@ export function createCertificateExpiry() {
   };
 }
 
-const certificate = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
-
 /**
  * When the first of a file's certificates expires, in seconds of Unix time; undefined where it has none that can be read.
  * @param pem what was read from the file
  */
 export function earliestExpirySeconds(pem: string): number | undefined {
-  const expiries = [...pem.matchAll(certificate)].flatMap(([text]) => readExpiry(text));
+  const expiries = splitCertificates(pem).flatMap(readExpiry);
   return expiries.length === 0 ? undefined : Math.min(...expiries);
 }
 

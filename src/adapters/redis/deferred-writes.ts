@@ -49,7 +49,7 @@ export class DeferredWrites {
    * Makes what is kept of one name.
    * @throws RedisFailure of the first that fails; it and the rest stay
    */
-  async settle(name: string): Promise<void> {
+  async resumeOf(name: string): Promise<void> {
     for (const write of [...this.#kept.values()]) if (write.name === name) await this.#send(write);
   }
 

@@ -31,7 +31,7 @@ return { now, false }
  * KEYS  1 key
  * ARGV  1 request id, 2 digest, 3 outcome and status, or nothing to delete it, 4 lifetime in ms
  */
-const settleScript = script(`${luaNow}
+const recordEndScript = script(`${luaNow}
 local found = redis.call('GET', KEYS[1])
 local id, at
 if found then id, at = string.match(found, '^(%S+) %S+ (%d+) ') end
@@ -60,7 +60,7 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
       const digest = digestOf(keys[0], name, use);
       const args = [use.requestId, digest, Math.ceil(use.leaseMs), Math.ceil(use.lifetimeMs)];
       // An earlier request of this process may have to free this very key.
-      await ends.settle(name);
+      await ends.resumeOf(name);
       let isSent = false;
       let reply: unknown;
       try {
@@ -71,7 +71,7 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
         });
       } catch (error) {
         // It may have been made, or be made yet.
-        if (isSent) await ends.write(settlementOf(name, digest, use, { outcome: "not_sent" })).catch(() => {});
+        if (isSent) await ends.write(writeOfEnd(name, digest, use, { outcome: "not_sent" })).catch(() => {});
         throw error;
       }
       // It is written to again, perhaps without having been away.
@@ -82,9 +82,9 @@ export function createRedisOnceStore(connection: RedisConnection, keys: SealKeys
       throw new Error("a claim was answered in a form of its own");
     },
 
-    async settle(use, end) {
+    async recordEnd(use, end) {
       const name = nameOf(use);
-      await ends.write(settlementOf(name, digestOf(keys[0], name, use), use, end));
+      await ends.write(writeOfEnd(name, digestOf(keys[0], name, use), use, end));
     },
   };
 }
@@ -95,10 +95,10 @@ function nameOf({ scope }: KeyUse): string {
 }
 
 /** Of a request the last end counts. */
-function settlementOf(name: string, digest: string, use: KeyUse, { outcome, status }: RequestEnd): Write {
+function writeOfEnd(name: string, digest: string, use: KeyUse, { outcome, status }: RequestEnd): Write {
   const end = outcome === "not_sent" ? "" : `${outcome} ${status ?? "-"}`;
   const args = [use.requestId, digest, end, Math.ceil(use.lifetimeMs)];
-  return { id: `${name} ${use.requestId}`, name, send: (client) => runScript(client, settleScript, [name], args) };
+  return { id: `${name} ${use.requestId}`, name, send: (client) => runScript(client, recordEndScript, [name], args) };
 }
 
 /** A reader of Redis cannot guess a request from it, nor compare those of two keys. */

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import type { ListenerConfig } from "../../config/config.ts";
+import { splitCertificates } from "../../model/environment.ts";
 import { type CallersTls, callersOf, callersTlsOf, describeBind } from "../../model/listener.ts";
 import { printable } from "../terminal.ts";
 import { type Check, type CheckResult, fail, formatSpan, ok, type Run, toCheck, warn } from "./check.ts";
@@ -7,7 +8,6 @@ import { type Check, type CheckResult, fail, formatSpan, ok, type Run, toCheck, 
 const dayMs = 86_400_000;
 /** As towards the service: authorities renew earlier than that. */
 const renewalMs = 14 * dayMs;
-const certificatePem = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
 
 /** Who may call on each listener, and whether its certificate and the authorities of its callers' ones are valid. */
 export function checkCallers({ config, clock }: Run): Check[] {
@@ -39,7 +39,7 @@ function describeCallers({ callers }: ListenerConfig): CheckResult {
 /** The listener's own certificate, and each authority: an authority of the past refuses its callers. */
 function checkCertificates({ cert, ca }: CallersTls, nowMs: number): [string, CheckResult][] {
   const own = new X509Certificate(cert);
-  const authorities = (ca.match(certificatePem) ?? []).map((pem) => new X509Certificate(pem));
+  const authorities = splitCertificates(ca).map((pem) => new X509Certificate(pem));
   return [
     ["certificate", checkValidity(own, "mtls.certFile", nowMs)],
     ...authorities.map((authority): [string, CheckResult] => {

@@ -99,12 +99,6 @@ export async function timed({ clock }: Run, about: Subject, evaluate: () => Prom
   return toCheck(about, result, Math.round(clock.nowMs() - sinceMs));
 }
 
-/** `S1, S2, S3 and 4 more`. */
-export function listFirst(names: readonly string[], most = 3): string {
-  const more = names.length > most ? ` and ${names.length - most} more` : "";
-  return `${names.slice(0, most).join(", ")}${more}`;
-}
-
 /** `45 s`, `12 min`, `23 h`, `340 days`: the largest unit of which there are two, rounded down. */
 export function formatSpan(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));

@@ -1,7 +1,8 @@
 import type { Config } from "../../config/config.ts";
 import type { Environment, PassThroughRoute, Site } from "../../model/environment.ts";
+import { listNames } from "../../model/names.ts";
 import { countOf } from "../command.ts";
-import { type Check, type CheckResult, listFirst, ok, type Run, toCheck, warn } from "./check.ts";
+import { type Check, type CheckResult, ok, type Run, toCheck, warn } from "./check.ts";
 
 /** What loading the configuration has shown. A file that cannot be read is no warning: the configuration is refused. */
 export function checkConfig({ file, config, warnings }: Run): Check[] {
@@ -45,7 +46,7 @@ function evaluateSignatures({ sites }: Environment): CheckResult | undefined {
   if (checked.length === 0) return undefined;
   const without = checked.filter(({ defaultKey }) => defaultKey === undefined).map(({ identifier }) => identifier);
   if (without.length === 0) return ok(`callers' own signatures are checked at ${countOf(checked.length, "site")}`);
-  const detail = `callers' own signatures for ${listFirst(without)} cannot be checked: no keys`;
+  const detail = `callers' own signatures for ${listNames(without)} cannot be checked: no keys`;
   return warn(detail, "add the keys that callers sign with");
 }
 

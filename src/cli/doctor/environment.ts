@@ -4,13 +4,13 @@ import { authorizationServersOf, type Upstreams } from "../../app/upstreams.ts";
 import { parseHttpDate } from "../../http/date.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import { type Address, type Environment, egressTo, placeOf } from "../../model/environment.ts";
+import { listNames } from "../../model/names.ts";
 import { tokenUrlOf } from "../../model/token-settings.ts";
 import {
   type Check,
   type CheckResult,
   fail,
   formatSpan,
-  listFirst,
   ok,
   type Run,
   skip,
@@ -159,7 +159,7 @@ async function checkDns({ host, setting, connectMs }: Destination, run: Run): Pr
   }
   if (typeof found === "string") return fail(`the look-up failed (${found})`, fixSilence);
   const addresses = found.map(({ address }) => address);
-  const detail = listFirst(addresses, 4);
+  const detail = listNames(addresses, 4);
   const isSlow = run.clock.nowMs() - sinceMs > slowMs;
   return isSlow ? warn(`${detail}, but the look-up is slow`, fixSlowness) : ok(detail);
 }

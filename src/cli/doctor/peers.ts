@@ -2,21 +2,10 @@ import { TLSSocket } from "node:tls";
 import type { TracingConfig } from "../../config/config.ts";
 import { type Environment, placeOf } from "../../model/environment.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
+import { listNames } from "../../model/names.ts";
 import { ask, askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
-import {
-  boundMs,
-  type Check,
-  type CheckResult,
-  fail,
-  listFirst,
-  ok,
-  type Run,
-  skip,
-  timed,
-  toCheck,
-  warn,
-} from "./check.ts";
+import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
 import { checkConnection, connectTo, type Destination, explainNoConnection, targetAt } from "./tls.ts";
 
 /** Whether what callbacks rest on is there: keys that verify, and an application that takes connections. It gets none. */
@@ -44,7 +33,7 @@ function checkKeys({ sites }: Environment): CheckResult {
   if (without.length === 0)
     return ok(all.length === 1 ? "its site has a default key" : `all ${all.length} sites have a default key`);
   return warn(
-    `callbacks of ${listFirst(without)} are refused: no default key`,
+    `callbacks of ${listNames(without)} are refused: no default key`,
     "add the keys that the site's portal shows",
   );
 }

@@ -4,6 +4,7 @@ import type { Config } from "../../config/config.ts";
 import type { CredentialSet } from "../../model/environment.ts";
 import type { cacheResults, Report } from "../../model/events.ts";
 import { tokenUrlOf } from "../../model/token-settings.ts";
+import { describeNoToken } from "../../oauth/endpoint-backoff.ts";
 import type { EndpointPause } from "../../oauth/shared-limits.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
 import {
@@ -119,8 +120,7 @@ type NotIssued = Exclude<TokenAnswer, { kind: "issued" }>;
 /** Why replicas request no token now. */
 function explainBackoff(backoff: EndpointPause, { set }: ConfiguredSet, config: Config): CheckResult {
   const { kind, status, remainingMs } = backoff;
-  const answered = status === undefined ? "did not answer" : `answered ${status}`;
-  const detail = `a replica was told: the authorization server ${answered}, and is left alone for another ${formatSpan(remainingMs)}`;
+  const detail = `a replica was told: the authorization server ${describeNoToken(status)}, and is left alone for another ${formatSpan(remainingMs)}`;
   if (kind === "failing") return fail(detail, "see what the authorization server is at; then run this again");
   return fail(detail, kind === "refused" ? fixRefusal(set, config) : fixThrottling(config));
 }
@@ -150,7 +150,7 @@ function explainNoToken(answer: NotIssued, { environment, set }: ConfiguredSet, 
     case "failed": {
       const { status, cause } = answer;
       if (cause === notSigned) return fail("the client assertion could not be signed", "see that privateKey is whole");
-      if (status === undefined) return fail("the connection broke before the answer was complete", "run this again");
+      if (status === undefined) return fail(`no complete answer (${cause ?? "UNKNOWN"})`, "run this again");
       if (status >= 500)
         return fail(`the authorization server is in trouble (${status})`, "that is its owner's to fix");
       const fix =

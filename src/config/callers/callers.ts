@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Caller } from "../../model/caller.ts";
 import type { Callers, CallerToken } from "../../model/listener.ts";
-import { nearestName } from "../../model/nearest-name.ts";
+import { nearestName } from "../../model/names.ts";
 import type { Secret } from "../../model/secret.ts";
 import type { RawEnvironment } from "../environment-schema.ts";
 import type { CallerTokenSource, SecretSource } from "../fields.ts";

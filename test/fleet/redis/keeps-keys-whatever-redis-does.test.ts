@@ -127,12 +127,12 @@ it("an end that waits for Redis never follows a later one: an answer that was cu
   };
   await once.claim(use("a"));
   await redis.command("CONFIG", "SET", "maxmemory", "1");
-  await expect(once.settle(use("a"), { outcome: "answered", status: 200 })).rejects.toThrow();
+  await expect(once.recordEnd(use("a"), { outcome: "answered", status: 200 })).rejects.toThrow();
   await redis.command("CONFIG", "SET", "maxmemory", "0");
   const end = { outcome: "unknown", status: 200 } as const;
-  await once.settle(use("a"), end);
+  await once.recordEnd(use("a"), end);
   // Whatever waits is written behind this.
   await once.claim(use("b", "order-2"));
-  await once.settle(use("b", "order-2"), { outcome: "not_sent" });
+  await once.recordEnd(use("b", "order-2"), { outcome: "not_sent" });
   expect(await once.claim(use("c"))).toMatchObject({ requestId: "a", end });
 });

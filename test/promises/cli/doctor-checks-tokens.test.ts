@@ -52,7 +52,7 @@ it.each([
   {
     what: "half an answer",
     fault: { kind: "truncate" },
-    says: /: the connection broke before the answer was complete \| run this again$/,
+    says: /: no complete answer \([A-Z_]+\) \| run this again$/,
   },
 ] as const)("reports $what, and requests once", async ({ fault, says }) => {
   const { simulator, file } = await setUp();

@@ -75,7 +75,7 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
         .concat(job.replace(/^metadata:.*$/m, "metadata: { name: last }"))
         .reverse()
         .join("---\n"),
-      says: "-: --selector matches none of the workloads, by their own labels: Job last (no labels), Job six (app=six,n=5), Job five (app=five,n=4), Job four (app=four,n=3), Job three (app=three,n=2), and 2 more",
+      says: "-: --selector matches none of the workloads, by their own labels: Job last (no labels), Job six (app=six,n=5), Job five (app=five,n=4), Job four (app=four,n=3), Job three (app=three,n=2) and 2 more",
     },
     {
       what: "a selector where there is no workload",
@@ -94,6 +94,15 @@ describe("refuses with exit code 2, and prints nothing to standard output", () =
     const { exitCode, stdout, stderr } = run(["-f", "nothing.yaml"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain("nothing.yaml cannot be read (ENOENT)");
+  });
+
+  it.each([
+    { file: "-", manifest: "#".repeat(16 * 1_048_576 + 1), says: "Standard input is longer than 16 MiB." },
+    { file: "/dev/zero", says: "/dev/zero is longer than 16 MiB. Give the path of a manifest" },
+  ])("a manifest from $file that has no sensible end", ({ file, manifest, says }) => {
+    const { exitCode, stdout, stderr } = run(["-f", file], manifest);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(says);
   });
 
   it("everything at once", () => {

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { deployment, run } from "./inject-run.ts";
+import { classic, deployment, run } from "./inject-run.ts";
 
 // Anchors, aliases and merge keys: one text in several places. Each place gets what it would get alone, or nothing is injected.
 
 const url = { name: "BASE_URL", value: "http://127.0.0.1:7411" };
 const database = { name: "DB", value: "db" };
 
-const inject = (podSpec: string) => run(["-f", "-", "--env", "BASE_URL"], deployment(podSpec));
+const inject = (podSpec: string, args: readonly string[] = []) =>
+  run(["-f", "-", "--env", "BASE_URL", ...args], deployment(podSpec));
 
 describe("injects where all that share are to change alike, and they go on sharing", () => {
   it.each([
@@ -34,6 +35,22 @@ describe("injects where all that share are to change alike, and they go on shari
     expect(run(["-f", "-", "--env", "BASE_URL"], stdout).stdout).toBe(stdout);
   });
 
+  it.each([
+    ["variables", "env: *env"],
+    ["all of it", "<<: *migrate"],
+  ])("an init container and an application that have the same: %s", (_, shared) => {
+    const { exitCode, stdout, stderr } = inject(`initContainers:
+  - &migrate { name: migrate, env: &env [{ name: DB, value: db }] }
+containers:
+  - { ${shared}, name: web }`);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toContain(`{ ${shared}, name: web }`);
+    const { initContainers, containers } = parse(stdout, { merge: true }).spec.template.spec;
+    expect([initContainers[1], ...containers]).toEqual(
+      ["migrate", "web"].map((name) => ({ name, env: [url, database] })),
+    );
+  });
+
   it("and adds to what has a merge key but nothing of that from it", () => {
     const { stdout } = inject(`volumes:
   - &named { name: web }
@@ -53,6 +70,7 @@ describe("refuses where only some of them are to change", () => {
   - { name: migrate, env: &env [{ name: DB, value: db }] }
 containers:
   - { name: web, env: *env }`,
+      args: classic,
       shares: "containers.web.env",
     },
     {
@@ -61,6 +79,7 @@ containers:
   - { name: web, env: &env [{ name: DB, value: db }] }
 initContainers:
   - { name: migrate, env: *env }`,
+      args: classic,
       shares: "initContainers.migrate.env",
     },
     {
@@ -69,6 +88,7 @@ initContainers:
   - &migrate { name: migrate, env: [{ name: DB, value: db }] }
 containers:
   - { <<: *migrate, name: web }`,
+      args: classic,
       shares: "containers.web.env",
     },
     {
@@ -111,8 +131,8 @@ activeDeadlineSeconds: *time
 containers: [{ name: web }]`,
       shares: "activeDeadlineSeconds",
     },
-  ])("$what", ({ podSpec, shares }) => {
-    const { exitCode, stdout, stderr } = inject(podSpec);
+  ])("$what", ({ podSpec, args, shares }) => {
+    const { exitCode, stdout, stderr } = inject(podSpec, args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     const place = `spec.template.spec.${shares}`;
     expect(stderr).toMatch(`-: Deployment orders shares ${place} with another place by an alias or a merge key (<<)`);

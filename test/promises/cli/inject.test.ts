@@ -189,7 +189,16 @@ it("reaches the workloads of a List, as kubectl prints them, and leaves its othe
 it("sets the application's variable only where it is asked to", () => {
   const { ledger } = podSpecs(inject(original, "--env", "BASE_URL"));
   expect(ledger.containers[0].env).toEqual([{ name: "BASE_URL", value: "http://127.0.0.1:7411" }]);
-  expect(ledger.initContainers[1].env).toBeUndefined();
+});
+
+it("sets it in init containers too, which a classic sidecar would come after", () => {
+  const manifest = deployment(`initContainers: [{ name: migrate }]\n${application}`);
+  const native = podSpecs(inject(manifest, "--env", "BASE_URL"))["orders"].initContainers;
+  const set = [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }];
+  expect(names(native)).toEqual(["countersign", "migrate"]);
+  expect(native.map(({ env }: { env?: unknown }) => env)).toEqual([undefined, set]);
+  const { orders } = podSpecs(inject(manifest, "--env", "BASE_URL", ...classic));
+  expect(orders.initContainers).toEqual([{ name: "migrate" }]);
 });
 
 describe("the application's variable", () => {

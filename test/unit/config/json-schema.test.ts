@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { jsonSchema, nodesAt, type SchemaNode } from "../../../src/config/schema.ts";
-import { nearestName } from "../../../src/model/nearest-name.ts";
+import { nearestName } from "../../../src/model/names.ts";
 
 const schema = jsonSchema() as SchemaNode;
 const [sandbox] = [["environments", "any"]] as const;

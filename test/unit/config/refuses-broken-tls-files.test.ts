@@ -48,6 +48,14 @@ const tls: readonly Refusal[] = [
     fix: /PEM/,
   },
   {
+    what: "an authority whose first certificate has lost its end",
+    yaml: after(inSandbox, "    tls: { caFile: DIR/ca } # here"),
+    files: { ca: `${authority.replace(/-----END.*/, "")}${authority}` },
+    path: "environments.sandbox.tls.caFile",
+    message: /damaged/,
+    fix: /PEM/,
+  },
+  {
     what: "a private key that does not parse",
     yaml: after(inSandbox, "    tls: { certFile: DIR/cert, keyFile: DIR/key } # here"),
     files: { key: clientKey.replace("MIGH", "MIGX") },

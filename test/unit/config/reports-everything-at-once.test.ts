@@ -1,6 +1,8 @@
+import { truncateSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { formatProblems } from "../../../src/config/diagnostics.ts";
-import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
+import { loadConfig, readAtOnce } from "../../../src/config/load.ts";
+import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 
 /** Faults of form and of meaning (rules across settings, files), all in one file. */
 const faulty = `listeners:
@@ -181,5 +183,19 @@ describe("a file that is no configuration at all", () => {
     const folder = new ConfigFolder();
     const [problem] = await folder.problemsOfFile(`${folder.path}/nothing.yaml`);
     expect(problem).toMatchObject({ path: "", message: expect.stringContaining("ENOENT") });
+  });
+
+  test.each([
+    { when: "at the start", around: { readFile: readAtOnce } },
+    { when: "at a reload", around: {} },
+  ])("a file that would fill the memory, $when", async ({ around }) => {
+    const folder = new ConfigFolder();
+    const endless = folder.write("endless", "");
+    truncateSync(endless, 16 * 1_048_576 + 1);
+    const message = "the configuration file is longer than 16 MiB";
+    expect(await loadConfig(endless, around)).toMatchObject({ problems: [{ path: "", message }] });
+    const named = folder.write("countersign.yaml", sound.replaceAll("DIR/k1", endless).replaceAll("DIR", folder.path));
+    const problems = [{ message: "the file cannot be read (EFBIG)", fix: "name a file of at most 16 MiB" }];
+    expect(await loadConfig(named, around)).toMatchObject({ problems });
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Token } from "../../../src/oauth/token.ts";
+import { notSigned } from "../../../src/oauth/token-endpoint.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
 
@@ -67,6 +68,66 @@ describe("an authorization server that fails", () => {
     expect(await token).toBe("token_3");
     expect(recorder.of("token_requested").map(({ result }) => result)).toEqual(["malformed", "malformed", "issued"]);
   });
+});
+
+describe("a caller without a token is told", () => {
+  it.each([
+    { what: "of silence", answer: { kind: "timed_out" }, says: "could not be reached, or gave no complete answer" },
+    {
+      what: "of a broken connection",
+      answer: { kind: "failed", cause: "ECONNRESET" },
+      says: "gave no complete answer",
+    },
+    { what: "the status of a failure", answer: answered(500), says: "the authorization server answered 500. Next try" },
+    {
+      what: "of 429",
+      answer: answered(429, "", "30"),
+      says: "the authorization server answered 429. Next try in 30 s",
+    },
+    { what: "of a 200 without a token", answer: answered(200, "{}"), says: "answered 200, but with no token" },
+    {
+      what: "of an answer that is too long",
+      answer: { kind: "malformed", status: 200, cause: "answer too long" },
+      says: "answered 200, but with no token",
+    },
+    {
+      what: "that no request was made",
+      answer: { kind: "failed", cause: notSigned },
+      says: "the client assertion could not be signed, so none was asked for",
+    },
+  ] as const)("$what", async ({ answer, says }) => {
+    const { clock, login, get } = stageTokens();
+    for (let n = 0; n < 5; n++) login.next(answer);
+    const failed = expect(get()).rejects.toMatchObject({
+      code: "token_unavailable",
+      message: expect.stringContaining(says),
+    });
+    await clock.advance(4_000);
+    await failed;
+  });
+
+  it("that none came in time, while the refresh goes on after a failure", async () => {
+    const { clock, login, get } = stageTokens();
+    login.next(answered(500));
+    const release = login.hold();
+    const message = expect.stringContaining("the authorization server issued none in time");
+    const failed = expect(get()).rejects.toMatchObject({ code: "token_unavailable", message });
+    await clock.advance(5_000);
+    await failed;
+    release();
+  });
+});
+
+it("a replica that cannot sign its assertion holds no other one back", async () => {
+  const { clock, login, get, openSource } = stageTokens();
+  for (let n = 0; n < 12; n++) login.next({ kind: "failed", cause: notSigned });
+  // Until its own pause is several seconds long.
+  while (login.requests < 12) {
+    const failed = expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
+    await clock.advance(1_000);
+    await failed;
+  }
+  expect(await get(openSource())).toBe("token_13");
 });
 
 describe("429", () => {

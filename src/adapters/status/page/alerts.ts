@@ -1,3 +1,4 @@
+import { notSigned } from "../../../oauth/token-endpoint.ts";
 import type {
   CredentialStatus,
   EnvironmentStatus,
@@ -70,7 +71,8 @@ function describeCause(last: TokenRequestStatus | undefined): string {
     case "malformed":
       return `answers what is no token${status}`;
     default:
-      return last?.status === undefined ? `cannot be reached${status}` : `fails${status}`;
+      if (last?.cause === notSigned) return `is not asked${status}`;
+      return last?.status === undefined ? `cannot be reached, or gives no complete answer${status}` : `fails${status}`;
   }
 }
 

@@ -1,3 +1,9 @@
+/** The first of some names: `a, b, c and 4 more`. */
+export function listNames(names: readonly string[], most = 3): string {
+  const more = names.length > most ? ` and ${names.length - most} more` : "";
+  return `${names.slice(0, most).join(", ")}${more}`;
+}
+
 /** The name that was probably meant; undefined where none is near: at most every third character may differ. */
 export function nearestName(given: string, names: Iterable<string>): string | undefined {
   return nearestWithin(given, names, Math.max(1, Math.floor(given.length / 3)));

@@ -1,0 +1,44 @@
+import { createReadStream } from "node:fs";
+import { errorCodeOf } from "../model/defect.ts";
+import { usageFailure } from "./command.ts";
+import { printError } from "./terminal.ts";
+
+/** The most that `limits.bodyBytes` may be, and far more than any manifest. */
+const longestBytes = 16_777_216;
+
+/**
+ * Everything on standard input, never a part of it.
+ * @param what the input is, for a person at a terminal
+ * @throws CommandFailure where it is too long
+ */
+export async function readStandardInput(what: string): Promise<Buffer> {
+  if (process.stdin.isTTY) printError(`Waiting for ${what} on standard input. Ctrl-D on a new line ends it.`);
+  const bytes = await readWithin(process.stdin);
+  if (bytes === undefined) throw usageFailure("Standard input is longer than 16 MiB.");
+  return bytes;
+}
+
+/**
+ * Reads a file that the command line names, which may be a pipe.
+ * @param end of the sentence that says it cannot be read
+ * @throws CommandFailure where it cannot be read, or is too long
+ */
+export async function readOrRefuse(path: string, end: string, name = path): Promise<Buffer> {
+  const bytes = await readWithin(createReadStream(path)).catch((error: unknown) => {
+    throw usageFailure(`${name} cannot be read (${errorCodeOf(error) ?? "UNKNOWN"})${end}`);
+  });
+  if (bytes === undefined) throw usageFailure(`${name} is longer than 16 MiB${end}`);
+  return bytes;
+}
+
+/** All of the input; undefined where it is too long, of which no more is read then. */
+async function readWithin(input: AsyncIterable<Uint8Array>): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of input) {
+    length += chunk.length;
+    if (length > longestBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
