@@ -32,6 +32,8 @@ export class Connection {
   isGone = false;
   /** The present request came before the one before it was answered. */
   hasQueued = false;
+  /** Only its close ends the present response. */
+  closeEndsResponse = false;
   /** Called when the client closes while the present request is served. */
   onGone = ignore;
   readonly #clock: Clock;
@@ -251,7 +253,9 @@ export class Connection {
     } else {
       this.isGone = true;
       this.onGone();
-      endConnection(this.socket, this.#clock);
+      // An orderly end would make the part that the client has look whole.
+      if (this.closeEndsResponse) void resetConnection(this.socket, this.#clock);
+      else endConnection(this.socket, this.#clock);
     }
   };
 
