@@ -190,6 +190,14 @@ it("passes on neither side's headers of the connection, nor what could pass for 
   expect(answer.headers["trailer"]).toBeUndefined();
 });
 
+it("passes on all of an answer's header lines, however many its head has room for", async () => {
+  const lines = Array.from({ length: 1_100 }, (_, n) => `x-${n}: 1\r\n`).join("");
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200, "", lines)) });
+  const { port } = await stageRoute(upstream.url);
+  const { headers } = await ask(port, rawRequest("GET /files/a"));
+  expect(Object.keys(headers).filter((name) => name.startsWith("x-"))).toHaveLength(1_100);
+});
+
 it("takes no bytes that came unasked for the next answer", async () => {
   const upstream = await startRawUpstream({
     answer: ({ number }, socket) => {
