@@ -140,6 +140,18 @@ it.each([
   });
 });
 
+it("resets a caller that closes its half in the middle of an answer without a length", async () => {
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) => void socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome"),
+  });
+  const { port } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  const failed = once(caller.socket, "error");
+  await caller.write(rawRequest("GET /files/a")).until(/some$/);
+  caller.socket.end();
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+});
+
 it("takes a reset for no end of an answer without a length", async () => {
   const upstream = await startRawUpstream({
     answer: (_request, socket) =>

@@ -229,7 +229,7 @@ export class Connection {
     const { socket } = this;
     this.#timer.close();
     socket.off("data", this.#onData).off("end", this.#onEnd);
-    if (socket.destroyed || request === undefined) return;
+    if (socket.destroyed || request === undefined || (this.isGone && this.closeEndsResponse)) return;
     if (!this.#isBroken && !request.body.isComplete) void linger(socket, request.body, this.#clock);
     else if (request.clientCloses && !this.#hasDropped) socket.destroySoon();
     else endConnection(socket, this.#clock);
