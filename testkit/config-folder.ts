@@ -1,8 +1,8 @@
-import { readFile, stat } from "node:fs/promises";
 import { onTestFinished } from "vitest";
 import type { Problem } from "../src/config/diagnostics.ts";
 import { type Loaded, loadConfig } from "../src/config/load.ts";
-import type { ConfigDependencies, FileContent } from "../src/config/load-context.ts";
+import type { ConfigDependencies } from "../src/config/load-context.ts";
+import { readRegularFile } from "../src/config/read-file.ts";
 import { ConfigWriter } from "./config-writer.ts";
 
 /** Long enough to pass without a warning, and easy to find where it must not be. */
@@ -64,7 +64,7 @@ export class ConfigFolder extends ConfigWriter {
 
   load(yaml: string, around: Around = {}): Promise<Loaded> {
     const file = this.write("countersign.yaml", yaml.replaceAll("DIR", this.path));
-    return loadConfig(file, { env: {}, mountPoints: new Set(), readFile: readRealFile, ...around });
+    return loadConfig(file, { env: {}, mountPoints: new Set(), readFile: readRegularFile, ...around });
   }
 
   async problemsOfFile(file: string): Promise<readonly Problem[]> {
@@ -77,11 +77,6 @@ export class ConfigFolder extends ConfigWriter {
     const loaded = await this.load(yaml, around);
     return loaded.kind === "refused" ? loaded.problems : [];
   }
-}
-
-async function readRealFile(path: string): Promise<FileContent> {
-  const [bytes, { mode }] = await Promise.all([readFile(path), stat(path)]);
-  return { bytes, mode };
 }
 
 /** The sound configuration with some of its text replaced; each piece must be there exactly once. */

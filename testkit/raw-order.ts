@@ -106,8 +106,15 @@ export interface Ordered {
   readonly end: End;
 }
 
-/** One order on a connection of its own, every byte that came back, and how the connection ended. */
-export function orderToTheEnd(to: NetConnectOpts | ConnectionOptions, given: RawPost = {}): Promise<Ordered> {
+/**
+ * One order on a connection of its own, every byte that came back, and how the connection ended.
+ * @param then whether the caller closes its half once the answer begins
+ */
+export function orderToTheEnd(
+  to: NetConnectOpts | ConnectionOptions,
+  given: RawPost = {},
+  then: { readonly closesHalf?: boolean } = {},
+): Promise<Ordered> {
   return new Promise((resolve) => {
     const socket: Socket =
       "ca" in to
@@ -118,15 +125,17 @@ export function orderToTheEnd(to: NetConnectOpts | ConnectionOptions, given: Raw
     let end: End = "rst";
     socket.setEncoding("latin1").on("data", (piece: string) => {
       text += piece;
+      if (then.closesHalf === true) socket.end();
     });
     socket.on("error", () => {});
     socket.on("close", () => {
       searchAnswers(text);
       resolve({ answer: readAnswer(text), text, end });
     });
-    // A reset that comes together with bytes looks like an orderly end (libuv), but then there is no peer any more.
+    // A reset that comes together with bytes looks like an orderly end (libuv), but then there is no peer any more. Where
+    // both sides have ended there is none either.
     socket.on("end", () => {
-      if (isUnix || socket.remoteAddress !== undefined) end = "fin";
+      if (isUnix || then.closesHalf === true || socket.remoteAddress !== undefined) end = "fin";
       socket.destroy();
     });
     socket.write(rawPost(given), "latin1");

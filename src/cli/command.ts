@@ -45,7 +45,8 @@ function readFileName(text: string): string {
 /** The configuration, or the end of the command with every problem that it has. */
 export async function loadOrRefuse(file: string): Promise<Extract<Loaded, { kind: "loaded" }>> {
   // `health` needs the option alone, and starts anew for each probe.
-  const { loadConfig, readAtOnce } = await import("../config/load.ts");
+  const { loadConfig } = await import("../config/load.ts");
+  const { readAtOnce } = await import("../config/read-file.ts");
   const loaded = await loadConfig(file, { readFile: readAtOnce });
   if (loaded.kind === "loaded") return loaded;
   const { formatProblems } = await import("../config/diagnostics.ts");

@@ -10,11 +10,14 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Where the configuration is read from; injected, so that load.ts is the only reader of files. */
+/** Where the configuration is read from; injected, so that one place alone reads files. */
 export interface ConfigDependencies {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** @throws with a `code` such as ENOENT */
-  readFile(path: string): Promise<FileContent>;
+  /**
+   * @param mayBePipe it is the configuration itself
+   * @throws with a `code` such as ENOENT
+   */
+  readFile(path: string, mayBePipe?: boolean): Promise<FileContent>;
   /** Paths that are mounted by themselves: a `subPath` mount of Kubernetes is never updated. */
   readonly mountPoints: ReadonlySet<string>;
 }

@@ -1,5 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Environment } from "../model/environment.ts";
 import { loadCallbacks } from "./callbacks.ts";
@@ -10,7 +9,8 @@ import { loadEnvironment } from "./environments.ts";
 import { checkForm } from "./form.ts";
 import { hashConfig } from "./hash.ts";
 import { loadListeners } from "./listeners.ts";
-import { type ConfigDependencies, type FileContent, LoadContext } from "./load-context.ts";
+import { type ConfigDependencies, LoadContext } from "./load-context.ts";
+import { readRegularFile } from "./read-file.ts";
 import { loadRedis } from "./redis.ts";
 import type { RawConfig } from "./schema.ts";
 import { loadTracing } from "./tracing.ts";
@@ -41,9 +41,9 @@ export async function loadConfig(file: string, given: Partial<ConfigDependencies
   const files = new Map<string, string>();
   const outcome = await loadFile(resolve(file), {
     ...dependencies,
-    async readFile(path) {
+    async readFile(path, mayBePipe) {
       try {
-        const content = await dependencies.readFile(path);
+        const content = await dependencies.readFile(path, mayBePipe);
         files.set(path, digestOf(content.bytes));
         return content;
       } catch (error) {
@@ -54,9 +54,6 @@ export async function loadConfig(file: string, given: Partial<ConfigDependencies
   });
   return { ...outcome, files };
 }
-
-const permissionBits = 0o777;
-const longestFileBytes = 16_777_216;
 
 async function loadFile(file: string, dependencies: ConfigDependencies): Promise<Outcome> {
   const text = await readText(file, dependencies);
@@ -146,7 +143,7 @@ async function readText(file: string, { readFile }: ConfigDependencies): Promise
     return { path: "", line: 1, column: 1, message, found: undefined, fix };
   };
   try {
-    const { bytes } = await readFile(file);
+    const { bytes } = await readFile(file, true);
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) return fail("the configuration file is not UTF-8", "save it as UTF-8");
@@ -168,37 +165,11 @@ function checkDependencies(file: string, context: LoadContext): void {
   }
 }
 
-/**
- * Reads a file synchronously, for the start: thousands of small files take a tenth of the time that Node's thread pool takes.
- * Once requests are served, a disk that hangs would stop them.
- */
-export async function readAtOnce(path: string): Promise<FileContent> {
-  const file = openSync(path, "r");
-  try {
-    const mode = checkStats(fstatSync(file));
-    return { bytes: readFileSync(file), mode };
-  } finally {
-    closeSync(file);
-  }
-}
-
-/**
- * The permission bits.
- * @throws EFBIG, where reading the file would cost memory that orders need
- */
-function checkStats({ mode, size }: Stats): number {
-  if (size > longestFileBytes) throw Object.assign(new Error("file too large"), { code: "EFBIG" });
-  return mode & permissionBits;
-}
-
 async function systemDependencies(): Promise<ConfigDependencies> {
   return {
     env: process.env,
     mountPoints: await readMountPoints(),
-    async readFile(path) {
-      const mode = checkStats(await stat(path));
-      return { bytes: await readFile(path), mode };
-    },
+    readFile: readRegularFile,
   };
 }
 

@@ -1,6 +1,7 @@
 import { watch } from "node:fs";
-import { readFile, readlink, statfs } from "node:fs/promises";
+import { readlink, statfs } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, sep } from "node:path";
+import { readRegularFile } from "./read-file.ts";
 
 /** What a watch asks of the file system; a test may replace it. */
 export interface WatchableFiles {
@@ -26,7 +27,7 @@ const toldOf: ReadonlySet<number> = new Set([
 ]);
 
 export const systemFiles: WatchableFiles = {
-  readFile: (path) => readFile(path),
+  readFile: async (path) => (await readRegularFile(path)).bytes,
   readLink: (path) => readlink(path).catch(() => undefined),
   async watchFolder(folder, onEvent) {
     const watcher = watch(folder, { persistent: false }, (_, name) => onEvent(name ?? undefined));

@@ -143,7 +143,8 @@ function explainMarks(text: string, offset: number): Fault | undefined {
 }
 
 /** Behind a colon the parser quotes the file, where a secret may stand. */
-function explain({ message }: Error): string {
+function explain({ message, code }: Error & { readonly code?: string }): string {
+  if (code === "MULTIPLE_DOCS") return "a second YAML document begins here (---); a configuration is one";
   return `this is not valid YAML: ${message.replace(/:.*$/s, "")}`;
 }
 

@@ -101,3 +101,9 @@ export function isFramed({ status, headers }: { readonly status: number; readonl
   // Any other last coding is ended by the close.
   return /(?:^|,)[ \t]*chunked[ \t]*$/i.test(valuesOf(headers, "transfer-encoding").join(","));
 }
+
+/** Whether a response's body is in another transfer coding than chunks (RFC 9112 section 7), of which its bytes tell nothing. */
+export function isCoded(headers: HeaderLines): boolean {
+  const codings = valuesOf(headers, "transfer-encoding").join(",").split(",");
+  return codings.some((coding) => !/^[ \t]*(?:chunked|identity)?[ \t]*$/i.test(coding));
+}

@@ -1,4 +1,4 @@
-import { endToEndHeaders, type HeaderLines, isFramed } from "../http/headers.ts";
+import { endToEndHeaders, type HeaderLines, isCoded, isFramed } from "../http/headers.ts";
 import { printable } from "../model/defect.ts";
 import { failures, type Outcome, ProxyError } from "../model/errors.ts";
 import type { RequestContext } from "./context.ts";
@@ -6,13 +6,21 @@ import type { ClientResponse, UpstreamResponse } from "./messages.ts";
 
 const longestClassName = 64;
 
-/** The service's response as the client gets it: status and body untouched, our identification added. */
+/**
+ * The service's response as the client gets it: status and body untouched, our identification added.
+ * @throws ProxyError upstream_bad_response where the body is in a coding that nobody asked for: the client would not know of it
+ */
 export function toClientResponse(
   response: UpstreamResponse,
   outcome: Outcome,
   context: RequestContext,
   { idleMs, signal }: Pick<ClientResponse, "idleMs" | "signal"> = {},
 ): ClientResponse {
+  if (isCoded(response.headers)) {
+    response.discard();
+    const what = "The service's answer is in a transfer coding other than chunks, which nobody asked for.";
+    throw new ProxyError("upstream_bad_response", what, { causedBy: "Transfer-Encoding" });
+  }
   const { requestId, attempts } = context.event;
   const headers = endToEndHeaders(response.headers);
   headers.push("Countersign-Request-Id", requestId, "Countersign-Outcome", outcome);

@@ -88,9 +88,8 @@ export class Exchange {
     try {
       const request = toIncoming(this.#given, authority, (made) => this.#begin(made));
       // Errors come by the request's own events as well.
-      const ignore = () => {};
       this.#connecting = agent.begunBy(() =>
-        proxy.web(request, noResponse, options as unknown as Server.ServerOptions, ignore),
+        proxy.web(request, noResponse, options as unknown as Server.ServerOptions, () => {}),
       );
     } catch (error) {
       this.#end();
@@ -102,8 +101,8 @@ export class Exchange {
   #begin(request: ClientRequest): void {
     const { path, body } = this.#given;
     this.#request = request;
-    // The package collapses slashes in it.
-    request.path = path;
+    // The package collapses slashes in a path, and Node drops the lines of an answer beyond a thousand.
+    Object.assign(request, { path, maxHeadersCount: 0 });
     request
       .on("socket", () => this.#onConnected(request))
       .on("response", (response) => this.#respond(response))
@@ -175,6 +174,7 @@ export class Exchange {
     this.#answer = response;
     const { statusCode: status = 0, httpVersionMajor, rawHeaders: headers } = response;
     if (httpVersionMajor !== 1) this.#fail({ code: "HPE_INVALID_VERSION" });
+    if (status === 101) this.#fail({ code: "HPE_INVALID_STATUS" });
     if (this.#hasEnded) response.destroy();
     this.#leavesBody = status === 401 && this.#given.body?.takenBytes === 0;
     this.#touch("answer");
@@ -182,10 +182,12 @@ export class Exchange {
   }
 
   /** @param head what came behind the response's */
-  #switch({ rawHeaders: headers }: IncomingMessage, socket: Duplex, head: Buffer): void {
+  #switch({ rawHeaders: headers, headers: { upgrade } }: IncomingMessage, socket: Duplex, head: Buffer): void {
     // A connection that breaks before it is used fails its user later.
     socket.on("error", () => {});
     this.#answer = socket;
+    // Nothing else was asked for.
+    if (upgrade?.toLowerCase() !== "websocket") this.#fail({ code: "HPE_INVALID_STATUS" });
     if (this.#hasEnded) socket.destroy();
     this.#deadline.close();
     if (head.length > 0) socket.unshift(head);

@@ -255,6 +255,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     // The service's response keeps its own Date or none; ours gets one.
     const head = formatHead(response, framing, closes, response.isLocal ? this.#service.date() : undefined);
     if (closes) connection.closeAfterThis();
+    connection.closeEndsResponse = framing === "close";
     this.#framing = framing;
     this.#repliedStatus = response.status;
     return head;

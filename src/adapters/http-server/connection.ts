@@ -32,6 +32,8 @@ export class Connection {
   isGone = false;
   /** The present request came before the one before it was answered. */
   hasQueued = false;
+  /** Only its close ends the present response. */
+  closeEndsResponse = false;
   /** Called when the client closes while the present request is served. */
   onGone = ignore;
   readonly #clock: Clock;
@@ -227,7 +229,7 @@ export class Connection {
     const { socket } = this;
     this.#timer.close();
     socket.off("data", this.#onData).off("end", this.#onEnd);
-    if (socket.destroyed || request === undefined) return;
+    if (socket.destroyed || request === undefined || (this.isGone && this.closeEndsResponse)) return;
     if (!this.#isBroken && !request.body.isComplete) void linger(socket, request.body, this.#clock);
     else if (request.clientCloses && !this.#hasDropped) socket.destroySoon();
     else endConnection(socket, this.#clock);
@@ -251,7 +253,9 @@ export class Connection {
     } else {
       this.isGone = true;
       this.onGone();
-      endConnection(this.socket, this.#clock);
+      // An orderly end would make the part that the client has look whole.
+      if (this.closeEndsResponse) void resetConnection(this.socket, this.#clock);
+      else endConnection(this.socket, this.#clock);
     }
   };
 

@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createCommands } from "../../../src/cli/program.ts";
 import { ConfigFolder, canaries, sound } from "../../../testkit/config-folder.ts";
@@ -32,6 +35,17 @@ const misshapen = faulty
   .replace("operations: [create_order]", "operations: create_order");
 
 describe("check", () => {
+  it("does not wait for a secret that would come through a pipe, and takes the configuration from one", async () => {
+    const pipe = join(new ConfigFolder().path, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const refused = await run(["check", "--config", write(sound.replace("DIR/k1", pipe))]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain("the file cannot be read (no regular file)");
+    const writing = writeFile(pipe, sound.replaceAll("DIR", new ConfigFolder().path));
+    expect(await run(["check", "--config", pipe])).toMatchObject({ exitCode: 0, stderr: "" });
+    await writing;
+  });
+
   it("prints a sound configuration as it is active, and where each listener leads", async () => {
     const file = write(sound);
     const { exitCode, stdout, stderr } = await run(["check", "--config", file]);

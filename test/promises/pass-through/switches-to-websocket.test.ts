@@ -145,6 +145,26 @@ it("refuses to switch where bytes came before it had", async () => {
   expect(await recorder.nth("request_finished", 1)).toMatchObject({ code: "body_incomplete", outcome: "unknown" });
 });
 
+it.each([
+  ["another protocol", "Upgrade: h2c\r\nConnection: Upgrade\r\n"],
+  ["none", ""],
+])("takes a switch to %s for a bad answer, and does not use its connection again", async (_, lines) => {
+  const upstream = await startRawUpstream({
+    answer: ({ number }, socket) =>
+      void socket.write(number === 1 ? `HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n` : rawAnswer(200)),
+  });
+  const { port, recorder } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 502 [\s\S]*upstream_bad_response/);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    code: "upstream_bad_response",
+    outcome: "unknown",
+  });
+  const next = await RawConnection.open(port);
+  expect(await next.write(rawRequest("GET /files/a", ["Connection: close"])).ended()).toMatch(/^HTTP\/1.1 200 /);
+  expect(upstream.connections).toBe(2);
+});
+
 it("does not ask for it where the route has no upgrade", async () => {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(426)) });
   const { port } = await stageRoute(upstream.url, { route: { upgrade: undefined } });

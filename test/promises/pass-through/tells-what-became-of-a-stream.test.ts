@@ -140,6 +140,18 @@ it.each([
   });
 });
 
+it("resets a caller that closes its half in the middle of an answer without a length", async () => {
+  const upstream = await startRawUpstream({
+    answer: (_request, socket) => void socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome"),
+  });
+  const { port } = await stageRoute(upstream.url);
+  const caller = await RawConnection.open(port);
+  const failed = once(caller.socket, "error");
+  await caller.write(rawRequest("GET /files/a")).until(/some$/);
+  caller.socket.end();
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+});
+
 it("takes a reset for no end of an answer without a length", async () => {
   const upstream = await startRawUpstream({
     answer: (_request, socket) =>
@@ -188,6 +200,14 @@ it("passes on neither side's headers of the connection, nor what could pass for 
   expect(answer).toMatchObject({ status: 503, headers: { "countersign-outcome": "unknown", connection: "close" } });
   expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(["x-private"]));
   expect(answer.headers["trailer"]).toBeUndefined();
+});
+
+it("passes on all of an answer's header lines, however many its head has room for", async () => {
+  const lines = Array.from({ length: 1_100 }, (_, n) => `x-${n}: 1\r\n`).join("");
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200, "", lines)) });
+  const { port } = await stageRoute(upstream.url);
+  const { headers } = await ask(port, rawRequest("GET /files/a"));
+  expect(Object.keys(headers).filter((name) => name.startsWith("x-"))).toHaveLength(1_100);
 });
 
 it("takes no bytes that came unasked for the next answer", async () => {

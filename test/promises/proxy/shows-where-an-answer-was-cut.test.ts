@@ -102,6 +102,18 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
     expect(finished).toMatchObject({ outcome: "unknown", code, status: 200, by: "service", callerLeft: false });
   });
 
+  it("that closes its half sees where its answer was cut by that", async () => {
+    const { url } = await serviceThat(() => ({
+      bytes: framings.close.slice(0, -10),
+      how: "silence until the deadline",
+    }));
+    const { recorder, to } = await open(url);
+    const { answer, end } = await orderToTheEnd(to, { connection: [], more: hurried }, { closesHalf: true });
+    expect(answer).toMatchObject({ status: 200, isComplete: false });
+    expect(end).toBe(canBeReset ? "rst" : "fin");
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "unknown", callerLeft: true });
+  });
+
   it("sees the orderly end of an answer that the close ends", async () => {
     const { url } = await serviceThat(() => ({ bytes: framings.close, how: "an orderly end" }));
     const { recorder, to } = await open(url);

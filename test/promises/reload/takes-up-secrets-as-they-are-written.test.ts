@@ -2,6 +2,7 @@
  * Secrets and certificates are taken up however they are written: by one swap of a folder's `..data` link, as the kubelet and the Secrets
  * Store CSI driver do, or file by file, each renamed into its place, as Vault's agent does.
  */
+import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { renameSync } from "node:fs";
 import { connect } from "node:tls";
@@ -96,4 +97,17 @@ it("file by file: a certificate without its key is refused, and the one before i
   await told(pod, "config_applied", 2, () => rename(pod, "agent", { "client-secret": rotated }));
   await expect.poll(() => pod.simulator.counts().tokensIssued).toBe(2);
   expect((await pod.order()).status).toBe(200);
+});
+
+it("behind a pipe in its place, which is refused and not waited for", async () => {
+  const pod = await startPod();
+  const key = `${pod.folder.path}/k1`;
+  const refused = await told(pod, "config_refused", 1, () => {
+    execFileSync("mkfifo", [`${key}.tmp`]);
+    renameSync(`${key}.tmp`, key);
+  });
+  expect(refused.problems).toEqual([expect.stringContaining("no regular file")]);
+  await told(pod, "config_applied", 1, () =>
+    renameSync(pod.folder.write("k1.tmp", "canary-api-secret-key-rotated"), key),
+  );
 });

@@ -78,6 +78,13 @@ const secrets: readonly Refusal[] = [
     fix: /./,
   },
   {
+    what: "a secret file that is a device",
+    yaml: instead(key, "          - { identifier: K2000000001, secret: { file: /dev/null } } # here"),
+    path: `${site3}.keys[0].secret`,
+    message: /cannot be read.*no regular file/,
+    fix: /make it a file/,
+  },
+  {
     what: "a client id that is not one printable line",
     yaml: instead(blue, `${blue.trimEnd()} # here`),
     files: { "blue/client-id": "one\ntwo\n" },

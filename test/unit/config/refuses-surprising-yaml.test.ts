@@ -23,6 +23,13 @@ const yaml: readonly Refusal[] = [
     fix: /YAML/,
   },
   {
+    what: "a second document",
+    yaml: atTheEnd("--- # here\nlog: { level: debug }"),
+    path: "",
+    message: /^a second YAML document begins here/,
+    fix: /YAML/,
+  },
+  {
     what: "a tab as indentation",
     yaml: atTheEnd("log:\n\t- canary # here"),
     path: "",
