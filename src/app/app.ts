@@ -57,6 +57,7 @@ export class App {
     const memory: Reloadable = { prepare() {}, commit: (config) => budget.resize(bufferedBytes(config)) };
     const snapshots: Snapshots = {
       config: () => this.#active,
+      routes: () => this.#routes(),
       credentials: () => this.#tokens.credentials(),
       redis: () => this.#tokens.redis(this.#active),
       connections: () => this.#listeners.connections(),
@@ -122,7 +123,7 @@ export class App {
     });
     const binds = { admin: describeBind(this.binds.admin), status: describeBind(this.binds.status) };
     const { hash: configHash } = this.#active;
-    this.report({ kind: "started", version, configHash, routes: routes(this.#active), ...binds });
+    this.report({ kind: "started", version, configHash, routes: this.#routes(), ...binds });
   }
 
   /**
@@ -135,7 +136,7 @@ export class App {
     const { hash: previousHash } = this.#active;
     await this.#activate(config);
     if (this.#active !== config) return;
-    this.report({ kind: "config_applied", hash: config.hash, previousHash, trigger, routes: routes(config) });
+    this.report({ kind: "config_applied", hash: config.hash, previousHash, trigger, routes: this.#routes() });
   }
 
   /**
@@ -146,6 +147,10 @@ export class App {
   stop(signal: string): Promise<boolean> {
     this.#stopped ??= this.#drain(signal);
     return this.#stopped;
+  }
+
+  #routes(): readonly string[] {
+    return routes(this.#active, this.binds);
   }
 
   async #activate(config: Config): Promise<void> {

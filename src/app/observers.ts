@@ -10,7 +10,7 @@ import { renderPage } from "../adapters/status/page/render-page.ts";
 import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
 import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
-import { explain, routes } from "../config/explain.ts";
+import { explain } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import type { Report } from "../model/events.ts";
@@ -35,6 +35,8 @@ interface Observers extends Reloadable {
 export interface Snapshots extends Pick<GaugeSource, "connections" | "inFlight" | "buffers"> {
   /** The active configuration. */
   config(): Config;
+  /** Where its listeners lead, one line each. */
+  routes(): readonly string[];
   /** Its credential sets; one that several sites use may be listed several times. */
   credentials(): readonly CredentialSnapshot[];
   /** The Redis servers that it uses, as far as they are opened. */
@@ -51,7 +53,6 @@ export function openObservers(
     environments: () => [...active().environments.values()],
     credentials: () => mergeShared(snapshots.credentials()),
     redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
-    routes: () => routes(active()),
     callers: () => configuredCallers(active()),
     limits: () => active().limits,
     listeners: () => listenersOf(active()),

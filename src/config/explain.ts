@@ -9,7 +9,7 @@ import {
   type Site,
   type Tls,
 } from "../model/environment.ts";
-import { type Callers, describeBind } from "../model/listener.ts";
+import { type Bind, type Callers, describeBind } from "../model/listener.ts";
 import { listNames } from "../model/names.ts";
 import { describeRedisNode, type RedisAccess, type RedisPlace } from "../model/redis-access.ts";
 import { Secret } from "../model/secret.ts";
@@ -17,19 +17,27 @@ import type { CallbackListenerConfig, Config, TracingConfig } from "./config.ts"
 
 const mostNamed = 5;
 
-/** Where each listener leads and who may call it, one line each. */
-export function routes({ listeners, callbacks = [], environments }: Config): string[] {
-  const inbound = callbacks.map(({ bind, environment, application }) => {
-    return `${describeBind(bind)} hands callbacks of ${environment} to ${describeAddress(application.url)}`;
+/**
+ * Where each listener leads and who may call it, one line each.
+ * @param bound where they listen, in the configuration's order, with the port that the system gave for port 0
+ */
+export function routes(
+  { listeners, callbacks = [], environments }: Config,
+  bound?: { readonly listeners: readonly Bind[]; readonly callbacks: readonly Bind[] },
+): string[] {
+  const inbound = callbacks.map(({ bind, environment, application }, index) => {
+    const at = describeBind(bound?.callbacks[index] ?? bind);
+    return `${at} hands callbacks of ${environment} to ${describeAddress(application.url)}`;
   });
-  const outbound = listeners.map(({ bind, environment: name, callers }) => {
+  const outbound = listeners.map(({ bind, environment: name, callers }, index) => {
+    const at = describeBind(bound?.listeners[index] ?? bind);
     const environment = environments.get(name);
-    if (environment === undefined) return `${describeBind(bind)} leads nowhere`;
+    if (environment === undefined) return `${at} leads nowhere`;
     const operations = listOperations(environment).join(", ");
     const passed = (environment.passThrough ?? []).map(({ prefix }) => `; ${prefix} passes through`).join("");
     const who = describeCallers(callers);
     const way = environment.egress === undefined ? "" : describeWay(environment.egress);
-    return `${describeBind(bind)} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${passed}${who}${way}`;
+    return `${at} leads to ${name}: ${describeAddress(environment.baseUrl)} (${operations})${passed}${who}${way}`;
   });
   return [...outbound, ...inbound];
 }

@@ -35,6 +35,13 @@ it("shows what runs and what is configured, secrets masked", async () => {
   expect(sandbox.sites[hmacSite].keys[0]).toMatchObject({ identifier: "K2000000001", secret: "[secret]" });
 });
 
+it("says where it listens, with the port that it was given for port 0", async () => {
+  const stage = await stageProxy();
+  const route = expect.stringMatching(new RegExp(`^${new URL(stage.url).host} leads to sandbox: `));
+  expect(stage.recorder.of("started")[0]?.routes).toContainEqual(route);
+  expect((await statusOf(stage)).reload.routes).toContainEqual(route);
+});
+
 it("shows the state of each token: none, in use, lapsed", async () => {
   const clock = new ShiftedClock();
   const stage = await stageProxy({ surroundings: { clock }, simulator: { tokenLifetimeSeconds: 3_600 } });
