@@ -1,10 +1,11 @@
 import * as z from "zod";
-import { type Address, type Environment, withoutBrackets } from "../model/environment.ts";
+import { type Address, withoutBrackets } from "../model/environment.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { listNames } from "../model/names.ts";
 import { defaultExempt, exemptNames } from "../signing/parameter-rules.ts";
 import { callersMtls } from "./callers/caller-schema.ts";
 import type { CallbackListenerConfig } from "./config.ts";
+import type { RawEnvironment } from "./environment-schema.ts";
 import { bind, duration, flag, listOf, mapping, parameterName, plainName, text, tlsFiles, url } from "./fields.ts";
 import type { LoadContext } from "./load-context.ts";
 import { checkExempt } from "./sites.ts";
@@ -52,6 +53,7 @@ export const callbackListener = mapping("A place where the service calls.", {
 });
 
 type RawCallbackListener = z.output<typeof callbackListener>;
+type RawEnvironments = Readonly<Record<string, RawEnvironment>>;
 
 /**
  * Checks and loads where the service calls.
@@ -60,7 +62,7 @@ type RawCallbackListener = z.output<typeof callbackListener>;
  */
 export async function loadCallbacks(
   raw: readonly RawCallbackListener[],
-  environments: ReadonlyMap<string, Environment>,
+  environments: RawEnvironments,
   requestMs: number,
   context: LoadContext,
 ): Promise<CallbackListenerConfig[]> {
@@ -91,12 +93,15 @@ export async function loadCallbacks(
   return listeners;
 }
 
-function checkEnvironment(name: string, environments: ReadonlyMap<string, Environment>, context: LoadContext): void {
-  const sites = [...(environments.get(name)?.sites.values() ?? [])];
-  if (environments.size > 0 && !environments.has(name)) {
-    context.report("there is no such environment", `name one of: ${[...environments.keys()].join(", ")}`);
+/** By what is written: a key that cannot be read is a problem of its own. */
+function checkEnvironment(name: string, environments: RawEnvironments, context: LoadContext): void {
+  const names = Object.keys(environments);
+  const parents = Object.entries(environments[name]?.sites ?? {});
+  const sites = [...parents, ...parents.flatMap(([, { children = {} }]) => Object.entries(children))];
+  if (names.length > 0 && !names.includes(name)) {
+    context.report("there is no such environment", `name one of: ${names.join(", ")}`);
   }
-  const without = sites.filter(({ keys }) => keys.length === 0).map(({ identifier }) => identifier);
+  const without = sites.filter(([, { keys = [] }]) => keys.length === 0).map(([identifier]) => identifier);
   const fix = "add the keys of the site's portal; with auth: [oauth], or credentials, they are for callbacks only";
   if (sites.length > 0 && without.length === sites.length) {
     context.report("no site of this environment has keys, so no callback could be verified (spec 5.1)", fix);

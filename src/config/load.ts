@@ -108,7 +108,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     context.in("timeouts", "connect").warn("connect_longer_than_request", message, fix);
   }
   const listeners = await loadListeners(raw, context);
-  const callbacks = await loadCallbacks(raw.callbacks, environments, requestMs, context.in("callbacks"));
+  const callbacks = await loadCallbacks(raw.callbacks, raw.environments, requestMs, context.in("callbacks"));
   const redis = await loadRedis(raw.redis, raw.tokens.cache, context);
   const tracing = await loadTracing(raw.tracing, context.in("tracing"));
   const tokens: TokensConfig =

@@ -55,6 +55,12 @@ test.each([
     paths: [`${sandbox}.sites.S1000000003.version`],
   },
   {
+    what: "callbacks where the only key is in a file that cannot be read",
+    yaml: `${edited(["DIR/k1", "DIR/none"])}callbacks:
+  - { bind: "127.0.0.1:7414", environment: sandbox, application: { url: "http://127.0.0.1:8080/callbacks" } }\n`,
+    paths: [`${sandbox}.sites.S1000000003.keys[0].secret`],
+  },
+  {
     what: "a child without credentials where its parent's are misspelt",
     yaml: edited([`credentials:\n${blue}`, `credential:\n${blue}        children: { S5: {} }\n`]),
     paths: [`${sandbox}.sites.S1000000001.credential`],
