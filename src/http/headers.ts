@@ -104,6 +104,6 @@ export function isFramed({ status, headers }: { readonly status: number; readonl
 
 /** Whether a response's body is in another transfer coding than chunks (RFC 9112 section 7), of which its bytes tell nothing. */
 export function isCoded(headers: HeaderLines): boolean {
-  const codings = valuesOf(headers, "transfer-encoding").join(",").split(",");
+  const codings = valuesOf(headers, "transfer-encoding").flatMap((value) => value.split(","));
   return codings.some((coding) => !/^[ \t]*(?:chunked|identity)?[ \t]*$/i.test(coding));
 }
