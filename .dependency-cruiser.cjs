@@ -58,7 +58,7 @@ module.exports = {
     {
       name: "only-load-reads-files",
       severity: "error",
-      from: { path: "^src/config/", pathNot: "^src/config/(load|read-file|watched-folders)\\.ts$" },
+      from: { path: "^src/config/", pathNot: "^src/config/(load|read-file|file-system)\\.ts$" },
       to: { path: "^(node:)?fs(/promises)?$" },
     },
     ...adapters.map((adapter) => {

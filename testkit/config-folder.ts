@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
 import type { Problem } from "../src/config/diagnostics.ts";
+import { readRegularFile } from "../src/config/file-system.ts";
 import { type Loaded, loadConfig } from "../src/config/load.ts";
 import type { ConfigDependencies } from "../src/config/load-context.ts";
-import { readRegularFile } from "../src/config/read-file.ts";
 import { ConfigWriter } from "./config-writer.ts";
 
 /** Long enough to pass without a warning, and easy to find where it must not be. */

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Cancel, Clock } from "../model/clock.ts";
-import { findFolders, systemFiles, type WatchableFiles, type WatchedFolder } from "./watched-folders.ts";
+import { findFolders, systemFiles, type WatchableFiles, type WatchedFolder } from "./file-system.ts";
 
 /** What a configuration was read from: by absolute path a digest of the content, or why it could not be read. */
 export type FileDigests = ReadonlyMap<string, string>;

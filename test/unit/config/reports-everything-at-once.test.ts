@@ -1,8 +1,8 @@
 import { truncateSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { formatProblems } from "../../../src/config/diagnostics.ts";
+import { readAtOnce } from "../../../src/config/file-system.ts";
 import { loadConfig } from "../../../src/config/load.ts";
-import { readAtOnce } from "../../../src/config/read-file.ts";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 
 /** Faults of form and of meaning (rules across settings, files), all in one file. */
