@@ -14,10 +14,9 @@ export class TransportError extends Error {
 /** What came is not a response in HTTP/1.1. */
 export class MalformedResponse extends TransportError {}
 
-// The first two are codes of undici, which logs have known for long.
 /** The other side closed the connection. */
-export const closedCode = "UND_ERR_SOCKET";
-export const connectTimeoutCode = "UND_ERR_CONNECT_TIMEOUT";
+export const closedCode = "CONNECTION_CLOSED";
+export const connectTimeoutCode = "CONNECT_TIMEOUT";
 export const poolClosedCode = "POOL_CLOSED";
 
 /**

@@ -30,7 +30,7 @@ export interface ExchangeParts extends ServiceSettings {
 
 /** A service that ignores `Expect` gets the body after this, as curl does it (RFC 9110 section 10.1.1). */
 const continueMs = 1_000;
-const closed = { code: "UND_ERR_SOCKET" };
+const closed = { code: "CONNECTION_CLOSED" };
 
 /**
  * One request through http-proxy, from its wait for a connection to the end of its response. The package makes the request and

@@ -83,7 +83,7 @@ describe("not_sent: before the first byte of the request", () => {
     const { url, forward, recorder } = await stageEgress({ config: { timeouts } });
     forward.hosts = { ...forward.hosts, [places.api]: port };
     const answer = await call(url, order, signed);
-    const detail = /service did not accept a connection in time \(UND_ERR_CONNECT_TIMEOUT\)/;
+    const detail = /service did not accept a connection in time \(CONNECT_TIMEOUT\)/;
     expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
     const tunnels = recorder.of("tunnel_requested").filter(({ destination }) => destination === places.api);
     expect(tunnels.map(({ result }) => result)).toEqual(["opened", "opened"]);

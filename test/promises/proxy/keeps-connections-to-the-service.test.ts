@@ -212,7 +212,7 @@ describe("connections that cannot be made", () => {
     const refused = outcome();
     await upstream.whenConnections(1);
     clock.push(5_001);
-    expect(await refused).toBe("upstream_unreachable not_sent UND_ERR_CONNECT_TIMEOUT");
+    expect(await refused).toBe("upstream_unreachable not_sent CONNECT_TIMEOUT");
   });
 
   it("fail no request for which another one is being made", async () => {

@@ -37,7 +37,7 @@ it("a port on which nothing listens", async () => {
 
 it("a name that does not exist", async () => {
   const stage = await stageProxy({ baseUrl: "http://api.countersign.invalid/json-api" });
-  await expectUnreachable(stage, /could not be resolved \((ENOTFOUND|EAI_AGAIN)\)|in time \(UND_ERR_CONNECT_TIMEOUT\)/);
+  await expectUnreachable(stage, /could not be resolved \((ENOTFOUND|EAI_AGAIN)\)|in time \(CONNECT_TIMEOUT\)/);
   expect(stage.simulator.counts().apiRequests).toBe(0);
 });
 

@@ -174,7 +174,7 @@ describe("a response", () => {
       "upstream_reset unknown ECONNRESET",
       (socket: Socket) => void setTimeout(() => socket.resetAndDestroy(), 20),
     ],
-    ["closed", "upstream_reset unknown UND_ERR_SOCKET", (socket: Socket) => void socket.end()],
+    ["closed", "upstream_reset unknown CONNECTION_CLOSED", (socket: Socket) => void socket.end()],
   ])("is cut when its connection is %s", async (_name, outcome, end) => {
     for (const head of [
       "",
