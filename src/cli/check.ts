@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { formatProblems, type Problem } from "../config/diagnostics.ts";
+import { formatProblems, inFileOrder, type Problem } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
 import { loadConfig } from "../config/load.ts";
 import { jsonSchema } from "../config/schema.ts";
@@ -35,7 +35,8 @@ async function checkForPeople(file: string): Promise<void> {
     print(formatProblems(file, warnings));
     print("\nA warning that is known can be silenced: acknowledge: [ code ]");
   }
-  if (acknowledged.length > 0) print(`\nacknowledged: ${acknowledged.map(describeAcknowledged).join(", ")}`);
+  if (acknowledged.length > 0)
+    print(`\nacknowledged: ${inFileOrder(acknowledged).map(describeAcknowledged).join(", ")}`);
 }
 
 function describeAcknowledged({ code, path }: Problem): string {
@@ -50,6 +51,6 @@ async function checkAsJson(file: string): Promise<void> {
     return;
   }
   const { config, warnings, acknowledged } = loaded;
-  const found = { hash: config.hash, routes: routes(config), warnings, acknowledged };
-  printJson({ valid: true, ...found, configuration: explain(config) });
+  const found = { warnings: inFileOrder(warnings), acknowledged: inFileOrder(acknowledged) };
+  printJson({ valid: true, hash: config.hash, routes: routes(config), ...found, configuration: explain(config) });
 }

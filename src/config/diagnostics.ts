@@ -71,9 +71,22 @@ export class Diagnostics {
     return undefined;
   }
 
+  /** Its place is found when it is asked for: that takes long in a large file, and a start only logs the path. */
   warn(code: WarningCode, path: Path, message: string, fix: string): void {
-    const { line, column } = this.#locate(path);
-    this.warnings.push({ path: formatPath(path), line, column, message, found: undefined, fix, code });
+    const locate = this.#locate;
+    this.warnings.push({
+      path: formatPath(path),
+      get line() {
+        return locate(path).line;
+      },
+      get column() {
+        return locate(path).column;
+      },
+      message,
+      found: undefined,
+      fix,
+      code,
+    });
   }
 }
 

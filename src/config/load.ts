@@ -25,6 +25,7 @@ type Outcome =
   | {
       readonly kind: "loaded";
       readonly config: Config;
+      /** In the order in which they were found. */
       readonly warnings: readonly Problem[];
       /** Warnings whose codes are in `acknowledge`. */
       readonly acknowledged: readonly Problem[];
@@ -78,7 +79,7 @@ async function loadFile(file: string, dependencies: ConfigDependencies): Promise
   const config = await buildConfig(raw, context);
   if (diagnostics.problems.length > 0) return refuse(diagnostics.problems);
 
-  const warnings = inFileOrder(diagnostics.warnings);
+  const { warnings } = diagnostics;
   const isAcknowledged = ({ code }: Problem) => code !== undefined && raw.acknowledge.includes(code);
   return {
     kind: "loaded",

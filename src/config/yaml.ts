@@ -14,7 +14,7 @@ import {
 } from "yaml";
 import type { Location, Path, Problem } from "./diagnostics.ts";
 
-/** A YAML file, parsed, with the positions of its keys and values. */
+/** A YAML or JSON file, parsed, with the positions of its keys and values. */
 export interface SourceDocument {
   /** As plain values; undefined where the YAML itself is wrong. */
   readonly value: unknown;
@@ -27,11 +27,45 @@ const longestShown = 60;
 /** Of one anchor; the library counts nested ones by their product. */
 const mostAliases = 100;
 
+/** YAML, of which JSON is a part. Programs write JSON, for a thousand sites too: it is read in a fraction of the time. */
+export function readDocument(text: string): SourceDocument {
+  const value = readJson(text);
+  if (value === undefined) return readYaml(text);
+  let document: SourceDocument | undefined;
+  const locate = (path: Path) => {
+    document ??= readYaml(text);
+    return document.locate(path);
+  };
+  return { value, yamlProblems: [], locate };
+}
+
+const jsonString = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
+
+/** @returns undefined where the text is not a JSON object, or has what `readYaml` complains of */
+function readJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    // JSON.parse keeps one of two equal keys. Outside of strings a colon stands for each key, and nowhere else.
+    const colons = text.replace(jsonString, "").split(":").length - 1;
+    return colons > 0 && colons === countKeys(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of all mappings in a value; infinite with one that YAML refuses. */
+function countKeys(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  if (Object.hasOwn(value, "__proto__")) return Number.POSITIVE_INFINITY;
+  const values = Object.values(value);
+  return values.reduce((sum, each) => sum + countKeys(each), Array.isArray(value) ? 0 : values.length);
+}
+
 /**
  * YAML 1.2, one document. Another version is an error, and so are a key given twice, foreign tags, aliases that lead
  * nowhere or into themselves, and so many of them that the file would explode.
  */
-export function readDocument(text: string): SourceDocument {
+function readYaml(text: string): SourceDocument {
   const lineCounter = new LineCounter();
   // `findTraps` looks for keys given twice: the library would compare each key with all others.
   const document = parseDocument(text, { lineCounter, uniqueKeys: false, prettyErrors: false, logLevel: "error" });

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { inFileOrder } from "../../config/diagnostics.ts";
 import type { Environment, PassThroughRoute, Site } from "../../model/environment.ts";
 import { listNames } from "../../model/names.ts";
 import { countOf } from "../command.ts";
@@ -11,7 +12,7 @@ export function checkConfig({ file, config, warnings }: Run): Check[] {
   const results = [
     { subject: file, ...ok(`${counts}, hash ${hash}`) },
     { subject: "secrets", ...ok(`${describeOrigins(config)}, as ${describeUser()}`) },
-    ...warnings.map(({ path, line, message, fix }) => {
+    ...inFileOrder(warnings).map(({ path, line, message, fix }) => {
       return { subject: path === "" ? file : `${path} (line ${line})`, ...warn(message, fix) };
     }),
   ];
