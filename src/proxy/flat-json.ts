@@ -88,7 +88,7 @@ export class FlatJson {
     if (this.#hasMembers ? this.#take(comma) : !this.#take(closingBrace)) return this.#readNameAndValue();
     if (this.#hasMembers && !this.#take(closingBrace)) throw this.#fail('expected "," or "}"');
     this.#skipSpace();
-    if (this.#next !== end) throw this.#fail("expected nothing after the object");
+    if (this.#next() !== end) throw this.#fail("expected nothing after the object");
     return undefined;
   }
 
@@ -112,7 +112,7 @@ export class FlatJson {
   /** Reads over white space and returns the kind of the value that begins there. */
   #kindAhead(): Kind {
     this.#skipSpace();
-    const kind = kindOf(this.#next);
+    const kind = kindOf(this.#next());
     if (kind === undefined) throw this.#fail("expected a value");
     return kind;
   }
@@ -120,7 +120,7 @@ export class FlatJson {
   /** Reads a member's name, unescaped, and its colon. */
   #readName(): string {
     this.#skipSpace();
-    if (this.#next !== quote) throw this.#fail("expected a name in double quotes");
+    if (this.#next() !== quote) throw this.#fail("expected a name in double quotes");
     const name = this.#readString();
     if (!this.#take(colon)) throw this.#fail('expected ":"');
     return name;
@@ -225,30 +225,30 @@ export class FlatJson {
   }
 
   #skipDigits(): void {
-    if (!isDigit(this.#next)) throw this.#fail("expected a digit");
-    while (isDigit(this.#next)) this.#at += 1;
+    if (!isDigit(this.#next())) throw this.#fail("expected a digit");
+    while (isDigit(this.#next())) this.#at += 1;
   }
 
   #readWord(): string {
     const start = this.#at;
-    while (isLowercaseLetter(this.#next)) this.#at += 1;
+    while (isLowercaseLetter(this.#next())) this.#at += 1;
     const word = this.#text.slice(start, this.#at);
     if (words.has(word)) return word;
     throw this.#fail("expected true, false or null", start);
   }
 
   /** The next code unit. */
-  get #next(): number {
+  #next(): number {
     return this.#at < this.#text.length ? this.#text.charCodeAt(this.#at) : end;
   }
 
   #skipSpace(): void {
-    while (isSpace(this.#next)) this.#at += 1;
+    while (isSpace(this.#next())) this.#at += 1;
   }
 
   /** Reads over this one code unit if it is next. */
   #skip(unit: number): boolean {
-    if (this.#next !== unit) return false;
+    if (this.#next() !== unit) return false;
     this.#at += 1;
     return true;
   }

@@ -117,7 +117,7 @@ function reassure({ requests: { answeredBy } }: StatusSnapshot): Html {
   if (ended === 0) return html`0 unknown outcomes: no request has ended yet.`;
   const each =
     ended === 1 ? "the one request that has ended" : `each of the ${showCount(ended)} requests that have ended`;
-  return html`0 unknown outcomes: ${each} has the service’s own answer, or had no effect.`;
+  return html`0 unknown outcomes: ${each} has the service&rsquo;s own answer, or had no effect.`;
 }
 
 function advise(count: number): Html {

@@ -65,7 +65,7 @@ function foldMistakes(mistakes: readonly Failure[], now: string): Html {
   const [last] = mistakes;
   if (last === undefined) return nothing;
   const times = mistakes.reduce((sum, { count }) => sum + count, 0);
-  const summary = html`Callers’ mistakes: ${showCount(times)}, last ${showTime(last.lastAt, now)}`;
+  const summary = html`Callers&rsquo; mistakes: ${showCount(times)}, last ${showTime(last.lastAt, now)}`;
   return folded(summary, showFailures("Callers’ mistakes, newest first", mistakes, now));
 }
 

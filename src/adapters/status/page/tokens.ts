@@ -39,7 +39,7 @@ export function tokens({ credentials, redis, at }: StatusSnapshot): Html {
   const isFine = ({ failingSince }: CredentialStatus) => (failingSince === undefined ? 1 : 0);
   const ordered = credentials.length <= shownSets ? credentials : credentials.toSorted((a, b) => isFine(a) - isFine(b));
   const others = ordered.slice(shownSets);
-  const cards = html`<p class="soft">Each bar runs from a token’s issue to its expiry. In the shaded part it is refreshed while it is used.</p>
+  const cards = html`<p class="soft">Each bar runs from a token&rsquo;s issue to its expiry. In the shaded part it is refreshed while it is used.</p>
 ${showCards(ordered.slice(0, shownSets))}${
   others.length === 0 ? nothing : folded(html`${showCount(others.length)} more sets`, showCards(others))
 }`;
