@@ -57,10 +57,14 @@ function fill(bytes: number, member: (n: number) => string): string {
   return `{${members}"last":true}`;
 }
 
-/** The part of the memory that the image gives to V8. Node 24 takes it as a percentage, earlier ones in MiB only. */
-function heapShare(): number {
-  const [, percentage] = /--max-old-space-size-percentage=(\d+)"/.exec(readFileSync("Dockerfile", "utf8")) ?? [];
-  return Number(percentage) / 100;
+/** Node's options in the image. Node 24 takes the part of the memory that V8 gets as a percentage, earlier ones in MiB only. */
+function nodeOptions(): string[] {
+  const [, entrypoint = ""] = /^ENTRYPOINT (.*)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
+  const options: string[] = JSON.parse(entrypoint).slice(1, -1);
+  expect(options[0]).toMatch(/-percentage=\d+$/);
+  return options.map((option) =>
+    option.replace(/-percentage=(\d+)$/, (_, percent) => `=${((memoryBytes / 1_048_576) * percent) / 100}`),
+  );
 }
 
 /** A service that counts orders and keeps none. */
@@ -92,8 +96,7 @@ it.skipIf(process.platform !== "linux")(
     // Without a cgroup the process cannot know what it is meant to fit into.
     const more = limit === undefined ? `limits: { bufferedBytes: ${defaultBudget(memoryBytes)} }` : "";
     const file = writeServed(service.url, `127.0.0.1:${port}`, more);
-    const heap = `--max-old-space-size=${(memoryBytes / 1_048_576) * heapShare()}`;
-    const command = [process.execPath, [heap, "dist/main.js", "serve", "--config", file]] as const;
+    const command = [process.execPath, [...nodeOptions(), "dist/main.js", "serve", "--config", file]] as const;
     const program = startProgram(...(limit?.wrap(...command) ?? command), plainEnvironment());
     const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
     const metrics = async () => scrape(`http://${adminBind}`);

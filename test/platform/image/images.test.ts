@@ -39,7 +39,13 @@ describe.runIf(hasDocker)(name, () => {
     const [{ Config: config }] = JSON.parse(mustDocker("image", "inspect", proxy));
     expect(config).toMatchObject({
       User: "65532:65532",
-      Entrypoint: ["/usr/local/bin/node", "--max-old-space-size-percentage=50", "/app/dist/main.js"],
+      Entrypoint: [
+        "/usr/local/bin/node",
+        "--max-old-space-size-percentage=50",
+        "--max-semi-space-size=4",
+        "--no-maglev",
+        "/app/dist/main.js",
+      ],
       Cmd: ["serve"],
       Healthcheck: { Test: ["CMD", "healthcheck", "/livez"] },
       Env: expect.arrayContaining([
