@@ -102,8 +102,14 @@ export function isFramed({ status, headers }: { readonly status: number; readonl
   return /(?:^|,)[ \t]*chunked[ \t]*$/i.test(valuesOf(headers, "transfer-encoding").join(","));
 }
 
-/** Whether a response's body is in another transfer coding than chunks (RFC 9112 section 7), of which its bytes tell nothing. */
+/**
+ * Whether a response's body is more than in chunks once (RFC 9112 section 7): in another transfer coding, of which its
+ * bytes tell nothing, or in chunks of chunks, which section 6.1 forbids.
+ */
 export function isCoded(headers: HeaderLines): boolean {
-  const codings = valuesOf(headers, "transfer-encoding").flatMap((value) => value.split(","));
-  return codings.some((coding) => !/^[ \t]*(?:chunked|identity)?[ \t]*$/i.test(coding));
+  const lists = valuesOf(headers, "transfer-encoding");
+  if (lists.length === 0) return false;
+  const codings = lists.flatMap((list) => list.toLowerCase().split(",")).map((coding) => coding.trim());
+  const others = codings.filter((coding) => coding !== "" && coding !== "identity");
+  return others.some((coding, index) => index > 0 || coding !== "chunked");
 }
