@@ -1,6 +1,7 @@
 import type { Clock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import { digestOf } from "../model/secret.ts";
+import { compareNames } from "../signing/parameter-rules.ts";
 import type { AccessEvent } from "./access-event.ts";
 import { serialise } from "./authenticate.ts";
 import type { PreparedRequest } from "./messages.ts";
@@ -129,7 +130,7 @@ const configured = ["version", "site_identifier"];
 /** A digest of the operation and of what is sent, in an order of its own: clients write the members of an object in any order. */
 function contentOf({ route, parameters }: PreparedRequest): string {
   const sent = parameters.filter(({ name }) => !configured.includes(name));
-  sent.sort((a, b) => (a.name < b.name ? -1 : 1));
+  sent.sort(compareNames);
   // A request may wait for long, and no memory is set aside for its body a second time.
   return digestOf(`${route.operation} ${serialise(sent)}`);
 }

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { SigningKey } from "../model/environment.ts";
 import type { Secret } from "../model/secret.ts";
-import { type NamedValue, requiredNames } from "./parameter-rules.ts";
+import { compareNames, type NamedValue, requiredNames } from "./parameter-rules.ts";
 
 /**
  * The string to sign (spec 5.2 steps 1, 3 and 4): parameters sorted by name, each name followed by its value, nothing
@@ -10,8 +10,7 @@ import { type NamedValue, requiredNames } from "./parameter-rules.ts";
  */
 export function stringToSign(parameters: readonly NamedValue[], exempt: ReadonlySet<string>): string {
   const signed = parameters.filter(({ name }) => !exempt.has(name));
-  // By bytes, since names are ASCII and stand once. Never `localeCompare`: its order is a language's, with `a` before `B`.
-  signed.sort((a, b) => (a.name < b.name ? -1 : 1));
+  signed.sort(compareNames);
   let text = "";
   for (const { name, value } of signed) text += name + value;
   return text;
