@@ -107,9 +107,12 @@ export function isFramed({ status, headers }: { readonly status: number; readonl
  * bytes tell nothing, or in chunks of chunks, which section 6.1 forbids.
  */
 export function isCoded(headers: HeaderLines): boolean {
-  const lists = valuesOf(headers, "transfer-encoding");
-  if (lists.length === 0) return false;
-  const codings = lists.flatMap((list) => list.toLowerCase().split(",")).map((coding) => coding.trim());
-  const others = codings.filter((coding) => coding !== "" && coding !== "identity");
-  return others.some((coding, index) => index > 0 || coding !== "chunked");
+  const values = valuesOf(headers, "transfer-encoding");
+  if (values.length === 0) return false;
+  const codings = values
+    .join(",")
+    .toLowerCase()
+    .split(/[ \t]*,[ \t]*/);
+  const applied = codings.filter((coding) => coding !== "" && coding !== "identity");
+  return applied.some((coding, index) => index > 0 || coding !== "chunked");
 }

@@ -43,6 +43,7 @@ describe("an answer that is not HTTP/1.1", () => {
     ["a coding below chunks", `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
     ["chunks of chunks", `${ok}Transfer-Encoding: chunked, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
     ["chunks of chunks, on two lines", `${ok}${"Transfer-Encoding: chunked\r\n".repeat(2)}\r\n2\r\n{}\r\n0\r\n\r\n`],
+    ["a blank that is none behind chunked", `${ok}Transfer-Encoding: chunked\xa0\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
     ["a coding without chunks", `${ok}Transfer-Encoding: GZIP\r\n\r\n{}`],
     ["headers over 16 KiB in one line", `${ok}X-Big: ${"x".repeat(20_000)}\r\nContent-Length: 2\r\n\r\n{}`],
     ["headers over 16 KiB in many lines", `${ok}${"X-Big: 12345678\r\n".repeat(2_000)}Content-Length: 2\r\n\r\n{}`],
