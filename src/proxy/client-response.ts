@@ -18,7 +18,7 @@ export function toClientResponse(
 ): ClientResponse {
   if (isCoded(response.headers)) {
     response.discard();
-    const what = "The service's answer is in transfer codings that nobody asked for: more than chunks, once.";
+    const what = "The service's answer is in transfer codings that nobody asked for. Only chunked is read, once.";
     throw new ProxyError("upstream_bad_response", what, { causedBy: "Transfer-Encoding" });
   }
   const { requestId, attempts } = context.event;
