@@ -23,14 +23,6 @@ export function createCommand(): Command {
 }
 
 async function serve({ config: file }: Options): Promise<void> {
-  const { running, reloader } = await startServing(file);
-  const signal = await untilStopped();
-  reloader.close();
-  await running.stop(signal);
-}
-
-/** Returns before the long wait, which would keep what was read for the start: warnings hold the parsed file. */
-async function startServing(file: string) {
   const onHangUp = catchHangUps();
   const { config: written, warnings, files } = await loadOrRefuse(file);
   const { report, setLevel, droppedLines, flush } = createStandardLogging(written.log.level, systemClock);
@@ -54,7 +46,9 @@ async function startServing(file: string) {
   const onApplied = ({ log }: typeof config) => setLevel(log.level);
   const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
   onHangUp(() => void reloader.reload("sighup"));
-  return { running, reloader };
+  const signal = await untilStopped();
+  reloader.close();
+  await running.stop(signal);
 }
 
 /** A programming error is one redacted log line and exit 70: the state that it leaves behind is unknown. */
