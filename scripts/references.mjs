@@ -1,12 +1,11 @@
 // Writes the reference pages from the built code; with --check it only tells whether they are true.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
-import { createMetrics } from "../dist/adapters/prometheus/metrics.js";
+import { createMetrics } from "../dist/adapters/stats/metrics.js";
 import { createCommands as createOwnCommands } from "../dist/cli/program.js";
-import { jsonSchema } from "../dist/config/schema.js";
+import { jsonSchema } from "../dist/config/form/json-schema.js";
 import { failures } from "../dist/model/errors.js";
 import { createCommands as createSimulatorCommands } from "../simulator/dist/program.js";
-import { everyLine, logReference } from "./log-reference/log-reference.ts";
 
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 const table = (heads, rows) => [row(heads), `|${heads.map(() => "---").join("|")}|`, ...rows.map(row)].join("\n");
@@ -24,23 +23,24 @@ const anchors = new Map(
   ]),
 );
 
-/** "spec 5.2" leads to its section. */
-const linkCitations = (text, page) =>
-  text.replaceAll(/\bspec (\d+(?:\.\d+)?)/g, (citation, number) => {
-    const anchor = anchors.get(number);
-    if (anchor === undefined) throw new Error(`${interfacePage} has no section ${number}`);
-    return `[${citation}](${relative(dirname(page), interfacePage)}#${anchor})`;
-  });
+/** "spec 5.2" leads to its section, "docs/callers.md" to that page. */
+function linkCitations(text, page) {
+  const to = (document) => relative(dirname(page), document);
+  return text
+    .replaceAll(/\bspec (\d+(?:\.\d+)?)/g, (citation, number) => {
+      const anchor = anchors.get(number);
+      if (anchor === undefined) throw new Error(`${interfacePage} has no section ${number}`);
+      return `[${citation}](${to(interfacePage)}#${anchor})`;
+    })
+    .replaceAll(/\bdocs\/[\w-]+\.md\b/g, (document) => `[${document}](${to(document)})`);
+}
 
 function describeFailures() {
-  const rows = Object.entries(failures).map(([name, { status, outcomes, title }]) => [
-    name === "target_not_allowed" ? "400, 403" : status,
-    `[${code(name)}](#${name})`,
-    outcomes.join(", "),
-    title,
-  ]);
-  const sections = Object.entries(failures).map(([name, { meaning }]) => `## \`${name}\`\n\n${meaning}`);
-  return [table(["status", "code", "outcome", "title"], rows), ...sections].join("\n\n");
+  const sections = Object.entries(failures).map(([name, { status, outcomes, title, meaning }]) => {
+    const statuses = name === "target_not_allowed" ? "400 or 403" : status;
+    return `## ${code(name)}\n\n**${statuses}, ${outcomes.map(code).join(" or ")}: ${title}.** ${meaning}`;
+  });
+  return sections.join("\n\n");
 }
 
 /** Our own metrics; those of the Node.js process come with prom-client. */
@@ -70,19 +70,24 @@ async function describeCommands() {
 
 /**
  * Every key, in the order of the schema; `<name>` stands for a name of the user's choice, `[]` for a list's items. It does
- * not descend into what is described elsewhere: secrets (`{ file }` or `{ env }`), and children, which are sites.
+ * not descend into what is described elsewhere: secrets (`{ file }` or `{ env }`), children, which are sites, and a group
+ * of keys that stood before (`described` has where).
  */
-function* walk(schema, path, isRequired) {
-  if (path !== "") yield { path, schema, isRequired };
-  if (isSecretSource(schema) || path.endsWith(".children")) return;
+function* walk(schema, path, isRequired, described) {
+  const keys = schema.properties === undefined ? undefined : JSON.stringify([schema.properties, schema.required]);
+  const before = described.get(keys);
+  if (path !== "") yield { path, schema, isRequired, before };
+  if (before !== undefined || isSecretSource(schema) || path.endsWith(".children")) return;
+  if (keys !== undefined) described.set(keys, path);
   const shapes = schema.anyOf ?? schema.oneOf ?? [schema];
   for (const shape of shapes) {
     for (const [key, value] of Object.entries(shape.properties ?? {})) {
       const isAlways = shapes.length === 1 && shape.required?.includes(key);
-      yield* walk(value, path === "" ? key : `${path}.${key}`, isAlways);
+      yield* walk(value, path === "" ? key : `${path}.${key}`, isAlways, described);
     }
-    if (typeof shape.items === "object") yield* inside(shape.items, `${path}[]`);
-    if (typeof shape.additionalProperties === "object") yield* inside(shape.additionalProperties, `${path}.<name>`);
+    if (typeof shape.items === "object") yield* inside(shape.items, `${path}[]`, described);
+    if (typeof shape.additionalProperties === "object")
+      yield* inside(shape.additionalProperties, `${path}.<name>`, described);
   }
 }
 
@@ -91,31 +96,20 @@ function isSecretSource({ anyOf = [] }) {
 }
 
 /** An item or a named entry has no row of its own; its keys have. */
-function* inside(schema, path) {
-  for (const found of walk(schema, path, false)) if (found.path !== path) yield found;
+function* inside(schema, path, described) {
+  for (const found of walk(schema, path, false, described)) if (found.path !== path) yield found;
 }
 
 function describeConfiguration() {
   const rows = new Map();
-  for (const { path, schema, isRequired } of walk(jsonSchema(), "", false)) {
+  for (const { path, schema, isRequired, before } of walk(jsonSchema(), "", false, new Map())) {
     const isGroup = schema.properties !== undefined;
     const fallback = schema.default === undefined || isGroup ? "" : code(JSON.stringify(schema.default));
-    if (!rows.has(path)) rows.set(path, [code(path), isRequired ? "required" : fallback, schema.description ?? ""]);
+    if (rows.has(path)) continue;
+    const keys = before === undefined || before === path ? "" : ` Keys: those of ${code(before)}.`;
+    rows.set(path, [code(path), isRequired ? "required" : fallback, `${schema.description ?? ""}${keys}`]);
   }
   return table(["key", "default", "what it is"], [...rows.values()]);
-}
-
-/** What every line has, then each kind of line with its own fields. */
-function describeLog() {
-  const fields = (meanings) =>
-    table(
-      ["field", "what it is"],
-      Object.entries(meanings).map(([name, meaning]) => [code(name), meaning]),
-    );
-  const kinds = Object.entries(logReference).map(([event, { levels, when, fields: own }]) =>
-    [`### \`${event}\``, `${levels.map(code).join(", ")}. ${when}`, fields(own)].join("\n\n"),
-  );
-  return `\n${[`## Every line\n\n${fields(everyLine)}`, "## Events", ...kinds].join("\n\n")}\n`;
 }
 
 const pages = {
@@ -123,7 +117,6 @@ const pages = {
   "docs/reference/config.md": { configuration: describeConfiguration() },
   "docs/reference/errors.md": { failures: describeFailures() },
   "docs/reference/metrics.md": { metrics: await describeMetrics() },
-  "docs/reference/log.md": { log: describeLog() },
 };
 for (const [page, sections] of Object.entries(pages)) {
   const before = readFileSync(page, "utf8");

@@ -2,47 +2,38 @@ import type { Address, Environment, Tls } from "../model/environment.ts";
 import type { Bind, Callers, CallersTls } from "../model/listener.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
 import type { Secret } from "../model/secret.ts";
-import type { WarningCode } from "./diagnostics.ts";
+import type { RawCallbackListener } from "./form/callbacks.ts";
+import type { RawListener } from "./form/listeners.ts";
+import type { RawConfig } from "./form/schema.ts";
+import type { RawTracing } from "./form/tracing.ts";
+
+type Frozen<Value> = Value extends object ? { readonly [Name in keyof Value]: Frozen<Value[Name]> } : Value;
+/** Settings as they were read; the schema says what they are. */
+type Written<Section, Setting extends keyof Section> = Frozen<Pick<Section, Setting>>;
 
 /** A listener for applications; everything that arrives on it belongs to one environment. */
-export interface ListenerConfig {
-  readonly bind: Bind;
-  /** A key of `environments`. */
-  readonly environment: string;
-  /** Host names accepted beside the loopback names, the bind address and the baseUrl's host; lower case. */
-  readonly hosts: readonly string[];
+export interface ListenerConfig extends Written<RawListener, "bind" | "environment" | "hosts"> {
   /** Undefined on loopback or a Unix socket, where every caller is accepted. */
   readonly callers?: Callers | undefined;
 }
 
 /** A listener for the service's callbacks of one environment. */
-export interface CallbackListenerConfig {
-  readonly bind: Bind;
-  /** A key of `environments`. */
-  readonly environment: string;
-  /** Where genuine callbacks go. */
+export interface CallbackListenerConfig extends Written<RawCallbackListener, "bind" | "environment" | "replay"> {
   readonly application: { readonly url: Address; readonly timeoutMs: number; readonly tls: Tls };
-  /** Names that are not signed; always holds `signature`. */
+  /** Always holds `signature`. */
   readonly exempt: ReadonlySet<string>;
-  readonly windowMs: number;
-  /** What happens while the store of replays fails or is full. */
-  readonly replay: ReplayMode;
+  readonly rememberMs: number;
   /** Present where callers prove themselves with a certificate. */
   readonly tls?: CallersTls | undefined;
 }
 
-/** `strict`: no callback passes. `best_effort`: it passes, and is counted. */
-export type ReplayMode = "strict" | "best_effort";
-
 /** What the configuration file becomes: checked in full, defaults filled in, secrets loaded. Durations in ms. */
-export interface Config {
+export interface Config extends Written<RawConfig, "log" | "readiness" | "acknowledge"> {
   readonly listeners: readonly ListenerConfig[];
-  /** Absent where there are none. */
-  readonly callbacks?: readonly CallbackListenerConfig[];
+  readonly callbacks: readonly CallbackListenerConfig[];
   /** /livez, /readyz, /metrics. */
   readonly admin: Bind;
-  /** Host names under which /metrics is shown, beside addresses, localhost and the machine's own; lower case. */
-  readonly adminHosts?: readonly string[];
+  readonly adminHosts: readonly string[];
   /** /status. */
   readonly status: Bind;
   readonly environments: ReadonlyMap<string, Environment>;
@@ -50,29 +41,20 @@ export interface Config {
   /** How long keys of Countersign-Once are remembered. Absent: `defaultOnce`. */
   readonly once?: OnceConfig | undefined;
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly tokenMs: number };
-  readonly limits: {
-    readonly inFlightPerEnvironment: number;
-    readonly connections: number;
+  readonly limits: Frozen<RawConfig["limits"]> & {
     /** Most connections that a listener accepts; set where the process has too few descriptors for twice `connections`. */
     readonly acceptedConnections?: number | undefined;
-    readonly bodyBytes: number;
-    /** Undefined: derived from the memory that the process may take. */
-    readonly bufferedBytes?: number | undefined;
   };
-  readonly log: { readonly level: LogLevel; readonly upstreamHeaders: readonly string[] };
   /** Absent where nothing is traced. */
   readonly tracing?: TracingConfig | undefined;
-  /** What `/readyz` waits for. */
-  readonly readiness: "listening" | "token";
-  readonly reload: {
-    /** How long the newest configuration may stay refused before `/readyz` fails; undefined: no limit. */
-    readonly unreadyAfterRefusalMs: number | undefined;
-  };
+  readonly reload: { readonly unreadyAfterRefusalMs: number | undefined };
   readonly drain: { readonly minMs: number };
-  /** Codes of warnings that the log leaves out. Absent where there are none. */
-  readonly acknowledge?: readonly WarningCode[];
+  /** Where the site of the documentation is; absent where failures do not lead there. */
+  readonly docsUrl?: string | undefined;
   /** SHA-256 over the effective configuration, secrets by fingerprint; the first 12 hex digits. */
   readonly hash: string;
+  /** The file's content with every default, and what sites inherit. Absent where no file was read. */
+  readonly written?: RawConfig | undefined;
   /** Where secrets came from, for people: `file /run/…` or `env NAME`. Absent where no file was read. */
   readonly secretOrigins?: ReadonlyMap<Secret, string>;
 }
@@ -81,22 +63,13 @@ export interface Config {
 export type TokensConfig = { readonly cache: "memory" } | { readonly cache: "redis"; readonly redis: RedisAccess };
 
 /** Where spans go, and which requests have them. */
-export interface TracingConfig {
-  /** The collector's address, with its path. */
-  readonly endpoint: Address;
-  /** Headers of each export; names in lower case. */
+export interface TracingConfig
+  extends Written<RawTracing, "sampleRatio" | "serviceName" | "resource" | "propagate">,
+    Written<RawTracing["otlp"], "endpoint"> {
+  /** Names in lower case. */
   readonly headers: ReadonlyMap<string, Secret>;
   readonly tls: Tls;
-  /** The share of traces beginning here that is recorded: 0 to 1. */
-  readonly sampleRatio: number;
-  readonly serviceName: string;
-  /** Further attributes of all spans. */
-  readonly resource: Readonly<Record<string, string>>;
-  /** Which requests to the service carry `traceparent`. */
-  readonly propagate: "callers" | "always" | "never";
 }
-
-export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
 
 export interface OnceConfig {
   readonly ttlMs: number;

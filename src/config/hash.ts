@@ -8,7 +8,7 @@ const shownDigits = 12;
  * Identifies a configuration in logs, metrics and `/status`: it changes with every setting and with every secret's
  * content. Secrets enter as a keyed fingerprint, and only a part of the hash is shown.
  */
-export function hashConfig(config: Omit<Config, "hash" | "secretOrigins">): string {
+export function hashConfig(config: Omit<Config, "hash" | "secretOrigins" | "written">): string {
   return fingerprint(config).slice(0, shownDigits);
 }
 

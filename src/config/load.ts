@@ -1,22 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
-import { loadCallbacks } from "./callbacks.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
-import { warnOfUnusedVariable } from "./egress.ts";
-import { loadEnvironment } from "./environments.ts";
-import { readRegularFile } from "./file-system.ts";
-import { checkForm } from "./form.ts";
+import { readRegularFile } from "./files/file-system.ts";
+import { digestOf, digestOfFailure, type FileDigests } from "./files/watch.ts";
+import { readDocument } from "./files/yaml.ts";
+import { checkForm } from "./form/check-form.ts";
+import type { RawConfig } from "./form/schema.ts";
 import { hashConfig } from "./hash.ts";
-import { loadListeners } from "./listeners.ts";
-import { type ConfigDependencies, LoadContext } from "./load-context.ts";
-import { loadRedis } from "./redis.ts";
-import type { RawConfig } from "./schema.ts";
-import { loadTracing } from "./tracing.ts";
-import { checkUniqueness } from "./uniqueness.ts";
-import { digestOf, digestOfFailure, type FileDigests } from "./watch.ts";
-import { readDocument } from "./yaml.ts";
+import { loadCallbacks } from "./rules/callbacks.ts";
+import { warnOfUnusedVariable } from "./rules/egress.ts";
+import { loadEnvironment } from "./rules/environments.ts";
+import { loadListeners } from "./rules/listeners.ts";
+import { type ConfigDependencies, LoadContext } from "./rules/load-context.ts";
+import { loadRedis } from "./rules/redis.ts";
+import { loadTracing } from "./rules/tracing.ts";
+import { checkUniqueness } from "./rules/uniqueness.ts";
 
 /** A sound configuration, or what is wrong with the file; and what it was read from. */
 export type Loaded = Outcome & { readonly files: FileDigests };
@@ -103,13 +104,9 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
   warnOfUnusedVariable(raw.environments, context.in("environments"));
   checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
-  if (connectMs > requestMs) {
-    const message = `timeouts.connect (${connectMs} ms) is longer than timeouts.request (${requestMs} ms) and never reached`;
-    const fix = "write a shorter one: then a service that takes no connection is told from one that does not answer";
-    context.in("timeouts", "connect").warn("connect_longer_than_request", message, fix);
-  }
   const listeners = await loadListeners(raw, context);
-  const callbacks = await loadCallbacks(raw.callbacks, raw.environments, requestMs, context.in("callbacks"));
+  const isShared = raw.tokens.cache === "redis";
+  const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
   const redis = await loadRedis(raw.redis, raw.tokens.cache, context);
   const tracing = await loadTracing(raw.tracing, context.in("tracing"));
   const tokens: TokensConfig =
@@ -120,7 +117,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
   }
   const config = {
     listeners,
-    ...(callbacks.length === 0 ? {} : { callbacks }),
+    callbacks,
     admin: raw.admin.bind,
     adminHosts: raw.admin.hosts,
     status: raw.status.bind,
@@ -133,10 +130,11 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     tracing,
     readiness: raw.readiness,
     reload: { unreadyAfterRefusalMs: raw.reload.unreadyAfterRefusal },
-    drain: { minMs: raw.drain.minSeconds * 1_000 },
+    drain: { minMs: raw.drain.min },
+    docsUrl: raw.docs && `${raw.docs.baseUrl.origin}${raw.docs.baseUrl.path}`,
     acknowledge: raw.acknowledge,
   };
-  return { ...config, hash: hashConfig(config), secretOrigins: context.state.origins };
+  return { ...config, hash: hashConfig(config), written: raw, secretOrigins: context.state.origins };
 }
 
 async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {
@@ -155,15 +153,12 @@ async function readText(file: string, { readFile }: ConfigDependencies): Promise
 }
 
 function checkDependencies(file: string, context: LoadContext): void {
-  const { env, mountPoints } = context.state.dependencies;
+  const { env } = context.state.dependencies;
   if (env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     const setting = "NODE_TLS_REJECT_UNAUTHORIZED=0";
     context.report(`${setting} turns TLS verification off`, "unset it; for a private CA use tls.caFile", setting);
   }
-  if (mountPoints.has(file)) {
-    const message = "this file is mounted by subPath and is never updated";
-    context.warn("mounted_by_subpath", message, "mount its whole folder");
-  }
+  context.warnOfMount(file, "this file");
 }
 
 async function systemDependencies(): Promise<ConfigDependencies> {
@@ -171,6 +166,7 @@ async function systemDependencies(): Promise<ConfigDependencies> {
     env: process.env,
     mountPoints: await readMountPoints(),
     readFile: readRegularFile,
+    wallMs: () => systemClock.wallMs(),
   };
 }
 

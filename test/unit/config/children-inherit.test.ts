@@ -7,8 +7,7 @@ const key = "          - { identifier: K2000000001, secret: { file: DIR/k1 } }\n
 const rules = "identifyBy: key, characters: warn, exempt: [call], decimals: [fee]";
 
 async function sitesOf(yaml: string): Promise<ReadonlyMap<string, Site> | undefined> {
-  const loaded = await new ConfigFolder().load(yaml);
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const loaded = await new ConfigFolder().loadSound(yaml);
   return loaded.config.environments.get("sandbox")?.sites;
 }
 

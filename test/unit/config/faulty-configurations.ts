@@ -59,7 +59,7 @@ export const misshapenEverywhere = {
   listeners: [
     { bind: "nowhere", environment: "sandbox" },
     { bind: ":7414", environment: 5, hosts: ["a:1"] },
-    { bind: ":7411", environment: "sandbox", callers: { tokens: [] } },
+    { bind: ":7411", environment: "sandbox", callers: { shop: { token: [] } } },
   ],
   admin: { bind: ":99999", host: [] },
   status: { bind: ":7413", hosts: ["app"] },
@@ -108,6 +108,6 @@ export const misshapenEverywhere = {
   log: { level: "verbose", upstreamHeaders: "x-request-id" },
   readiness: "maybe",
   reload: { unreadyAfterRefusal: "1ms" },
-  drain: { minSeconds: -1 },
+  drain: { min: "61m" },
   acknowledge: ["nothing"],
 };

@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import type { Config } from "../../../src/config/config.ts";
+import { explain } from "../../../src/config/explain.ts";
+import { toYaml } from "../../../src/config/files/yaml.ts";
 import {
   authority,
   clientCertificate,
@@ -25,14 +28,11 @@ const variants: readonly string[] = [
   edited(['"127.0.0.1:7411", environment: sandbox', '"127.0.0.1:7411", environment: sandbox, hosts: [app]']),
   ...[
     "anyone",
-    "{ tokens: [ { file: DIR/main } ] }",
-    "{ tokens: [ { file: DIR/green } ] }",
-    "{ tokens: [ { file: DIR/main }, { file: DIR/green } ] }",
-    "{ tokens: [ { file: DIR/green }, { file: DIR/main } ] }",
-    "{ mtls: { caFile: ca, certFile: cert, keyFile: key } }",
-    "{ mtls: { caFile: other-ca, certFile: cert, keyFile: key } }",
-    "{ mtls: { caFile: ca, certFile: server-cert, keyFile: server-key } }",
-    "{ mtls: { caFile: ca, certFile: reissued-cert, keyFile: server-key } }",
+    "{ b: { token: [ { file: DIR/main }, { file: DIR/green } ] } }",
+    "{ b: { token: [ { file: DIR/green }, { file: DIR/main } ] } }",
+    ...["server-cert", "reissued-cert"].map(
+      (cert) => `{ b: { certificate: b } }, mtls: { caFile: ca, certFile: ${cert}, keyFile: server-key }`,
+    ),
     ...["", ", sites: [S1000000001]", ", sites: [S1000000003]", ", operations: [create_order]"].map(
       (rights) => `{ a: { token: { file: DIR/main }${rights} } }`,
     ),
@@ -51,44 +51,27 @@ const variants: readonly string[] = [
   edited(["login.sandbox.example", "login.sandbox.example/tenant"]),
   edited(["[create_order]", '["*"]']),
   edited(["    defaultSite: S1000000001\n", ""]),
-  edited([inSandbox, `${inSandbox}    forwardHeaders: [x-tenant]\n`]),
-  edited([inSandbox, `${inSandbox}    undecided: [502]\n`]),
-  edited([inSandbox, `${inSandbox}    undecided: [502, 504]\n`]),
-  edited([inSandbox, `${inSandbox}    via: false\n`]),
   ...[
-    "methods: [GET]",
-    "methods: [GET, PUT]",
-    "methods: [GET], upgrade: websocket",
-    "methods: [GET], site: S1000000001",
-    "methods: [GET], upstreamPrefix: /store/",
-    "methods: [GET], idleTimeout: 5s",
+    ...["forwardHeaders: [x-tenant]", "undecided: []", "undecided: [502]", "undecided: [502, 504]"],
+    ...["via: false", "keepAlive: { requests: 1 }", "keepAlive: { requests: 2 }", "allowPlaintext: true"],
+    ...["tls: { caFile: ca }", "tls: { caFile: other-ca }", "tls: { certFile: cert, keyFile: key }"],
+  ].map((setting) => edited([inSandbox, `${inSandbox}    ${setting}\n`])),
+  ...[
+    ...["methods: [GET]", "methods: [GET, PUT]", "methods: [GET], upgrade: websocket"],
+    ...["methods: [GET], site: S1000000001", "methods: [GET], upstreamPrefix: /store/"],
+    ...["methods: [GET], idleTimeout: 5s"],
   ].map((route) => edited([inSandbox, `${inSandbox}    passThrough: [ { prefix: /files/, ${route} } ]\n`])),
-  edited([inSandbox, `${inSandbox}    allowPlaintext: true\n`]),
   ...[
-    "proxy: http://a:3128",
-    "proxy: http://a:3129",
-    "proxy: https://a:3128",
-    "proxy: http://a:3128, auth: { file: proxy-auth }",
-    "proxy: http://a:3128, auth: { file: other-auth }",
-    "proxy: http://a:3128, noProxy: [a]",
-    "proxy: http://a:3128, noProxy: [login.sandbox.example]",
-    "proxy: https://a:3128, tls: { caFile: ca }",
-    "proxy: https://a:3128, tls: { certFile: cert, keyFile: key }",
+    ...["proxy: http://a:3128", "proxy: http://a:3129", "proxy: https://a:3128"],
+    ...["proxy: http://a:3128, auth: { file: proxy-auth }", "proxy: http://a:3128, auth: { file: other-auth }"],
+    ...["proxy: http://a:3128, noProxy: [a]", "proxy: http://a:3128, noProxy: [login.sandbox.example]"],
+    ...["proxy: https://a:3128, tls: { caFile: ca }"],
+    ...["proxy: https://a:3128, tls: { certFile: cert, keyFile: key }"],
   ].map((egress) => edited([inSandbox, `${inSandbox}    egress: { ${egress} }\n`])),
-  edited([inSandbox, `${inSandbox}    tls: { caFile: ca }\n`]),
-  edited([inSandbox, `${inSandbox}    tls: { caFile: other-ca }\n`]),
-  edited([inSandbox, `${inSandbox}    tls: { certFile: cert, keyFile: key }\n`]),
   ...[
-    "{ clientAuth: basic }",
-    "{ clientAuth: tls }",
-    "{ body: json }",
-    "{ audience: c }",
-    "{ scope: a }",
-    "{ resource: a }",
-    "{ extra: { a: b } }",
-    "{ extra: { a: c } }",
-    "{ lifetime: 1h }",
-    '{ url: "https://login.example/token" }',
+    ...["{ clientAuth: basic }", "{ clientAuth: tls }", "{ body: json }", "{ audience: c }", "{ scope: a }"],
+    ...["{ resource: a }", "{ extra: { a: b } }", "{ extra: { a: c } }", "{ lifetime: 1h }"],
+    ...['{ url: "https://login.example/token" }'],
   ].map((token) => {
     const proof = token.includes("tls") ? "" : "clientSecret: { file: DIR/green }, ";
     const audience = token.includes("audience") ? "" : "audience: b, ";
@@ -103,32 +86,24 @@ const variants: readonly string[] = [
       return edited([set, `{ name: blue, clientId: a, privateKey: { file: key }, audience: b, token: ${token} }`]);
     },
   ),
-  edited([inSite3, `${inSite3}        checkCallerSignature: report\n`]),
-  edited([inSite3, `${inSite3}        version: "3.1"\n`]),
-  edited([inSite3, `${inSite3}        identifyBy: key\n`]),
-  edited([inSite3, `${inSite3}        characters: warn\n`]),
-  edited([inSite3, `${inSite3}        exempt: [call]\n`]),
-  edited([inSite3, `${inSite3}        decimals: [fee]\n`]),
+  ...[
+    ...["checkCallerSignature: report", 'version: "3.1"', "identifyBy: key", "characters: warn"],
+    ...["exempt: [call]", "decimals: [fee]"],
+  ].map((setting) => edited([inSite3, `${inSite3}        ${setting}\n`])),
   edited(["K2000000001", "K2000000002"]),
   edited(["DIR/k1", "DIR/k2"]),
   edited([set, "{ name: other, dir: DIR/blue }"]),
   edited([set, written("green")]),
   edited([set, written("main")]),
   edited([set, `${set}\n        children: { S2: {} }`]),
-  `${sound}timeouts: { request: 19s }\n`,
-  `${sound}acknowledge: [secret_short]\n`,
-  `${sound}timeouts: { connect: 1s }\n`,
-  `${sound}timeouts: { token: 4s }\n`,
-  `${sound}limits: { inFlightPerEnvironment: 255 }\n`,
-  `${sound}limits: { connections: 1000 }\n`,
-  `${sound}limits: { bodyBytes: 1024 }\n`,
-  `${sound}limits: { bufferedBytes: 16777216 }\n`,
-  `${sound}log: { level: debug }\n`,
-  `${sound}log: { upstreamHeaders: [] }\n`,
-  `${sound}readiness: token\n`,
-  `${sound}reload: { unreadyAfterRefusal: 60s }\n`,
-  `${sound}reload: { unreadyAfterRefusal: 61s }\n`,
-  `${sound}drain: { minSeconds: 1 }\n`,
+  ...[
+    ...["timeouts: { request: 19s }", "acknowledge: [secret_short]", "timeouts: { connect: 1s }"],
+    ...["timeouts: { token: 4s }", "limits: { inFlightPerEnvironment: 255 }", "limits: { connections: 1000 }"],
+    ...["limits: { bodyBytes: 1024 }", "limits: { bufferedBytes: 16777216 }", "log: { level: debug }"],
+    ...["log: { upstreamHeaders: [] }", "readiness: token", "reload: { unreadyAfterRefusal: 60s }"],
+    ...["reload: { unreadyAfterRefusal: 61s }", "drain: { min: 1s }"],
+    ...["docs: { baseUrl: https://docs.example }"],
+  ].map((setting) => `${sound}${setting}\n`),
   ...[
     "otlp: { endpoint: https://a/v1/traces }",
     "otlp: { endpoint: https://b/v1/traces }",
@@ -143,34 +118,31 @@ const variants: readonly string[] = [
     "otlp: { endpoint: https://a/v1/traces }, propagate: never",
   ].map((settings) => `${sound}tracing: { ${settings} }\n`),
   ...[
-    "url: redis://a",
-    "url: redis://b",
-    "url: redis://a:6380",
-    "url: redis://a/1",
-    "url: rediss://a",
-    "url: rediss://a, tls: { caFile: ca }",
-    "url: rediss://a, tls: { caFile: other-ca }",
-    "url: rediss://a, tls: { certFile: cert, keyFile: key }",
-    'url: "unix:/run/a"',
-    'url: "unix:/run/b"',
-    'url: "unix:/run/a?db=1"',
-    "url: redis://a, password: { file: main }",
-    "url: redis://a, password: { file: green }",
-    "url: redis://a, username: u, password: { file: main }",
-    "url: redis://a, username: v, password: { file: main }",
-    "url: redis://a, lockNodes: [redis://b, redis://c]",
-    "url: redis://a, lockNodes: [redis://b, redis://d]",
-    'sentinel: { name: m, nodes: ["a:1"] }',
-    'sentinel: { name: n, nodes: ["a:1"] }',
-    'sentinel: { name: m, nodes: ["a:2"] }',
-    'sentinel: { name: m, nodes: ["a:1", "b:1"] }',
-    'sentinel: { name: m, nodes: ["a:1"] }, tls: {}',
-    'sentinel: { name: m, nodes: ["a:1"] }, password: { file: main }',
-    'sentinel: { name: m, nodes: ["a:1"], password: { file: main } }',
-    'sentinel: { name: m, nodes: ["a:1"], password: { file: green } }',
-    'cluster: { nodes: ["a:1"] }',
-    'cluster: { nodes: ["b:1"] }',
-    'cluster: { nodes: ["a:1"] }, tls: {}',
+    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }',
+    'bind: "127.0.0.1:7416", application: { url: "http://127.0.0.1:8080/a" }',
+    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/b" }',
+    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a", timeout: 5s }',
+    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a", tls: { caFile: ca } }',
+    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, exempt: [call]',
+    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, remember: 24h',
+    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, replay: best_effort',
+    'bind: "127.0.0.1:7415", application: { url: "http://127.0.0.1:8080/a" }, mtls: { caFile: ca, certFile: cert, keyFile: key }',
+  ].map((settings) => `${sound}callbacks: [ { environment: sandbox, ${settings} } ]\n`),
+  ...[
+    ...["url: redis://a", "url: redis://b", "url: redis://a:6380", "url: redis://a/1", "url: rediss://a"],
+    ...["url: rediss://a, tls: { caFile: ca }", "url: rediss://a, tls: { caFile: other-ca }"],
+    ...["url: rediss://a, tls: { certFile: cert, keyFile: key }", 'url: "unix:/run/a"', 'url: "unix:/run/b"'],
+    ...['url: "unix:/run/a?db=1"', "url: redis://a, password: { file: main }"],
+    ...["url: redis://a, password: { file: green }", "url: redis://a, username: u, password: { file: main }"],
+    ...["url: redis://a, username: v, password: { file: main }"],
+    ...["url: redis://a, lockNodes: [redis://b, redis://c]"],
+    ...["url: redis://a, lockNodes: [redis://b, redis://d]", 'sentinel: { name: m, nodes: ["a:1"] }'],
+    ...['sentinel: { name: n, nodes: ["a:1"] }', 'sentinel: { name: m, nodes: ["a:2"] }'],
+    ...['sentinel: { name: m, nodes: ["a:1", "b:1"] }', 'sentinel: { name: m, nodes: ["a:1"] }, tls: {}'],
+    ...['sentinel: { name: m, nodes: ["a:1"] }, password: { file: main }'],
+    ...['sentinel: { name: m, nodes: ["a:1"], password: { file: main } }'],
+    ...['sentinel: { name: m, nodes: ["a:1"], password: { file: green } }', 'cluster: { nodes: ["a:1"] }'],
+    ...['cluster: { nodes: ["b:1"] }', 'cluster: { nodes: ["a:1"] }, tls: {}'],
   ].map((settings) => withRedis(settings, "token-key")),
   withRedis("url: redis://a", "other-key"),
   withRedis("url: redis://a", "token-key", "other-key"),
@@ -184,15 +156,11 @@ function withRedis(settings: string, ...keys: readonly string[]): string {
   return `${sound}tokens: { cache: redis }\nredis: { ${settings}, encryptionKeys: [ ${files} ] }\n`;
 }
 
-async function hashOf(folder: ConfigFolder, yaml: string): Promise<string> {
-  const loaded = await folder.load(yaml);
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config.hash;
-}
+const load = async (folder: ConfigFolder, yaml: string): Promise<Config> => (await folder.loadSound(yaml)).config;
+const hashOf = async (folder: ConfigFolder, yaml: string): Promise<string> => (await load(folder, yaml)).hash;
 
 function folderOfVariants(): ConfigFolder {
   const folder = new ConfigFolder();
-  folder.write("token-key", tokenKey);
   folder.write("other-key", tokenKey.replace("0", "1"));
   folder.write("proxy-auth", "user:canary-proxy-one");
   folder.write("other-auth", "user:canary-proxy-two");
@@ -215,6 +183,16 @@ test("every variant has a hash of its own, and the same one again", async () => 
     yamlOf.set(hash, yaml);
   }
   for (const [hash, yaml] of yamlOf) expect(await hashOf(folder, yaml)).toBe(hash);
+});
+
+test("what check prints means the same when it is read again", async () => {
+  const folder = folderOfVariants();
+  for (const yaml of variants) {
+    const config = await load(folder, yaml);
+    const again = await load(folder, toYaml(explain(config)));
+    expect(again.hash, yaml).toBe(config.hash);
+    expect(explain(again), yaml).toEqual(explain(config));
+  }
 });
 
 test("how a setting is written plays no part", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { jsonSchema, nodesAt, type SchemaNode } from "../../../src/config/schema.ts";
+import { jsonSchema, nodesAt, type SchemaNode } from "../../../src/config/form/json-schema.ts";
 import { nearestName } from "../../../src/model/names.ts";
 
 const schema = jsonSchema() as SchemaNode;
@@ -48,6 +48,7 @@ describe("the JSON Schema", () => {
     [["listeners", 0, "bind"], { type: "string", pattern: expect.any(String), examples: ["127.0.0.1:7411"] }],
     [[...sandbox, "baseUrl"], { type: "string", pattern: expect.stringContaining("https?") }],
     [[...sandbox, "via"], { type: "boolean", default: true }],
+    [[...sandbox, "keepAlive", "requests"], { type: "integer", minimum: 1, maximum: 1_000_000 }],
     [[...sandbox, "sites", "S1", "version"], { type: "string", pattern: expect.any(String) }],
     [[...sandbox, "sites", "S1", "children", "S2", "characters"], { enum: ["reject", "warn", "off"] }],
     [[...sandbox, "sites"], { propertyNames: { pattern: expect.stringContaining("^S") } }],

@@ -9,15 +9,10 @@ import { ConfigFolder, sound, tokenKey } from "../../../testkit/config-folder.ts
 const otherKey = tokenKey.replace("0", "F");
 
 async function tokensOf(settings: string, keys: string, cache = "redis"): Promise<TokensConfig> {
-  const folder = new ConfigFolder();
-  folder.write("token-key", `${tokenKey}\n`);
-  folder.write("other-key", otherKey);
-  folder.write("ca", authority);
-  folder.write("cert", clientCertificate);
-  folder.write("key", clientKey);
+  const keyFiles = { "token-key": `${tokenKey}\n`, "other-key": otherKey };
+  const folder = new ConfigFolder({ ...keyFiles, ca: authority, cert: clientCertificate, key: clientKey });
   const redis = `redis: { ${settings}, encryptionKeys: [ ${keys} ] }\n`;
-  const loaded = await folder.load(`${sound}tokens: { cache: ${cache} }\n${redis}`);
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const loaded = await folder.loadSound(`${sound}tokens: { cache: ${cache} }\n${redis}`);
   return loaded.config.tokens;
 }
 

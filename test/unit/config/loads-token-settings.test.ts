@@ -1,8 +1,7 @@
 /** The other side of refuses-token-settings-that-cannot-work: what is meant to work, and which setting wins. */
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type CredentialSet, credentialSetsOf } from "../../../src/model/environment.ts";
-import { tokenUrlOf } from "../../../src/model/token-settings.ts";
+import { type CredentialSet, credentialSetsOf, tokenUrlOf } from "../../../src/model/environment.ts";
 import { clientCertificate, clientKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
 
@@ -10,11 +9,11 @@ const authUrl = "    authUrl: https://login.sandbox.example\n";
 const blue = "          - { name: blue, dir: DIR/blue }\n";
 
 async function load(environment: string, sets: readonly string[], files: Readonly<Record<string, string>> = {}) {
-  const folder = new ConfigFolder();
-  for (const [name, content] of Object.entries(files)) folder.write(name, content);
+  const folder = new ConfigFolder(files);
   const lines = sets.map((set) => `          - { ${set} }\n`).join("");
-  const loaded = await folder.load(edited([authUrl, environment === "" ? "" : `    ${environment}\n`], [blue, lines]));
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const loaded = await folder.loadSound(
+    edited([authUrl, environment === "" ? "" : `    ${environment}\n`], [blue, lines]),
+  );
   const sandbox = loaded.config.environments.get("sandbox");
   if (sandbox === undefined) throw new Error("the configuration has one");
   const urlOf = (set: CredentialSet) => `${tokenUrlOf(sandbox, set).origin}${tokenUrlOf(sandbox, set).path}`;

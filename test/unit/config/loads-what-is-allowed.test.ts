@@ -8,8 +8,7 @@ const listener = '  - { bind: "127.0.0.1:7411", environment: sandbox }\n';
 const blue = "          - { name: blue, dir: DIR/blue }\n";
 
 async function load(yaml: string): Promise<Config> {
-  const loaded = await new ConfigFolder().load(yaml);
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const loaded = await new ConfigFolder().loadSound(yaml);
   return loaded.config;
 }
 
@@ -33,9 +32,12 @@ test("hosts and headers are kept in lower case", async () => {
   expect(config.log.upstreamHeaders).toEqual(["x-correlation-id"]);
 });
 
-test("statuses that leave the outcome undecided", async () => {
-  const { environments } = await load(edited(["    operations:", "    undecided: [504, 502, 504]\n    operations:"]));
-  expect(environments.get("sandbox")?.undecided).toEqual(new Set([502, 504]));
+test.each([
+  ["[504, 502, 504]", [502, 504]],
+  ["[]", []],
+])("statuses that leave the outcome undecided: %s", async (given, statuses) => {
+  const { environments } = await load(edited(["    operations:", `    undecided: ${given}\n    operations:`]));
+  expect(environments.get("sandbox")?.undecided).toEqual(new Set(statuses));
 });
 
 test("two environments that share nothing, each with its own", async () => {

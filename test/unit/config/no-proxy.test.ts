@@ -1,6 +1,6 @@
 /** Row 78: what noProxy and the variables mean, entry by entry. */
 import { describe, expect, test } from "vitest";
-import { isDirect, readNoProxyRule, readProxyUrl, readProxyVariable } from "../../../src/config/egress-values.ts";
+import { isDirect, readNoProxyRule, readProxyUrl, readProxyVariable } from "../../../src/config/form/egress.ts";
 import { addressOf } from "../../../testkit/address.ts";
 
 function directBy(rule: string, url: string): boolean | string {
@@ -16,6 +16,9 @@ describe("an entry of noProxy", () => {
       ["https://a.example", "https://b.a.example", "http://A.EXAMPLE:81"],
       ["https://ba.example", "https://example"],
     ],
+    ["a.example.", ["https://a.example", "https://b.a.example", "https://a.example."], ["https://ba.example"]],
+    [".a.example.:443", ["https://b.a.example"], ["https://a.example", "https://b.a.example:444"]],
+    ["a.example", ["https://a.example."], []],
     ["A.Example", ["https://a.example"], []],
     [".a.example", ["https://b.a.example", "https://c.b.a.example"], ["https://a.example", "https://ba.example"]],
     ["*.a.example", ["https://b.a.example"], ["https://a.example"]],
@@ -35,34 +38,9 @@ describe("an entry of noProxy", () => {
   });
 
   test.each([
-    "",
-    " ",
-    "a b",
-    "a,b",
-    "http://a",
-    "a/b",
-    "10.0.0.*",
-    "10.0.0",
-    "10.",
-    "1",
-    "10.0.0.0/33",
-    "10.0.0.0/",
-    "/8",
-    "::1/129",
-    "*a",
-    "a*",
-    "a.",
-    "..a",
-    "a..b",
-    "[::1",
-    "::1]:80",
-    "[::1]:",
-    "a:",
-    "a:99999",
-    "a:b",
-    "[10.0.0.1]x",
-    "01.02.03.04",
-    "café",
+    ...["", " ", "a b", "a,b", "http://a", "a/b", "10.0.0.*", "10.0.0", "10.", "1", "10.0.0.0/33", "10.0.0.0/"],
+    ...["/8", "::1/129", "*a", "a*", "a..", ".", "..a", "a..b", "[::1", "::1]:80", "[::1]:", "a:", "a:99999"],
+    ...["a:b", "[10.0.0.1]x", "01.02.03.04", "café"],
   ])("%j is refused", (rule) => {
     expect(directBy(rule, "https://a")).toBe("refused");
   });
@@ -96,14 +74,8 @@ describe("the address of a proxy", () => {
   });
 
   test.each([
-    "proxy:3128",
-    "socks5://a:1080",
-    "http://a/path",
-    "http://a:0",
-    "http://a:99999",
-    "http://u:p@a:1",
-    "http://a?b",
-    "",
+    ...["proxy:3128", "socks5://a:1080", "http://a/path", "http://a:0", "http://a:99999", "http://u:p@a:1"],
+    ...["http://a?b", ""],
   ])("%j is refused", (text) => {
     expect(readProxyUrl(text)).toHaveProperty("fix");
   });
@@ -127,20 +99,9 @@ describe("HTTPS_PROXY", () => {
   });
 
   test.each([
-    "socks5://a:1080",
-    "ftp://a",
-    "http://",
-    "http://a/path",
-    "http://a:1?b",
-    "http://u:p@b@a:1",
-    "http://u:p/q@a:1",
-    "http://:p@a:1",
-    "http://u%3Av:p@a:1",
-    "http://u:p%0d%0a@a:1",
-    "http://u:%zz@a:1",
-    "http://u:%ff@a:1",
-    "http://a b:1",
-    "http://a:0",
+    ...["socks5://a:1080", "ftp://a", "http://", "http://a/path", "http://a:1?b", "http://u:p@b@a:1"],
+    ...["http://u:p/q@a:1", "http://:p@a:1", "http://u%3Av:p@a:1", "http://u:p%0d%0a@a:1", "http://u:%zz@a:1"],
+    ...["http://u:%ff@a:1", "http://a b:1", "http://a:0"],
   ])("%j is refused", (text) => {
     expect(readProxyVariable(text)).toBeUndefined();
   });

@@ -2,12 +2,10 @@
  * A client that is configured at several sites is one to the authorization server and has one token, so metrics, logs and `/status`
  * know it by one name. What waits for a site's token knows it by that name too, or it would wait for ever.
  */
-import { describe, expect, onTestFinished, test } from "vitest";
-import { Readiness } from "../../../src/adapters/status/readiness.ts";
-import { openTokens } from "../../../src/app/token-sources.ts";
+import { describe, expect, test } from "vitest";
+import { Readiness } from "../../../src/adapters/stats/readiness.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";
-import { FakeClock } from "../../../testkit/fake-clock.ts";
-import { TokenEndpointScript } from "../../../testkit/token-endpoint-script.ts";
+import { openTokensOf } from "../../../testkit/token-stage.ts";
 
 const [first, second, child] = ["S1000000001", "S1000000002", "S1000000009"];
 const blue = "          - { name: blue, dir: DIR/blue }\n";
@@ -33,8 +31,7 @@ async function load(...sets: readonly string[]) {
     [`defaultSite: ${first}`, `defaultSite: ${second}`],
     [blue, `${blue}${site}`],
   ] as const;
-  const loaded = await new ConfigFolder().load(edited(...edits));
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const loaded = await new ConfigFolder().loadSound(edited(...edits));
   const { config } = loaded;
   const environment = config.environments.get("sandbox");
   if (environment === undefined) throw new Error("the configuration has one");
@@ -68,21 +65,11 @@ describe("a client at two sites", () => {
 
   test("makes the default site ready with the one token that both have", async () => {
     const { config, environment } = await load(azure());
-    const clock = new FakeClock();
-    const login = new TokenEndpointScript();
-    const surroundings = { clock, random: () => 0.5, report: () => {} };
-    const tokens = openTokens(
-      () => login.endpoint,
-      () => {},
-      surroundings,
-    );
+    const { clock, login, tokens } = await openTokensOf(config);
     const readiness = new Readiness(() => tokens.credentials(), clock);
     readiness.follow([environment]);
     readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
     expect(readiness.view()).toMatchObject({ isReady: false, awaitsToken: true });
-    onTestFinished(() => tokens.close());
-    await tokens.prepare(config);
-    tokens.commit(config);
     tokens.warm();
     await clock.advance(10);
     expect(readiness.view()).toMatchObject({ isReady: true });

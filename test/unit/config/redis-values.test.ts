@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hostPortPattern, readHostPort, readRedisNode, redisNodePattern } from "../../../src/config/values.ts";
+import { hostPortForm, redisNodeForm } from "../../../src/config/form/values.ts";
 import { describeRedisNode } from "../../../src/model/redis-access.ts";
 
 const tcp = (host: string, port: number, tls: boolean, db: number) => ({ kind: "tcp", host, port, tls, db }) as const;
@@ -18,52 +18,23 @@ describe("Redis URLs", () => {
     ["unix:///run/redis.sock", unix("/run/redis.sock", 0), "unix:/run/redis.sock"],
     ["unix:/run/redis.sock?db=15", unix("/run/redis.sock", 15), "unix:/run/redis.sock?db=15"],
   ])("%s", (text, node, described) => {
-    expect(readRedisNode(text)).toStrictEqual({ value: node });
-    expect(text).toMatch(redisNodePattern);
+    expect(redisNodeForm.read(text)).toStrictEqual({ value: node });
+    expect(text).toMatch(redisNodeForm.pattern);
     expect(describeRedisNode(node)).toBe(described);
-    expect(readRedisNode(described)).toStrictEqual({ value: node });
+    expect(redisNodeForm.read(described)).toStrictEqual({ value: node });
   });
 
   test.each([
-    "",
-    "cache",
-    "cache:6379",
-    "http://cache",
-    "redis:cache",
-    "redis://",
-    "redis:///1",
-    "redis://:6379",
-    "redis://cache:",
-    "redis://cache:0",
-    "redis://cache:65536",
-    "redis://cache.",
-    "redis://cache/1000",
-    "redis://cache/a",
-    "redis://cache/-1",
-    "redis://cache/1/",
-    "redis://cache?db=1",
-    "redis://cache#1",
-    "redis://u@cache",
-    "redis://u:p@cache",
-    "redis://:p@cache",
-    "redis://a,b",
-    "redis://::1",
-    "redis://[::g]",
-    "redis://[::1",
-    "redis://bücher",
-    " redis://cache",
-    "redis://cache\n",
-    "unix:",
-    "unix:/",
-    "unix:run/redis.sock",
-    "unix:/run/redis.sock?",
-    "unix:/run/redis.sock?db=",
-    "unix:/run/redis.sock?db=-1",
-    "unix:/run/redis.sock?db=1&password=x",
-    "unix:/run/a\0b",
-    `unix:/${"a".repeat(107)}`,
+    ...["", "cache", "cache:6379", "http://cache", "redis:cache", "redis://", "redis:///1", "redis://:6379"],
+    ...["redis://cache:", "redis://cache:0", "redis://cache:65536", "redis://cache.", "redis://cache/1000"],
+    ...["redis://cache/a", "redis://cache/-1", "redis://cache/1/", "redis://cache?db=1", "redis://cache#1"],
+    ...["redis://u@cache", "redis://u:p@cache", "redis://:p@cache", "redis://a,b", "redis://::1"],
+    ...["redis://[::g]", "redis://[::1", "redis://bücher", " redis://cache", "redis://cache\n", "unix:"],
+    ...["unix:/", "unix:run/redis.sock", "unix:/run/redis.sock?", "unix:/run/redis.sock?db="],
+    ...["unix:/run/redis.sock?db=-1", "unix:/run/redis.sock?db=1&password=x", "unix:/run/a\0b"],
+    ...[`unix:/${"a".repeat(107)}`],
   ])("%j is refused", (text) => {
-    expect(readRedisNode(text)).toEqual({ fix: expect.stringMatching(/^write /) });
+    expect(redisNodeForm.read(text)).toEqual({ fix: expect.stringMatching(/^write /) });
   });
 });
 
@@ -73,14 +44,14 @@ describe("addresses of Sentinels and Cluster nodes", () => {
     ["Redis-0.redis:7000", { host: "redis-0.redis", port: 7_000 }],
     ["[0::1]:1", { host: "::1", port: 1 }],
   ])("%s", (text, place) => {
-    expect(readHostPort(text)).toStrictEqual({ value: place });
-    expect(text).toMatch(hostPortPattern);
+    expect(hostPortForm.read(text)).toStrictEqual({ value: place });
+    expect(text).toMatch(hostPortForm.pattern);
   });
 
   test.each(["", "a", ":1", "a:", "a:0", "a:65536", "a:b", "::1:1", "[::1]", "redis://a:1", "u@a:1", "a:1/1", "a b:1"])(
     "%j is refused",
     (text) => {
-      expect(readHostPort(text)).toHaveProperty("fix");
+      expect(hostPortForm.read(text)).toHaveProperty("fix");
     },
   );
 });

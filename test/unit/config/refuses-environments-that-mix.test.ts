@@ -1,94 +1,66 @@
 import { production, sound } from "../../../testkit/config-folder.ts";
-import { instead, itRefuses, type Refusal } from "./refusal.ts";
+import { at, authUrl, baseUrl, fault, instead, itRefuses } from "./refusal.ts";
 
-const twoEnvironments = (edit: (text: string) => string): string => `${sound}${edit(production)}`;
+const first = "environments.production.sites.S2000000001";
+/** With these replacements in the second environment, of which the last is in the line with the fault. */
+const withSecond = (...edits: readonly (readonly [from: string, to: string])[]): string => {
+  const text = edits.reduce((before, [from, to]) => before.replace(from, to), production);
+  const place = text.split("\n").find((line) => line.includes(edits.at(-1)?.[1] ?? "")) ?? "";
+  return at(`${place}\n`, `${sound}${text}`);
+};
+const withKeyOfSecond = (entry: string) => `${sound}${production}        keys: [ { ${entry} } ] # here\n`;
 
-const addresses: readonly Refusal[] = [
-  {
-    what: "baseUrl and authUrl with the same origin",
-    yaml: instead(
-      "    authUrl: https://login.sandbox.example\n",
-      "    authUrl: https://api.sandbox.example:443/login # here",
-    ),
-    path: "environments.sandbox.authUrl",
-    message: /same origin|origin of baseUrl/,
-    fix: /authorization server/,
-  },
-  {
-    what: "two environments sharing an API origin",
-    yaml: twoEnvironments((text) =>
-      text.replace("https://api.example\n", "https://api.sandbox.example/other # here\n"),
-    ),
-    path: "environments.production.baseUrl",
-    message: /sandbox/,
-    fix: /own/,
-  },
-  {
-    what: "two environments sharing a login origin",
-    yaml: twoEnvironments((text) => text.replace("https://login.example", "https://login.sandbox.example/x # here")),
-    path: "environments.production.authUrl",
-    message: /sandbox/,
-    fix: /own/,
-  },
-  {
-    what: "one environment's API at another's authorization server",
-    yaml: twoEnvironments((text) => text.replace("https://api.example\n", "https://login.sandbox.example # here\n")),
-    path: "environments.production.baseUrl",
-    message: /sandbox/,
-    fix: /own/,
-  },
-  {
-    what: "two environments sharing a client id",
-    yaml: twoEnvironments((text) =>
-      text.replace("clientId: main-id", "clientId: blue-id").replace('ple" }', 'ple" } # here'),
-    ),
-    path: "environments.production.sites.S2000000001.credentials[0].clientId",
-    message: /client id.*sandbox/,
-    fix: /own/,
-  },
-  {
-    what: "two environments sharing a client secret",
-    yaml: twoEnvironments((text) =>
-      text.replace("DIR/main", "DIR/blue/client-secret").replace('ple" }', 'ple" } # here'),
-    ),
-    path: "environments.production.sites.S2000000001.credentials[0].clientSecret",
-    message: /secret.*sandbox/,
-    fix: /own/,
-  },
-  {
-    what: "two environments sharing a key identifier",
-    yaml: `${twoEnvironments((text) => text)}        keys:\n          - { identifier: K2000000001, secret: { file: DIR/k2 } } # here\n`,
-    path: "environments.production.sites.S2000000001.keys[0].identifier",
-    message: /sandbox/,
-    fix: /own/,
-  },
-  {
-    what: "two environments sharing a key's secret",
-    yaml: `${twoEnvironments((text) => text)}        keys:\n          - { identifier: K9, secret: { file: DIR/k1 } } # here\n`,
-    path: "environments.production.sites.S2000000001.keys[0].secret",
-    message: /secret.*sandbox/,
-    fix: /own/,
-  },
-  {
-    what: "http without allowPlaintext",
-    yaml: instead(
-      "    baseUrl: https://api.sandbox.example/json-api\n",
-      "    baseUrl: http://api.sandbox.example # here",
-    ),
-    path: "environments.sandbox.baseUrl",
-    message: /http/,
-    fix: /https.*allowPlaintext/,
-  },
-  {
-    what: "a baseUrl with a query",
-    yaml: instead(
-      "    baseUrl: https://api.sandbox.example/json-api\n",
-      "    baseUrl: https://api.sandbox.example/?a=b # here",
-    ),
-    path: "environments.sandbox.baseUrl",
-    message: /./,
-    fix: /https?:\/\//,
-  },
+const addresses = [
+  fault(
+    "baseUrl and authUrl with the same origin",
+    instead(authUrl, "authUrl: https://api.sandbox.example:443/login"),
+    [".authUrl", /same origin|origin of baseUrl/, /authorization server/],
+  ),
+  fault(
+    "two environments sharing an API origin",
+    withSecond(["https://api.example", "https://api.sandbox.example/other"]),
+    ["environments.production.baseUrl", /sandbox/, /own/],
+  ),
+  fault(
+    "two environments sharing a login origin",
+    withSecond(["https://login.example", "https://login.sandbox.example/x"]),
+    ["environments.production.authUrl", /sandbox/, /own/],
+  ),
+  fault(
+    "one environment's API at another's authorization server",
+    withSecond(["https://api.example", "https://login.sandbox.example"]),
+    ["environments.production.baseUrl", /sandbox/, /own/],
+  ),
+  fault("two environments sharing a client id", withSecond(["clientId: main-id", "clientId: blue-id"]), [
+    `${first}.credentials[0].clientId`,
+    /client id.*sandbox/,
+    /own/,
+  ]),
+  fault("two environments sharing a client secret", withSecond(["DIR/main", "DIR/blue/client-secret"]), [
+    `${first}.credentials[0].clientSecret`,
+    /secret.*sandbox/,
+    /own/,
+  ]),
+  fault(
+    "two environments sharing a key identifier",
+    withKeyOfSecond("identifier: K2000000001, secret: { file: DIR/k2 }"),
+    [`${first}.keys[0].identifier`, /sandbox/, /own/],
+  ),
+  fault("two environments sharing a key's secret", withKeyOfSecond("identifier: K9, secret: { file: DIR/k1 }"), [
+    `${first}.keys[0].secret`,
+    /secret.*sandbox/,
+    /own/,
+  ]),
+  fault("http without allowPlaintext", instead(baseUrl, "baseUrl: http://api.sandbox.example"), [
+    ".baseUrl",
+    /http/,
+    /https.*allowPlaintext/,
+  ]),
+  fault("a baseUrl with a query", instead(baseUrl, "baseUrl: https://api.sandbox.example/?a=b"), [
+    ".baseUrl",
+    /./,
+    /https?:\/\//,
+  ]),
 ];
 
 itRefuses("environments that mix", addresses);

@@ -1,8 +1,9 @@
 /** A reload reads the file in the process that serves: however much is wrong with it, no request may wait for seconds. */
 import { describe, expect, it } from "vitest";
 import { Diagnostics } from "../../../src/config/diagnostics.ts";
-import { checkForm } from "../../../src/config/form.ts";
-import { readDocument } from "../../../src/config/yaml.ts";
+import { readDocument } from "../../../src/config/files/yaml.ts";
+import { checkForm } from "../../../src/config/form/check-form.ts";
+import { cpuMsOf } from "../../../testkit/cpu-time.ts";
 
 const few = 200;
 const many = 16 * few;
@@ -20,13 +21,8 @@ function refuse(text: string): number {
 }
 
 /** The least of several times: whatever else goes on only adds. */
-function leastMs(task: () => unknown): number {
-  const once = () => {
-    const startedMs = performance.now();
-    task();
-    return performance.now() - startedMs;
-  };
-  return Math.min(once(), once(), once());
+function leastMs(task: () => void): number {
+  return Math.min(cpuMsOf(task), cpuMsOf(task), cpuMsOf(task));
 }
 
 /** Sixteen times as many take sixteen times as long; 256 times as long, were each compared with all others. */

@@ -1,85 +1,59 @@
 /** Row 60, among others: where the ports may and may not be. */
-import { edited, production } from "../../../testkit/config-folder.ts";
-import { after, instead, itRefuses, listener, type Refusal } from "./refusal.ts";
+import { edited, production, sound } from "../../../testkit/config-folder.ts";
+import { admin, at, fault, itRefuses, listener, withListener, withSecondListener, withStatus } from "./refusal.ts";
 
-const places: readonly Refusal[] = [
-  {
-    what: "two listeners on one bind",
-    yaml: after(listener, '  - { bind: "127.0.0.1:7411", environment: sandbox } # here'),
-    path: "listeners[1].bind",
-    message: /listeners\[0\]/,
-    fix: /own|another/,
-  },
-  {
-    what: "two listeners on one socket",
-    yaml: edited([
-      listener,
-      '  - { bind: "unix:/run/a.sock", environment: sandbox }\n  - { bind: "unix:/run/a.sock", environment: sandbox } # here\n',
-    ]),
-    path: "listeners[1].bind",
-    message: /listeners\[0\]/,
-    fix: /own|another/,
-  },
-  {
-    what: "one port of two environments at two addresses",
-    yaml: after(listener, '  - { bind: "[::1]:7411", environment: production } # here').concat(production),
-    path: "listeners[1].bind",
-    message: /listeners\[0\]\.bind listens there already: 127\.0\.0\.1:7411/,
-    fix: /own/,
-  },
-  ...["", "0.0.0.0", "[::]", "localhost"].map((host) => ({
-    what: `a port at 127.0.0.1 and at "${host}"`,
-    yaml: after(listener, `  - { bind: "${host}:7411", environment: sandbox, callers: anyone } # here`),
-    path: "listeners[1].bind",
-    message: /listeners\[0\]/,
-    fix: /own/,
-  })),
-  {
-    what: "the admin port used by a listener",
-    yaml: edited([listener, '  - { bind: "127.0.0.1:7412", environment: sandbox }\n']).replace(
-      'admin: { bind: ":7412" }',
-      'admin: { bind: ":7412" } # here',
+const socket = '  - { bind: "unix:/run/a.sock", environment: sandbox }';
+
+const places = [
+  fault("two listeners on one bind", withSecondListener('bind: "127.0.0.1:7411", environment: sandbox'), [
+    "listeners[1].bind",
+    /listeners\[0\]/,
+    /own|another/,
+  ]),
+  fault(
+    "two listeners on one socket",
+    at(
+      `${socket}
+`,
+      edited([
+        listener,
+        `${socket} 
+${socket}
+`,
+      ]),
     ),
-    path: "admin.bind",
-    message: /listeners\[0\]/,
-    fix: /own|another/,
-  },
-  {
-    what: "one port for status and admin",
-    yaml: instead('status: { bind: "127.0.0.1:7413" }\n', 'status: { bind: "127.0.0.1:7412" } # here'),
-    path: "status.bind",
-    message: /admin/,
-    fix: /own|another/,
-  },
-  {
-    what: "status beyond loopback",
-    yaml: instead('status: { bind: "127.0.0.1:7413" }\n', 'status: { bind: ":7413" } # here'),
-    path: "status.bind",
-    message: /loopback/,
-    fix: /127\.0\.0\.1/,
-  },
-  {
-    what: "a listener for everyone without callers",
-    yaml: instead(listener, '  - { bind: ":7411", environment: sandbox } # here'),
-    path: "listeners[0].bind",
-    message: /not on loopback/,
-    fix: /anyone/,
-  },
-  {
-    what: "callers with a token written out",
-    yaml: instead(listener, '  - { bind: ":7411", environment: sandbox, callers: { tokens: [canary-token] } } # here'),
-    path: "listeners[0].callers.tokens[0]",
-    message: /never written/,
-    fix: /\{ file: /,
-  },
-  {
-    what: "NODE_TLS_REJECT_UNAUTHORIZED=0",
-    yaml: edited(["listeners:\n", "listeners: # here\n"]),
-    env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" },
-    path: "",
-    message: /NODE_TLS_REJECT_UNAUTHORIZED/,
-    fix: /unset|remove/,
-  },
+    ["listeners[1].bind", /listeners\[0\]/, /own|another/],
+  ),
+  fault(
+    "one port of two environments at two addresses",
+    withSecondListener('bind: "[::1]:7411", environment: production').concat(production),
+    ["listeners[1].bind", /listeners\[0\]\.bind listens there already: 127\.0\.0\.1:7411/, /own/],
+  ),
+  ...["", "0.0.0.0", "[::]", "localhost"].map((host) =>
+    fault(
+      `a port at 127.0.0.1 and at "${host}"`,
+      withSecondListener(`bind: "${host}:7411", environment: sandbox, callers: anyone`),
+      ["listeners[1].bind", /listeners\[0\]/, /own/],
+    ),
+  ),
+  fault("the admin port used by a listener", at(admin, edited([listener, listener.replace("7411", "7412")])), [
+    "admin.bind",
+    /listeners\[0\]/,
+    /own|another/,
+  ]),
+  fault("one port for status and admin", withStatus('bind: "127.0.0.1:7412"'), ["status.bind", /admin/, /own|another/]),
+  fault("status beyond loopback", withStatus('bind: ":7413"'), ["status.bind", /loopback/, /127\.0\.0\.1/]),
+  fault("a listener for everyone without callers", withListener('bind: ":7411", environment: sandbox'), [
+    "listeners[0].bind",
+    /not on loopback/,
+    /anyone/,
+  ]),
+  fault(
+    "NODE_TLS_REJECT_UNAUTHORIZED=0",
+    at("listeners:\n", sound),
+    ["", /NODE_TLS_REJECT_UNAUTHORIZED/, /unset|remove/],
+    { env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" } },
+  ),
 ];
 
 itRefuses("unsafe places to listen", places);

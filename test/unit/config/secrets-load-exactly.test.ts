@@ -4,8 +4,7 @@ import type { Secret } from "../../../src/model/secret.ts";
 import { ConfigFolder, edited, sound } from "../../../testkit/config-folder.ts";
 
 async function keySecretOf(folder: ConfigFolder, yaml = sound, env = {}): Promise<Secret | undefined> {
-  const loaded = await folder.load(yaml, { env });
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const loaded = await folder.loadSound(yaml, { env });
   return loaded.config.environments.get("sandbox")?.sites.get("S1000000003")?.defaultKey?.secret;
 }
 
@@ -18,9 +17,7 @@ describe("one newline at the end of a secret is dropped", () => {
     ["a lone CR stays", "a secret of sufficient length\r", "a secret of sufficient length\r"],
     ["spaces stay", "  a secret of sufficient length  \n", "  a secret of sufficient length  "],
   ])("%s", async (_, content, expected) => {
-    const folder = new ConfigFolder();
-    folder.write("k1", content);
-    expect((await keySecretOf(folder))?.reveal()).toBe(expected);
+    expect((await keySecretOf(new ConfigFolder({ k1: content })))?.reveal()).toBe(expected);
   });
 });
 

@@ -1,14 +1,14 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import {
-  bindPattern,
+  bindForm,
   compareVersions,
   isLocal,
   readAddress,
   readBind,
   readDurationMs,
-  urlPattern,
-} from "../../../src/config/values.ts";
-import { durationPattern } from "../../../src/model/clock.ts";
+  urlForm,
+} from "../../../src/config/form/values.ts";
+import { durationPattern, formatDuration } from "../../../src/model/clock.ts";
 
 describe("durations", () => {
   test.each([
@@ -31,6 +31,18 @@ describe("durations", () => {
   );
 });
 
+it.each([
+  [0, "0s"],
+  [1_500, "1500ms"],
+  [20_000, "20s"],
+  [90_000, "90s"],
+  [900_000, "15m"],
+  [86_400_000, "24h"],
+])("%i ms are shown as %s, which reads back", (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+  expect(readDurationMs(text)).toEqual({ value: ms });
+});
+
 describe("binds", () => {
   test.each([
     ["127.0.0.1:7411", { kind: "tcp", host: "127.0.0.1", port: 7411 }, true],
@@ -49,29 +61,13 @@ describe("binds", () => {
   ] as const)("%s, local: %s", (text, bind, local) => {
     expect(readBind(text)).toEqual({ value: bind });
     expect(isLocal(bind)).toBe(local);
-    expect(text).toMatch(bindPattern);
+    expect(text).toMatch(bindForm.pattern);
   });
 
   test.each([
-    "",
-    "7411",
-    "127.0.0.1",
-    "127.0.0.1:",
-    "127.0.0.1:65536",
-    "127.0.0.1:-1",
-    "::1:7411",
-    "[::1]",
-    "[::g]:1",
-    "[:::]:1",
-    "[127.0.0.1]:1",
-    "http://127.0.0.1:1",
-    "a b:1",
-    "unix:run/a.sock",
-    "unix:",
-    "unix:/",
-    "unix:/run/a\0b",
-    `unix:/${"a".repeat(107)}`,
-    `unix:/${"ü".repeat(54)}`,
+    ...["", "7411", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:7411", "[::1]"],
+    ...["[::g]:1", "[:::]:1", "[127.0.0.1]:1", "http://127.0.0.1:1", "a b:1", "unix:run/a.sock", "unix:"],
+    ...["unix:/", "unix:/run/a\0b", `unix:/${"a".repeat(107)}`, `unix:/${"ü".repeat(54)}`],
   ])("%j is refused", (text) => {
     expect(readBind(text)).toHaveProperty("fix");
   });
@@ -93,48 +89,21 @@ describe("URLs", () => {
   ])("%s", (text, origin, host, port, path) => {
     const scheme = text.startsWith("https") ? "https" : "http";
     expect(readAddress(text)).toEqual({ value: { origin, scheme, host, port, path } });
-    expect(text).toMatch(urlPattern);
+    expect(text).toMatch(urlForm.pattern);
   });
 
   test.each([
-    "",
-    "api.example",
-    "//api.example",
-    "ftp://api.example",
-    "https://",
-    "https:///path",
-    "https:api.example",
-    "https://user@api.example",
-    "https://user:secret@api.example",
-    "https://api.example?",
-    "https://api.example/?a=b",
-    "https://api.example/#a",
-    "https://api.example#",
-    "https://api.example/a/../b",
-    "https://api.example/./a",
-    "https://api.example/..",
-    "https://api.example/%2e%2e",
-    "https://api.example//a",
-    "https://api.example/a//",
-    "https://api.example/a b",
-    "https://api.example/a;b",
-    "https://api.example\\a",
-    "https://api.example:99999",
-    "https://api.example:",
-    "https://api.example.",
-    "https://api.example./a",
-    "https://api.example.:443/a",
-    "https://api.example:0",
-    "https://api.example:65536",
-    "https://api.example:443:443",
-    "https://bücher.example",
-    "https://%61pi.example",
-    "https://api\u00adx.example",
-    "https://*.example",
-    "https://[::g]",
-    "https://::1",
-    " https://api.example",
-    "https://api.example\n",
+    ...["", "api.example", "//api.example", "ftp://api.example", "https://", "https:///path"],
+    ...["https:api.example", "https://user@api.example", "https://user:secret@api.example"],
+    ...["https://api.example?", "https://api.example/?a=b", "https://api.example/#a", "https://api.example#"],
+    ...["https://api.example/a/../b", "https://api.example/./a", "https://api.example/.."],
+    ...["https://api.example/%2e%2e", "https://api.example//a", "https://api.example/a//"],
+    ...["https://api.example/a b", "https://api.example/a;b", "https://api.example\\a"],
+    ...["https://api.example:99999", "https://api.example:", "https://api.example.", "https://api.example./a"],
+    ...["https://api.example.:443/a", "https://api.example:0", "https://api.example:65536"],
+    ...["https://api.example:443:443", "https://bücher.example", "https://%61pi.example"],
+    ...["https://api\u00adx.example", "https://*.example", "https://[::g]", "https://::1"],
+    ...[" https://api.example", "https://api.example\n"],
   ])("%j is refused", (text) => {
     expect(readAddress(text)).toHaveProperty("fix");
   });

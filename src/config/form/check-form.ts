@@ -1,0 +1,264 @@
+import type * as z from "zod";
+import { durationPattern } from "../../model/clock.ts";
+import { nearestName } from "../../model/names.ts";
+import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
+import { nodesAt, type SchemaNode } from "./json-schema.ts";
+import { configSchema, type RawConfig } from "./schema.ts";
+import { outOfRange } from "./values.ts";
+
+/** Reports every problem of form; returns the file's content, typed and with defaults, where there is none. */
+export function checkForm(value: unknown, diagnostics: Diagnostics): RawConfig | undefined {
+  // Hardly a file has a `$` at all.
+  const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value) : [];
+  const parsed = configSchema.safeParse(value, { reportInput: true });
+  const issues = parsed.success ? [] : describeIssues(parsed.error.issues);
+  // A placeholder's text seldom fits the schema; one problem for it is enough.
+  const isConsequence = createIsAbout(placeholders);
+  const others = issues.filter((issue) => !isConsequence(issue));
+  for (const { path, message, fix, found } of [...placeholders, ...others]) {
+    diagnostics.report(path, message, fix, found);
+  }
+  return parsed.success && placeholders.length === 0 ? parsed.data : undefined;
+}
+
+/** `${NAME}`, `${NAME:-…}` and `$(NAME)`, as shells, Compose, Spring and Kubernetes replace them. */
+const placeholder = /\$(?:\{\s*([A-Za-z_][A-Za-z0-9_.]*)|\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\))/;
+/** `{ env: $NAME }`. */
+const dollarName = /^\$\{?\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}?$/;
+
+/**
+ * Finds keys and values that were meant to be replaced. Nothing is expanded: the text would be used as it stands.
+ * Only the variable's name is shown, since a default behind it may be a secret.
+ */
+function findPlaceholders(value: unknown, path: Path = []): FormProblem[] {
+  if (typeof value === "string") return describePlaceholder(value, path);
+  if (Array.isArray(value)) return value.flatMap((item, index) => findPlaceholders(item, [...path, index]));
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...describePlaceholder(key, [...path, key]),
+    ...findPlaceholders(inner, [...path, key]),
+  ]);
+}
+
+function describePlaceholder(text: string, path: Path): FormProblem[] {
+  if (path.at(-1) === "env") {
+    const [, name] = dollarName.exec(text) ?? [];
+    const message = "the name of an environment variable is written without $";
+    return name === undefined ? [] : [{ path, message, fix: `write { env: ${name} }`, found: "hidden" }];
+  }
+  const [, inBraces, inParentheses] = placeholder.exec(text) ?? [];
+  const name = inBraces ?? inParentheses;
+  if (name === undefined) return [];
+  const fix = isSecretAt(path)
+    ? `write { env: ${name} } in its place, or better { file: /path }`
+    : "write the value itself, or let a tool such as envsubst write this file; only secrets are named by { file } or { env }";
+  const found = inBraces === undefined ? `$(${name})` : `\${${name}}`;
+  return [{ path, message: "nothing is expanded in this file", fix, found }];
+}
+
+/** Tells whether a fault is about a placeholder's value, or about the mapping that holds it. */
+function createIsAbout(placeholders: readonly FormProblem[]): (fault: FormProblem) => boolean {
+  const own = new Set(placeholders.map(({ path }) => formatPath(path)));
+  const holders = new Set(placeholders.map(({ path }) => formatPath(path.slice(0, -1))));
+  return ({ path }) =>
+    holders.has(formatPath(path)) || path.some((_, index) => own.has(formatPath(path.slice(0, index + 1))));
+}
+
+type Issue = z.core.$ZodIssue;
+type IssueOf<Code extends Issue["code"]> = Extract<Issue, { code: Code }>;
+
+interface Words {
+  readonly message: string;
+  readonly fix: string;
+  /** In place of what stands in the file; `hidden` where a secret may stand. */
+  readonly found?: string;
+}
+
+/** A problem of form, before its place in the file is looked up. */
+interface FormProblem extends Words {
+  readonly path: Path;
+  /** The path that was probably meant, where a key is misspelt. */
+  readonly meant?: Path;
+}
+
+/**
+ * Whether secrets may have been written there: where the schema wants to be told where one is, or several are, and in the
+ * further fields of token requests. What stands there is never shown.
+ */
+function isSecretAt(path: Path): boolean {
+  const withItems: readonly Path[] = [path, [...path, 0], [...path, ""]];
+  return path.at(-1) === "extra" || withItems.some((at) => nodesAt(at).some(isSource));
+}
+
+/** Only a secret is named by an environment variable. */
+function isSource({ properties = {} }: SchemaNode): boolean {
+  return properties["env"] !== undefined;
+}
+
+const seeSchema = "see `countersign schema`";
+
+/** The last part of a path that is no list position. */
+function lastKey(path: Path): string {
+  return String(path.findLast((part) => typeof part === "string"));
+}
+
+/** Describes the schema's issues in words for people. */
+function describeIssues(issues: readonly Issue[]): FormProblem[] {
+  const faults = issues.flatMap((issue) => describeIssue(issue, []));
+  // A misspelt key is one problem, not one too many and one too few.
+  const meant = new Set(faults.map((fault) => fault.meant && formatPath(fault.meant)));
+  return faults.filter(({ path }) => !meant.has(formatPath(path)));
+}
+
+function describeIssue(issue: Issue, base: Path): FormProblem[] {
+  const path: Path = [...base, ...issue.path.filter((part) => typeof part !== "symbol")];
+  const isSecret = path.some((_, index) => isSecretAt(path.slice(0, index + 1)));
+  return describeAt(issue, path).map((fault) => (isSecret ? { ...fault, found: "hidden" } : fault));
+}
+
+function describeAt(issue: Issue, path: Path): FormProblem[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => describeUnknownKey(key, path, Object.keys(issue.input ?? {})));
+  }
+  if (issue.code === "invalid_union" && !isSecretAt(path)) return describeNearest(issue, path);
+  return [{ path, ...wordsOf(issue, path) }];
+}
+
+function wordsOf(issue: Issue, path: Path): Words {
+  switch (issue.code) {
+    case "invalid_union":
+      return describeSecret(issue, path);
+    case "invalid_type":
+      return describeType(issue, path);
+    case "invalid_key": {
+      const fix = issue.issues[0]?.message ?? seeSchema;
+      return { message: "nothing can be called so here", fix, found: JSON.stringify(path.at(-1)) };
+    }
+    case "invalid_value":
+      return { message: "this value is not known", fix: fixValue(issue) };
+    case "invalid_format":
+      return { message: issue.input === "" ? "this is empty" : "this has not the right form", fix: issue.message };
+    case "too_small":
+    case "too_big":
+      return describeSize(issue, path);
+    case "custom":
+      return { message: issue.message, fix: String(issue.params?.["fix"] ?? "correct it") };
+    default:
+      return { message: issue.message, fix: seeSchema };
+  }
+}
+
+function fixValue({ input, values }: IssueOf<"invalid_value">): string {
+  const names = values.map(String);
+  const nearest = typeof input === "string" && names.length > 2 ? nearestName(input, names) : undefined;
+  return nearest === undefined
+    ? `write ${names.join(" or ")}`
+    : `did you mean ${nearest}? It can be ${names.join(", ")}`;
+}
+
+/** Its value is never shown: `clientsecret` may hold what `clientSecret` should not. */
+function describeUnknownKey(key: string, holder: Path, given: readonly string[]): FormProblem {
+  const path = [...holder, key];
+  const alternatives = nodesAt(holder).map(({ properties = {} }) => Object.keys(properties));
+  const known = [...new Set(alternatives.flat())];
+  if (known.includes(key)) {
+    const ways = alternatives.filter((keys) => keys.length > 0).map((keys) => keys.join(", "));
+    const fix = `write either ${ways.join(" or ")}`;
+    return { path, message: `${key} does not go with the other keys here`, fix, found: "hidden" };
+  }
+  const free = known.filter((name) => !given.includes(name));
+  const nearest = nearestName(key, free);
+  const fault = { path, message: `there is no key ${key} here`, found: "hidden" };
+  if (nearest === undefined) return { ...fault, fix: `remove it; what can stand here: ${known.join(", ")}` };
+  return { ...fault, fix: `did you mean ${nearest}?`, meant: [...holder, nearest] };
+}
+
+/** Also of a secret that only other settings ask for. */
+export function missingSecret(key: string): Words {
+  return {
+    message: `${key} is missing`,
+    fix: `say where it is: ${key}: { file: /path }, or second best { env: NAME }`,
+  };
+}
+
+function describeSecret({ errors, input }: IssueOf<"invalid_union">, path: Path): Words {
+  if (input === undefined) return missingSecret(lastKey(path));
+  const isWrittenOut = errors.every(([first]) => first?.code === "invalid_type" && first.path.length === 0);
+  const message = isWrittenOut
+    ? "a secret is never written into the configuration"
+    : "this does not say where the secret is";
+  return { message, fix: "put it into a file and write { file: /path }, or second best { env: NAME }" };
+}
+
+/** Of several alternatives, explains the nearest one; where none is near, the schema's own words say what can be. */
+function describeNearest({ errors, input, message: ways }: IssueOf<"invalid_union">, path: Path): FormProblem[] {
+  const [nearest = []] = errors.toSorted((a, b) => distanceOf(a) - distanceOf(b));
+  const isOther = nearest.some(({ path, code }) => path.length === 0 && code !== "unrecognized_keys");
+  if (!isOther || !ways.startsWith("write ")) return nearest.flatMap((issue) => describeIssue(issue, path));
+  const message = Array.isArray(input) ? "this cannot be a list" : "this value is not known";
+  return [{ path, message, fix: ways }];
+}
+
+/**
+ * How far a value is from an alternative. A wrong kind counts most, a key too many more than a missing one. Problems further
+ * down do not count: a value that has them has the form of this alternative.
+ */
+function distanceOf(issues: readonly Issue[]): number {
+  const distances = issues.map((issue) => {
+    const { length } = issue.path;
+    if (issue.code === "unrecognized_keys") return length === 0 ? 2 * issue.keys.length : 0;
+    if (length === 0 && (issue.code === "invalid_type" || issue.code === "invalid_value")) return 100;
+    return length > 1 ? 0 : 1;
+  });
+  return distances.reduce((sum, distance) => sum + distance, 0);
+}
+
+/** What to call the kinds of values, for a person who writes YAML. */
+const kinds: Readonly<Record<string, string>> = {
+  object: "a mapping",
+  record: "a mapping",
+  array: "a list",
+  string: "a text",
+  int: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+};
+
+function describeType({ expected, input, message }: IssueOf<"invalid_type">, path: Path): Words {
+  const name = String(path.at(-1) ?? "the configuration");
+  if (name === "version" && typeof input === "number") return { message, fix: 'write it in quotes, like "3.0"' };
+  const kind = kinds[expected] ?? expected;
+  const nodes = nodesAt(path);
+  const example = nodes.map(exampleOf).find((each) => each !== undefined);
+  const like = example === undefined ? "" : `, like ${JSON.stringify(example)}`;
+  if (input === undefined) return { message: `${name} is missing`, fix: `add ${kind}${like}` };
+  if (expected === "string" && typeof input === "number" && durationPattern.test(String(example))) {
+    return { message: `${input} has no unit`, fix: `write it with ms, s, m or h${like}` };
+  }
+  if (expected === "number" || expected === "int") {
+    const [{ minimum, maximum } = {}] = nodes;
+    const fix = `write ${kind} from ${minimum} to ${maximum}`;
+    return { message: `this must be ${kind}, without quotes or unit`, fix };
+  }
+  if (expected === "array" && typeof input === "string") {
+    const item = name === "operations" ? `, in brackets: [${input === "*" ? '"*"' : input}]` : "";
+    return { message: "this must be a list", fix: `write a list${item}`, found: "a text" };
+  }
+  // A text in place of a mapping may be a secret.
+  const found = typeof input === "string" ? { found: "a text" } : {};
+  return { message: `this must be ${kind}`, fix: `write ${kind}${like}`, ...found };
+}
+
+/** An example from the schema, or one made of the required parts; undefined where a required part has none. */
+function exampleOf({ examples = [], properties = {}, required = [] }: SchemaNode): unknown {
+  const [example] = examples;
+  if (example !== undefined || required.length === 0) return example;
+  const parts = required.map((name) => [name, exampleOf(properties[name] ?? {})] as const);
+  return parts.every(([, part]) => part !== undefined) ? Object.fromEntries(parts) : undefined;
+}
+
+function describeSize({ code, origin, input }: IssueOf<"too_small" | "too_big">, path: Path): Words {
+  if (origin === "string" || origin === "array") return { message: "this is empty", fix: "write at least one" };
+  const [{ minimum, maximum } = {}] = nodesAt(path);
+  return outOfRange("number", input, code === "too_small", minimum, maximum);
+}

@@ -1,0 +1,143 @@
+import { BlockList, isIP } from "node:net";
+import * as z from "zod";
+import { type Address, withoutBrackets } from "../../model/environment.ts";
+import { codec, listOf, mapping, secretSource, tlsFiles } from "./fields.ts";
+import { describeAddress, isLoopback, type Read, readAddress, type TextForm } from "./values.ts";
+
+/** An entry of NO_PROXY: hosts that are reached without a proxy. */
+export interface NoProxyRule {
+  /** As written. */
+  readonly text: string;
+  /** @param host in lower case, IPv6 without brackets */
+  readonly matches: (host: string, port: number) => boolean;
+}
+
+const networkForm = /^([0-9a-f:.]+)\/(\d{1,3})$/;
+const hostForm = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
+/** The last label is not all digits: that would be an address. The root's dot may follow it (RFC 1034 section 3.1). */
+const nameForm = /^(\*?\.)?((?:[a-z0-9_-]+\.)*[a-z0-9_-]*[a-z_-][a-z0-9_-]*)\.?$/;
+
+const fix = "write a host (api.example), its subdomains (.example), an address, a network (10.0.0.0/8) or *";
+
+/** One entry of a list as Go, curl and others read it in NO_PROXY. */
+export function readNoProxyRule(text: string): Read<NoProxyRule> {
+  const matches = readMatch(text.toLowerCase());
+  return matches === undefined ? { fix } : { value: { text, matches } };
+}
+
+function readMatch(text: string): NoProxyRule["matches"] | undefined {
+  if (text === "*") return () => true;
+  const [, network = "", bits] = networkForm.exec(text) ?? [];
+  if (bits !== undefined) return readNetwork(network, Number(bits));
+  const [, inBrackets, plain = text, digits] = hostForm.exec(text) ?? [];
+  const port = digits === undefined ? undefined : Number(digits);
+  const matchesHost = readHost(inBrackets ?? plain);
+  if (matchesHost === undefined || (port !== undefined && port > 65_535)) return undefined;
+  return (host, to) => (port === undefined || port === to) && matchesHost(host, to);
+}
+
+function readHost(text: string): NoProxyRule["matches"] | undefined {
+  if (isIP(text) !== 0) return readNetwork(text, isIP(text) === 4 ? 32 : 128);
+  const [, below, name] = nameForm.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  return (host) => {
+    const plain = host.endsWith(".") ? host.slice(0, -1) : host;
+    return plain.endsWith(`.${name}`) || (below === undefined && plain === name);
+  };
+}
+
+function readNetwork(address: string, bits: number): NoProxyRule["matches"] | undefined {
+  const version = isIP(address);
+  if (version === 0 || bits > (version === 4 ? 32 : 128)) return undefined;
+  const list = new BlockList();
+  list.addSubnet(address, bits, familyOf(version));
+  return (host) => isIP(host) !== 0 && list.check(host, familyOf(isIP(host)));
+}
+
+function familyOf(version: number): "ipv4" | "ipv6" {
+  return version === 4 ? "ipv4" : "ipv6";
+}
+
+/** Whether a host is reached without the proxy. A proxy would take loopback for its own, so that always is. */
+export function isDirect(address: Address, rules: readonly NoProxyRule[]): boolean {
+  const plain = withoutBrackets(address.host);
+  return isLoopback(address) || rules.some(({ matches }) => matches(plain, address.port));
+}
+
+/** The address of a proxy, and nothing more. */
+export function readProxyUrl(text: string): Read<Address> {
+  if (text.includes("@")) return { message: "user and password stand in a file", fix: "write auth: { file: /path }" };
+  const read = readAddress(text);
+  if ("value" in read && read.value.path === "") return read;
+  return { fix: "write http://host:port or https://host:port; other kinds of proxies, such as SOCKS, are not used" };
+}
+
+/** What a variable such as HTTPS_PROXY says. */
+export interface ProxyVariable {
+  readonly proxy: Address;
+  /** `user:password`. */
+  readonly credentials: string | undefined;
+}
+
+const variableForm = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(?:([^@/?#\s]*)@)?([^@/?#\s]+)\/?$/i;
+
+/** `[http[s]://][user[:password]@]host[:port]`, user and password percent-encoded. Undefined for anything else. */
+export function readProxyVariable(text: string): ProxyVariable | undefined {
+  const [, scheme = "http", userInfo, place = ""] = variableForm.exec(text.trim()) ?? [];
+  const read = readProxyUrl(`${scheme}://${place}`);
+  if (!("value" in read)) return undefined;
+  if (userInfo === undefined) return { proxy: read.value, credentials: undefined };
+  const credentials = readUserInfo(userInfo);
+  return credentials === undefined ? undefined : { proxy: read.value, credentials };
+}
+
+function readUserInfo(text: string): string | undefined {
+  const [user = "", ...rest] = text.split(":");
+  try {
+    const name = decodeURIComponent(user);
+    const credentials = `${name}:${decodeURIComponent(rest.join(":"))}`;
+    return name.includes(":") || !credentialsForm.test(credentials) ? undefined : credentials;
+  } catch {
+    return undefined;
+  }
+}
+
+/** RFC 7617 section 2: the user has no colon, and neither has a control character. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+export const credentialsForm = /^[^:\x00-\x1f\x7f]+:[^\x00-\x1f\x7f]*$/;
+
+const proxyUrlForm: TextForm<Address> = {
+  read: readProxyUrl,
+  write: describeAddress,
+  pattern: /^https?:\/\/[^/?#@\s]+\/?$/,
+};
+const noProxyForm: TextForm<NoProxyRule> = {
+  read: readNoProxyRule,
+  write: ({ text }) => text,
+  pattern: /^(\*|(\*?\.)?[A-Za-z0-9_.-]+(:\d{1,5})?|[0-9A-Fa-f:.[\]]+(:\d{1,5})?|[0-9A-Fa-f:.]+\/\d{1,3})$/,
+};
+
+const proxied = mapping("A forward proxy: each connection goes through a tunnel of its own (CONNECT).", {
+  proxy: codec(proxyUrlForm, "http://proxy.example:3128").describe(
+    "Address of the proxy, `http://host:port` or `https://host:port`. User and password go into auth.",
+  ),
+  auth: secretSource
+    .optional()
+    .describe(
+      "Where `user:password` for the proxy is, in one line: `{ file: … }` or `{ env: … }`. Sent as HTTP Basic.",
+    ),
+  noProxy: listOf(codec(noProxyForm, ".cluster.local"))
+    .default([])
+    .describe(
+      "What is reached without the proxy: `host` (with its subdomains), `.host` (its subdomains), an address, `10.0.0.0/8`, each with `:port` if wanted but for the last, or `*`. Loopback always is.",
+    ),
+  tls: tlsFiles.prefault({}).describe("TLS towards a proxy with https://. Certificates are always verified."),
+});
+
+export const egress = z
+  .union([z.literal("environment"), proxied], { error: "write environment or { proxy: http://host:port }" })
+  .describe(
+    "The way out, to the service and the authorization server (docs/egress.md): a `proxy`, or `environment` for what HTTPS_PROXY and NO_PROXY of the process say. Default: directly, whatever these variables say.",
+  );
+
+export type RawEgress = z.output<typeof egress>;

@@ -1,0 +1,133 @@
+import * as z from "zod";
+import { durationPattern, formatDuration } from "../../model/clock.ts";
+import { allowedName } from "../../signing/parameter-rules.ts";
+import { bindForm, outOfRange, type Read, readDurationMs, type TextForm, urlForm } from "./values.ts";
+
+/** A string that is not empty. */
+export const text = z.string().min(1);
+
+/** A mapping with these keys and no others. */
+export function mapping<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+  return z.strictObject(shape).describe(description);
+}
+
+/** A mapping that may be left out: then each key has its default. */
+export function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+  const schema = z.strictObject(shape);
+  return schema.prefault({} as z.input<typeof schema>).describe(description);
+}
+
+/** A string of a certain form. */
+export function matching(form: RegExp, fix: string) {
+  return z.string().regex(form, { error: fix });
+}
+
+/** A value of a more precise type than its text. */
+export function codec<Value>({ read, write, pattern }: TextForm<Value>, example: string) {
+  const written = z.string().meta({ pattern: pattern.source, examples: [example] });
+  return z.codec(written, z.custom<Value>(), {
+    decode(input, { issues }) {
+      const result = read(input);
+      if ("value" in result) return result.value;
+      const { message = "this cannot be read", fix } = result;
+      issues.push({ code: "custom", input, message, params: { fix } });
+      return z.NEVER;
+    },
+    encode: write,
+  });
+}
+
+/** An address where this process listens. */
+export function bind(example: string) {
+  return codec(bindForm, example).describe(
+    "`address:port`, `:port` for every address, or `unix:/path`. Port 0 takes a free one.",
+  );
+}
+
+/** An http or https URL with an optional path. */
+export const url = (example: string) => codec(urlForm, example);
+
+/** A duration with unit and a default; in milliseconds once read. */
+export function duration(fallback: string, leastMs: number, mostMs: number) {
+  return durationWithin(leastMs, mostMs, fallback).prefault(fallback);
+}
+
+/** A duration with unit; in milliseconds once read. */
+export function durationWithin(leastMs: number, mostMs: number, example: string) {
+  const read = (given: string): Read<number> => {
+    const result = readDurationMs(given);
+    if (!("value" in result) || (result.value >= leastMs && result.value <= mostMs)) return result;
+    const [least, most] = [formatDuration(leastMs), formatDuration(mostMs)];
+    return outOfRange("duration", given, result.value < leastMs, least, most);
+  };
+  return codec({ read, write: formatDuration, pattern: durationPattern }, example);
+}
+
+const dayMs = 86_400_000;
+const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
+
+const dayForm: TextForm<number> = {
+  read(given) {
+    const startMs = dayPattern.test(given) ? Date.parse(`${given}T00:00:00Z`) : Number.NaN;
+    const isDay = !Number.isNaN(startMs) && formatDay(startMs + dayMs) === given;
+    return isDay ? { value: startMs + dayMs } : { message: `${given} is no day`, fix: "write a day, like 2026-12-31" };
+  },
+  write: formatDay,
+  pattern: dayPattern,
+};
+
+/** A day in UTC; the moment at which it is over once read. */
+export const day = codec(dayForm, "2026-12-31");
+
+/** The day that is over at this moment. */
+function formatDay(overAtMs: number): string {
+  return new Date(overAtMs - dayMs).toISOString().slice(0, 10);
+}
+
+export function flag(fallback: boolean) {
+  return z.boolean().default(fallback);
+}
+
+export function count(fallback: number, least: number, most: number) {
+  return z.int().min(least).max(most).default(fallback);
+}
+
+export function listOf<Item extends z.ZodType>(item: Item, least = 0) {
+  return z.array(item).min(least);
+}
+
+/** A client id or an audience: sent in forms, written to logs. */
+export const printable = matching(/^[\x21-\x7e]+$/, "write one line of printable text without spaces");
+
+/** A name that becomes a label of metrics and a field of log lines. */
+export const plainName = matching(/^[A-Za-z0-9._-]{1,64}$/, "write 1 to 64 of A-Z a-z 0-9 . _ -");
+
+/** A field name of RFC 9110 section 5.1. */
+export const headerName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "write the name of a header, like x-request-id");
+
+/** A name as the proxy accepts it in bodies. */
+export const parameterName = matching(allowedName, "write the name of a parameter, like order_amount");
+
+/** Spec 5.3 gives the prefix; the rest is what can stand in a label. */
+export const siteIdentifier = matching(/^S[A-Za-z0-9_-]{1,63}$/, "write S and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
+export const keyIdentifier = matching(/^K[A-Za-z0-9_-]{1,63}$/, "write K and 1 to 63 of A-Z a-z 0-9 _ - (spec 5.3)");
+
+const inFile = z.strictObject({
+  file: text.describe("Path of a file, relative to the configuration file; one newline at its end is dropped."),
+});
+const inVariable = z.strictObject({ env: text.describe("Name of an environment variable; second best.") });
+
+/** Where a secret is: never the secret itself. */
+export const secretSource = z
+  .union([inFile, inVariable])
+  .describe("Where a secret is: `{ file: … }`, or second best `{ env: … }`.");
+
+/** PEM files towards a server; all may be left out. */
+export const tlsFiles = z.strictObject({
+  caFile: text.optional().describe("PEM file with the authorities to trust. Default: the public ones."),
+  certFile: text.optional().describe("PEM file of the client certificate (mTLS); needs keyFile."),
+  keyFile: text.optional().describe("PEM file of the client certificate's key, without a passphrase."),
+});
+
+export type TlsFiles = z.output<typeof tlsFiles>;
+export type SecretSource = z.output<typeof secretSource>;

@@ -1,0 +1,77 @@
+import * as z from "zod";
+import { bind, codec, listOf, mapping, matching, plainName, secretSource, siteIdentifier, text } from "./fields.ts";
+import { certificateNameForm } from "./values.ts";
+
+/** TLS with callers; the authorities vouch for names, and say nothing of rights. */
+export const callersMtls = mapping("The files for TLS with callers.", {
+  caFile: text.describe("PEM file of the authorities that callers' certificates must come from; no others count."),
+  certFile: text.describe("PEM file of the listener's own certificate."),
+  keyFile: text.describe("PEM file of its key, without a passphrase."),
+});
+
+const certificateName = codec(certificateNameForm, "spiffe://prod.example/ns/pay/sa/payments");
+
+/** An operation, or the prefix of a pass-through route. */
+const operation = matching(
+  /^(?:[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*|\/(?:[^/?#\s]+\/)+)$/,
+  "write an operation, like create_order, or the prefix of a route, like /files/; leave operations out to allow all of the environment",
+);
+
+const caller = mapping("A caller: what proves it, and what it may do.", {
+  token: z
+    .union([...secretSource.options, listOf(secretSource, 1)])
+    .optional()
+    .describe(
+      "Where its token is, at least 16 bytes; a list while one replaces another. It comes in Proxy-Authorization (`Bearer`, or `Basic` with it as the password).",
+    ),
+  certificate: z
+    .union([certificateName, listOf(certificateName, 1)])
+    .optional()
+    .describe(
+      "A name of its certificate, exactly: a URI such as a SPIFFE ID, or a DNS name, as a subject alternative name; a list while one replaces another. The listener needs `mtls`.",
+    ),
+  sites: listOf(siteIdentifier, 1)
+    .optional()
+    .describe("Sites that it may use, children by their own identifiers. Default: all of the environment."),
+  operations: listOf(operation, 1)
+    .optional()
+    .describe(
+      "Operations that it may call, and prefixes of pass-through routes, of those of the environment. Default: all of these.",
+    ),
+  requestsPerSecond: z
+    .number()
+    .min(0.01)
+    .max(100_000)
+    .optional()
+    .describe(
+      "Requests a second that it may make at each replica, in bursts of as many, at least one; more get 429. Default: no limit of its own.",
+    ),
+});
+
+const callers = z
+  .union(
+    [
+      z.literal("anyone").describe("Everyone who can reach the listener; for a network policy that decides instead."),
+      z.record(plainName, caller).describe("Callers by name, each with what proves it and what it may do."),
+    ],
+    {
+      error: "write anyone, or each caller's name and what proves it: { NAME: { token: { file: /path } } }",
+    },
+  )
+  .describe("Who may call: callers by name, or the word `anyone`. Required beyond loopback or a Unix socket.");
+
+const host = matching(/^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/, "write a host's name without a port");
+export const hosts = listOf(host.toLowerCase()).default([]);
+
+export const listener = mapping("A place where applications call.", {
+  bind: bind("127.0.0.1:7411"),
+  environment: plainName.describe("The environment that everything on this listener belongs to."),
+  hosts: hosts.describe("Host names accepted beside loopback names, the bind address and the baseUrl's host."),
+  callers: callers.optional(),
+  mtls: callersMtls
+    .describe("TLS with callers that have names, each of which proves itself with a `certificate`.")
+    .optional(),
+});
+
+export type RawCaller = z.output<typeof caller>;
+export type RawListener = z.output<typeof listener>;

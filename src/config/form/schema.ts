@@ -1,0 +1,130 @@
+import * as z from "zod";
+import { warningCodes } from "../diagnostics.ts";
+import { callbackListener } from "./callbacks.ts";
+import { environmentSchema } from "./environment.ts";
+import {
+  bind,
+  count,
+  duration,
+  durationWithin,
+  headerName,
+  listOf,
+  mapping,
+  plainName,
+  section,
+  url,
+} from "./fields.ts";
+import { hosts, listener } from "./listeners.ts";
+import { redis } from "./redis.ts";
+import { tracing } from "./tracing.ts";
+
+const tokens = section("Where tokens are kept (spec 5.4).", {
+  cache: z
+    .enum(["memory", "redis"])
+    .default("memory")
+    .describe("memory: one replica, nothing to install. redis: shared by all replicas."),
+});
+
+const once = mapping("What `Countersign-Once` promises; needs `tokens.cache: redis` (docs/once.md).", {
+  ttl: duration("24h", 900_000, 2_592_000_000).describe(
+    "How long a key is remembered; a repetition after that is sent. 15m to 720h.",
+  ),
+});
+
+const timeouts = section("How long things may take: a whole number with ms, s, m or h.", {
+  request: duration("20s", 100, 600_000).describe(
+    "From a request's head to the end of its answer, retry and waiting included; 100ms to 10m.",
+  ),
+  connect: duration("2s", 10, 60_000).describe(
+    "To connect to the service or the authorization server, a proxy's tunnel and TLS included; 10ms to 60s.",
+  ),
+  token: duration("5s", 10, 60_000).describe(
+    "The longest that a request waits for a token, and that one token request takes; 10ms to 60s.",
+  ),
+});
+
+const limits = section("How much there may be.", {
+  inFlightPerEnvironment: count(256, 1, 100_000).describe("Requests served at once; more get 503 overloaded."),
+  connections: count(1_024, 1, 100_000).describe(
+    "Connections per listener; more get 503 overloaded, unless one whose caller keeps quiet for a second gives way. Lowered, with a warning, where the process may open too few descriptors (ulimit -n).",
+  ),
+  bodyBytes: count(262_144, 1_024, 16_777_216).describe("Longest request body, in bytes."),
+  bufferedBytes: z
+    .int()
+    .min(1_048_576)
+    .max(1_099_511_627_776)
+    .optional()
+    .describe(
+      "Memory for bodies and answers under way; more get 503 overloaded. Default: by the container's memory limit (docs/performance.md); 256 MiB without one.",
+    ),
+});
+
+const log = section("The log, on standard output.", {
+  level: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal"])
+    .default("info")
+    .describe("Least severe level written; the line that says where each listener leads always is."),
+  upstreamHeaders: listOf(headerName.toLowerCase())
+    .default(["x-request-id"])
+    .describe("Headers of a 401 that are logged: the service's own correlation identifiers (spec 5.4)."),
+});
+
+const reload = section("How changes of the configuration and its secrets are taken up.", {
+  unreadyAfterRefusal: durationWithin(1_000, 3_600_000, "60s")
+    .optional()
+    .describe(
+      "How long the newest configuration may stay refused before /readyz says no; 1s to 1h. Default: /readyz does not tell.",
+    ),
+});
+
+const drain = section("How the process ends.", {
+  min: duration("0s", 0, 3_600_000).describe("How long listeners stay open after SIGTERM, like 5s; 0s to 1h."),
+});
+
+/** The configuration file. Every key that it may have is here or in the schemas named here, and nowhere else. */
+export const configSchema = mapping("Configuration of Countersign.", {
+  listeners: listOf(listener, 1).describe("Where applications call."),
+  callbacks: listOf(callbackListener)
+    .default([])
+    .describe(
+      "Where the service calls: callbacks are verified there, and handed to the application (docs/callbacks.md).",
+    ),
+  admin: mapping("/livez, /readyz and /metrics, for kubelet and Prometheus; nothing else.", {
+    bind: bind(":7412"),
+    hosts: hosts.describe(
+      "Host names under which /metrics is shown, beside IP addresses, localhost and the machine's own; probes may use any.",
+    ),
+  }),
+  status: mapping("The status page on /, and the same as JSON on /status; loopback only.", {
+    bind: bind("127.0.0.1:7413"),
+  }),
+  environments: z.record(plainName, environmentSchema).describe("The service's environments, by names of your choice."),
+  tokens,
+  redis: redis.optional(),
+  once: once.optional(),
+  timeouts,
+  limits,
+  log,
+  tracing: tracing.optional(),
+  readiness: z
+    .enum(["listening", "token"])
+    .default("listening")
+    .describe("What /readyz waits for: listening, or a first token of every default site."),
+  reload,
+  drain,
+  docs: mapping("Where this documentation is.", {
+    baseUrl: url("https://docs.example/countersign").describe(
+      "Where its site is, as `npm run docs` makes it. The `type` of a failure leads into docs/reference/errors.html there; " +
+        "without this to the documents of the release, and to none (a URN) in a build that is not released.",
+    ),
+  }).optional(),
+  acknowledge: listOf(z.enum(warningCodes))
+    .default([])
+    .describe(
+      "Codes of warnings that are known: `check` lists them in one line, and the log leaves them out. They are: " +
+        `${warningCodes.map((code) => `\`${code}\``).join(", ")}.`,
+    ),
+});
+
+/** The file's content after the schema: typed, defaults filled in, nothing looked up yet. */
+export type RawConfig = z.output<typeof configSchema>;

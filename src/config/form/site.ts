@@ -1,0 +1,123 @@
+import * as z from "zod";
+import { defaultExempt } from "../../signing/parameter-rules.ts";
+import { credentialSet } from "./credentials.ts";
+import { day, flag, keyIdentifier, listOf, mapping, parameterName, secretSource, siteIdentifier } from "./fields.ts";
+
+/** Quotes matter: YAML reads 3.0 as the number 3. */
+const version = z
+  .string({
+    error: ({ input }) => (typeof input === "number" ? "YAML read this version as a number" : undefined),
+  })
+  .regex(/^\d{1,3}\.\d{1,3}$/, { error: 'write a version in quotes, like "3.0"' })
+  .meta({ examples: ["3.0"] });
+
+const signingKey = mapping("One HMAC key pair.", {
+  identifier: keyIdentifier.describe("Key Identifier, K… (spec 5.3); unique in its environment."),
+  secret: secretSource.describe("Where the API secret key is: `{ file: … }` or `{ env: … }`."),
+  version: version
+    .optional()
+    .describe("API version of the key; must be the site's (spec 5.2 rule 6). Default: the site's."),
+  default: flag(false).describe("Whether it is the site's default key pair (spec 5.3); a sole key is it anyway."),
+});
+
+const verifier = mapping("A key that verifies callbacks for a time.", {
+  key: keyIdentifier.describe("One of the site's keys, K…, other than its default key."),
+  until: day.describe("The last day on which it does, in UTC."),
+});
+
+const site = {
+  version: version
+    .optional()
+    .describe("API version of the site's calls, in quotes (spec 9). Default: \"3.0\"; a child has its parent's."),
+  auth: listOf(z.enum(["oauth", "hmac"]), 1)
+    .optional()
+    .describe(
+      "Methods it may use, the first is the default (spec 5.1). Default: oauth if it has credentials, else hmac. " +
+        "Keys of an oauth-only site are for callbacks.",
+    ),
+  identifyBy: z
+    .enum(["site", "key"])
+    .optional()
+    .describe("What HMAC sends as site_identifier (spec 5.3): the site, or its default key. Default: site."),
+  characters: z
+    .enum(["reject", "warn", "off"])
+    .optional()
+    .describe("What happens to values that break spec 5.2 rule 3, with HMAC. Default: reject."),
+  exempt: listOf(parameterName)
+    .optional()
+    .describe("Names that are not signed (spec 5.2 step 1); signature never is. Default: format, signature, call."),
+  checkCallerSignature: z
+    .enum(["off", "report"])
+    .optional()
+    .describe(
+      "Whether the signature that a caller makes itself is checked with the site's keys before it is dropped, and counted (docs/moving-from-hmac.md). Default: off.",
+    ),
+  decimals: listOf(parameterName)
+    .optional()
+    .describe("Parameters with two decimal digits beside `*_amount` (spec 5.2 rule 2). Default: none."),
+  credentials: listOf(credentialSet, 1)
+    .optional()
+    .describe("OAuth credential sets, at most two; the second takes over when the first is refused (spec 5.4)."),
+  alsoVerifyWith: listOf(verifier, 1)
+    .optional()
+    .describe(
+      "Keys that verify callbacks naming the site, beside its default key, while the portal changes that one. Default: none.",
+    ),
+  keys: listOf(signingKey, 1).optional().describe("HMAC key pairs; of several exactly one is the default (spec 5.3)."),
+};
+
+const childSite = mapping(
+  "A child site: without credentials of its own it uses its parent's; rules it does not set are its parent's.",
+  site,
+);
+
+const parentSite = mapping("A site: its identity, its credentials, its rules.", {
+  ...site,
+  children: z
+    .record(siteIdentifier, childSite)
+    .default({})
+    .describe("Child sites by Site Identifier (S…), one level deep."),
+});
+
+/** What a site's calls follow where nothing else is written; a child follows its parent. */
+const usualRules: Rules = {
+  version: "3.0",
+  identifyBy: "site",
+  characters: "reject",
+  exempt: [...defaultExempt],
+  decimals: [],
+};
+
+/** Says what a site leaves out: rules, the method that it has the means for, and what is true of its keys. */
+function fillIn<Site extends RawChild>(
+  site: Site,
+  { version, identifyBy, characters, exempt, decimals }: Rules,
+  credentials = site.credentials,
+) {
+  const filled = { version, identifyBy, characters, exempt, decimals, ...site };
+  filled.auth ??= credentials ? ["oauth"] : filled.keys && ["hmac"];
+  for (const key of filled.keys ?? []) {
+    key.version ??= filled.version;
+    key.default ||= filled.keys?.length === 1;
+  }
+  return filled;
+}
+
+export const siteInEffect = z.codec(parentSite, z.custom<RawParent>(), {
+  decode(written) {
+    const parent = fillIn(written, usualRules);
+    const children = Object.entries(written.children).map(([name, child]) => {
+      return [name, fillIn(child, parent, child.credentials ?? parent.credentials)];
+    });
+    return { ...parent, children: Object.fromEntries(children) };
+  },
+  encode: (site) => site,
+});
+
+type RawChild = z.output<typeof childSite>;
+type RuleName = "version" | "identifyBy" | "characters" | "exempt" | "decimals";
+type Rules = { readonly [Name in RuleName]-?: NonNullable<RawChild[Name]> };
+/** A site, or a child, with what it does not say itself. */
+export type RawSite = Omit<RawChild, RuleName> & Rules;
+type RawParent = RawSite & { readonly children: Record<string, RawSite> };
+export type RawKey = z.output<typeof signingKey>;

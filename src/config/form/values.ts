@@ -1,0 +1,196 @@
+import { BlockList, isIP, isIPv6 } from "node:net";
+import { parseDurationMs } from "../../model/clock.ts";
+import { type Address, withoutBrackets } from "../../model/environment.ts";
+import { type Bind, describeBind } from "../../model/listener.ts";
+import { describeRedisNode, type HostPort, type RedisNode } from "../../model/redis-access.ts";
+
+/** A value read from its text, or why it cannot be. */
+export type Read<Value> = { readonly value: Value } | { readonly fix: string; readonly message?: string };
+
+/** What to say of a figure beyond its bounds, and what to do. */
+export function outOfRange(what: string, given: unknown, isLess: boolean, least: unknown, most: unknown) {
+  const [side, limit, bound] = isLess ? ["less", least, "least"] : ["more", most, "most"];
+  const message = `${given} is ${side} than ${limit}, the ${bound} that is allowed`;
+  return { message, fix: `write a ${what} from ${least} to ${most}` };
+}
+
+/** How a value that is written as one text is read and written. */
+export interface TextForm<Value> {
+  readonly read: (text: string) => Read<Value>;
+  /** One text for one value, whichever of several was read. */
+  readonly write: (value: Value) => string;
+  /** For editors; `read` decides. */
+  readonly pattern: RegExp;
+}
+
+/** `500ms`, `20s`, `2m`, `1h`: in milliseconds. */
+export function readDurationMs(text: string): Read<number> {
+  const value = parseDurationMs(text);
+  return value === undefined ? { fix: "write a whole number and its unit, like 500ms, 20s or 2m" } : { value };
+}
+
+/** `127.0.0.1:7411`, `:7412` (every address), `[::1]:7411` or `unix:/run/app.sock`. Port 0 takes a free one. */
+export function readBind(text: string): Read<Bind> {
+  if (text.startsWith("unix:")) {
+    const path = text.slice("unix:".length);
+    if (isSocketPath(path)) return { value: { kind: "unix", path } };
+    return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/countersign/app.sock" };
+  }
+  const [, ipv6, name = "", digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  const isAddress = ipv6 === undefined || isIPv6(ipv6);
+  if (port > 65_535) return { message: `${port} is more than 65535, the highest port`, fix: "name a port up to 65535" };
+  if (digits === undefined || !isAddress) return { fix: "write an address and a port, like 127.0.0.1:7411 or :7412" };
+  return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
+}
+
+export const bindForm: TextForm<Bind> = {
+  read: readBind,
+  write: describeBind,
+  pattern: /^(unix:\/.+|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):\d{1,5})$/,
+};
+
+/** Absolute, and not too long: sun_path holds 108 bytes, the last of them NUL. */
+function isSocketPath(path: string): boolean {
+  return /^\/[^\0]+$/.test(path) && Buffer.byteLength(path) <= 107;
+}
+
+/** One text for one address: `0:0:0:0:0:0:0:1` is `::1`. */
+function canonicalIPv6(address: string): string {
+  return new URL(`http://[${address}]`).hostname.slice(1, -1);
+}
+
+const pathSegments = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~-]+)*$/;
+
+/**
+ * A host ends without a dot: with one it would be the same host under another origin. It is ASCII: hosts in
+ * other scripts, which may look alike, are written in their xn--… form.
+ */
+const addressForm = /^(https?):\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*[A-Za-z0-9_-])(?::0*[1-9]\d{0,4})?([^?#\s]*)$/i;
+
+/** An http or https URL without user information, query or fragment, taken apart. */
+export function readAddress(text: string): Read<Address> {
+  const [, scheme, given = ""] = addressForm.exec(text) ?? [];
+  const path = given.replace(/\/$/, "");
+  if (scheme === undefined || !URL.canParse(text) || !pathSegments.test(path)) {
+    return { fix: "write an http:// or https:// URL with a plain host and an optional path, and nothing more" };
+  }
+  const { hostname: host, port, origin } = new URL(text);
+  const isSecure = scheme.toLowerCase() === "https";
+  const defaultPort = isSecure ? 443 : 80;
+  return {
+    value: { origin, scheme: isSecure ? "https" : "http", host, port: port === "" ? defaultPort : Number(port), path },
+  };
+}
+
+export function describeAddress({ origin, path }: Address): string {
+  return `${origin}${path}`;
+}
+
+export const urlForm: TextForm<Address> = {
+  read: readAddress,
+  write: describeAddress,
+  pattern: /^https?:\/\/[^/?#@\s]+(\/[A-Za-z0-9_.~/-]*)?$/,
+};
+
+/** The whole address of a token endpoint. It is used as it stands: a slash at the end belongs to it. */
+export const tokenUrlForm: TextForm<Address> = {
+  read(text) {
+    const read = readAddress(text);
+    if (!("value" in read)) return read;
+    const { origin, path } = read.value;
+    if (path === "") return { fix: `write the whole address of the token endpoint, like ${origin}/oauth2/token` };
+    return { value: { ...read.value, path: text.endsWith("/") ? `${path}/` : path } };
+  },
+  write: describeAddress,
+  pattern: /^https?:\/\/[^/?#@\s]+\/[A-Za-z0-9_.~/-]+$/,
+};
+
+const redisUrlForm = /^(rediss?):\/\/([^/]+)(?:\/(\d{1,3})?)?$/i;
+const redisSocketForm = /^unix:([^?#]+)(?:\?db=(\d{1,3}))?$/;
+const authorityForm = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]*[a-z0-9_-]))(?::(\d{1,5}))?$/i;
+
+const redisPort = 6379;
+
+/** `redis://host[:port][/db]`, `rediss://…` (TLS) or `unix:/path[?db=1]`; no secret stands in any of them. */
+export const redisNodeForm: TextForm<RedisNode> = {
+  read(text) {
+    const [, path, socketDb = "0"] = redisSocketForm.exec(text) ?? [];
+    if (path !== undefined) {
+      // One text for one path, as for addresses; some write unix:///run.
+      const plain = path.replace(/\/{2,}/g, "/");
+      if (isSocketPath(plain)) return { value: { kind: "unix", path: plain, db: Number(socketDb) } };
+      return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/redis/redis.sock" };
+    }
+    const [, scheme = "", authority = "", db = "0"] = redisUrlForm.exec(text) ?? [];
+    const address = readAuthority(authority, redisPort);
+    if (address !== undefined) {
+      return { value: { kind: "tcp", ...address, tls: scheme.toLowerCase() === "rediss", db: Number(db) } };
+    }
+    const forms = "redis://host:6379, rediss://host:6379 (TLS) or unix:/path/redis.sock?db=0";
+    return { fix: `write ${forms}; user and password have keys of their own` };
+  },
+  write: describeRedisNode,
+  pattern: /^(rediss?:\/\/[^\s@/?#]+(\/\d{0,3})?|unix:\/[^?#]+(\?db=\d{1,3})?)$/,
+};
+
+/** `host:port`, as Sentinels and Cluster nodes are named. */
+export const hostPortForm: TextForm<HostPort> = {
+  read(text) {
+    const address = readAuthority(text);
+    return address === undefined ? { fix: "write host:port" } : { value: address };
+  },
+  write: (place) => describeBind({ kind: "tcp", ...place }),
+  pattern: /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/,
+};
+
+function readAuthority(text: string, defaultPort?: number): HostPort | undefined {
+  const [, ipv6, name = "", digits] = authorityForm.exec(text) ?? [];
+  const port = digits === undefined ? defaultPort : Number(digits);
+  if (port === undefined || port < 1 || port > 65_535) return undefined;
+  if (ipv6 === undefined) return name === "" ? undefined : { host: name.toLowerCase(), port };
+  return isIPv6(ipv6) ? { host: canonicalIPv6(ipv6), port } : undefined;
+}
+
+/** SPIFFE ID section 2: lower case, no empty segment, no port, no query. */
+const spiffeId = /^spiffe:\/\/[a-z0-9._-]{1,255}(\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)+$/;
+const uriForm = /^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/;
+const dnsForm = /^(?!-)[a-z0-9_-]{1,63}(\.(?!-)[a-z0-9_-]{1,63})*$/i;
+
+/** A URI or a DNS name, as `certificateNames` has those of a certificate: `URI:spiffe://…`, `DNS:…`. */
+export const certificateNameForm: TextForm<string> = {
+  read(text) {
+    const fix = "write a URI as the certificate has it, like spiffe://prod.example/ns/pay/sa/payments, or a DNS name";
+    if (text.includes("*")) return { message: "a pattern names no caller", fix: "write each name in full" };
+    if (isIP(text.replace(/^\[|\]$/g, "")) !== 0) return { message: "an address names no caller", fix };
+    if (text.toLowerCase().startsWith("spiffe:") && !spiffeId.test(text)) {
+      const form = "spiffe://trust-domain/path, the trust domain in lower case, without a slash at the end";
+      return { message: "this is no SPIFFE ID of a workload", fix: `write ${form}` };
+    }
+    if (uriForm.test(text) && !/[",'\\]/.test(text)) return { value: `URI:${text}` };
+    return dnsForm.test(text) ? { value: `DNS:${text.toLowerCase()}` } : { fix };
+  },
+  write: (name) => name.slice("URI:".length),
+  pattern: /^[^*\s]+$/,
+};
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Whether only this machine, or only this pod, can reach it. */
+export function isLocal(bind: Bind): boolean {
+  if (bind.kind === "unix" || bind.host === "localhost") return true;
+  return isIP(bind.host) !== 0 && loopback.check(bind.host, isIPv6(bind.host) ? "ipv6" : "ipv4");
+}
+
+export function isLoopback({ host }: Address): boolean {
+  return isLocal({ kind: "tcp", host: withoutBrackets(host), port: 0 });
+}
+
+/** Negative, 0 or positive as the API version a is before, equal to or after b: `3.0` is after `1.8`. */
+export function compareVersions(a: string, b: string): number {
+  const [aMajor = 0, aMinor = 0] = a.split(".").map(Number);
+  const [bMajor = 0, bMinor = 0] = b.split(".").map(Number);
+  return aMajor - bMajor || aMinor - bMinor;
+}

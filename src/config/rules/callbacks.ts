@@ -1,0 +1,81 @@
+import { type Address, withoutBrackets } from "../../model/environment.ts";
+import { type Bind, describeBind } from "../../model/listener.ts";
+import { listNames } from "../../model/names.ts";
+import { exemptNames } from "../../signing/parameter-rules.ts";
+import type { CallbackListenerConfig } from "../config.ts";
+import type { RawCallbackListener } from "../form/callbacks.ts";
+import type { RawEnvironment } from "../form/environment.ts";
+import { isLocal, isLoopback } from "../form/values.ts";
+import type { LoadContext } from "./load-context.ts";
+import { checkExempt, withChildren } from "./sites.ts";
+import { loadCallersTls, loadTls } from "./tls.ts";
+
+type RawEnvironments = Readonly<Record<string, RawEnvironment>>;
+
+/**
+ * Checks and loads where the service calls.
+ * @param isShared whether replicas share what was delivered
+ * @param context of `callbacks`
+ */
+export async function loadCallbacks(
+  raw: readonly RawCallbackListener[],
+  environments: RawEnvironments,
+  isShared: boolean,
+  context: LoadContext,
+): Promise<CallbackListenerConfig[]> {
+  const listeners: CallbackListenerConfig[] = [];
+  for (const [listener, at] of context.each(raw)) {
+    const { bind, environment, application, exempt, remember: rememberMs, replay, mtls } = listener;
+    checkEnvironment(environment, environments, at.in("environment"));
+    checkApplication(listener, at.in("application", "url"));
+    checkExempt(exempt, at.in("exempt"));
+    const { url, timeout: timeoutMs } = application;
+    listeners.push({
+      bind,
+      environment,
+      application: { url, timeoutMs, tls: await loadTls(application.tls, at.in("application", "tls")) },
+      exempt: exemptNames(exempt),
+      rememberMs,
+      replay,
+      tls: mtls && (await loadCallersTls(mtls, at.in("mtls"))),
+    });
+    if (replay === "strict" && !isShared) {
+      const message = "each restart forgets what was delivered, so every callback that was signed before it is refused";
+      at.in("replay").warn("callbacks_forgotten", message, "use tokens: { cache: redis }, or replay: best_effort");
+    }
+  }
+  return listeners;
+}
+
+/** By what is written: a key that cannot be read is a problem of its own. */
+function checkEnvironment(name: string, environments: RawEnvironments, context: LoadContext): void {
+  const names = Object.keys(environments);
+  const sites = withChildren(environments[name]?.sites ?? {});
+  context.reportUnlessOneOf(names, name, "environment");
+  const without = sites.filter(([, { keys = [] }]) => keys.length === 0).map(([identifier]) => identifier);
+  const fix = "add the keys of the site's portal; with auth: [oauth], or credentials, they are for callbacks only";
+  if (sites.length > 0 && without.length === sites.length) {
+    context.report("no site of this environment has keys, so no callback could be verified (spec 5.1)", fix);
+  } else if (without.length > 0) {
+    const message = `sites without keys have every callback refused: ${listNames(without)}`;
+    context.warn("callbacks_without_keys", message, fix);
+  }
+}
+
+function checkApplication({ bind, application }: RawCallbackListener, context: LoadContext): void {
+  const { url, allowPlaintext } = application;
+  if (url.scheme === "http" && !allowPlaintext && !isLoopback(url)) {
+    const message = "http:// would send callbacks in plain text, and what comes that way could be anyone's";
+    context.report(message, "use https://, an address on loopback, or allowPlaintext: true");
+  }
+  if (leadsTo(url, bind)) {
+    const fix = "give the application's own address";
+    context.report(`this leads back to the listener itself, ${describeBind(bind)}`, fix);
+  }
+}
+
+function leadsTo(url: Address, bind: Bind): boolean {
+  if (bind.kind === "unix" || bind.port === 0 || bind.port !== url.port) return false;
+  const host = withoutBrackets(url.host);
+  return host === bind.host || (isLoopback(url) && (bind.host === "" || isLocal(bind)));
+}

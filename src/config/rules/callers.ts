@@ -1,0 +1,188 @@
+import type { Caller, Callers } from "../../model/listener.ts";
+import { nearestName } from "../../model/names.ts";
+import type { Secret } from "../../model/secret.ts";
+import { formatPath } from "../diagnostics.ts";
+import type { RawEnvironment } from "../form/environment.ts";
+import type { SecretSource } from "../form/fields.ts";
+import type { RawCaller, RawListener } from "../form/listeners.ts";
+import { isLocal } from "../form/values.ts";
+import { fingerprint } from "../hash.ts";
+import type { LoadContext } from "./load-context.ts";
+import { withChildren } from "./sites.ts";
+import { loadCallersTls } from "./tls.ts";
+import { repeats } from "./uniqueness.ts";
+
+/** RFC 6750 section 2.1: what can follow `Bearer`, and fits into a proxy's URL with little escaping. */
+const bearerToken = /^[A-Za-z0-9._~+/-]+=*$/;
+const notBearer = "the token cannot be sent as one: it may have A-Z a-z 0-9 - . _ ~ + / and = at its end (RFC 6750)";
+const leastTokenBytes = 16;
+const mostListed = 5;
+
+/**
+ * Loads who may call on a listener.
+ * @param environment its own; undefined where there is no such environment
+ * @param proofs gets what proves the listener's callers
+ */
+export async function loadCallers(
+  listener: RawListener,
+  environment: RawEnvironment | undefined,
+  proofs: Proof[],
+  context: LoadContext,
+): Promise<Callers | undefined> {
+  const { bind, callers, mtls } = listener;
+  const at = context.in("callers");
+  if (mtls !== undefined && typeof callers !== "object") {
+    context.in("mtls").report("mtls is for callers that have names", "add callers: { NAME: { certificate: … } }");
+  }
+  if (callers === undefined) return undefined;
+  if (callers === "anyone") return { kind: "anyone" };
+  const entries = Object.entries(callers);
+  if (entries.length === 0) at.report("there is no caller", "add one: NAME: { token: { file: /path } }");
+  const tls = mtls && (await loadCallersTls(mtls, context.in("mtls")));
+  const named: Caller[] = [];
+  for (const [name, caller] of entries) {
+    checkRights(caller, listener.environment, environment, at.in(name));
+    named.push(await loadCaller(name, caller, listener, proofs, at.in(name)));
+  }
+  if (mtls === undefined && !isLocal(bind)) {
+    const fix = "use mtls, and a certificate for each caller, or make sure that no one can listen in between";
+    at.warn("callers_in_plain_text", "tokens and orders go over the network in plain text", fix);
+  }
+  return { kind: "named", callers: named, tls };
+}
+
+async function loadCaller(
+  name: string,
+  { token, certificate, sites, operations, requestsPerSecond }: RawCaller,
+  listener: RawListener,
+  proofs: Proof[],
+  context: LoadContext,
+): Promise<Caller> {
+  const [atToken, atCertificate] = [context.in("token"), context.in("certificate")];
+  const hasTls = listener.mtls !== undefined;
+  if (token === undefined && certificate === undefined) {
+    const fix = hasTls ? "add certificate: spiffe://… or a DNS name" : "add token: { file: /path }";
+    context.report("nothing proves this caller", fix);
+  } else if (token !== undefined && hasTls) {
+    atToken.report(
+      "callers of a listener with mtls prove themselves with a certificate",
+      "write certificate: …",
+      "hidden",
+    );
+  } else if (certificate !== undefined && !hasTls) {
+    atCertificate.report(
+      "nothing asks for certificates here",
+      "add mtls: { caFile, certFile, keyFile } to the listener",
+    );
+  }
+  const prove = (value: Proof["value"], at: LoadContext) => proofs.push({ at, listener, value, caller: name });
+  const certificates = within(certificate, atCertificate).map(([value, at]) => {
+    prove(value, at);
+    return value;
+  });
+  const tokens: Secret[] = [];
+  for (const [source, at] of within<SecretSource>(token, atToken)) {
+    const secret = await at.loadSecret(source);
+    if (secret === undefined) continue;
+    const report = (message: string) =>
+      at.report(message, "make one with: countersign keygen", at.state.origins.get(secret));
+    if (!bearerToken.test(secret.reveal())) report(notBearer);
+    if (secret.length < leastTokenBytes) report(`the token is shorter than ${leastTokenBytes} bytes`);
+    prove(secret, at);
+    tokens.push(secret);
+  }
+  const setOf = (names: readonly string[] | undefined) => (names === undefined ? "any" : new Set(names));
+  return { name, tokens, certificates, sites: setOf(sites), operations: setOf(operations), requestsPerSecond };
+}
+
+/** One value, or those of a list, each with its own path. */
+function within<Value>(given: Value | readonly Value[] | undefined, at: LoadContext): [Value, LoadContext][] {
+  if (given === undefined) return [];
+  return Array.isArray(given) ? [...at.each(given as readonly Value[])] : [[given as Value, at]];
+}
+
+/** A right to what the environment does not have is most often misspelt. */
+function checkRights(
+  { sites, operations }: RawCaller,
+  name: string,
+  environment: RawEnvironment | undefined,
+  context: LoadContext,
+): void {
+  if (environment === undefined) return;
+  const check = (what: string, given: readonly string[] = [], known: readonly string[], at: LoadContext) => {
+    for (const [each, atEach] of at.each(given)) {
+      if (known.includes(each)) continue;
+      const nearest = nearestName(each, known);
+      const list = `${known.slice(0, mostListed).join(", ")}${known.length > mostListed ? ", …" : ""}`;
+      const fix = nearest === undefined ? `write one of: ${list}` : `did you mean ${nearest}?`;
+      atEach.report(`environment ${name} has no ${what} ${each}`, fix);
+    }
+  };
+  const all = withChildren(environment.sites).map(([site]) => site);
+  check("site", sites, all, context.in("sites"));
+  if (environment.operations.includes("*")) return;
+  const prefixes = environment.passThrough.map(({ prefix }) => prefix);
+  check("operation", operations, [...environment.operations, ...prefixes], context.in("operations"));
+}
+
+/** What proves a caller to a listener. */
+export interface Proof {
+  readonly at: LoadContext;
+  readonly listener: RawListener;
+  readonly value: Secret | CertificateName;
+  readonly caller: string;
+}
+
+/** As in `certificateNames`. */
+type CertificateName = string;
+
+/** A proof is one caller's, and a token works in one environment (spec 7): a sandbox request must never become a real order. */
+export function checkProofs(proofs: readonly Proof[]): void {
+  const known = new Map<string, Proof[]>();
+  for (const proof of proofs) {
+    const key = fingerprint({ value: proof.value });
+    const earlier = known.get(key) ?? [];
+    if (typeof proof.value === "string") checkCertificateName(proof, earlier);
+    else checkToken(proof, earlier);
+    known.set(key, [...earlier, proof]);
+  }
+}
+
+/** Listeners of other environments may know the same workload. */
+function checkCertificateName({ at, listener, caller }: Proof, [first]: readonly Proof[]): void {
+  if (first?.listener.environment !== listener.environment) return;
+  if (first.caller === caller && first.listener !== listener) return;
+  const of = first.caller === caller ? "there already" : `caller ${first.caller}'s`;
+  at.report(`this name is ${of}: ${formatPath(first.at.path)}`, "give each caller a certificate of its own");
+}
+
+function checkToken({ at, listener, caller }: Proof, earlier: readonly Proof[]): void {
+  const { environment } = listener;
+  const foreign = earlier.find((each) => each.listener.environment !== environment);
+  const other = earlier.find((each) => each.caller !== caller);
+  const twin = earlier.find((each) => each.listener === listener);
+  if (foreign !== undefined) {
+    const message = `the token also opens environment ${foreign.listener.environment}`;
+    at.report(message, `give the callers of environment ${environment} their own`, "hidden");
+  } else if (other !== undefined) {
+    const message = `this is also the token of ${formatPath(other.at.path)}`;
+    at.report(message, "give each caller a token of its own: countersign keygen makes one", "hidden");
+  } else if (twin !== undefined) {
+    const message = `this is the same token as ${formatPath(twin.at.path)}`;
+    at.report(message, "put another one there, or leave it out", "hidden");
+  }
+}
+
+/** A name is one caller in all of an environment: its requests are counted together. */
+export function checkRates(listeners: readonly RawListener[], context: LoadContext): void {
+  const named = [...context.each(listeners)].flatMap(([{ environment, callers }, at]) =>
+    Object.entries(typeof callers === "object" ? callers : {}).map(([name, { requestsPerSecond }]) => {
+      return { key: `${environment} ${name}`, name, requestsPerSecond, at: at.in("callers", name) };
+    }),
+  );
+  for (const [caller, first] of repeats(named, ({ key }) => key)) {
+    if (caller.requestsPerSecond === first.requestsPerSecond) continue;
+    const message = `${caller.name} has another rate at ${formatPath(first.at.path)}, and is one caller`;
+    caller.at.in("requestsPerSecond").report(message, "write the same at both, or give one of them another name");
+  }
+}

@@ -1,0 +1,134 @@
+import { X509Certificate } from "node:crypto";
+import {
+  type CredentialSet,
+  type Credentials,
+  identityOf,
+  type Tls,
+  type TokenSettings,
+} from "../../model/environment.ts";
+import type { RawCredentialSet, RawTokenSettings } from "../form/credentials.ts";
+import { fingerprint } from "../hash.ts";
+import type { LoadContext } from "./load-context.ts";
+import {
+  checkTokenSettings,
+  type EnvironmentSettings,
+  loadClientAuth,
+  needs,
+  type WrittenSet,
+} from "./token-settings.ts";
+import { repeats } from "./uniqueness.ts";
+
+/** Spec 2.3. */
+const mostSets = 2;
+/** Of what a set's folder holds. */
+const fileNames = { clientSecret: "client-secret", privateKey: "private-key" } as const;
+
+/**
+ * Loads the OAuth credential sets configured at a site; undefined where none of them is sound.
+ * @param raw sets in folders are replaced by what the folders hold, written out
+ */
+export async function loadCredentials(
+  owner: string,
+  raw: RawCredentialSet[],
+  environment: EnvironmentSettings,
+  context: LoadContext,
+): Promise<Credentials | undefined> {
+  if (raw.length > mostSets) {
+    const message = "a site holds at most two credential sets (spec 2.3)";
+    context.report(message, "remove the others", `${raw.length} sets`);
+  }
+  for (const [[, at]] of repeats([...context.each(raw)], ([{ name }]) => name)) {
+    at.in("name").report("another set of the site has this name", "give each its own name");
+  }
+  const sets: CredentialSet[] = [];
+  for (const [index, given] of raw.entries()) {
+    const at = context.in(index);
+    const locate = (key: string) => at.in("dir" in given ? "dir" : key);
+    if (given.token !== undefined) checkTokenSettings(given.token, environment, at.in("token"));
+    const settings = { ...environment.token, ...given.token };
+    // The service's authorization server wants one (spec 4.2).
+    const needsAudience = settings.audience === undefined && settings.url === undefined;
+    const written = "dir" in given ? await writeOut(given, settings, needsAudience, locate("dir")) : given;
+    if (needsAudience && !("dir" in given) && given.audience === undefined) {
+      at.in("audience").report("audience is missing", "add a text");
+    }
+    const set = await loadSet(written, owner, settings, environment, locate);
+    if (set === undefined) continue;
+    if (sets.some(({ clientId }) => clientId === set.clientId)) {
+      const message = `both sets are of client ${set.clientId}: when the authorization server refuses it, the second cannot take over`;
+      at.warn("client_twice", message, "generate a second set and put it here, or leave this one out");
+    }
+    sets.push(shareLabel(set, context.state.clientLabels));
+    raw[index] = { ...written, clientId: set.clientId };
+  }
+  const [first, ...rest] = sets;
+  return first === undefined ? undefined : { owner, sets: [first, ...rest] };
+}
+
+/** A set whose parts stand in a folder, written out. What cannot be read is reported, and left out. */
+async function writeOut(
+  { dir, ...set }: Extract<RawCredentialSet, { dir: string }>,
+  { clientAuth = "post", audience }: RawTokenSettings,
+  needsAudience: boolean,
+  context: LoadContext,
+): Promise<WrittenSet> {
+  const clientId = await context.readText(`${dir}/client-id`, "client id");
+  const file = `${dir}/audience`;
+  const hasOwn = needsAudience || (await context.hasFile(file));
+  const key = needs[clientAuth];
+  return {
+    ...set,
+    clientId,
+    audience: hasOwn ? await context.readText(file, "audience") : audience,
+    ...(key && { [key]: { file: `${dir}/${fileNames[key]}` } }),
+  };
+}
+
+/** @param locate finds a key of the set */
+async function loadSet(
+  raw: WrittenSet,
+  owner: string,
+  settings: RawTokenSettings,
+  environment: EnvironmentSettings,
+  locate: (key: string) => LoadContext,
+): Promise<CredentialSet | undefined> {
+  const { name, clientId, audience = settings.audience } = raw;
+  const loaded = await loadClientAuth(raw, settings, environment, locate);
+  if (clientId === undefined || loaded === undefined) return undefined;
+  const { clientSecret, clientAuth } = loaded;
+  locate("clientId").addUniqueValue("client id", clientId);
+  if (clientSecret !== undefined) locate("clientSecret").addUniqueValue("secret", clientSecret);
+  if (clientAuth.method === "private_key_jwt") locate("privateKey").addUniqueValue("secret", clientAuth.privateKey);
+  const isOwnWay = environment.token === undefined && raw.token === undefined;
+  const token: TokenSettings | undefined = isOwnWay
+    ? undefined
+    : {
+        url: settings.url,
+        clientAuth,
+        body: settings.body ?? "form",
+        scope: settings.scope,
+        resource: settings.resource,
+        extra: settings.extra ?? {},
+        lifetimeMs: settings.lifetime,
+        certificate: certificateFingerprint(environment.tls),
+      };
+  return { label: `${owner}/${name}`, name, clientId, clientSecret, audience, token };
+}
+
+function certificateFingerprint({ cert }: Tls): string | undefined {
+  return cert === undefined ? undefined : new X509Certificate(cert).fingerprint256;
+}
+
+/**
+ * A client that is configured at several sites is one to the authorization server, and has one token: its sets all have
+ * the label of the first, so that metrics, logs and `/status` show one thing under one name.
+ */
+export function shareLabel(set: CredentialSet, labels: Map<string, string>): CredentialSet {
+  const { clientId, audience, clientSecret, token } = set;
+  const clientAuth = token?.clientAuth;
+  const key = clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : undefined;
+  const client = fingerprint([clientId, audience, clientSecret ?? key, token?.url, identityOf(token)]);
+  const label = labels.get(client) ?? set.label;
+  labels.set(client, label);
+  return { ...set, label };
+}

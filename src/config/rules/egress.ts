@@ -1,0 +1,119 @@
+import type { Address, Egress, Tls } from "../../model/environment.ts";
+import { listNames } from "../../model/names.ts";
+import type { Secret } from "../../model/secret.ts";
+import {
+  credentialsForm,
+  isDirect,
+  type NoProxyRule,
+  type RawEgress,
+  readNoProxyRule,
+  readProxyVariable,
+} from "../form/egress.ts";
+import type { SecretSource } from "../form/fields.ts";
+import type { LoadContext } from "./load-context.ts";
+import { loadTls } from "./tls.ts";
+
+/** Upper case first, as in Go. */
+const proxyNames = ["HTTPS_PROXY", "https_proxy"] as const;
+const noProxyNames = ["NO_PROXY", "no_proxy"] as const;
+const noTls: Tls = { ca: undefined, cert: undefined, key: undefined };
+
+/** A way out, with its rules not yet applied to the hosts of the environment. */
+type Way = Omit<Egress, "noProxy" | "direct"> & { readonly rules: readonly NoProxyRule[] };
+
+/**
+ * Loads an environment's way out.
+ * @param hosts all that the environment's requests and token requests go to
+ * @param context of the environment's `egress`
+ */
+export async function loadEgress(
+  raw: RawEgress | undefined,
+  hosts: readonly Address[],
+  context: LoadContext,
+): Promise<Egress | undefined> {
+  if (raw === undefined) return undefined;
+  const way = raw === "environment" ? readVariables(context) : await loadWay(raw, context);
+  if (way === undefined) return undefined;
+  const { rules, ...rest } = way;
+  const direct = hosts.filter((host) => isDirect(host, rules)).map(({ origin }) => origin);
+  return { ...rest, noProxy: rules.map(({ text }) => text), direct: new Set(direct) };
+}
+
+async function loadWay(
+  { proxy, auth, noProxy, tls: files }: Exclude<RawEgress, "environment">,
+  context: LoadContext,
+): Promise<Way | undefined> {
+  const tls = await loadTls(files, context.in("tls"));
+  if (proxy.scheme === "http" && Object.keys(files).length > 0) {
+    context.in("tls").report("http:// has no TLS", "write https:// in proxy, or remove tls");
+  }
+  const credentials = auth === undefined ? undefined : await loadCredentials(auth, context.in("auth"));
+  return { proxy, tls, credentials, rules: noProxy };
+}
+
+async function loadCredentials(source: SecretSource, context: LoadContext): Promise<Secret | undefined> {
+  const content = await context.readSecret(source);
+  if (content === undefined) return undefined;
+  const { bytes, origin } = content;
+  if (isText(bytes) && credentialsForm.test(bytes.toString("utf8"))) return context.makeSecret(content);
+  return context.report("this is not user:password", `put one line with user:password into ${origin}`, origin);
+}
+
+function isText(bytes: Buffer): boolean {
+  return Buffer.from(bytes.toString("utf8"), "utf8").equals(bytes);
+}
+
+/** The values of the variables are never shown. */
+function readVariables(context: LoadContext): Way | undefined {
+  const { env } = context.state.dependencies;
+  const given = firstOf(env, proxyNames);
+  if (given === undefined) {
+    return context.report("HTTPS_PROXY is not set, and egress takes its proxy from there", "set it, or remove egress");
+  }
+  const read = readProxyVariable(given.value);
+  if (read === undefined) {
+    const fix = `set ${given.name} to http://host:port, or http://user:password@host:port with both percent-encoded`;
+    return context.report(`${given.name} is not the address of an HTTP proxy`, fix, `env ${given.name}`);
+  }
+  const { proxy } = read;
+  const rules = readNoProxy(context);
+  const origin = `env ${given.name}`;
+  const bytes = read.credentials === undefined ? undefined : Buffer.from(read.credentials, "utf8");
+  return { proxy, tls: noTls, credentials: bytes && context.makeSecret({ bytes, origin }), rules };
+}
+
+function readNoProxy(context: LoadContext): NoProxyRule[] {
+  const given = firstOf(context.state.dependencies.env, noProxyNames);
+  const entries = given?.value.split(/[\s,]+/).filter((text) => text !== "") ?? [];
+  return entries.flatMap((text) => {
+    const rule = readNoProxyRule(text);
+    if ("value" in rule) return rule.value;
+    context.report(`${given?.name} has an entry that cannot be read`, rule.fix, JSON.stringify(text.slice(0, 64)));
+    return [];
+  });
+}
+
+/** An empty variable says nothing. */
+function firstOf(env: Readonly<Record<string, string | undefined>>, names: readonly string[]) {
+  for (const name of names) {
+    const value = env[name];
+    if (value !== undefined && value.trim() !== "") return { name, value };
+  }
+  return undefined;
+}
+
+/**
+ * Warns of HTTPS_PROXY where an environment has no `egress`: it may have been meant for this program.
+ * @param context of `environments`
+ */
+export function warnOfUnusedVariable(
+  raw: Readonly<Record<string, { egress?: RawEgress | undefined }>>,
+  context: LoadContext,
+): void {
+  const given = firstOf(context.state.dependencies.env, proxyNames);
+  const unaware = Object.keys(raw).filter((name) => raw[name]?.egress === undefined);
+  if (given === undefined || unaware.length === 0) return;
+  const names = listNames(unaware);
+  const message = `${given.name} is set and not used: ${names} ${unaware.length === 1 ? "is" : "are"} reached directly`;
+  context.warn("proxy_variable_unused", message, "write egress: environment to use it, or egress: { proxy: … }");
+}

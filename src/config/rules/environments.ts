@@ -1,0 +1,107 @@
+import { hopByHop } from "../../http/headers.ts";
+import { type Address, credentialSetsOf, type Environment, tokenPath } from "../../model/environment.ts";
+import type { RawEnvironment } from "../form/environment.ts";
+import type { RawSite } from "../form/site.ts";
+import { loadEgress } from "./egress.ts";
+import type { LoadContext } from "./load-context.ts";
+import { loadPassThrough } from "./pass-through.ts";
+import { loadSites, withChildren } from "./sites.ts";
+import { loadTls } from "./tls.ts";
+import {
+  checkAuthorizationServer,
+  checkPlaintext,
+  checkTokenSettings,
+  type EnvironmentSettings,
+} from "./token-settings.ts";
+
+/** Request headers that the proxy or its authentication sets, or that belong to one connection. */
+const neverForwarded: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  ...["accept", "accept-encoding", "authorization", "content-encoding", "content-length", "content-type"],
+  ...["cookie", "expect", "host", "via"],
+]);
+
+/** @param context of `environments.<name>` */
+export async function loadEnvironment(name: string, raw: RawEnvironment, context: LoadContext): Promise<Environment> {
+  const { baseUrl, authUrl, token, defaultSite, undecided, forwardHeaders, via, allowPlaintext: allowsPlaintext } = raw;
+  checkAddresses(raw, context);
+  checkPaths(raw, context);
+  checkLists(raw, context);
+  const tls = await loadTls(raw.tls, context.in("tls"));
+  const environment: EnvironmentSettings = { ...raw, tls };
+  if (token !== undefined) checkTokenSettings(token, environment, context.in("token"));
+  const sites = await loadSites(raw.sites, environment, context.in("sites"));
+  if (sites.size === 0) {
+    context.in("sites").report("there is no site", "add one");
+  } else if (defaultSite !== undefined) {
+    context.in("defaultSite").reportUnlessOneOf([...sites.keys()], defaultSite, "site");
+  }
+  const loaded: Environment = {
+    name,
+    baseUrl,
+    authUrl,
+    operations: raw.operations.includes("*") ? "any" : new Set(raw.operations),
+    passThrough: loadPassThrough(raw, sites, context.in("passThrough")),
+    defaultSite,
+    sites,
+    siteOfKey: new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site]))),
+    undecided: undecided === undefined ? "5xx" : new Set(undecided),
+    forwardHeaders,
+    via,
+    allowsPlaintext,
+    tls,
+    requestsPerConnection: raw.keepAlive.requests,
+  };
+  return { ...loaded, egress: await loadEgress(raw.egress, hostsOf(loaded), context.in("egress")) };
+}
+
+/** The targets of its requests and token requests. */
+function hostsOf(environment: Environment): Address[] {
+  const { baseUrl, authUrl } = environment;
+  const endpoints = credentialSetsOf(environment).map(({ set }) => set.token?.url);
+  return [baseUrl, authUrl, ...endpoints].filter((address) => address !== undefined);
+}
+
+function checkAddresses(environment: RawEnvironment, context: LoadContext): void {
+  const { baseUrl, authUrl, token, allowPlaintext, sites } = environment;
+  const [atBaseUrl, atAuthUrl] = [context.in("baseUrl"), context.in("authUrl")];
+  atBaseUrl.addUniqueValue("origin", baseUrl.origin);
+  checkPlaintext(baseUrl, allowPlaintext, atBaseUrl);
+  if (authUrl !== undefined) {
+    atAuthUrl.addUniqueValue("origin", authUrl.origin);
+    checkAuthorizationServer("authUrl", authUrl, environment, atAuthUrl);
+  }
+  if (authUrl !== undefined && token?.url !== undefined) {
+    atAuthUrl.report("authUrl and token.url both say where tokens come from", "keep one of them");
+  }
+  const asks = ({ credentials = [] }: RawSite) => credentials.some((set) => set.token?.url === undefined);
+  const [owner] = withChildren(sites).find(([, site]) => asks(site)) ?? [];
+  if (authUrl !== undefined || token?.url !== undefined || owner === undefined) return;
+  const fix = 'add the address of the authorization server, like "https://login.example"; HMAC alone needs none';
+  atAuthUrl.report(`authUrl is missing: site ${owner} has credentials`, fix);
+}
+
+/** The token path and operations are appended to these. A service may have an operation's name in its path: that is a warning. */
+function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, context: LoadContext): void {
+  if (authUrl?.path.endsWith(tokenPath)) {
+    const fix = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
+    context.in("authUrl").report(`authUrl ends with ${tokenPath}, which Countersign adds itself (spec 4.2)`, fix);
+  }
+  const operation = operations.find((name) => baseUrl.path.endsWith(`/${name}`));
+  if (operation === undefined) return;
+  const fix = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}, unless the service has it twice`;
+  const message = `baseUrl ends with the operation ${operation}, which is called below it`;
+  context.in("baseUrl").warn("base_url_ends_in_operation", message, fix);
+}
+
+function checkLists({ operations, forwardHeaders }: RawEnvironment, context: LoadContext): void {
+  const star = operations.indexOf("*");
+  if (star !== -1 && operations.length > 1) {
+    const fix = 'write ["*"] alone, or name the operations';
+    context.in("operations", star).report("* stands among other operations", fix);
+  }
+  for (const [header, at] of context.in("forwardHeaders").each(forwardHeaders)) {
+    const isOurs = neverForwarded.has(header) || header.startsWith("countersign-");
+    if (isOurs) at.report("this header is never let through", "remove it");
+  }
+}

@@ -1,0 +1,219 @@
+import { resolve } from "node:path";
+import { Secret } from "../../model/secret.ts";
+import type { Diagnostics, Path, WarningCode } from "../diagnostics.ts";
+import type { FileContent } from "../files/file-system.ts";
+import type { SecretSource } from "../form/fields.ts";
+import type { UniqueValue } from "./uniqueness.ts";
+
+const shortestGoodBytes = 16;
+const readableByAll = 0o004;
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Where the configuration is read from; injected, so that one place alone reads files. */
+export interface ConfigDependencies {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /**
+   * @param mayBePipe it is the configuration itself
+   * @throws with a `code` such as ENOENT
+   */
+  readFile(path: string, mayBePipe?: boolean): Promise<FileContent>;
+  /** Paths that are mounted by themselves: a `subPath` mount of Kubernetes is never updated. */
+  readonly mountPoints: ReadonlySet<string>;
+  /** Which dates have passed. */
+  wallMs(): number;
+}
+
+/** Bytes, and where they came from: `file /run/…` or `env NAME`. */
+export interface Content {
+  readonly bytes: Buffer;
+  readonly origin: string;
+}
+
+/** Shared by all parts of a configuration while it is loaded. */
+interface LoadState {
+  readonly dependencies: ConfigDependencies;
+  /** Where relative paths begin: the configuration file's own folder. */
+  readonly folder: string;
+  readonly diagnostics: Diagnostics;
+  /** Where secrets came from, for people. */
+  readonly origins: Map<Secret, string>;
+  /** Collected while the environments are loaded; compared afterwards. */
+  readonly uniqueValues: UniqueValue[];
+  /** The label of each OAuth client, by its fingerprint. */
+  readonly clientLabels: Map<string, string>;
+}
+
+/**
+ * One path of the configuration while it is loaded: reports problems at it, and reads what is named there. Problems of
+ * what is read are reported too, and the result is undefined then. Nothing read is ever shown.
+ */
+export class LoadContext {
+  readonly state: LoadState;
+  readonly path: Path;
+
+  constructor(state: LoadState, path: Path = []) {
+    this.state = state;
+    this.path = path;
+  }
+
+  /** A path below this one. */
+  in(...path: Path): LoadContext {
+    return new LoadContext(this.state, [...this.path, ...path]);
+  }
+
+  /** Each item of the list that stands here, with its own path. */
+  *each<Item>(list: readonly Item[]): Generator<[item: Item, at: LoadContext]> {
+    for (const [index, item] of list.entries()) yield [item, this.in(index)];
+  }
+
+  /** @param found shown in place of what stands in the file; `hidden` where a secret may stand */
+  report(message: string, fix: string, found?: string | "hidden"): undefined {
+    return this.state.diagnostics.report(this.path, message, fix, found);
+  }
+
+  /** Reports a name that nothing has. That there is nothing at all is a problem of its own. */
+  reportUnlessOneOf(names: readonly string[], name: string, what: string): void {
+    if (names.length === 0 || names.includes(name)) return;
+    this.report(`there is no such ${what}`, `name one of: ${names.join(", ")}`);
+  }
+
+  warn(code: WarningCode, message: string, fix: string): void {
+    this.state.diagnostics.warn(code, this.path, message, fix);
+  }
+
+  /** No other environment may have this value. */
+  addUniqueValue(kind: UniqueValue["kind"], value: UniqueValue["value"]): void {
+    this.state.uniqueValues.push({ kind, value, path: this.path });
+  }
+
+  async loadSecret(source: SecretSource): Promise<Secret | undefined> {
+    const content = await this.readSecret(source);
+    return content && this.makeSecret(content);
+  }
+
+  /** A secret's bytes, at least one; one newline at its end is not part of it. */
+  async readSecret(source: SecretSource): Promise<Content | undefined> {
+    const content = "file" in source ? await this.readSecretFile(source.file) : this.#variable(source.env);
+    if (content === undefined) return undefined;
+    const { origin } = content;
+    const bytes = dropNewline(content.bytes);
+    if (bytes.length === 0) return this.report("the secret is empty", `put it into ${origin}`, origin);
+    if (bytes.length < shortestGoodBytes) {
+      const message = `the secret from ${origin} is shorter than ${shortestGoodBytes} bytes`;
+      this.warn("secret_short", message, "use a longer one");
+    }
+    const [what, fix] = notPlain.find(([, , applies]) => applies(bytes)) ?? [];
+    if (what !== undefined && fix !== undefined)
+      this.warn("secret_not_plain", `the secret from ${origin} ${what}`, fix);
+    return { bytes, origin };
+  }
+
+  /** Makes a secret, and remembers where it came from. */
+  makeSecret({ bytes, origin }: Content): Secret {
+    const secret = new Secret(bytes);
+    this.state.origins.set(secret, origin);
+    return secret;
+  }
+
+  /** A line of printable text, such as a client id or an audience. */
+  async readText(file: string, what: string): Promise<string | undefined> {
+    const content = await this.readFile(file);
+    if (content === undefined) return undefined;
+    const text = dropNewline(content.bytes).toString("utf8");
+    if (/^[\x21-\x7e]+$/.test(text)) return text;
+    const message = text === "" ? `the ${what} is empty` : `the ${what} is not one line of printable text`;
+    return this.report(message, `put it into ${content.origin}`, content.origin);
+  }
+
+  /** The whole of a secret file; warns where everyone may read it. */
+  async readSecretFile(file: string): Promise<Content | undefined> {
+    const content = await this.readFile(file);
+    if (content !== undefined && (content.mode & readableByAll) !== 0) {
+      const message = `everyone may read the secret in ${resolve(this.state.folder, file)}`;
+      this.warn("secret_readable_by_all", message, "take that away from others (chmod o-r)");
+    }
+    return content;
+  }
+
+  /** Whether there is such a file. One that cannot be read is there. */
+  async hasFile(file: string): Promise<boolean> {
+    const { folder, dependencies } = this.state;
+    return dependencies.readFile(resolve(folder, file)).then(
+      () => true,
+      ({ code }: NodeJS.ErrnoException) => code !== "ENOENT",
+    );
+  }
+
+  /** The whole of a file. */
+  async readFile(file: string): Promise<(Content & FileContent) | undefined> {
+    const { folder, dependencies } = this.state;
+    const absolute = resolve(folder, file);
+    const origin = `file ${absolute}`;
+    try {
+      const content = await dependencies.readFile(absolute);
+      this.warnOfMount(absolute, absolute);
+      return { ...content, origin };
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+      return this.report(`the file cannot be read (${code})`, fixReading(code), origin);
+    }
+  }
+
+  /** @param name what to call the file */
+  warnOfMount(path: string, name: string): void {
+    if (!this.state.dependencies.mountPoints.has(path)) return;
+    this.warn("mounted_by_subpath", `${name} is mounted by subPath and is never updated`, "mount its whole folder");
+  }
+
+  #variable(name: string): Content | undefined {
+    const value = this.state.dependencies.env[name];
+    const origin = `env ${name}`;
+    if (value !== undefined) return { bytes: Buffer.from(value, "utf8"), origin };
+    return this.report("the environment variable is not set", `set ${name}, or use { file: … }`, origin);
+  }
+}
+
+function fixReading(code: string): string {
+  if (code === "ENOENT" || code === "ENOTDIR") return "create the file, or correct the path";
+  return code === "EFBIG" ? "name a file of at most 16 MiB" : "make it a file that this process may read";
+}
+
+/** What is most often a mistake, what to do about it, and where it applies. */
+const notPlain: readonly (readonly [what: string, fix: string, applies: (bytes: Buffer) => boolean])[] = [
+  [
+    "begins or ends with a blank, a line break or a byte order mark",
+    "write it again without, as with printf %s",
+    hasBlankEdge,
+  ],
+  [
+    "stands in quotes, which are a part of it",
+    "write it again without",
+    (bytes) => /^(["'`]).+\1$/s.test(bytes.toString("latin1")),
+  ],
+  [
+    "is a text in Base64, which is used as it stands",
+    "write the text itself; a Secret of Kubernetes takes it as stringData, or encoded once as data",
+    isEncodedText,
+  ],
+];
+
+/** Random keys in Base64 do not decode to a text: each byte would have to be printable by chance. */
+function isEncodedText(bytes: Buffer): boolean {
+  const text = bytes.toString("latin1");
+  const isBase64 = text.length >= shortestGoodBytes && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
+  return isBase64 && /^[\x20-\x7e]+\r?\n?$/.test(Buffer.from(text, "base64").toString("latin1"));
+}
+
+/** A second newline, a copied blank, or the mark that an editor puts first. */
+function hasBlankEdge(bytes: Buffer): boolean {
+  const isBlank = (byte = 0) => byte === 0x20 || (byte >= 0x09 && byte <= carriageReturn);
+  return isBlank(bytes.at(0)) || isBlank(bytes.at(-1)) || bytes.subarray(0, 3).equals(byteOrderMark);
+}
+
+/** Without one newline at the end, as editors and `echo` leave it. */
+export function dropNewline(bytes: Buffer): Buffer {
+  if (bytes.at(-1) !== newline) return bytes;
+  return bytes.subarray(0, bytes.at(-2) === carriageReturn ? -2 : -1);
+}

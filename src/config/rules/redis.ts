@@ -1,0 +1,151 @@
+import { describeRedisNode, type RedisAccess, type RedisNode, type RedisPlace } from "../../model/redis-access.ts";
+import type { Secret } from "../../model/secret.ts";
+import type { TokensConfig } from "../config.ts";
+import type { SecretSource } from "../form/fields.ts";
+import type { RawRedis } from "../form/redis.ts";
+import { isLocal } from "../form/values.ts";
+import type { LoadContext } from "./load-context.ts";
+import { loadTls } from "./tls.ts";
+import { repeats } from "./uniqueness.ts";
+
+const sixtyFourHexDigits = /^[0-9a-f]{64}$/i;
+const oneDigitOnly = /^(.)\1*$/i;
+const makeKey = "make one with `countersign keygen`";
+
+/** A node that is given by its URL, and where. */
+interface NodeByUrl {
+  readonly node: RedisNode;
+  readonly at: LoadContext;
+}
+
+/**
+ * Checks the section `redis`, and makes of it what `tokens.cache: redis` needs; undefined where it is not sound.
+ * @param root of the whole configuration
+ */
+export async function loadRedis(
+  raw: RawRedis | undefined,
+  cache: TokensConfig["cache"],
+  root: LoadContext,
+): Promise<RedisAccess | undefined> {
+  const context = root.in("redis");
+  if (raw === undefined) {
+    if (cache === "memory") return undefined;
+    const message = "tokens.cache is redis, but there is no section redis";
+    return root.in("tokens", "cache").report(message, "add redis: { url: rediss://… }");
+  }
+  if (cache === "memory") {
+    const fix = "write tokens: { cache: redis }, or remove it";
+    context.warn("redis_unused", "redis is not used while tokens.cache is memory", fix);
+  }
+  const place = await loadPlace(raw, context);
+  const nodes = nodesByUrl(raw, context);
+  // Without a place, the number of masters cannot be judged.
+  if (place !== undefined && raw.lockNodes.length > 0) checkLockCount(raw, nodes.length, context);
+  for (const [{ at }] of repeats(nodes, ({ node }) => serverOf(node))) {
+    const message = "one server twice is not independent: where it is lost, both are";
+    at.report(message, "name another server, or remove it");
+  }
+  if (raw.tls !== undefined) checkUrlsSpeakTls(nodes);
+  if (raw.username !== undefined && raw.password === undefined) {
+    // With a name alone, Redis would log in its default user.
+    const fix = "add password: { file: … }; for a user with nopass any password does";
+    context.in("username").report("a username alone cannot log in", fix);
+  }
+  warnOfPlaintext(raw, nodes, context);
+  const encryptionKeys = await loadEncryptionKeys(raw.encryptionKeys, context.in("encryptionKeys"));
+  const password = raw.password && (await context.in("password").loadSecret(raw.password));
+  const tls = raw.tls && (await loadTls(raw.tls, context.in("tls")));
+  if (place === undefined || encryptionKeys === undefined) return undefined;
+  return { place, lockNodes: raw.lockNodes, username: raw.username, password, tls, encryptionKeys };
+}
+
+/** Where the shared cache is: exactly one of url, sentinel and cluster. */
+async function loadPlace({ url, sentinel, cluster }: RawRedis, context: LoadContext): Promise<RedisPlace | undefined> {
+  const given = [url, sentinel, cluster].filter((place) => place !== undefined).length;
+  if (given === 0) return context.report("redis does not say where it is", "add url, sentinel or cluster");
+  if (given > 1) {
+    const message = "redis is in one place only: url, sentinel or cluster";
+    context.report(message, "keep one of them", `${given} of them`);
+  }
+  const source = sentinel?.password;
+  const password = source && (await context.in("sentinel", "password").loadSecret(source));
+  if (url !== undefined) return { kind: "standalone", node: url };
+  const [first, ...others] = sentinel?.nodes ?? cluster?.nodes ?? [];
+  if (first === undefined) return undefined;
+  const nodes = [first, ...others] as const;
+  return sentinel === undefined
+    ? { kind: "cluster", nodes }
+    : { kind: "sentinel", master: sentinel.name, nodes, password };
+}
+
+function nodesByUrl({ url, lockNodes }: RawRedis, context: LoadContext): readonly NodeByUrl[] {
+  const all = [...context.in("lockNodes").each(lockNodes)].map(([node, at]) => ({ node, at }));
+  return url === undefined ? all : [{ node: url, at: context.in("url") }, ...all];
+}
+
+/** A majority locks, so the number of masters is odd. Two are worse than one: their majority is both. */
+function checkLockCount({ url }: RawRedis, masters: number, context: LoadContext): void {
+  if (url !== undefined && masters % 2 === 1) return;
+  const fix = "with url there must be 3, 5, … in all";
+  context.in("lockNodes").report("the lock needs an odd number of independent masters", fix, `${masters} in all`);
+}
+
+/** The same for all databases of one server, and for all loopback addresses. */
+function serverOf(node: RedisNode): string {
+  if (node.kind === "unix") return node.path;
+  const isLoopback = node.host === "127.0.0.1" || node.host === "::1";
+  return `${isLoopback ? "localhost" : node.host} ${node.port}`;
+}
+
+/** A URL says itself whether it speaks TLS; the section tls does not change that. */
+function checkUrlsSpeakTls(nodes: readonly NodeByUrl[]): void {
+  for (const { node, at } of nodes) {
+    if (node.kind === "tcp" && node.tls) continue;
+    const what = node.kind === "unix" ? "a Unix socket" : "redis://";
+    const fix = node.kind === "unix" ? "rediss://host:6379" : describeRedisNode({ ...node, tls: true });
+    at.report(`${what} does not speak TLS, and tls is configured`, `write ${fix}, or remove tls`);
+  }
+}
+
+function warnOfPlaintext(raw: RawRedis, nodes: readonly NodeByUrl[], context: LoadContext): void {
+  const warn = (at: LoadContext, fix: string) =>
+    at.warn("redis_password_in_plain_text", "the password goes over the network in plain text", fix);
+  for (const { node, at } of raw.password === undefined ? [] : nodes) {
+    if (!isLocal(node) && !(node.kind === "tcp" && node.tls)) warn(at, "use rediss:// (TLS)");
+  }
+  for (const name of ["sentinel", "cluster"] as const) {
+    const isSecretSent = raw.password !== undefined || (name === "sentinel" && raw.sentinel?.password !== undefined);
+    const isFar = raw[name]?.nodes.some((node) => !isLocal({ kind: "tcp", ...node }));
+    if (isFar && isSecretSent && raw.tls === undefined) warn(context.in(name), "use TLS and add tls: {}");
+  }
+}
+
+/** Loads the keys that seal tokens in Redis: 32 bytes each, written as hex digits. */
+async function loadEncryptionKeys(
+  sources: readonly SecretSource[],
+  context: LoadContext,
+): Promise<RedisAccess["encryptionKeys"] | undefined> {
+  if (sources.length === 0) {
+    return context.report("tokens in Redis are encrypted, and there is no key", `${makeKey} and name its file here`);
+  }
+  const keys: Secret[] = [];
+  for (const [source, at] of context.each(sources)) {
+    const content = await at.readSecret(source);
+    if (content === undefined) continue;
+    const digits = content.bytes.toString("latin1");
+    const isHex = sixtyFourHexDigits.test(digits);
+    if (!isHex || oneDigitOnly.test(digits)) {
+      const fault = isHex ? "one digit 64 times, which is easy to guess" : "not 64 hex digits";
+      at.report(`the key is ${fault}`, makeKey, "hidden");
+      continue;
+    }
+    const key = at.makeSecret({ bytes: Buffer.from(digits, "hex"), origin: content.origin });
+    if (keys.some((earlier) => earlier.equals(key))) {
+      const message = "this key is here already: a key that is being replaced needs another beside it";
+      at.report(message, `remove it, or ${makeKey}`, "hidden");
+    }
+    keys.push(key);
+  }
+  const [first, ...others] = keys;
+  return first === undefined ? undefined : [first, ...others];
+}

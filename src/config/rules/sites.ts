@@ -1,0 +1,171 @@
+import type { AuthMethod, SigningKey, Site } from "../../model/environment.ts";
+import { exemptNames, requiredNames } from "../../signing/parameter-rules.ts";
+import type { RawEnvironment } from "../form/environment.ts";
+import type { RawKey, RawSite } from "../form/site.ts";
+import { compareVersions } from "../form/values.ts";
+import { loadCredentials } from "./credentials.ts";
+import type { LoadContext } from "./load-context.ts";
+import type { EnvironmentSettings } from "./token-settings.ts";
+
+/** OAuth is not available for 1.8 and 2.0 (spec 9). */
+const firstVersionWithOAuth = "3.0";
+const alwaysSigned: ReadonlySet<string> = new Set(requiredNames);
+
+/** A site, as written and as loaded. */
+interface LoadedSite {
+  readonly raw: RawSite;
+  readonly context: LoadContext;
+  readonly site: Site;
+}
+
+/** Sites and their children, as written. */
+export function withChildren(sites: RawEnvironment["sites"]): [identifier: string, site: RawSite][] {
+  return Object.entries(sites).flatMap((site) => [site, ...Object.entries(site[1].children)]);
+}
+
+/** Loads an environment's sites and their children, all by their S… identifiers. */
+export async function loadSites(
+  raw: RawEnvironment["sites"],
+  environment: EnvironmentSettings,
+  context: LoadContext,
+): Promise<ReadonlyMap<string, Site>> {
+  const sites = new Map<string, Site>();
+  const add = (site: Site, at: LoadContext) => {
+    const { identifier } = site;
+    if (sites.has(identifier)) at.report("this site is configured twice", "keep one of them", identifier);
+    sites.set(identifier, site);
+  };
+  for (const [identifier, { children, ...own }] of Object.entries(raw)) {
+    const at = context.in(identifier);
+    const site = await loadSite(identifier, own, environment, at);
+    add(site, at);
+    for (const [identifier, child] of Object.entries(children)) {
+      const atChild = at.in("children", identifier);
+      add(await loadSite(identifier, child, environment, atChild, { raw: own, context: at, site }), atChild);
+    }
+  }
+  return sites;
+}
+
+async function loadSite(
+  identifier: string,
+  raw: RawSite,
+  environment: EnvironmentSettings,
+  context: LoadContext,
+  parent?: LoadedSite,
+): Promise<Site> {
+  const { version, identifyBy, characters, exempt, decimals } = raw;
+  const keys = await loadKeys(raw.keys ?? [], version, context.in("keys"));
+  const credentials =
+    raw.credentials === undefined
+      ? parent?.site.credentials
+      : await loadCredentials(identifier, raw.credentials, environment, context.in("credentials"));
+  const auth = checkAuth(raw, context, parent);
+  const allowsOAuth = compareVersions(version, firstVersionWithOAuth) >= 0;
+  if (auth.includes("oauth") && !allowsOAuth) {
+    const holder = parent?.raw.version === version ? parent.context : context;
+    const fix = "use version 3.0 or later, or auth: [hmac] (spec 9)";
+    holder.in("version").report(`OAuth is not available for version ${version}`, fix);
+  }
+  if (exempt !== parent?.raw.exempt) checkExempt(exempt, context.in("exempt"));
+  const checksCallerSignature = raw.checkCallerSignature ?? parent?.raw.checkCallerSignature;
+  if (raw.checkCallerSignature === "report" && raw.keys === undefined) {
+    const fix = "add the keys that callers sign with; with auth: [oauth], or credentials, they sign nothing here";
+    context.in("checkCallerSignature").report("the site has no keys to check signatures with (spec 5.3)", fix);
+  }
+  if (auth.includes("hmac") && allowsOAuth) {
+    const message = "new clients must use OAuth from 2026-08-01; existing ones may stay with HMAC (spec 5.1)";
+    context.warn("hmac_for_existing_clients", message, "move the site to OAuth");
+  }
+  return {
+    identifier,
+    parent: parent?.site.identifier,
+    version,
+    auth,
+    identifyBy,
+    characters,
+    exempt: exemptNames(exempt),
+    ...(checksCallerSignature === "report" ? { checksCallerSignature: true } : {}),
+    decimals: new Set(decimals),
+    ...keys,
+    ...(raw.alsoVerifyWith && { alsoVerifyWith: loadAlsoVerifyWith(raw.alsoVerifyWith, raw.keys, keys, context) }),
+    credentials,
+  };
+}
+
+export function checkExempt(names: readonly string[], context: LoadContext): void {
+  for (const [name, at] of context.each(names)) {
+    if (alwaysSigned.has(name)) at.report(`${name} must be signed`, "remove it from exempt (spec 5.2 step 2)");
+  }
+}
+
+/** The methods of a site, for each of which it needs the means. */
+function checkAuth(raw: RawSite, context: LoadContext, parent?: LoadedSite): Site["auth"] {
+  // By what is written: files that cannot be read are reported already.
+  const hasMeans = { oauth: (raw.credentials ?? parent?.raw.credentials) !== undefined, hmac: raw.keys !== undefined };
+  const [first, ...rest] = raw.auth ?? [];
+  if (first === undefined) {
+    context.report("the site has neither credentials nor keys", "add credentials (OAuth) or keys (HMAC)");
+    return ["hmac"];
+  }
+  const auth: [AuthMethod, ...AuthMethod[]] = [first, ...rest];
+  for (const [index, method] of auth.entries()) {
+    const at = context.in("auth", index);
+    const means = method === "oauth" ? "credentials" : "keys";
+    if (!hasMeans[method]) at.report(`the site has no ${means} for ${method}`, `add ${means}, or remove ${method}`);
+    if (auth.indexOf(method) !== index) at.report(`${method} is named twice`, "remove one");
+  }
+  return auth;
+}
+
+/** Loads a site's HMAC key pairs. */
+async function loadKeys(
+  raw: readonly RawKey[],
+  siteVersion: string,
+  context: LoadContext,
+): Promise<Pick<Site, "keys" | "defaultKey">> {
+  const defaults = raw.filter((key) => key.default).length;
+  if (raw.length > 0 && defaults !== 1) {
+    const fix = "write default: true at the site's default key pair (spec 5.3)";
+    context.report("several keys need exactly one default", fix, `${defaults} defaults`);
+  }
+  const keys: SigningKey[] = [];
+  let defaultKey: SigningKey | undefined;
+  for (const [given, at] of context.each(raw)) {
+    const { identifier, version = siteVersion } = given;
+    const atSecret = at.in("secret");
+    at.in("identifier").addUniqueValue("key identifier", identifier);
+    if (version !== siteVersion) {
+      const message = `a key of version ${version} cannot sign calls of version ${siteVersion}`;
+      at.in("version").report(message, "use a key of the site's version (spec 5.2 rule 6)");
+    }
+    const secret = await atSecret.loadSecret(given.secret);
+    if (secret === undefined) continue;
+    atSecret.addUniqueValue("secret", secret);
+    const key = { identifier, version, secret };
+    keys.push(key);
+    if (given.default) defaultKey = key;
+  }
+  return { keys, defaultKey };
+}
+
+/** Key pairs that verify callbacks for a time, while the portal changes the default one. */
+function loadAlsoVerifyWith(
+  raw: NonNullable<RawSite["alsoVerifyWith"]>,
+  rawKeys: readonly RawKey[] = [],
+  { keys, defaultKey }: Pick<Site, "keys" | "defaultKey">,
+  context: LoadContext,
+): NonNullable<Site["alsoVerifyWith"]> {
+  return [...context.in("alsoVerifyWith").each(raw)].flatMap(([{ key: identifier, until: untilMs }, at]) => {
+    if (!rawKeys.some((key) => key.identifier === identifier)) {
+      at.in("key").report("the site has no such key", "name one of its keys");
+    } else if (identifier === defaultKey?.identifier) {
+      at.in("key").report("the default key verifies callbacks anyway", "name another key, or remove it");
+    }
+    if (context.state.dependencies.wallMs() >= untilMs) {
+      at.in("until").warn("verification_ended", `${identifier} verifies no callback any more`, "remove it");
+    }
+    const key = keys.find((each) => each.identifier === identifier);
+    return key === undefined ? [] : [{ key, untilMs }];
+  });
+}

@@ -1,0 +1,201 @@
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { type Address, type AssertionAuth, type ClientAuth, type Tls, tokenPath } from "../../model/environment.ts";
+import type { Secret } from "../../model/secret.ts";
+import { missingSecret } from "../form/check-form.ts";
+import type { RawCredentialSet, RawTokenSettings } from "../form/credentials.ts";
+import type { RawEnvironment } from "../form/environment.ts";
+import type { SecretSource } from "../form/fields.ts";
+import type { LoadContext } from "./load-context.ts";
+import { loadCertificates } from "./tls.ts";
+
+/** What an environment says for all of its credential sets. */
+export type EnvironmentSettings = Pick<RawEnvironment, "baseUrl" | "authUrl" | "allowPlaintext" | "token"> & {
+  readonly tls: Tls;
+};
+
+/** Fields that Countersign writes itself. */
+const ownFields = ["grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type"];
+/** Fields that have a setting of their own. */
+const fieldsWithSetting = ["audience", "scope", "resource"];
+
+/**
+ * Reports what no token endpoint could do with these settings.
+ * @param context of the environment's or of a credential set's `token`
+ */
+export function checkTokenSettings(
+  raw: RawTokenSettings,
+  environment: EnvironmentSettings,
+  context: LoadContext,
+): void {
+  if (raw.url !== undefined) {
+    // Several environments may have their clients at one authorization server.
+    context.in("url").addUniqueValue("token endpoint", raw.url.origin);
+    checkAuthorizationServer("token.url", raw.url, environment, context.in("url"));
+  }
+  const { clientAuth, url } = { ...environment.token, ...raw };
+  const atClientAuth = context.in("clientAuth");
+  if (raw.clientAuth === "tls" && environment.tls.cert === undefined) {
+    const fix = "add certFile and keyFile to the environment's tls, or choose another clientAuth";
+    atClientAuth.report("clientAuth tls needs the environment's client certificate", fix);
+  } else if (clientAuth === "tls" && (url ?? environment.authUrl)?.scheme === "http") {
+    atClientAuth.report("http:// shows no client certificate", "use https://, or another clientAuth");
+  }
+  if (raw.assertion !== undefined && clientAuth !== "private_key_jwt") {
+    context.in("assertion").report("assertion is for clientAuth private_key_jwt alone", "remove it, or write that");
+  }
+  for (const name of Object.keys(raw.extra ?? {})) {
+    const hasSetting = fieldsWithSetting.includes(name);
+    if (!hasSetting && !ownFields.includes(name)) continue;
+    const fix = hasSetting ? `write token.${name}` : "remove it";
+    context.in("extra", name).report(`${name} is not among the further fields`, fix, "hidden");
+  }
+}
+
+/** @param name `authUrl` or `token.url` */
+export function checkAuthorizationServer(
+  name: string,
+  address: Address,
+  { baseUrl, allowPlaintext }: Pick<EnvironmentSettings, "baseUrl" | "allowPlaintext">,
+  context: LoadContext,
+): void {
+  if (address.origin === baseUrl.origin) {
+    const fix = "give the authorization server; it is another host than the JSON API (spec 4.2)";
+    context.report(`baseUrl and ${name} have the same origin`, fix);
+  }
+  checkPlaintext(address, allowPlaintext, context);
+}
+
+export function checkPlaintext({ scheme }: Address, isAllowed: boolean, context: LoadContext): void {
+  if (scheme === "https" || isAllowed) return;
+  context.report("http:// would send credentials in plain text", "use https://, or allowPlaintext: true for tests");
+}
+
+/** A credential set without its folder. */
+export type WrittenSet = Omit<Exclude<RawCredentialSet, { dir: string }>, "clientId"> & {
+  /** Undefined where it cannot be read. */
+  readonly clientId: string | undefined;
+};
+
+/** What proves a client. */
+interface LoadedClientAuth {
+  readonly clientAuth: ClientAuth;
+  readonly clientSecret: Secret | undefined;
+}
+
+/** The key of a set that says where the proof is. */
+export const needs = {
+  post: "clientSecret",
+  basic: "clientSecret",
+  private_key_jwt: "privateKey",
+  tls: undefined,
+} as const;
+/** What jose takes, and what RFC 7518 section 3.3 asks for. */
+const leastRsaBits = 2_048;
+const curves: Readonly<Record<string, string>> = { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" };
+
+/**
+ * Loads what a set proves its client with, as `clientAuth` wants it: a secret, a key, or nothing beside the environment's
+ * certificate.
+ * @param locate finds a key of the set
+ */
+export async function loadClientAuth(
+  raw: WrittenSet,
+  settings: RawTokenSettings,
+  environment: EnvironmentSettings,
+  locate: (key: string) => LoadContext,
+): Promise<LoadedClientAuth | undefined> {
+  const method = settings.clientAuth ?? "post";
+  // A secret that is never used is an error: it was meant for something.
+  for (const key of ["clientSecret", "privateKey"] as const) {
+    if (raw[key] === undefined || key === needs[method]) continue;
+    const fits = key === "privateKey" ? "private_key_jwt" : "post or basic";
+    const fix = `remove it, or write clientAuth ${fits}`;
+    locate(key).report(`${key} does not go with clientAuth ${method}`, fix, "hidden");
+  }
+  if (method === "tls") {
+    return environment.tls.cert === undefined ? undefined : { clientAuth: { method }, clientSecret: undefined };
+  }
+  const key = needs[method];
+  const [source, at] = [raw[key], locate(key)];
+  if (source === undefined) {
+    const { message, fix } = missingSecret(key);
+    return at.report(message, fix);
+  }
+  if (method === "private_key_jwt") {
+    const clientAuth = await loadAssertionAuth(source, settings, environment, at);
+    return clientAuth && { clientAuth, clientSecret: undefined };
+  }
+  const clientSecret = await at.loadSecret(source);
+  return clientSecret && { clientAuth: { method }, clientSecret };
+}
+
+async function loadAssertionAuth(
+  source: SecretSource,
+  { assertion = {}, url }: RawTokenSettings,
+  { authUrl }: EnvironmentSettings,
+  context: LoadContext,
+): Promise<AssertionAuth | undefined> {
+  const content = await context.readSecret(source);
+  if (content === undefined) return undefined;
+  const { origin } = content;
+  const read = readKey(content.bytes);
+  if (read === undefined) {
+    const fix = "give a private key in PEM without a passphrase, or as a JWK";
+    return context.report("this is no private key", fix, origin);
+  }
+  const { key, keyId } = read;
+  const [algorithm, ...others] = algorithmsOf(key);
+  if (algorithm === undefined) {
+    const fix = `give an RSA key of ${leastRsaBits} bits or more, an EC key (P-256, P-384, P-521) or an Ed25519 key`;
+    return context.report("no assertion can be signed with this key", fix, origin);
+  }
+  const wanted = assertion.algorithm ?? algorithm;
+  if (wanted !== algorithm && !others.includes(wanted)) {
+    const fix = `write ${[algorithm, ...others].join(" or ")}, or leave it out`;
+    return context.report(`the key cannot sign with ${wanted}`, `assertion.algorithm: ${fix}`, origin);
+  }
+  const { certFile } = assertion;
+  const thumbprints = certFile === undefined ? undefined : await loadThumbprints(certFile, key, context);
+  const endpoint = url ?? (authUrl && { ...authUrl, path: `${authUrl.path}${tokenPath}` });
+  const bytes = Buffer.from(key.export({ type: "pkcs8", format: "pem" }));
+  return {
+    method: "private_key_jwt",
+    privateKey: context.makeSecret({ bytes, origin }),
+    algorithm: wanted,
+    keyId: assertion.keyId ?? keyId,
+    thumbprints,
+    audience: assertion.audience ?? `${endpoint?.origin}${endpoint?.path}`,
+  };
+}
+
+/** OpenSSL's errors, and those of JSON, may show a part of the key. */
+function readKey(bytes: Buffer): { readonly key: KeyObject; readonly keyId: string | undefined } | undefined {
+  try {
+    const text = bytes.toString("utf8").trim();
+    if (!text.startsWith("{")) return { key: createPrivateKey(bytes), keyId: undefined };
+    const jwk = JSON.parse(text);
+    const key = createPrivateKey({ key: jwk, format: "jwk" });
+    return { key, keyId: typeof jwk.kid === "string" ? jwk.kid : undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/** JWS algorithms (RFC 7518 section 3.1, RFC 8037) that a key can do, the usual one first; none for keys of other kinds. */
+function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): string[] {
+  if (type === "ed25519") return ["EdDSA"];
+  if (type === "ec") return [curves[details?.namedCurve ?? ""] ?? []].flat();
+  const isLongRsa = type === "rsa" && (details?.modulusLength ?? 0) >= leastRsaBits;
+  return isLongRsa ? ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] : [];
+}
+
+async function loadThumbprints(certFile: string, key: KeyObject, context: LoadContext) {
+  const pem = await loadCertificates(certFile, context);
+  if (pem === undefined) return undefined;
+  const certificate = new X509Certificate(pem);
+  if (!certificate.checkPrivateKey(key)) {
+    return context.report("the key is not the certificate's", "give the key that assertion.certFile was made for");
+  }
+  const digest = (name: string) => createHash(name).update(certificate.raw).digest("base64url");
+  return { sha1: digest("sha1"), sha256: digest("sha256") };
+}

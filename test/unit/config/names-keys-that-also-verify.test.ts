@@ -1,0 +1,46 @@
+/** Row 86: which keys verify callbacks beside the default one, and until when. */
+import { expect, test } from "vitest";
+import { explain } from "../../../src/config/explain.ts";
+import { ConfigFolder } from "../../../testkit/config-folder.ts";
+import { fault, inSite3, itRefuses, key, site3 } from "./refusal.ts";
+
+const spare = "          - { identifier: K2000000002, secret: { file: DIR/main } }\n";
+const defaultKey = key.replace(" } }", " }, default: true }");
+const rotating = (entry: string) => inSite3(`alsoVerifyWith: [ ${entry} ]`).replace(key, `${defaultKey}${spare}`);
+
+const verifying = `${site3}.alsoVerifyWith[0]`;
+const refusals = [
+  fault("a key that the site does not have", rotating("{ key: K2000000009, until: 2099-12-31 }"), [
+    `${verifying}.key`,
+    /no such key/,
+    /one of its keys/,
+  ]),
+  fault("the default key", rotating("{ key: K2000000001, until: 2099-12-31 }"), [
+    `${verifying}.key`,
+    /anyway/,
+    /another key/,
+  ]),
+  fault("a day that there is not", rotating("{ key: K2000000002, until: 2099-02-30 }"), [
+    `${verifying}.until`,
+    /no day/,
+    /2026-12-31/,
+  ]),
+  fault("no end", rotating("{ key: K2000000002 }"), [`${verifying}.until`, /missing|required/, /./]),
+];
+itRefuses("keys that cannot verify", refusals);
+
+test.each([
+  ["2026-11-22", true],
+  ["2026-11-23", false],
+])("a key verifies to the end of its last day, and is warned of from then on: %s", async (until, isOver) => {
+  const wallMs = () => Date.parse("2026-11-23T00:00:00Z");
+  const loaded = await new ConfigFolder().loadSound(rotating(`{ key: K2000000002, until: ${until} }`), { wallMs });
+  expect(loaded.warnings.some(({ code }) => code === "verification_ended")).toBe(isOver);
+  const [further] = loaded.config.environments.get("sandbox")?.sites.get("S1000000003")?.alsoVerifyWith ?? [];
+  expect(further?.key.identifier).toBe("K2000000002");
+  expect(further?.untilMs).toBe(Date.parse(`${until}T00:00:00Z`) + 86_400_000);
+  const shown = JSON.stringify(explain(loaded.config), (_, value) =>
+    value instanceof Map ? Object.fromEntries(value) : value,
+  );
+  expect(shown).toContain(`"alsoVerifyWith":[{"key":"K2000000002","until":"${until}"}]`);
+});
