@@ -1,13 +1,16 @@
+import type { ClaimStore } from "../claims/claim.ts";
 import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { Report } from "../model/events.ts";
+import type { CallbackFinished, Report } from "../model/events.ts";
 import type { BufferBudget } from "../proxy/buffer-budget.ts";
 import { buildProblem, toProxyError } from "../proxy/client-response.ts";
 import { Admission, type ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
 import type { ClientConnection, ClientRequest, ClientResponse } from "../proxy/messages.ts";
-import { checkCount, checkFraming } from "../proxy/request-head.ts";
+import { checkFraming } from "../proxy/request-head.ts";
+import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
+import { parseTarget, targetInLog } from "../proxy/target.ts";
 import {
   type ApplicationRequest,
   applicationReply,
@@ -16,11 +19,9 @@ import {
   deliveryHeaders,
   repetitionReply,
 } from "./application.ts";
-import { CallbackContext } from "./context.ts";
 import { formOf, mostNames, queryOf, readCallback } from "./parameters.ts";
 import { type Delivery, ReplayGuard, type ReplayRules } from "./replay-guard.ts";
-import type { ReplayStore } from "./replay-store.ts";
-import { NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
+import { checkAge, NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
 
 /** One listener for callbacks. */
 export interface CallbackListener extends VerifyRules, ReplayRules {
@@ -34,14 +35,25 @@ export interface CallbackListener extends VerifyRules, ReplayRules {
   readonly requestMs: number;
 }
 
-export interface CallbackHandlerParts {
+interface CallbackHandlerParts {
   readonly clock: Clock;
   readonly report: Report;
   readonly newRequestId: () => string;
   readonly deliver: Deliver;
-  readonly replays: ReplayStore;
+  readonly claims: ClaimStore;
   readonly concurrency: ConcurrencyLimit;
   readonly buffers: BufferBudget;
+  /** Where the site of the documentation is, if failures lead there. */
+  readonly docsUrl?: string | undefined;
+}
+
+/** One callback on its way. The steps fill in its event, which is reported when it ends. */
+interface CallbackContext {
+  readonly event: { -readonly [Name in keyof CallbackFinished]: CallbackFinished[Name] };
+  /** For all of it, as for a request; on the monotonic clock. */
+  readonly deadlineMs: number;
+  readonly admission: Admission;
+  readonly elapsedMs: number;
 }
 
 /** START HERE: one callback, from its head to the application's answer. Each line is a step, and any of them may throw. */
@@ -53,8 +65,7 @@ async function receive(
 ): Promise<ClientResponse> {
   const { clock } = parts;
   const { event, admission } = context;
-  const buffer = admission.begin(request.peer);
-  checkCount(request.headers);
+  const buffer = admission.begin(request);
   const form = formOf(request);
   checkFraming(request.headers);
   const query = queryOf(request.target);
@@ -67,6 +78,7 @@ async function receive(
   const callback = verifyCallback(parameters, listener, clock.wallMs());
   event.site = callback.site.identifier;
   event.key = callback.key.identifier;
+  checkAge(callback, listener.rememberMs, clock.wallMs());
   const method: CallbackMethod = form === "query" ? "GET" : "POST";
   const bytes = { method, query, body };
   const claimed = await parts.guard.claim(callback, bytes, event.requestId, clock.wallMs());
@@ -74,7 +86,6 @@ async function receive(
     event.result = "repeated";
     return repetitionReply(claimed, event.requestId);
   }
-  context.delivery = claimed;
   const requestId = event.callerRequestId ?? event.requestId;
   const headers = deliveryHeaders(request.headers, callback.key.identifier, requestId);
   const target = `${listener.path}${query === undefined ? "" : `?${query}`}`;
@@ -104,17 +115,43 @@ async function pass(
   } finally {
     event.applicationMs = clock.nowMs() - startedMs;
     if (!isTaken) await delivery.release();
+    if (!delivery.isGuarded) event.isGuarded = false;
   }
 }
 
 /** Serves one listener for callbacks. */
 export function createCallbackHandler(parts: CallbackHandlerParts, listener: CallbackListener): RequestHandler {
   const { environment, origin, path } = listener;
-  const guard = new ReplayGuard(`${environment.name} ${origin}${path}`, listener, parts.replays);
+  const guard = new ReplayGuard(`${environment.name} ${origin}${path}`, listener, parts.claims);
   const own = { ...parts, guard };
   return {
     handle: (request) => serve(request, listener, parts, (context) => receive(request, listener, context, own)),
     refuse: (client, error) => serve(client, listener, parts, () => Promise.reject(error)),
+  };
+}
+
+/** What is known of a callback before anything about it is checked. */
+function openEvent(
+  requestId: string,
+  { method, target, headers, peer }: ClientConnection,
+  { environment, listener }: CallbackListener,
+): CallbackContext["event"] {
+  return {
+    kind: "callback_finished",
+    environment: environment.name,
+    requestId,
+    callerRequestId: peekRequestId(headers),
+    traceId: peekTraceId(headers),
+    method,
+    target: target === undefined || method === "CONNECT" ? undefined : targetInLog(parseTarget(target)),
+    listener,
+    caller: peer?.subject,
+    callerAddress: peer?.address,
+    result: "internal",
+    status: 0,
+    outcome: "not_sent",
+    durationMs: 0,
+    callerLeft: false,
   };
 }
 
@@ -126,9 +163,16 @@ async function serve(
   steps: (context: CallbackContext) => Promise<ClientResponse>,
 ): Promise<void> {
   const { clock, report, concurrency, buffers } = parts;
-  const admission = new Admission(concurrency, buffers);
-  const context = new CallbackContext(parts.newRequestId(), client, listener, admission, clock);
-  const { event } = context;
+  const startedMs = clock.nowMs();
+  const context: CallbackContext = {
+    event: openEvent(parts.newRequestId(), client, listener),
+    deadlineMs: startedMs + listener.requestMs,
+    admission: new Admission(concurrency, buffers),
+    get elapsedMs() {
+      return clock.nowMs() - startedMs;
+    },
+  };
+  const { event, admission } = context;
   try {
     const response = await steps(context);
     event.status = response.status;
@@ -138,7 +182,9 @@ async function serve(
     await fail(error, client, context, parts);
   }
   admission.end();
-  report(context.finish(client.isClosed()));
+  event.durationMs = context.elapsedMs;
+  event.callerLeft = client.isClosed();
+  report(event);
 }
 
 async function answer(
@@ -154,7 +200,7 @@ async function fail(
   error: unknown,
   client: ClientConnection,
   context: CallbackContext,
-  { report }: CallbackHandlerParts,
+  { report, docsUrl }: CallbackHandlerParts,
 ): Promise<void> {
   const { event } = context;
   if (!(error instanceof ProxyError)) {
@@ -172,7 +218,7 @@ async function fail(
   context.admission.buffer?.close();
   // RFC 9110 section 15.5.2: a 401 names a scheme.
   const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
-  await answer(buildProblem(failure, adviseOn(failure), event, challenge), client, context);
+  await answer(buildProblem(failure, adviseOn(failure), context, docsUrl, challenge), client, context);
 }
 
 /** The listener could not write the head of the application's answer. */

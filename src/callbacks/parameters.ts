@@ -79,7 +79,7 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }
 
-/** What a sender that encodes all that it should can write. `;` is a separator to some parsers and a value to others. */
+/** The characters that a correct sender writes unencoded. Parsers disagree on `;`: some separate by it. */
 const encodedForm = /^[A-Za-z0-9!$%&'()*+,./:=?@_~|[\]-]*$/;
 
 /**

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
+import type { Claim, ClaimStore, FoundClaim } from "../claims/claim.ts";
 import { ProxyError } from "../model/errors.ts";
+import { digestOf } from "../model/secret.ts";
 import type { CallbackMethod } from "./application.ts";
-import type { Claim, ReplayStore } from "./replay-store.ts";
 import type { GenuineCallback } from "./verify.ts";
 
 const retryAfterMs = 1_000;
+/** A process that has forgotten does not remember again. */
+const forgottenRetryAfterMs = 60_000;
 /** Replicas' clocks may differ by this much: one of them may still accept what another has forgotten. */
 const clockMarginMs = 60_000;
-/** A delivery ends by its deadline; the claim outlives it by this much. */
+/** A delivery ends by its deadline; its lease is longer by this much. */
 const leaseMarginMs = 5_000;
-/** No claim was made. */
-const failed = { kind: "failed" } as const;
-const receiptForm = /^(\d{3}) ([A-Za-z0-9_-]{22})$/;
 
 /** What tells one callback's bytes from another's: nothing of it is signed twice. */
 export interface CallbackBytes {
@@ -21,43 +21,38 @@ export interface CallbackBytes {
 }
 
 export interface ReplayRules {
-  /** Whether a callback passes when the store fails or is full. */
+  /** Whether a callback passes of which it cannot be told whether it was delivered. */
   readonly mode: "strict" | "best_effort";
   /** `application.timeout`. */
   readonly timeoutMs: number;
+  /** `remember`. */
+  readonly rememberMs: number;
 }
 
 /** One delivery of a callback, which no other delivers at the same time. */
 export class Delivery {
-  /** False where the store failed: the callback could be delivered twice. */
-  isGuarded = true;
-  readonly #store: ReplayStore;
-  readonly #key: string;
-  readonly #holder: string;
-  readonly #digest: string;
-  readonly #lifetimeMs: number;
+  /** False where the application may get the callback twice. */
+  isGuarded: boolean;
+  readonly #claim: Claim;
 
-  constructor(store: ReplayStore, key: string, holder: string, digest: string, lifetimeMs: number) {
-    this.#store = store;
-    this.#key = key;
-    this.#holder = holder;
-    this.#digest = digest;
-    this.#lifetimeMs = lifetimeMs;
+  constructor(claim: Claim, isGuarded: boolean) {
+    this.#claim = claim;
+    this.isGuarded = isGuarded;
   }
 
   /** The application has taken it, by this status: nothing delivers it again. */
   confirm(status: number): Promise<void> {
-    return this.#attempt(() => this.#store.confirm(this.#key, `${status} ${this.#digest}`, this.#lifetimeMs));
+    return this.#attempt(this.#claim.settle(String(status)));
   }
 
   /** The application has not taken it: it may be delivered again at once. */
   release(): Promise<void> {
-    return this.#attempt(() => this.#store.release(this.#key, this.#holder));
+    return this.#attempt(this.#claim.release());
   }
 
   /** Also where the claim has failed: the store may have taken it too late to say so, or may be back. */
-  async #attempt(write: () => Promise<void>): Promise<void> {
-    await write().catch(() => {
+  async #attempt(write: Promise<void>): Promise<void> {
+    await write.catch(() => {
       this.isGuarded = false;
     });
   }
@@ -67,10 +62,10 @@ export class Delivery {
 export class ReplayGuard {
   readonly #application: string;
   readonly #rules: ReplayRules;
-  readonly #store: ReplayStore;
+  readonly #store: ClaimStore;
 
   /** @param application the environment and the URL: what one application has taken, another may still get */
-  constructor(application: string, rules: ReplayRules, store: ReplayStore) {
+  constructor(application: string, rules: ReplayRules, store: ClaimStore) {
     this.#application = application;
     this.#rules = rules;
     this.#store = store;
@@ -90,50 +85,48 @@ export class ReplayGuard {
     holder: string,
     nowMs: number,
   ): Promise<Delivery | number> {
-    const store = this.#store;
-    const key = keyOf(this.#application, callback);
-    const digest = digestOf(bytes);
-    const delivery = new Delivery(store, key, holder, digest, callback.expiresAtMs - nowMs + clockMarginMs);
-    const claim = await store.claim(key, holder, this.#rules.timeoutMs + leaseMarginMs).catch(() => failed);
-    switch (claim.kind) {
-      case "claimed":
-        return delivery;
-      case "failed":
-      case "unknown":
-        if (this.#rules.mode === "best_effort") {
-          delivery.isGuarded = false;
-          return delivery;
-        }
-        // Else it would keep the repetition of the callback away for as long as its lease.
-        if (claim.kind === "unknown") await delivery.release();
-        throw unavailable();
-      default:
-        return readClaim(claim, digest);
+    const { mode, timeoutMs, rememberMs } = this.#rules;
+    const note = digestBytes(bytes);
+    const claim = this.#store.open({
+      kind: "callback",
+      // One for each application and signature of a key: the signature alone cannot be had from it.
+      key: digestOf(`${this.#application}\n${callback.key.identifier}\n${callback.signature}`),
+      holder,
+      note,
+      leaseMs: timeoutMs + leaseMarginMs,
+      // As long as it is not too old.
+      lifetimeMs: callback.signedAtMs + rememberMs - nowMs + clockMarginMs,
+      isTakenOver: true,
+      bornMs: callback.signedAtMs,
+    });
+    const result = await claim.make().catch(() => undefined);
+    if (result === undefined && mode === "strict") throw unavailable("cannot be looked up", "replay", retryAfterMs);
+    if (result !== undefined && result.kind !== "claimed") return readClaim(result, note);
+    const delivery = new Delivery(claim, result !== undefined && result.doubt === undefined);
+    if (mode === "strict" && result?.doubt === "forgotten") {
+      await delivery.release();
+      const what = "is not known: it is older than what this process remembers, and no Redis remembers more";
+      throw unavailable(what, "tokens.cache", forgottenRetryAfterMs);
     }
+    return delivery;
   }
 }
 
-function unavailable(): ProxyError {
-  const what = "Whether this callback was delivered before cannot be looked up.";
-  return new ProxyError("replay_store_unavailable", what, { retryAfterMs, causedBy: "replay" });
+function unavailable(what: string, causedBy: string, afterMs: number): ProxyError {
+  const message = `Whether this callback was delivered before ${what}.`;
+  return new ProxyError("replay_store_unavailable", message, { retryAfterMs: afterMs, causedBy });
 }
 
 /** A sender repeats what it got no answer to; others repeat a signature with what it does not cover changed. */
-function readClaim(claim: Extract<Claim, { kind: "in_delivery" | "taken" }>, digest: string): number {
-  const [, status, taken] = claim.kind === "taken" ? (receiptForm.exec(claim.receipt) ?? []) : [];
-  if (status === undefined) {
+function readClaim({ kind, note, value }: FoundClaim, ownNote: string): number {
+  if (kind === "held") {
     throw new ProxyError("callback_in_delivery", "The same callback is being delivered.", { retryAfterMs });
   }
-  if (taken === digest) return Number(status);
+  if (note === ownNote) return Number(value);
   throw new ProxyError("callback_replayed", "A callback with this signature was delivered, with other bytes.");
 }
 
-/** One for each application and signature of a key: the signature alone cannot be had from it. */
-function keyOf(application: string, { key, signature }: GenuineCallback): string {
-  return createHash("sha256").update(`${application}\n${key.identifier}\n${signature}`).digest("hex");
-}
-
-function digestOf({ method, query, body }: CallbackBytes): string {
+function digestBytes({ method, query, body }: CallbackBytes): string {
   const hash = createHash("sha256")
     .update(`${method}\n${query ?? ""}\n`, "latin1")
     .update(body);

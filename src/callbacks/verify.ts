@@ -1,6 +1,6 @@
-import type { ForgeryReason } from "../model/callback-events.ts";
 import type { Environment, SigningKey, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
+import type { ForgeryReason } from "../model/events.ts";
 import { findSigner, isSigned } from "../signing/hmac.ts";
 
 /** What a callback is verified by. */
@@ -8,8 +8,6 @@ export interface VerifyRules {
   readonly environment: Environment;
   /** Names that are not signed; always holds `signature`. */
   readonly exempt: ReadonlySet<string>;
-  /** How far its timestamp may be from our clock, either way. */
-  readonly windowMs: number;
 }
 
 /** A callback that the service has signed. */
@@ -18,9 +16,13 @@ export interface GenuineCallback {
   /** The key whose signature it has. */
   readonly key: SigningKey;
   readonly signature: string;
-  /** When its timestamp leaves the window: it is refused from then on. By the wall clock. */
-  readonly expiresAtMs: number;
+  /** Its timestamp, by the service's clock. */
+  readonly signedAtMs: number;
 }
+
+/** The service's clock, or ours, may be wrong by this much. */
+const longestAheadMs = 600_000;
+const notGenuine = "This is not a callback of the service, by its signature, its timestamp or its site.";
 
 /** A callback that is not the service's. Its message tells a forger nothing; the log has the reason. */
 export class NotGenuine extends ProxyError {
@@ -29,23 +31,20 @@ export class NotGenuine extends ProxyError {
   readonly site: Site | undefined;
 
   constructor(reason: ForgeryReason, site?: Site) {
-    super("callback_not_genuine", "This is not a callback of the service, by its signature, its time or its site.", {
-      causedBy: reason,
-    });
+    super("callback_not_genuine", notGenuine, { causedBy: reason });
     this.reason = reason;
     this.site = site;
   }
 }
 
 /**
- * Verifies a callback by spec 5.2, with the keys of the site that it names. The time is looked at last: only what is
- * signed can be late.
+ * Verifies a callback by spec 5.2 and 5.3. The timestamp is looked at last: only what is signed has one.
  * @param nowMs by the wall clock
  * @throws NotGenuine
  */
 export function verifyCallback(
   parameters: ReadonlyMap<string, string>,
-  { environment, exempt, windowMs }: VerifyRules,
+  { environment, exempt }: VerifyRules,
   nowMs: number,
 ): GenuineCallback {
   if (!isSigned(parameters)) throw new NotGenuine("parameter_missing");
@@ -53,18 +52,41 @@ export function verifyCallback(
   const identifier = read("site_identifier");
   const site = environment.sites.get(identifier) ?? environment.siteOfKey.get(identifier);
   if (site === undefined) throw new NotGenuine("site_unknown");
-  const keys = keysOf(site, identifier).filter((key) => key.version === read("version"));
+  const keys = keysOf(site, identifier, nowMs).filter((key) => key.version === read("version"));
   if (keys.length === 0) throw new NotGenuine("key_missing", site);
   const key = findSigner(parameters, keys, exempt);
   if (key === undefined) throw new NotGenuine("signature_wrong", site);
   const timestamp = read("timestamp");
-  const signedAtMs = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1_000 : Number.NaN;
-  if (!(Math.abs(nowMs - signedAtMs) <= windowMs)) throw new NotGenuine("timestamp_outside_window", site);
-  return { site, key, signature: read("signature"), expiresAtMs: signedAtMs + windowMs };
+  if (!/^\d{1,12}$/.test(timestamp)) throw new NotGenuine("timestamp_invalid", site);
+  return { site, key, signature: read("signature"), signedAtMs: Number(timestamp) * 1_000 };
 }
 
-/** The service signs with the default key (spec 5.3); while one replaces another, either may be in use. */
-function keysOf({ keys, defaultKey }: Site, identifier: string): SigningKey[] {
-  const named = keys.filter((key) => key.identifier === identifier);
-  return [...new Set([...named, ...(defaultKey === undefined ? [] : [defaultKey]), ...keys])];
+/**
+ * Refuses a genuine callback that is older than what is remembered, since it may have been delivered. One from the future
+ * proves that a clock is wrong, and nothing against the callback: it may come again.
+ * @param nowMs by the wall clock
+ * @throws ProxyError callback_too_old, callback_too_early
+ */
+export function checkAge({ signedAtMs }: GenuineCallback, rememberMs: number, nowMs: number): void {
+  const signedAt = new Date(signedAtMs).toISOString();
+  if (nowMs > signedAtMs + rememberMs) {
+    const what = `The callback was signed at ${signedAt}, longer ago than callbacks are remembered.`;
+    throw new ProxyError("callback_too_old", `${what} Look at its order at the service.`, { causedBy: "timestamp" });
+  }
+  const earlyMs = signedAtMs - longestAheadMs - nowMs;
+  if (earlyMs <= 0) return;
+  const what = `The callback is signed, and its timestamp is ${signedAt}, which is still to come.`;
+  const fix = `Here it is ${new Date(nowMs).toISOString()}: a clock is wrong, here or at the service.`;
+  throw new ProxyError("callback_too_early", `${what} ${fix}`, { retryAfterMs: earlyMs, causedBy: "timestamp" });
+}
+
+/** K… means that pair, S… the site's default pair (spec 5.3), and for a time those that the site names beside it. */
+function keysOf(
+  { identifier, keys, defaultKey, alsoVerifyWith = [] }: Site,
+  named: string,
+  nowMs: number,
+): SigningKey[] {
+  if (named !== identifier) return keys.filter((key) => key.identifier === named);
+  const further = alsoVerifyWith.filter(({ untilMs }) => nowMs < untilMs).map(({ key }) => key);
+  return defaultKey === undefined ? further : [defaultKey, ...further];
 }

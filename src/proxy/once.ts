@@ -1,11 +1,12 @@
+import type { Claim, ClaimStore, FoundClaim } from "../claims/claim.ts";
 import type { Clock } from "../model/clock.ts";
-import { ProxyError } from "../model/errors.ts";
-import { digestOf } from "../model/secret.ts";
+import { type Outcome, ProxyError } from "../model/errors.ts";
+import { digestOf, type Secret } from "../model/secret.ts";
+import { sign } from "../signing/hmac.ts";
 import { compareNames } from "../signing/parameter-rules.ts";
 import type { AccessEvent } from "./access-event.ts";
 import { serialise } from "./authenticate.ts";
 import type { PreparedRequest } from "./messages.ts";
-import type { FirstRequest, KeyUse, OnceStore, RequestEnd } from "./once-store.ts";
 
 const retryAfterMs = 1_000;
 /** Only another configuration helps. */
@@ -16,9 +17,19 @@ const leaseMarginMs = 1_000;
 /** How keys are remembered. */
 export interface OnceRules {
   /** Undefined without Redis: one process alone cannot promise anything. */
-  readonly store: OnceStore | undefined;
+  readonly shared: { readonly claims: ClaimStore; readonly digestKeys: DigestKeys } | undefined;
   /** `once.ttl`. */
   readonly lifetimeMs: number;
+}
+
+/** Those that seal tokens: the first makes digests of requests, all compare them. */
+type DigestKeys = readonly [Secret, ...Secret[]];
+
+/** How a request ended. */
+export interface RequestEnd {
+  readonly outcome: Outcome;
+  /** The service's, where it answered. */
+  readonly status?: number | undefined;
 }
 
 /**
@@ -26,14 +37,15 @@ export interface OnceRules {
  * its end is recorded before the client has its response.
  */
 export class OnceKey {
-  readonly #store: OnceStore;
-  readonly #use: KeyUse;
+  readonly #claim: Claim;
+  /** What makes a repetition the same request, by each of the digest keys. */
+  readonly #digests: Digests;
   readonly #event: AccessEvent;
   #isClaimed = false;
 
-  private constructor(store: OnceStore, use: KeyUse, event: AccessEvent) {
-    this.#store = store;
-    this.#use = use;
+  private constructor(claim: Claim, digests: Digests, event: AccessEvent) {
+    this.#claim = claim;
+    this.#digests = digests;
     this.#event = event;
   }
 
@@ -44,11 +56,11 @@ export class OnceKey {
   static open(
     key: string,
     prepared: PreparedRequest,
-    { store, lifetimeMs }: OnceRules,
+    { shared, lifetimeMs }: OnceRules,
     { event, deadlineMs }: { readonly event: AccessEvent; readonly deadlineMs: number },
     clock: Clock,
   ): OnceKey {
-    if (store === undefined) {
+    if (shared === undefined) {
       event.once = "unavailable";
       const fix = "It needs the Redis that replicas share: tokens.cache: redis.";
       throw new ProxyError("once_unavailable", `Countersign-Once cannot be kept here. ${fix}`, {
@@ -57,14 +69,19 @@ export class OnceKey {
       });
     }
     const { environment, site } = prepared.route;
-    const use = {
-      scope: [environment.name, site.identifier, key],
-      requestId: event.requestId,
-      content: contentOf(prepared),
+    const name = digestOf(JSON.stringify([environment.name, site.identifier, key]));
+    const digests = digestsOf(`${name} ${contentOf(prepared)}`, shared.digestKeys);
+    const claim = shared.claims.open({
+      kind: "once",
+      key: name,
+      holder: event.requestId,
+      note: digests[0],
       leaseMs: Math.max(0, deadlineMs - clock.nowMs()) + leaseMarginMs,
       lifetimeMs,
-    };
-    return new OnceKey(store, use, event);
+      // The request may have been sent.
+      isTakenOver: false,
+    });
+    return new OnceKey(claim, digests, event);
   }
 
   /**
@@ -73,37 +90,38 @@ export class OnceKey {
    */
   async claim(): Promise<void> {
     if (this.#isClaimed) return;
-    const first = await this.#store.claim(this.#use).catch(() => {
+    const result = await this.#claim.make().catch(() => {
       this.#event.once = "unavailable";
       const what = "Whether a request with this Countersign-Once was sent before cannot be looked up.";
       throw new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
     });
-    if (first === undefined) {
+    if (result.kind === "claimed") {
       this.#isClaimed = true;
       return;
     }
-    this.#event.onceFirst = first.requestId;
-    throw this.#refuse(first);
+    this.#event.onceFirst = result.holder;
+    throw this.#refuse(result);
   }
 
   /** Never fails: a key whose end is not written reads as `unknown`. */
-  async recordEnd(end: RequestEnd): Promise<void> {
+  async recordEnd({ outcome, status }: RequestEnd): Promise<void> {
     if (!this.#isClaimed) return;
-    const result = end.outcome === "not_sent" ? "freed" : "recorded";
-    this.#event.once = await this.#store.recordEnd(this.#use, end).then(
-      () => result,
+    const isFreed = outcome === "not_sent";
+    const written = isFreed ? this.#claim.release() : this.#claim.settle(`${outcome} ${status ?? "-"}`);
+    this.#event.once = await written.then(
+      () => (isFreed ? "freed" : "recorded"),
       () => "unrecorded",
     );
   }
 
-  #refuse(first: FirstRequest): ProxyError {
-    const { end, isSame } = first;
+  #refuse(first: FoundClaim): ProxyError {
+    const end = endOf(first);
     const at = new Date(first.atMs).toISOString();
     const status = end?.status === undefined ? {} : { status: end.status };
-    const members = { first: { request_id: first.requestId, time: at, outcome: end?.outcome, ...status } };
+    const members = { first: { request_id: first.holder, time: at, outcome: end?.outcome, ...status } };
     const details = { members, causedBy: "Countersign-Once" };
-    const named = `request ${first.requestId} of ${at}`;
-    if (!isSame) {
+    const named = `request ${first.holder} of ${at}`;
+    if (!isSame(first.note, this.#digests)) {
       this.#event.once = "key_reused";
       const what = `This Countersign-Once belongs to ${named}, whose operation or parameters are others.`;
       return new ProxyError("once_key_reused", `${what} Give each request a key of its own.`, details);
@@ -116,6 +134,16 @@ export class OnceKey {
     this.#event.once = "already_sent";
     return new ProxyError("already_sent", `This Countersign-Once was used by ${named}. ${describeEnd(end)}`, details);
   }
+}
+
+/** Undefined while it may be under way. A claim whose lease is over never said how its request ended. */
+function endOf({ kind, isOver, value }: FoundClaim): RequestEnd | undefined {
+  if (kind === "held") return isOver ? { outcome: "unknown" } : undefined;
+  const [outcome, status] = value.split(" ");
+  return {
+    outcome: outcome === "answered" ? "answered" : "unknown",
+    status: status === "-" ? undefined : Number(status),
+  };
 }
 
 function describeEnd({ outcome, status }: RequestEnd): string {
@@ -133,4 +161,20 @@ function contentOf({ route, parameters }: PreparedRequest): string {
   sent.sort(compareNames);
   // A request may wait for long, and no memory is set aside for its body a second time.
   return digestOf(`${route.operation} ${serialise(sent)}`);
+}
+
+/** `<id of the key>.<digest>` by each of the keys. */
+type Digests = readonly [string, ...string[]];
+
+/** A reader of Redis cannot guess a request from them, nor compare those of two keys. */
+function digestsOf(content: string, [first, ...others]: DigestKeys): Digests {
+  const digest = (key: Secret) =>
+    `${sign("countersign once", key).slice(0, 8)}.${sign(`countersign once\n${content}`, key).slice(0, 32)}`;
+  return [digest(first), ...others.map(digest)];
+}
+
+/** A digest made with a key that is no longer configured cannot be compared. */
+function isSame(note: string, own: Digests): boolean {
+  const [id] = note.split(".");
+  return own.includes(note) || !own.some((each) => each.split(".")[0] === id);
 }

@@ -1,13 +1,14 @@
 /** Row 82: while Redis fails, nothing with a key is sent that might be a repetition; what was known is written when it is back. */
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
-import { systemClock } from "../../../src/model/clock.ts";
+import { sleep, systemClock } from "../../../src/model/clock.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { startReplicated } from "../../../testkit/redis-fleet.ts";
 import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
 import { accepted, keysIn, type OnceStage, stageOnce } from "./once-stage.ts";
+import { states } from "./refused-writes.ts";
 
 /** Commands of Redis end after 100 ms, as in earnest. */
 const hasty = { surroundings: { clock: systemClock } };
@@ -121,18 +122,32 @@ it("what stands there in another form is no free key", async () => {
 
 it("an end that waits for Redis never follows a later one: an answer that was cut stays unknown", async () => {
   const redis = await startRedis();
-  const { once } = openReplica(redis, patientClock);
-  const use = (requestId: string, key = "order-1") => {
-    return { scope: ["sandbox", "S1", key], requestId, content: "", leaseMs: 10_000, lifetimeMs: 60_000 };
+  const { claims } = openReplica(redis, patientClock);
+  const open = (holder: string) => {
+    const terms = { kind: "once", key: "order-1", holder, note: "n", leaseMs: 10_000, lifetimeMs: 60_000 } as const;
+    return claims.open({ ...terms, isTakenOver: false });
   };
-  await once.claim(use("a"));
-  await redis.command("CONFIG", "SET", "maxmemory", "1");
-  await expect(once.recordEnd(use("a"), { outcome: "answered", status: 200 })).rejects.toThrow();
-  await redis.command("CONFIG", "SET", "maxmemory", "0");
-  const end = { outcome: "unknown", status: 200 } as const;
-  await once.recordEnd(use("a"), end);
-  // Whatever waits is written behind this.
-  await once.claim(use("b", "order-2"));
-  await once.recordEnd(use("b", "order-2"), { outcome: "not_sent" });
-  expect(await once.claim(use("c"))).toMatchObject({ requestId: "a", end });
+  const claim = open("a");
+  await claim.make();
+  await redis.config("maxmemory", "1");
+  await expect(claim.settle("answered 200")).rejects.toThrow();
+  await redis.config("maxmemory", "0");
+  await claim.settle("unknown 200");
+  // Whatever waits is tried again within this time.
+  await sleep(systemClock, 2_500);
+  expect(await open("c").make()).toMatchObject({ holder: "a", value: "unknown 200" });
+});
+
+it.each(states)("%s: an end that was refused is written by itself at a quiet replica", async (_, refuse, accept) => {
+  const redis = await startRedis({ args: ["--maxmemory-policy", "noeviction"] });
+  const answer = (_request: unknown, socket: Socket) => void refuse(redis).then(() => socket.write(accepted));
+  const stage = await stageOnce(redis, answer, hasty);
+  await accept(redis);
+  expect((await stage.once("order-1")).status).toBe(200);
+  expect(await stage.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
+  await accept(redis);
+  const values = async () => [...(await keysIn(redis)).values()];
+  await expect.poll(values, { timeout: 10_000, interval: 100 }).toEqual([expect.stringMatching(/ answered 200$/)]);
+  expect((await stage.once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
+  expect(stage.upstream.requests).toHaveLength(1);
 });

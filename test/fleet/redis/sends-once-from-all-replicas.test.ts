@@ -1,38 +1,22 @@
 /** Row 82: real processes that share a Redis send a request with one key once, also when one of them is killed at any moment. */
+import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { aclUser } from "../../../testkit/acl.ts";
 import { type Called, call, order } from "../../../testkit/call.ts";
-import { ConfigWriter, sandboxConfig } from "../../../testkit/config-writer.ts";
-import { Children, type Serving, startServing } from "../../../testkit/processes.ts";
+import type { Serving } from "../../../testkit/processes.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
 import { canaries } from "../../../testkit/stage.ts";
 import { accepted, keysIn } from "./once-stage.ts";
+import { startServingPods } from "./serving-pods.ts";
 
 /** Two processes of the built command. */
 async function startPods(redis: RealRedis, baseUrl: string): Promise<readonly [Serving, Serving]> {
-  const children = new Children();
-  onTestFinished(() => children.endAll());
-  const folder = new ConfigWriter("once");
-  onTestFinished(() => folder.remove());
-  const password = folder.secret("redis-password", aclUser.password);
-  const encryptionKeys = [folder.newKey("token-key")];
-  const shared = {
-    tokens: { cache: "redis" },
-    redis: { url: redis.url, username: aclUser.username, password, encryptionKeys },
-    once: { ttl: "1h" },
-  };
-  const sites = {
-    S1000000003: { keys: [{ identifier: "K2000000001", secret: folder.secret("k1", canaries.keyOne) }] },
-  };
-  const start = (name: string) =>
-    startServing({
-      children,
-      writeConfig: (port) => folder.config(name, sandboxConfig([`127.0.0.1:${port}`], { baseUrl, sites }, shared)),
-      onLine: () => {},
-    });
-  return [await start("one.yaml"), await start("other.yaml")];
+  const [one, other] = await startServingPods(2, redis, (folder, index) => {
+    const keys = [{ identifier: "K2000000001", secret: folder.secret(`k1-${index}`, canaries.keyOne) }];
+    return { environment: { baseUrl, sites: { S1000000003: { keys } } }, more: { once: { ttl: "1h" } } };
+  });
+  return [one, other] as [Serving, Serving];
 }
 
 const send = ({ url }: Serving, key: string, body: object = order, timeoutMs = 20_000): Promise<Called> =>
@@ -59,16 +43,10 @@ it("a thousand keys, each at two processes at the same moment, are a thousand re
 
 it("killed after its claim and before a byte was sent, a process leaves a key that is unknown", async () => {
   // It takes connections, and never speaks TLS.
-  let connected = () => {};
-  const isConnected = new Promise<void>((resolve) => {
-    connected = resolve;
-  });
-  const silent = createServer((socket) => {
-    socket.on("error", () => {});
-    connected();
-  }).listen(0, "127.0.0.1");
+  const silent = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
   onTestFinished(() => void silent.close());
-  await new Promise((resolve) => silent.once("listening", resolve));
+  await once(silent, "listening");
+  const isConnected = once(silent, "connection");
   const { port } = silent.address() as { readonly port: number };
   const redis = await startRedis();
   const [one, other] = await startPods(redis, `https://127.0.0.1:${port}`);
@@ -99,7 +77,7 @@ it("killed after an answer that could not be recorded, a process leaves a key th
   expect(upstream.requests).toHaveLength(1);
 });
 
-async function killWhile(pod: Serving, sending: Promise<unknown>, reached: Promise<void>): Promise<void> {
+async function killWhile(pod: Serving, sending: Promise<unknown>, reached: Promise<unknown>): Promise<void> {
   const lost = sending.catch(() => "lost");
   await reached;
   process.kill(pod.process.pid, "SIGKILL");

@@ -1,15 +1,15 @@
 /** A failure that should not be is answered with what is known of the callback, and leaves nothing behind. */
 import { expect, it } from "vitest";
-import { createMemoryReplayStore } from "../../../src/adapters/memory/replay-store.ts";
+import { createMemoryClaimRecords } from "../../../src/adapters/memory/claim-records.ts";
 import type { ApplicationResponse, Deliver } from "../../../src/callbacks/application.ts";
 import { createCallbackHandler } from "../../../src/callbacks/handler.ts";
-import type { CallbackFinished } from "../../../src/model/callback-events.ts";
-import type { Environment, Site } from "../../../src/model/environment.ts";
-import type { Event } from "../../../src/model/events.ts";
+import { Claims } from "../../../src/claims/claim.ts";
+import type { CallbackFinished, Event } from "../../../src/model/events.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
 import { ConcurrencyLimit } from "../../../src/proxy/concurrency-limit.ts";
 import type { ClientRequest, ClientResponse } from "../../../src/proxy/messages.ts";
+import { environmentOf, siteOf } from "../../../testkit/environment.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { callbackOf, key, secret, site } from "./sender.ts";
 
@@ -17,30 +17,26 @@ import { callbackOf, key, secret, site } from "./sender.ts";
 async function serve(deliver: Deliver) {
   const clock = new FakeClock();
   const defaultKey = { identifier: key, version: "3.0", secret: new Secret(Buffer.from(secret)) };
-  const called = { identifier: site, keys: [defaultKey], defaultKey } as unknown as Site;
-  const environment = {
-    name: "sandbox",
-    sites: new Map([[site, called]]),
-    siteOfKey: new Map(),
-  } as Partial<Environment>;
+  const environment = environmentOf([siteOf(site, { keys: [defaultKey] })]);
   const events: Event[] = [];
   const concurrency = new ConcurrencyLimit(1);
   const buffers = new BufferBudget(10_000_000, clock);
+  const claims = new Claims(createMemoryClaimRecords(clock), clock);
   const handler = createCallbackHandler(
     {
-      ...{ clock, deliver, concurrency, buffers, replays: createMemoryReplayStore(clock) },
+      ...{ clock, deliver, concurrency, buffers, claims },
       report: (event) => void events.push(event),
       newRequestId: () => "r1",
     },
     {
-      ...{ environment: environment as Environment, listener: "here", origin: "http://app", path: "/" },
-      ...{ exempt: new Set(["signature"]), windowMs: 300_000, mode: "strict", timeoutMs: 1_000, requestMs: 10_000 },
+      ...{ environment, listener: "here", origin: "http://app", path: "/" },
+      ...{ exempt: new Set(["signature"]), rememberMs: 300_000, mode: "strict", timeoutMs: 1_000, requestMs: 10_000 },
     },
   );
   const replies: ClientResponse[] = [];
   const timestamp = String(Math.floor(clock.wallMs() / 1_000));
   await handler.handle({
-    ...{ method: "POST", target: "/", headers: ["Host", "x", "Content-Type", "application/json"], peer: undefined },
+    ...{ method: "POST", target: "/", headers: ["Host", "x", "Content-Type", "application/json"], headBytes: 0 },
     readBody: () => Buffer.from(JSON.stringify(callbackOf({ timestamp }))),
     isClosed: () => false,
     repliedStatus: () => undefined,

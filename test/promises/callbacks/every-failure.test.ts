@@ -1,15 +1,13 @@
 /** Each failure that only callbacks have, provoked over real sockets with each of its outcomes. */
-import { once } from "node:events";
-import { createServer, type Socket } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
-import type { FailureCode, Outcome } from "../../../src/model/errors.ts";
-import { callbackFailures } from "../../../src/model/further-failures.ts";
-import { addressOf } from "../../../testkit/address.ts";
+import { expect, it } from "vitest";
+import { type Failure, type FailureCode, failures, type Outcome } from "../../../src/model/errors.ts";
+import { failureType } from "../../../src/proxy/client-response.ts";
+import { homepage } from "../../../src/version.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import type { RawAnswered } from "../../../testkit/raw-caller.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
 import { callbackOf } from "./sender.ts";
-import { accepts, freshCallback, sendJson, stageCallbacks } from "./stage.ts";
+import { accepts, freshCallback, sendJson, stageCallbacks, stageRaw } from "./stage.ts";
 
 interface Case {
   readonly code: FailureCode;
@@ -17,24 +15,28 @@ interface Case {
   readonly provoke: () => Promise<RawAnswered>;
 }
 
-const tls = { ca: undefined, cert: undefined, key: undefined };
-
 /** A callback for an application below HTTP. */
-async function sendTo(scheme: string, serve: (socket: Socket) => void, timeoutMs = 5_000): Promise<RawAnswered> {
-  const server = createServer((socket) => serve(socket.on("error", () => {}))).listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const { port } = server.address() as { readonly port: number };
-  const application = { url: addressOf(`${scheme}://127.0.0.1:${port}`), timeoutMs, tls };
-  const { callbackPort } = await stageCallbacks({ listener: { application } });
-  return sendJson(callbackPort, freshCallback());
-}
+const sendTo = async (...application: Parameters<typeof stageRaw>) =>
+  sendJson((await stageRaw(...application)).callbackPort, freshCallback());
+
+const sending = (callback: ReturnType<typeof callbackOf>) => async () =>
+  sendJson((await stageCallbacks()).callbackPort, callback);
 
 const cases: readonly Case[] = [
   {
     code: "callback_not_genuine",
     outcome: "not_sent",
-    provoke: async () => sendJson((await stageCallbacks()).callbackPort, callbackOf({}, "someone's key of 16 bytes")),
+    provoke: sending(callbackOf({}, "someone's key of 16 bytes")),
+  },
+  {
+    code: "callback_too_old",
+    outcome: "not_sent",
+    provoke: sending(callbackOf({ timestamp: "1" })),
+  },
+  {
+    code: "callback_too_early",
+    outcome: "not_sent",
+    provoke: sending(callbackOf({ timestamp: "99999999999" })),
   },
   {
     code: "callback_replayed",
@@ -85,27 +87,39 @@ const cases: readonly Case[] = [
   {
     code: "application_failed",
     outcome: "unknown",
-    provoke: () => sendTo("http", (socket) => socket.once("data", () => socket.resetAndDestroy())),
+    provoke: () => sendTo((socket) => void socket.once("data", () => socket.resetAndDestroy())),
   },
-  { code: "application_timeout", outcome: "unknown", provoke: () => sendTo("http", () => {}, 200) },
-  { code: "application_timeout", outcome: "not_sent", provoke: () => sendTo("https", () => {}, 200) },
+  { code: "application_timeout", outcome: "unknown", provoke: () => sendTo(() => {}, { timeoutMs: 200 }) },
+  {
+    code: "application_timeout",
+    outcome: "not_sent",
+    provoke: () => sendTo(() => {}, { scheme: "https", timeoutMs: 200 }),
+  },
 ];
 
 it.each(cases)("$code, $outcome", async ({ code, outcome, provoke }) => {
   const { status, headers, text } = await provoke();
   const problem = JSON.parse(text);
-  expect(problem).toMatchObject({ type: `urn:countersign:failure:${code}`, code, outcome, status });
-  expect({ [code]: status }).toEqual({ [code]: callbackFailures[code as keyof typeof callbackFailures].status });
+  expect(problem).toMatchObject({ type: failureType(code, undefined, homepage), code, outcome, status });
+  expect({ [code]: status }).toEqual({ [code]: failures[code].status });
   expect(headers).toMatchObject({ "countersign-error": code, "countersign-outcome": outcome });
   expect(headers["countersign-request-id"]).toBe(problem.request_id);
+  expect(text.endsWith("}\n")).toBe(true);
+  expect(/\. \d+\.\d s had passed by then\. /.test(problem.detail)).toBe(status === 504);
   expect(problem.detail).toMatch(
     outcome === "not_sent" ? /Nothing reached the application\.$/ : /may have taken the callback; send it again\.$/,
   );
 });
 
+it("leads into the documentation where its site is known", async () => {
+  const { callbackPort } = await stageCallbacks({ config: { docsUrl: "https://docs.example" } });
+  const { text } = await sendJson(callbackPort, callbackOf({ timestamp: "1" }));
+  expect(JSON.parse(text).type).toBe("https://docs.example/docs/reference/errors.html#callback_too_old");
+});
+
 it("none is left out", () => {
-  const named = Object.entries(callbackFailures).flatMap(([code, { outcomes }]) =>
-    outcomes.map((outcome) => `${code} ${outcome}`),
+  const named = Object.entries<Failure>(failures).flatMap(([code, { only, outcomes }]) =>
+    only === "callback" ? outcomes.map((outcome) => `${code} ${outcome}`) : [],
   );
   expect(cases.map(({ code, outcome }) => `${code} ${outcome}`).sort()).toEqual(named.sort());
 });

@@ -1,5 +1,4 @@
 /** Row 73: TLS on both sides of a listener for callbacks; what does not verify gets nothing. */
-import { once } from "node:events";
 import { createServer } from "node:https";
 import { type ConnectionOptions, connect, type PeerCertificate } from "node:tls";
 import { expect, it, onTestFinished } from "vitest";
@@ -14,6 +13,7 @@ import {
   serverCertificate,
   serverKey,
 } from "../../../testkit/certificates.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { freshCallback, sendJson, stageCallbacks } from "./stage.ts";
 
@@ -51,11 +51,7 @@ async function stageSecure(cert: string, towards: CallbackListenerConfig["applic
     request.resume();
     response.end("OK");
   });
-  server.listen(0, "localhost");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as { readonly port: number };
-  const url = addressOf(`https://localhost:${port}/callbacks`);
+  const url = addressOf(`https://localhost:${await listen(server)}/callbacks`);
   const stage = await stageCallbacks({ listener: { application: { url, timeoutMs: 5_000, tls: towards } } });
   return { ...stage, subjects };
 }

@@ -1,7 +1,7 @@
-/** Row 73: what is not the service's never reaches the application, and is counted by its reason. */
+/** Rows 73, 86: what is not the service's never reaches the application, and is counted by its reason. */
 import { describe, expect, it } from "vitest";
-import type { CallbackResult } from "../../../src/model/callback-events.ts";
 import { systemClock } from "../../../src/model/clock.ts";
+import type { CallbackResult } from "../../../src/model/events.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { callbackOf, formOf, type Given, secret } from "./sender.ts";
 import { form, freshCallback, json, type Sent, send, sendJson, stageCallbacks } from "./stage.ts";
@@ -24,8 +24,9 @@ const cases: readonly (readonly [what: string, status: number, result: CallbackR
   ["another site", 401, "site_unknown", () => inJson(freshCallback({ site_identifier: "S1000000666" }))],
   ["a site without keys", 401, "key_missing", () => inJson(freshCallback({ site_identifier: "S1000000001" }))],
   ["another version", 401, "key_missing", () => inJson(freshCallback({ version: "2.0" }))],
-  ["an old timestamp", 401, "timestamp_outside_window", () => inJson(freshCallback({ timestamp: inPast(310) }))],
-  ["a timestamp to come", 401, "timestamp_outside_window", () => inJson(freshCallback({ timestamp: inPast(-310) }))],
+  ["a timestamp in ms", 401, "timestamp_invalid", () => inJson(freshCallback({ timestamp: `${inPast(0)}000` }))],
+  ["a timestamp of 8 days ago", 422, "callback_too_old", () => inJson(freshCallback({ timestamp: inPast(691_200) }))],
+  ["a timestamp to come", 503, "callback_too_early", () => inJson(freshCallback({ timestamp: inPast(-700) }))],
   ["a list", 422, "nested_value", () => inJson({ ...freshCallback(), items: ["1", "2"] })],
   ["an object", 422, "nested_value", () => inJson({ ...freshCallback(), item: { id: "1" } })],
   ["a list in a form", 422, "nested_value", () => ({ type: form, body: `${formOf(freshCallback())}&items[]=1` })],
@@ -79,28 +80,59 @@ it("a 401 names its scheme, and is the same for every reason", async () => {
   const answers = [
     await sendJson(callbackPort, callbackOf({}, "someone's key of 16 bytes")),
     await sendJson(callbackPort, freshCallback({ site_identifier: "S1000000666" })),
-    await sendJson(callbackPort, freshCallback({ timestamp: "1" })),
+    await sendJson(callbackPort, freshCallback({ timestamp: "now" })),
   ];
   const bodies = answers.map(({ text }) => text.replace(/"request_id":"[^"]+"/, ""));
   expect(new Set(bodies).size).toBe(1);
   for (const { headers } of answers) expect(headers["www-authenticate"]).toBe('HMAC realm="callbacks"');
 });
 
-it("the window is counted by this machine's clock, either way", async () => {
+it("the age is counted by this machine's clock, and what is too early may come again in time", async () => {
+  const hourMs = 3_600_000;
   const skewedBy = (ms: number) => ({ ...systemClock, wallMs: () => Date.now() + ms });
   for (const [ms, status] of [
-    [295_000, 200],
-    [-295_000, 200],
-    [302_000, 401],
-    [-302_000, 401],
+    [hourMs - 5_000, 200],
+    [hourMs + 5_000, 422],
+    [-595_000, 200],
+    [-605_000, 503],
   ] as const) {
-    const { callbackPort } = await stageCallbacks({ surroundings: { clock: skewedBy(ms) } });
-    expect({ ms, status: (await sendJson(callbackPort, freshCallback())).status }).toEqual({ ms, status });
+    const stage = await stageCallbacks({
+      surroundings: { clock: skewedBy(ms) },
+      listener: { rememberMs: hourMs, replay: "best_effort" },
+    });
+    const { status: given, headers } = await sendJson(stage.callbackPort, freshCallback());
+    expect({ ms, given }).toEqual({ ms, given: status });
+    if (status === 503) expect(Number(headers["retry-after"])).toBeLessThanOrEqual(6);
   }
 });
 
-it("the old and the new key of a site are both taken while one replaces the other", async () => {
+it("a leaked key that is not the default one forges nothing that names the site, and only what names the key", async () => {
   const { application, callbackPort, recorder } = await stageCallbacks();
+  const leaked = "canary-api-secret-key-two";
+  const forged = callbackOf({ a: "1" }, leaked);
+  expect((await sendJson(callbackPort, forged)).status).toBe(401);
+  expect((await sendJson(callbackPort, callbackOf({ site_identifier: "K2000000001" }, leaked))).status).toBe(401);
+  expect(application.received).toEqual([]);
+  expect((await sendJson(callbackPort, callbackOf({ site_identifier: "K2000000002" }, leaked))).status).toBe(200);
+  expect((await recorder.nth("callback_finished", 3)).key).toBe("K2000000002");
+});
+
+it("both keys of a site are taken while one replaces the other, as long as the site says so", async () => {
+  const { application, callbackPort, config, proxy } = await stageCallbacks();
+  const rotateUntil = (untilMs: number) => {
+    const environments = new Map(
+      Array.from(config.environments, ([name, environment]) => {
+        const sites = Array.from(environment.sites, ([id, each]) => {
+          const [, further] = each.keys;
+          const alsoVerifyWith = further === undefined ? [] : [{ key: further, untilMs }];
+          return [id, { ...each, alsoVerifyWith }] as const;
+        });
+        return [name, { ...environment, sites: new Map(sites) }] as const;
+      }),
+    );
+    return proxy.apply({ ...config, environments, hash: `until ${untilMs}` }, "sighup");
+  };
+  await rotateUntil(Date.now() + 60_000);
   const sign = (by: string, more: Given) => callbackOf(more, by);
   expect((await sendJson(callbackPort, sign(secret, { a: "1" }))).status).toBe(200);
   expect((await sendJson(callbackPort, sign("canary-api-secret-key-two", { a: "2" }))).status).toBe(200);
@@ -108,7 +140,8 @@ it("the old and the new key of a site are both taken while one replaces the othe
     "K2000000001",
     "K2000000002",
   ]);
-  expect((await recorder.nth("callback_finished", 2)).key).toBe("K2000000002");
+  await rotateUntil(Date.now() - 1);
+  expect((await sendJson(callbackPort, sign("canary-api-secret-key-two", { a: "3" }))).status).toBe(401);
 });
 
 it("a listener of applications takes no callback, and one of callbacks no order", async () => {

@@ -1,12 +1,14 @@
-/** Rows 74, 75: the application gets a callback once, and again only where it did not take it. */
+/** Rows 74, 75, 85: the application gets a callback once, and again only where it did not take it. */
 import { expect, it } from "vitest";
-import type { CallbackResult } from "../../../src/model/callback-events.ts";
+import type { CallbackResult } from "../../../src/model/events.ts";
 import { addressOf } from "../../../testkit/address.ts";
 import { scrape } from "../../../testkit/exposition.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { type Given, signatureOf } from "./sender.ts";
 import {
   accepts,
   type CallbackStage,
+  expectProblem,
   freshCallback,
   json,
   send,
@@ -46,10 +48,9 @@ it("of fifty at the same moment one reaches the application; the others are aske
   const delivered = answers.filter(({ status }) => status === 200);
   const others = answers.filter(({ status }) => status !== 200);
   expect(delivered.length).toBeGreaterThanOrEqual(1);
-  for (const { status, headers, text } of others) {
-    expect(status).toBe(503);
-    expect(headers["retry-after"]).toBe("1");
-    expect(JSON.parse(text).code).toBe("callback_in_delivery");
+  for (const other of others) {
+    expectProblem(other, "callback_in_delivery");
+    expect(other.headers["retry-after"]).toBe("1");
   }
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
   expect(application.received).toHaveLength(1);
@@ -66,9 +67,7 @@ it("one with the signature of another and other bytes is refused as a replay", a
   const { signature, ...signed } = shifted;
   expect(signatureOf(signed)).toBe(signature);
   for (const other of [shifted, { ...callback, format: "xml" }]) {
-    const answer = await sendJson(callbackPort, other);
-    expect(answer.status).toBe(409);
-    expect(JSON.parse(answer.text).code).toBe("callback_replayed");
+    expectProblem(await sendJson(callbackPort, other), "callback_replayed");
   }
   expect(application.received).toHaveLength(1);
 });
@@ -85,6 +84,35 @@ it.each([300, 400, 404, 429, 500, 503])("one that the application answers with %
   expect(await resultsOf(stage, 2)).toEqual(["declined", "delivered"]);
 });
 
+it("one that finds no application for six hours, and is then repeated unchanged, is delivered once", async () => {
+  const clock = new ShiftedClock();
+  const { application, callbackPort } = await stageCallbacks({ surroundings: { clock } });
+  const callback = freshCallback();
+  await application.stop();
+  expect((await sendJson(callbackPort, callback)).status).toBe(502);
+  clock.push(6 * 3_600_000);
+  await application.restart();
+  for (let time = 0; time < 2; time += 1) expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  expect(application.received).toHaveLength(1);
+  clock.push(160 * 3_600_000);
+  expect((await sendJson(callbackPort, callback)).status).toBe(200);
+  clock.push(3 * 3_600_000);
+  expect((await sendJson(callbackPort, callback)).status).toBe(422);
+  expect(application.received).toHaveLength(1);
+});
+
+it("a process without Redis says of one from before its start that it cannot tell", async () => {
+  const before = { timestamp: String(Math.floor(Date.now() / 1_000) - 60) };
+  const strict = await stageCallbacks();
+  const answer = await sendJson(strict.callbackPort, freshCallback(before));
+  const { detail } = expectProblem(answer, "replay_store_unavailable");
+  expect(detail).toContain("older than what this process remembers");
+  expect(strict.application.received).toEqual([]);
+  const lax = await stageCallbacks({ listener: { replay: "best_effort" } });
+  expect((await sendJson(lax.callbackPort, freshCallback(before))).status).toBe(200);
+  expect(await lax.recorder.nth("callback_finished", 1)).toMatchObject({ result: "delivered", isGuarded: false });
+});
+
 it("a body of the answer that breaks after 2xx does not let the callback come again", async () => {
   const stage = await stageCallbacks();
   const { application, callbackPort } = stage;
@@ -93,9 +121,7 @@ it("a body of the answer that breaks after 2xx does not let the callback come ag
     setTimeout(() => response.destroy(), 100);
   });
   const callback = freshCallback();
-  const answer = await sendJson(callbackPort, callback);
-  expect(answer.status).toBe(502);
-  expect(JSON.parse(answer.text)).toMatchObject({ code: "application_failed", outcome: "unknown" });
+  expectProblem(await sendJson(callbackPort, callback), "application_failed", "unknown");
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
   expect(application.received).toHaveLength(1);
 });

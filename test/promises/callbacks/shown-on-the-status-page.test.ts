@@ -55,7 +55,7 @@ it("counts by result, shows the last one and the last that was not taken, and no
   expect(Object.keys(shown.lastFailure).sort()).toEqual(["at", "requestId", "result", "site", "status"]);
   const page = await pageOf(stage);
   expect(page).toContain("The last callback of sandbox was not taken (declined");
-  expect(page).toContain("No key of its site has signed it");
+  expect(page).toContain("It is not signed with the key that it names");
   for (const text of [page, JSON.stringify(shown)]) {
     for (const content of ["Canary", "customer", "order_paid", callback["signature"] ?? "", key]) {
       expect(text).not.toContain(content);

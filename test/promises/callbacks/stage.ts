@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { expect, onTestFinished } from "vitest";
 import type { Dependencies } from "../../../src/app/dependencies.ts";
 import type { CallbackListenerConfig, Config } from "../../../src/config/config.ts";
+import { type FailureCode, failures, type Outcome } from "../../../src/model/errors.ts";
 import { addressOf } from "../../../testkit/address.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { ask, type RawAnswered } from "../../../testkit/raw-caller.ts";
 import { type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { callbackOf, formOf, type Given } from "./sender.ts";
@@ -97,7 +99,7 @@ export async function stageCallbacks(options: CallbackOptions = {}): Promise<Cal
     environment: "sandbox",
     application: { url: addressOf(application.url), timeoutMs: options.timeoutMs ?? 5_000, tls: noTls },
     exempt: new Set(["format", "signature", "call"]),
-    windowMs: 300_000,
+    rememberMs: 604_800_000,
     replay: "strict",
     ...options.listener,
   };
@@ -152,3 +154,21 @@ export function freshCallback(given: Given = {}): Given {
 }
 
 export const headersOf = ({ headers }: Received): ReadonlyMap<string, string> => new Map(headers);
+
+/** A stage whose application is below HTTP. */
+export async function stageRaw(
+  serve: (socket: Socket) => void,
+  { scheme = "http", timeoutMs = 5_000 }: { readonly scheme?: string; readonly timeoutMs?: number } = {},
+): Promise<CallbackStage> {
+  const port = await listen(createTcpServer((socket) => serve(socket.on("error", () => {}))));
+  const tls = { ca: undefined, cert: undefined, key: undefined };
+  const application = { url: addressOf(`${scheme}://127.0.0.1:${port}/callbacks`), timeoutMs, tls };
+  return stageCallbacks({ listener: { application } });
+}
+
+/** That it is this failure; returns what it says. */
+export function expectProblem({ status, text }: RawAnswered, code: FailureCode, outcome: Outcome = "not_sent") {
+  const problem = JSON.parse(text);
+  expect({ ...problem, status }).toMatchObject({ code, outcome, status: failures[code].status });
+  return problem;
+}

@@ -1,29 +1,14 @@
 /** How a callback's parameters are read: exactly, or not at all. */
 import { describe, expect, it } from "vitest";
 import { formOf, queryOf, readCallback } from "../../../src/callbacks/parameters.ts";
-import type { ProxyError } from "../../../src/model/errors.ts";
+import { refusalOf } from "../refusal-of.ts";
 
 const none = new Uint8Array();
 const read = (form: "json" | "form" | "query", body: string | Uint8Array, query?: string) =>
   Object.fromEntries(readCallback(form, query, typeof body === "string" ? Buffer.from(body) : body));
 
-function codeOf(attempt: () => unknown): string {
-  try {
-    attempt();
-  } catch (error) {
-    return (error as ProxyError).code;
-  }
-  return "none";
-}
-
-function causeOf(attempt: () => unknown): string | undefined {
-  try {
-    attempt();
-  } catch (error) {
-    return (error as ProxyError).causedBy;
-  }
-  return undefined;
-}
+const codeOf = (attempt: () => unknown) => refusalOf(attempt).code;
+const causeOf = (attempt: () => unknown) => refusalOf(attempt).causedBy;
 
 describe("a form", () => {
   it.each<[string, Record<string, string>]>([

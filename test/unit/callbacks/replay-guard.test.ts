@@ -1,34 +1,35 @@
 /** Row 74: which deliveries of one callback reach the application, and what a store that fails does to them. */
 import { describe, expect, it } from "vitest";
-import { createMemoryReplayStore } from "../../../src/adapters/memory/replay-store.ts";
+import { createMemoryClaimRecords } from "../../../src/adapters/memory/claim-records.ts";
 import { type CallbackBytes, Delivery, ReplayGuard, type ReplayRules } from "../../../src/callbacks/replay-guard.ts";
-import type { ReplayStore } from "../../../src/callbacks/replay-store.ts";
 import type { GenuineCallback } from "../../../src/callbacks/verify.ts";
+import { Claims, takeoverMs } from "../../../src/claims/claim.ts";
+import { type ClaimRecords, NotWritten } from "../../../src/claims/records.ts";
 import type { SigningKey } from "../../../src/model/environment.ts";
 import { ProxyError } from "../../../src/model/errors.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 
-const strict: ReplayRules = { mode: "strict", timeoutMs: 10_000 };
+const strict: ReplayRules = { mode: "strict", timeoutMs: 10_000, rememberMs: 60 * 60_000 };
 const bestEffort: ReplayRules = { ...strict, mode: "best_effort" };
 const bytes: CallbackBytes = { method: "POST", query: undefined, body: Buffer.from("a=1") };
 const minuteMs = 60_000;
 
 function stage(most?: number) {
   const clock = new FakeClock();
-  const store = createMemoryReplayStore(clock, most);
-  const callback = (signature = "s", expiresInMs = 5 * minuteMs): GenuineCallback => {
+  const records = createMemoryClaimRecords(clock, most);
+  const callback = (signature = "s", ageMs = 0): GenuineCallback => {
     const key = { identifier: "K1" } as SigningKey;
-    return { key, signature, expiresAtMs: clock.wallMs() + expiresInMs } as GenuineCallback;
+    return { key, signature, signedAtMs: clock.wallMs() - ageMs } as GenuineCallback;
   };
   let holders = 0;
   const claim = (
     given: GenuineCallback,
     more: Partial<CallbackBytes> = {},
     rules = strict,
-    from: ReplayStore = store,
+    from: ClaimRecords = records,
   ) => {
     holders += 1;
-    const guard = new ReplayGuard("sandbox", rules, from);
+    const guard = new ReplayGuard("sandbox", rules, new Claims(from, clock));
     return guard.claim(given, { ...bytes, ...more }, `holder-${holders}`, clock.wallMs());
   };
   const deliver = async (given: GenuineCallback, rules = strict): Promise<Delivery> => {
@@ -36,7 +37,7 @@ function stage(most?: number) {
     if (claimed instanceof Delivery) return claimed;
     throw new Error("it was taken");
   };
-  return { clock, store, callback, claim, deliver };
+  return { clock, records, callback, claim, deliver };
 }
 
 const codeOf = (attempt: Promise<unknown>) =>
@@ -45,26 +46,28 @@ const codeOf = (attempt: Promise<unknown>) =>
     (error) => (error instanceof ProxyError ? error.code : String(error)),
   );
 
-const broken: ReplayStore = {
-  claim: () => Promise.reject(new Error("away")),
-  confirm: () => Promise.reject(new Error("away")),
-  release: () => Promise.reject(new Error("away")),
+const broken: ClaimRecords = {
+  swap: () => Promise.reject(new NotWritten()),
+  rememberedSinceMs: () => Number.NEGATIVE_INFINITY,
 };
 
 /** Its answer to a claim is lost, as when it comes too late; the claim stands. */
-function losesAnswers(store: ReplayStore): ReplayStore {
-  const claim: ReplayStore["claim"] = async (...given) => {
-    await store.claim(...given);
-    return { kind: "unknown" };
+function losesAnswers(records: ClaimRecords): ClaimRecords {
+  let swaps = 0;
+  const swap: ClaimRecords["swap"] = async (...given) => {
+    const swapped = await records.swap(...given);
+    swaps += 1;
+    if (swaps === 1) throw new Error("no answer in time");
+    return swapped;
   };
-  return { ...store, claim };
+  return { ...records, swap };
 }
 
 describe("best_effort, where the answer to the claim was lost", () => {
   it("a callback that the application took is not delivered again", async () => {
-    const { callback, claim, store } = stage();
+    const { callback, claim, records } = stage();
     const given = callback();
-    const delivery = await claim(given, {}, bestEffort, losesAnswers(store));
+    const delivery = await claim(given, {}, bestEffort, losesAnswers(records));
     if (!(delivery instanceof Delivery)) throw new Error("it was taken");
     await delivery.confirm(200);
     expect(delivery.isGuarded).toBe(false);
@@ -72,9 +75,9 @@ describe("best_effort, where the answer to the claim was lost", () => {
   });
 
   it("one that the application declined may come again at once", async () => {
-    const { callback, claim, store } = stage();
+    const { callback, claim, records } = stage();
     const given = callback();
-    const delivery = await claim(given, {}, bestEffort, losesAnswers(store));
+    const delivery = await claim(given, {}, bestEffort, losesAnswers(records));
     if (!(delivery instanceof Delivery)) throw new Error("it was taken");
     await delivery.release();
     expect(await claim(given, {}, bestEffort)).toBeInstanceOf(Delivery);
@@ -82,9 +85,10 @@ describe("best_effort, where the answer to the claim was lost", () => {
 });
 
 it("strict, where the answer to the claim was lost, one may come again as soon as the store answers", async () => {
-  const { callback, claim, deliver, store } = stage();
+  const { callback, claim, clock, deliver, records } = stage();
   const given = callback();
-  expect(await codeOf(claim(given, {}, strict, losesAnswers(store)))).toBe("replay_store_unavailable");
+  expect(await codeOf(claim(given, {}, strict, losesAnswers(records)))).toBe("replay_store_unavailable");
+  await clock.advance(1_000);
   expect((await deliver(given)).isGuarded).toBe(true);
 });
 
@@ -111,14 +115,16 @@ describe("a callback", () => {
     expect(await codeOf(claim(given))).toBe("callback_in_delivery");
   });
 
-  it("may be delivered again when the process that delivered it has died", async () => {
+  it("may be delivered again when the process that delivered it has died, which is said", async () => {
     const { clock, callback, claim, deliver } = stage();
     const given = callback();
     await deliver(given);
-    await clock.advance(14_999);
-    expect(await codeOf(claim(given))).toBe("callback_in_delivery");
+    for (const waitMs of [14_999, 1, takeoverMs - 1]) {
+      await clock.advance(waitMs);
+      expect(await codeOf(claim(given))).toBe("callback_in_delivery");
+    }
     await clock.advance(1);
-    expect((await deliver(given)).isGuarded).toBe(true);
+    expect((await deliver(given)).isGuarded).toBe(false);
   });
 
   it.each<[string, Partial<CallbackBytes>]>([
@@ -138,11 +144,11 @@ describe("a callback", () => {
     expect((await deliver(callback("two"))).isGuarded).toBe(true);
   });
 
-  it("is remembered until its timestamp has left the window on every replica", async () => {
+  it("is remembered until it is too old on every replica", async () => {
     const { clock, callback, claim, deliver } = stage();
-    const given = callback("s", 5 * minuteMs);
+    const given = callback("s", 0);
     await (await deliver(given)).confirm(200);
-    await clock.advance(6 * minuteMs - 1);
+    await clock.advance(61 * minuteMs - 1);
     expect(await claim(given)).toBe(200);
     await clock.advance(1);
     expect(await claim(given)).toBeInstanceOf(Delivery);
@@ -162,30 +168,60 @@ describe("a store that fails", () => {
   });
 
   it("after the claim makes it not guarded, and the answer of the application stands", async () => {
-    const { callback, claim, store } = stage();
-    const claimed = await claim(callback(), {}, strict, { ...broken, claim: store.claim });
+    const { callback, claim, records } = stage();
+    let swaps = 0;
+    const swap: ClaimRecords["swap"] = (...given) => {
+      swaps += 1;
+      return swaps === 1 ? records.swap(...given) : broken.swap(...given);
+    };
+    const claimed = await claim(callback(), {}, strict, { ...records, swap });
     if (!(claimed instanceof Delivery)) throw new Error("it was taken");
     await claimed.confirm(200);
     expect(claimed.isGuarded).toBe(false);
   });
 });
 
-describe("a full store of one process", () => {
-  it("fails like one that is away", async () => {
-    const { callback, claim, deliver } = stage(2);
-    await (await deliver(callback("one"))).confirm(200);
-    await (await deliver(callback("two"))).confirm(200);
-    expect(await codeOf(claim(callback("three")))).toBe("replay_store_unavailable");
-    expect(await claim(callback("three"), {}, bestEffort)).toMatchObject({ isGuarded: false });
-    expect(await claim(callback("one"))).toBe(200);
+describe("one process that remembers by itself", () => {
+  it("cannot tell of what is older than its start: strict refuses it, best_effort lets it pass and says so", async () => {
+    const { callback, claim } = stage();
+    const before = callback("before", 1_001);
+    expect(await codeOf(claim(before))).toBe("replay_store_unavailable");
+    expect(await codeOf(claim(before))).toBe("replay_store_unavailable");
+    const claimed = await claim(before, {}, bestEffort);
+    expect(claimed).toMatchObject({ isGuarded: false });
+    if (claimed instanceof Delivery) await claimed.confirm(201);
+    expect(await claim(before)).toBe(201);
   });
 
-  it("has room again when something is over", async () => {
+  it("knows what is younger, by whole seconds", async () => {
+    const { clock, callback, deliver } = stage();
+    await clock.advance(30 * minuteMs);
+    expect((await deliver(callback("after", 29 * minuteMs))).isGuarded).toBe(true);
+    expect((await deliver(callback("then", 30 * minuteMs))).isGuarded).toBe(true);
+  });
+
+  it("drops what is oldest when it is full, and cannot tell of what is as old from then on", async () => {
+    const { clock, callback, claim, deliver } = stage(32);
+    await clock.advance(40 * minuteMs);
+    const taken = Array.from({ length: 32 }, (_, index) => callback(`${index}`, (index + 1) * minuteMs));
+    for (const each of taken) await (await deliver(each)).confirm(200);
+    expect((await deliver(callback("new"))).isGuarded).toBe(true);
+    expect(await claim(taken[0] as GenuineCallback)).toBe(200);
+    expect(await claim(taken[28] as GenuineCallback)).toBe(200);
+    expect(await codeOf(claim(taken[31] as GenuineCallback))).toBe("replay_store_unavailable");
+    expect(await codeOf(claim(callback("unknown", 31 * minuteMs)))).toBe("replay_store_unavailable");
+    expect((await deliver(callback("known", 25 * minuteMs))).isGuarded).toBe(true);
+  });
+
+  it("makes room of what is over first", async () => {
     const { clock, callback, claim, deliver } = stage(2);
-    await (await deliver(callback("one", minuteMs))).confirm(200);
-    await (await deliver(callback("two", 5 * minuteMs))).confirm(200);
-    await clock.advance(2 * minuteMs);
-    expect(await claim(callback("three"))).toMatchObject({ isGuarded: true });
-    expect(await codeOf(claim(callback("four")))).toBe("replay_store_unavailable");
+    await clock.advance(40 * minuteMs);
+    const old = callback("old", 30 * minuteMs);
+    await (await deliver(old)).confirm(200);
+    const young = callback("young");
+    await (await deliver(young)).confirm(200);
+    await clock.advance(32 * minuteMs);
+    await (await deliver(callback("new"))).confirm(200);
+    expect(await claim(young)).toBe(200);
   });
 });

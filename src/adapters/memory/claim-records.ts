@@ -1,0 +1,48 @@
+import type { ClaimRecords } from "../../claims/records.ts";
+import type { Clock } from "../../model/clock.ts";
+
+/** A claim takes some 300 bytes: 20 MiB. */
+const mostClaims = 65_536;
+/** Of a full store the share that makes room at once, so that not each claim looks for the oldest. */
+const droppedShare = 1 / 16;
+
+interface Entry {
+  readonly line: string;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+  readonly bornMs: number;
+}
+
+/** The claims of one process, which remembers by itself: since its start, or since the oldest that it had to drop. */
+export function createMemoryClaimRecords(clock: Clock, most = mostClaims): ClaimRecords {
+  const entries = new Map<string, Entry>();
+  // What comes into being has a time in whole seconds.
+  let rememberedSinceMs = Math.floor(clock.wallMs() / 1_000) * 1_000;
+
+  function makeRoom(nowMs: number): void {
+    if (entries.size < most) return;
+    for (const [name, { untilMs }] of entries) if (untilMs <= nowMs) entries.delete(name);
+    if (entries.size < most) return;
+    const born = Float64Array.from(entries.values(), ({ bornMs }) => bornMs).sort();
+    const newestDroppedMs = born[Math.floor(most * droppedShare)] ?? 0;
+    for (const [name, { bornMs }] of entries) if (bornMs <= newestDroppedMs) entries.delete(name);
+    rememberedSinceMs = Math.max(rememberedSinceMs, newestDroppedMs + 1);
+  }
+
+  return {
+    async swap({ kind, key, lifetimeMs, bornMs = clock.wallMs() }, expected, next) {
+      const name = `${kind} ${key}`;
+      const nowMs = Math.floor(clock.nowMs());
+      const found = entries.get(name);
+      const line = found === undefined || found.untilMs <= nowMs ? "" : found.line;
+      if (line !== expected) return { isMade: false, line, nowMs };
+      entries.delete(name);
+      if (next === undefined) return { isMade: true, line: "", nowMs };
+      makeRoom(nowMs);
+      const written = `${next.atMs ?? nowMs} ${nowMs + Math.ceil(next.leaseMs)} ${next.content}`;
+      entries.set(name, { line: written, untilMs: nowMs + lifetimeMs, bornMs });
+      return { isMade: true, line: written, nowMs };
+    },
+    rememberedSinceMs: () => rememberedSinceMs,
+  };
+}

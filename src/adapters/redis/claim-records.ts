@@ -1,0 +1,50 @@
+import { type ClaimRecords, NotWritten } from "../../claims/records.ts";
+import type { RedisConnection } from "./connection.ts";
+import { isAnswer, kindOf } from "./failure.ts";
+import { luaNow, redisKey } from "./scripts.ts";
+
+/**
+ * Replaces the expected value. Times are Redis's own, since clocks of replicas do not count. What it only looks up works on a
+ * server that takes no writes.
+ *
+ * KEYS  1 name
+ * ARGV  1 expected value, or nothing, 2 content, or nothing to delete it, 3 `at` or nothing, 4 lease in ms, 5 lifetime in ms
+ * Returns { 1 where it was replaced, what stands there now or nothing, Redis's clock in ms }.
+ */
+const swapScript = `${luaNow}
+local found = redis.call('GET', KEYS[1]) or ''
+if found ~= ARGV[1] then return { 0, found, now } end
+if ARGV[2] == '' then
+  if found ~= '' then redis.call('DEL', KEYS[1]) end
+  return { 1, '', now }
+end
+local at = ARGV[3] == '' and string.format('%.0f', now) or ARGV[3]
+local value = at .. ' ' .. string.format('%.0f', now + ARGV[4]) .. ' ' .. ARGV[2]
+redis.call('SET', KEYS[1], value, 'PX', ARGV[5])
+return { 1, value, now }
+`;
+
+/** Claims that replicas share: a string for each. A server that is full, read-only or away takes none. */
+export function createRedisClaimRecords(connection: Pick<RedisConnection, "run">): ClaimRecords {
+  return {
+    async swap({ kind, key, lifetimeMs }, expected, next) {
+      const name = redisKey(key, kind);
+      const times = next === undefined ? ["", 0] : [next.atMs ?? "", Math.ceil(next.leaseMs)];
+      let isSent = false;
+      const reply = await connection
+        .run(name, (client) => {
+          isSent = true;
+          // The whole text, and so one command: a second one could claim what was released in between.
+          const args = [expected, next?.content ?? "", ...times, Math.ceil(lifetimeMs)];
+          return client.eval(swapScript, 1, name, ...args);
+        })
+        .catch((error) => {
+          throw isSent && !isAnswer(kindOf(error)) ? error : new NotWritten();
+        });
+      const [isMade, line, nowMs]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      if (typeof line === "string" && typeof nowMs === "number") return { isMade: isMade === 1, line, nowMs };
+      throw new Error("a claim was answered in a form of its own");
+    },
+    rememberedSinceMs: () => Number.NEGATIVE_INFINITY,
+  };
+}

@@ -1,0 +1,79 @@
+/** Rows 82, 85: what a claim does when its store refuses, is damaged, or has its clock set back. */
+import { expect, it } from "vitest";
+import { createMemoryClaimRecords } from "../../src/adapters/memory/claim-records.ts";
+import { Claims, takeoverMs } from "../../src/claims/claim.ts";
+import { type ClaimRecords, NotWritten } from "../../src/claims/records.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
+
+const hourMs = 3_600_000;
+
+/** A store in memory that the test refuses writes of, damages, and sets the clock of. */
+function stage() {
+  const clock = new FakeClock();
+  const memory = createMemoryClaimRecords(clock);
+  const state = { isRefusing: false, line: undefined as string | undefined, aheadMs: 0 };
+  const records: ClaimRecords = {
+    ...memory,
+    async swap(terms, expected, next) {
+      const swapped = { isMade: false, line: state.line ?? "", nowMs: clock.nowMs() };
+      if (state.line !== undefined) return swapped;
+      const { line } = state.isRefusing ? await memory.swap(terms, "?", undefined) : { line: expected };
+      if (line !== expected) return { ...swapped, line, nowMs: swapped.nowMs + state.aheadMs };
+      if (state.isRefusing) throw new NotWritten();
+      const result = await memory.swap(terms, expected, next);
+      return { ...result, nowMs: result.nowMs + state.aheadMs };
+    },
+  };
+  const processes = [new Claims(records, clock), new Claims(records, clock)] as const;
+  const open = (holder: string, isTakenOver = true, process: 0 | 1 = 0) => {
+    const terms = { kind: "callback", key: "k", holder, note: "n", leaseMs: 1_000, lifetimeMs: hourMs } as const;
+    return processes[process].open({ ...terms, isTakenOver });
+  };
+  return { clock, state, open };
+}
+
+it("is free at once for the next one of the same process, once the store takes its release", async () => {
+  const { state, open } = stage();
+  const claim = open("a");
+  await claim.make();
+  state.isRefusing = true;
+  await expect(claim.release()).rejects.toThrow();
+  await expect(open("b").make()).rejects.toThrow();
+  state.isRefusing = false;
+  expect(await open("b").make()).toEqual({ kind: "claimed" });
+});
+
+it("is not taken over while the store takes no writes, and its end is written first when it does", async () => {
+  const { clock, state, open } = stage();
+  const claim = open("a");
+  await claim.make();
+  state.isRefusing = true;
+  await expect(claim.settle("200")).rejects.toThrow();
+  for (let asked = 0; asked < 3; asked += 1) {
+    await clock.advance(takeoverMs);
+    expect(await open("b", true, 1).make()).toMatchObject({ kind: "held", isOver: true });
+  }
+  state.isRefusing = false;
+  expect(await open("b", true, 1).make()).toMatchObject({ kind: "held", holder: "a" });
+  await clock.advance(1_000);
+  expect(await open("b", true, 1).make()).toMatchObject({ kind: "settled", holder: "a", value: "200" });
+});
+
+it("is over when the store's clock has been set back by more than any lease", async () => {
+  const { clock, state, open } = stage();
+  await clock.advance(3 * hourMs);
+  await open("a").make();
+  state.aheadMs = -2 * hourMs;
+  expect(await open("b", false).make()).toMatchObject({ kind: "held", isOver: true });
+});
+
+it("that is damaged is no free one, and is left as it is", async () => {
+  const { state, open } = stage();
+  const claim = open("a");
+  await claim.make();
+  state.line = "rubbish";
+  await expect(open("b").make()).rejects.toThrow("damaged");
+  await claim.settle("200");
+  state.line = undefined;
+  expect(await open("c").make()).toMatchObject({ kind: "held", holder: "a" });
+});

@@ -1,0 +1,97 @@
+/** Rows 82, 85: what could not be written is written by itself, whatever it failed with. */
+import { expect, it } from "vitest";
+import { LateWrites } from "../../src/claims/late-writes.ts";
+import { FakeClock } from "../../testkit/fake-clock.ts";
+
+const hourMs = 3_600_000;
+
+/** What was written, in order; `failing` says which names cannot be written, `*` is all. */
+function open(most = 10) {
+  const clock = new FakeClock();
+  const written: string[] = [];
+  const tried: string[] = [];
+  const failing = new Set<string>();
+  const writes = new LateWrites(clock, most);
+  const make = (name: string, value: string, id = value, lifetimeMs = hourMs) => ({
+    name,
+    id,
+    untilMs: clock.nowMs() + lifetimeMs,
+    async send() {
+      tried.push(value);
+      if (failing.has(name) || failing.has("*")) throw new Error(`no ${name}`);
+      written.push(value);
+    },
+  });
+  return { clock, writes, written, tried, failing, make };
+}
+
+it("tries again each second, and makes what it has in order, once", async () => {
+  const { clock, written, failing, make, writes, tried } = open();
+  failing.add("*");
+  for (const value of ["1", "2", "3"]) await expect(writes.write(make(value, value))).rejects.toThrow("no");
+  await clock.advance(5_000);
+  expect(written).toEqual([]);
+  expect(tried).toHaveLength(3 + 5);
+  failing.clear();
+  await clock.advance(1_000);
+  expect(new Set(written)).toEqual(new Set(["1", "2", "3"]));
+  await clock.advance(10_000);
+  expect(written).toHaveLength(3);
+});
+
+it("keeps the last of those with one id, also when that is made while an earlier one waits", async () => {
+  const { clock, written, failing, make, writes } = open();
+  failing.add("*");
+  await expect(writes.write(make("a", "first", "id"))).rejects.toThrow();
+  await expect(writes.write(make("a", "second", "id"))).rejects.toThrow();
+  await expect(writes.write(make("b", "old", "other"))).rejects.toThrow();
+  failing.clear();
+  await writes.write(make("b", "new", "other"));
+  await clock.advance(1_000);
+  expect(written).toEqual(["new", "second"]);
+});
+
+it("keeps no more than it may, and nothing whose time is over", async () => {
+  const { clock, written, failing, make, writes } = open(2);
+  failing.add("*");
+  for (const value of ["1", "2", "3"]) await expect(writes.write(make(value, value))).rejects.toThrow();
+  failing.clear();
+  await clock.advance(1_000);
+  expect(written).toEqual(["1", "2"]);
+  failing.add("*");
+  await expect(writes.write(make("4", "4", "4", 5_000))).rejects.toThrow();
+  await clock.advance(6_000);
+  failing.clear();
+  await clock.advance(6_000);
+  expect(written).toEqual(["1", "2"]);
+});
+
+it("is not held up by one that always fails", async () => {
+  const { clock, written, failing, make, writes } = open();
+  failing.add("*");
+  for (const name of ["damaged", "1", "2"]) await expect(writes.write(make(name, name))).rejects.toThrow();
+  failing.delete("*");
+  failing.add("damaged");
+  await clock.advance(2_000);
+  expect(new Set(written)).toEqual(new Set(["1", "2"]));
+});
+
+it("makes what is kept of one name alone, and says when it cannot", async () => {
+  const { written, failing, make, writes } = open();
+  failing.add("*");
+  for (const name of ["a", "b"]) await expect(writes.write(make(name, name))).rejects.toThrow();
+  await expect(writes.resume("a")).rejects.toThrow("no a");
+  failing.clear();
+  await writes.resume("a");
+  expect(written).toEqual(["a"]);
+});
+
+it("tries nothing once it is closed", async () => {
+  const { clock, tried, failing, make, writes } = open();
+  failing.add("*");
+  await expect(writes.write(make("a", "1"))).rejects.toThrow();
+  writes.close();
+  writes.keep(make("b", "2"));
+  await clock.advance(5_000);
+  expect(tried).toEqual(["1"]);
+});
