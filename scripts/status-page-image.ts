@@ -1,13 +1,13 @@
-// Draws docs/images/status-page.png: the status page on a bad night, as Debian's Chromium shows it. Then make it smaller:
+// Draws docs/images/status-page.png: the top of the status page on a bad night, as Debian's Chromium shows it. Then make it smaller:
 // pngquant --strip --ext .png --force docs/images/status-page.png
-import { renderPage } from "../src/adapters/status/page/render-page.ts";
+import { renderPage } from "../src/adapters/stats/page/render-page.ts";
 import { badNight } from "../test/unit/status-snapshot.ts";
 import { launchChromium } from "../testkit/chromium.ts";
 
 const browser = await launchChromium();
 const page = await browser.newPage({ viewport: { width: 1_100, height: 800 }, colorScheme: "light" });
 await page.setContent(renderPage(badNight).html);
-const { height = 0, y = 0 } = (await page.getByRole("region", { name: "Tokens" }).boundingBox()) ?? {};
-const clip = { x: 0, y: 0, width: 1_100, height: y + height + 8 };
+const { y = 800 } = (await page.getByRole("region", { name: "Requests", exact: true }).boundingBox()) ?? {};
+const clip = { x: 0, y: 0, width: 1_100, height: y };
 await page.screenshot({ path: "docs/images/status-page.png", fullPage: true, clip });
 await browser.close();

@@ -3,10 +3,14 @@ import pino from "pino";
 import { expect, it } from "vitest";
 import { levelOf, writeAccessLine } from "../../src/adapters/log/access-line.ts";
 import { headline } from "../../src/adapters/log/lines.ts";
-import { callerSignatureResults } from "../../src/model/caller.ts";
 import { failureCodes } from "../../src/model/errors.ts";
-import type { RequestFinished } from "../../src/model/events.ts";
-import { onceResults } from "../../src/model/events.ts";
+import {
+  callerSignatureResults,
+  noRetryReasons,
+  onceResults,
+  type RequestFinished,
+  retryResults,
+} from "../../src/model/events.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 
 const time = "2026-11-21T12:00:00.007Z";
@@ -77,6 +81,8 @@ function drawRequest(): RequestFinished {
     code: maybe(() => pick(failureCodes[0] ?? "internal", ...failureCodes)),
     stage: pick("read_head", "send", "stream_answer"),
     attempts: below(3),
+    retry: maybe(() => pick(...retryResults)),
+    retryReason: maybe(() => pick(...noRetryReasons)),
     admitted: pick(true, false),
     durationMs: drawMs(),
     upstreamMs: maybe(drawMs),

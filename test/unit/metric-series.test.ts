@@ -1,8 +1,8 @@
 /** Series that are counted without prom-client's hashing are written as its own are. */
-import { Counter, Histogram, type Metric, Registry } from "prom-client";
+import { Counter, Histogram, Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { writeExposition } from "../../src/adapters/prometheus/exposition.ts";
-import { onceForEach, SeriesCounter, SeriesHistogram } from "../../src/adapters/prometheus/series.ts";
+import { writeExposition } from "../../src/adapters/stats/exposition.ts";
+import { onceForEach, register, SeriesCounter, SeriesHistogram } from "../../src/adapters/stats/series.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 
 const buckets = [0.005, 0.1, 1, 30];
@@ -18,8 +18,7 @@ async function written(registry: Registry): Promise<readonly string[]> {
 
 it("has the buckets, the sum and the count of prom-client's own histogram, bounds included", async () => {
   const [ours, theirs] = [new Registry(), new Registry()];
-  const held = new SeriesHistogram({ ...of, buckets });
-  ours.registerMetric(held as unknown as Metric);
+  const held = register(ours, { ...of, type: "histogram" }, new SeriesHistogram(of.name, of.labelNames, buckets));
   const own = new Histogram({ ...of, buckets, registers: [theirs] });
   const series = [
     { environment: "a", operation: 'quoted "x"' },
@@ -40,13 +39,17 @@ it("has the buckets, the sum and the count of prom-client's own histogram, bound
   expect(await written(ours)).toEqual(await written(theirs));
 });
 
-it("adds what is counted in a held series to the counter, once, and shows no series that never counted", async () => {
+it("adds over the details of a counter, and counts each series once however it is held", async () => {
   const [ours, theirs] = [new Registry(), new Registry()];
-  const held = new SeriesCounter({ ...of, name: "countersign_tests_total", registers: [ours] });
-  const own = new Counter({ ...of, name: "countersign_tests_total", registers: [theirs] });
+  const named = { ...of, name: "countersign_tests_total" };
+  const held = register(ours, { ...named, type: "counter" }, new SeriesCounter(of.labelNames, ["cause"]));
+  const own = new Counter({ ...named, registers: [theirs] });
   const labels = { environment: "a", operation: "x" };
-  const [one, other] = [held.series(labels), held.series(labels)];
-  held.series({ environment: "a", operation: "never" });
+  const [one, other] = [held.series(labels), held.series({ ...labels, cause: "rain" })];
+  expect(held.series({ ...labels, cause: "rain" })).toBe(other);
+  const quiet = { environment: "a", operation: "never" };
+  held.series(quiet);
+  for (const each of [labels, quiet]) own.inc(each, 0);
   for (let round = 0; round < 3; round++) {
     one.inc();
     other.inc();
@@ -54,6 +57,20 @@ it("adds what is counted in a held series to the counter, once, and shows no ser
     own.inc(labels, 7);
     expect(await written(ours)).toEqual(await written(theirs));
   }
+});
+
+it("forgets for /status what is not configured any more, and nothing for metrics", () => {
+  const counter = new SeriesCounter(of.labelNames);
+  const [gone, here] = ["gone", "here"].map((environment) => counter.series({ environment, operation: "x" }));
+  for (const each of [gone, gone, here]) each?.inc(1_000);
+  counter.keepOnly(({ environment }) => environment === "here");
+  expect(counter.kept()).toEqual([here]);
+  expect(gone).toMatchObject({ count: 2, kept: 0, lastMs: undefined });
+  gone?.inc(2_000);
+  expect(counter.kept()).toEqual([gone, here]);
+  gone?.inc(3_000);
+  expect(gone).toMatchObject({ count: 4, kept: 2, lastMs: 3_000 });
+  expect(counter.read().map(({ value }) => value)).toEqual([4, 1]);
 });
 
 it("makes something once for each combination of values", () => {

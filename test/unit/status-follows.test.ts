@@ -1,16 +1,16 @@
 /** After a reload: what stays keeps its history, what is new begins, the rest is forgotten. */
 import { describe, expect, it } from "vitest";
-import { StatusModel } from "../../src/adapters/status/model.ts";
-import { Readiness } from "../../src/adapters/status/readiness.ts";
+import { createMetrics } from "../../src/adapters/stats/metrics.ts";
+import { Readiness } from "../../src/adapters/stats/readiness.ts";
+import { Stats } from "../../src/adapters/stats/stats.ts";
 import type { CredentialSnapshot } from "../../src/model/credential-snapshot.ts";
 import type { CredentialSet, Environment, Site } from "../../src/model/environment.ts";
 import type { RequestFinished } from "../../src/model/events.ts";
 import type { RedisSnapshot } from "../../src/model/redis-access.ts";
 import { Secret } from "../../src/model/secret.ts";
+import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { finishedRequest } from "../../testkit/finished-request.ts";
-
-const address = { origin: "https://api.example", scheme: "https", host: "api.example", port: 443, path: "" } as const;
 
 /** A site with OAuth and sets of these names. */
 function site(identifier: string, ...names: readonly [string, ...string[]]): Site {
@@ -18,36 +18,12 @@ function site(identifier: string, ...names: readonly [string, ...string[]]): Sit
     return { label: `${identifier}/${name}`, name, clientId: name, clientSecret: new Secret(name), audience: "a" };
   };
   const [first, ...rest] = names;
-  return {
-    identifier,
-    parent: undefined,
-    version: "3.0",
-    auth: ["oauth"],
-    identifyBy: "site",
-    characters: "reject",
-    exempt: new Set(),
-    decimals: new Set(),
-    keys: [],
-    defaultKey: undefined,
-    credentials: { owner: identifier, sets: [make(first), ...rest.map(make)] },
-  };
+  return siteOf(identifier, { credentials: { owner: identifier, sets: [make(first), ...rest.map(make)] } });
 }
 
 /** An environment whose first site is the default one. */
 function environment(name: string, ...sites: readonly Site[]): Environment {
-  return {
-    name,
-    baseUrl: address,
-    authUrl: address,
-    operations: "any",
-    defaultSite: sites[0]?.identifier,
-    sites: new Map(sites.map((each) => [each.identifier, each])),
-    siteOfKey: new Map(),
-    undecided: new Set(),
-    forwardHeaders: [],
-    via: true,
-    tls: { ca: undefined, cert: undefined, key: undefined },
-  };
+  return environmentOf(sites, { name, defaultSite: sites[0]?.identifier });
 }
 
 /** A set as its owner knows it: with a token of an hour, asked for when the fake clock starts. */
@@ -78,14 +54,15 @@ function openModel(...environments: readonly Environment[]) {
     environments: () => state.environments,
     routes: () => ["a"],
     callers: () => [],
+    callbacks: () => [],
     inFlight: () => new Map([["sandbox", 2]]),
     credentials: () => state.credentials,
     redis: () => state.redis,
   };
-  const model = new StatusModel(source, clock);
+  const model = new Stats(source, createMetrics(), clock);
   const follow = (...next: readonly Environment[]) => {
     state.environments = next;
-    model.keepOnly(next);
+    model.forgetOthers();
   };
   return { model, clock, state, follow };
 }
@@ -140,6 +117,23 @@ describe("the status model", () => {
     ]);
     expect(requests).toMatchObject({ answeredBy: { service: 2, countersign: 1 }, unknownOutcomes: 1 });
     expect(unknownOutcomes).toMatchObject([{ environment: "old", site: "S7", reference: "A-1" }]);
+  });
+
+  it("shows when each thing happened last", async () => {
+    const { model, clock } = openModel(environment("sandbox", site("S1", "a")));
+    const failure = { by: "countersign", status: 503, outcome: "not_sent", code: "overloaded" } as const;
+    for (const change of [{}, failure, { status: 404 }]) model.report(finished(change));
+    await clock.advance(60_000);
+    for (const change of [failure, { status: 404, operationLabel: "get_order" }]) model.report(finished(change));
+    await clock.advance(60_000);
+    model.report(finished({}));
+    const lastAt = "2026-11-21T12:01:00.000Z";
+    expect(model.view().environments[0]?.sites[0]?.tally).toEqual({
+      answeredBy: { service: 4, countersign: 2 },
+      lastAt: "2026-11-21T12:02:00.000Z",
+      failures: { overloaded: { count: 2, lastAt } },
+      refusals: { "404": { count: 2, lastAt } },
+    });
   });
 
   it("shows the Redis servers that there are, and since when each is up or down", async () => {

@@ -1,9 +1,11 @@
 /** The status page as a function of its snapshot. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { describeAge, describeDuration, html } from "../../src/adapters/status/page/html.ts";
-import { renderPage } from "../../src/adapters/status/page/render-page.ts";
-import { describeLeft, tokenBar } from "../../src/adapters/status/page/tokens.ts";
+import { judge } from "../../src/adapters/stats/page/headline.ts";
+import { describeAge, describeDuration, html } from "../../src/adapters/stats/page/html.ts";
+import { renderPage } from "../../src/adapters/stats/page/render-page.ts";
+import { describeLeft, tokenBar } from "../../src/adapters/stats/page/tokens.ts";
+import type { RecentTraffic, StatusSnapshot } from "../../src/adapters/stats/snapshot.ts";
 import { ago, badNight, darkNight, quietNight } from "./status-snapshot.ts";
 
 const hostile = `"'><script>alert(1)</script>&amp;<!--`;
@@ -41,6 +43,17 @@ describe("the status page", () => {
     }
   });
 
+  it("says None of Countersign’s own failures and of the service’s apart: 401s are no failure of the first", () => {
+    for (const night of [quietNight, badNight]) {
+      const [, failures = ""] = /<h2 id="failures">Failures<\/h2>(.*?)<\/section>/s.exec(renderPage(night).html) ?? [];
+      expect(failures.match(/<h3>.*?<\/h3>/g)).toEqual([
+        "<h3>Of Countersign itself</h3>",
+        "<h3>Of the service and the authorization server</h3>",
+      ]);
+      expect(failures.indexOf("<h3>")).toBeLessThan(failures.search(/None\.|<table/));
+    }
+  });
+
   it("allows exactly the style that it has", () => {
     const { html: page, contentSecurityPolicy } = renderPage(quietNight);
     const style = /<style>(.*)<\/style>/s.exec(page)?.[1] ?? "";
@@ -48,19 +61,81 @@ describe("the status page", () => {
     expect(contentSecurityPolicy).toContain(`style-src 'sha256-${hash}';`);
   });
 
-  it("says first whether an outcome is unknown, and names only what is amiss", () => {
+  it("says first whether orders succeed, then whether an outcome is unknown, and names only what is amiss", () => {
     const [quiet, bad] = [renderPage(quietNight).html, renderPage(badNight).html];
-    expect(quiet).toContain("<title>Nothing unknown · Countersign on shop-7d9f8c6b54-x2k4q</title>");
+    expect(quiet).toContain(
+      "<title>No request failed in the last 5 min · Countersign on shop-7d9f8c6b54-x2k4q</title>",
+    );
+    expect(quiet).toContain('class="verdict headline good"');
     expect(quiet).toContain("No outcome is unknown");
     expect(quiet).not.toContain("Needs attention");
-    expect(bad).toContain("<title>3 unknown · ");
+    expect(bad).toContain("<title>3 unknown · 3 of 1,290 requests failed in the last 5 min · ");
+    expect(bad).toContain('class="verdict headline warn"');
+    expect(bad.indexOf('id="headline"')).toBeLessThan(bad.indexOf("3 outcomes are unknown"));
     expect(bad.indexOf("3 outcomes are unknown")).toBeLessThan(bad.indexOf("Needs attention"));
     expect(bad.indexOf("Needs attention")).toBeLessThan(bad.indexOf('id="requests"'));
-    for (const trouble of ["The authorization server refuses", "is away", "A new configuration was refused"]) {
+    for (const trouble of [
+      "The authorization server refuses",
+      "has been away for",
+      "A new configuration was refused",
+    ]) {
       expect(bad).toContain(trouble);
     }
     const notReady = { ...quietNight, readiness: { isReady: false, reason: "no token yet for production" } };
     expect(renderPage(notReady).html).toContain("Not ready: no token yet for production.");
+  });
+
+  it("shows green only where nothing failed, nothing is unknown and nothing is amiss", () => {
+    const [environment] = quietNight.environments;
+    if (environment === undefined) throw new Error("the night has an environment");
+    const { recent } = environment;
+    const toneOf = (change: Partial<StatusSnapshot>, traffic: Partial<RecentTraffic> = {}) => {
+      const environments = [{ ...environment, recent: { ...recent, ...traffic } }];
+      return judge({ ...quietNight, environments, ...change }).tone;
+    };
+    const failures = (count: number) => ({ failures: [{ by: "service", what: "404", count } as const] });
+    expect(toneOf({})).toBe("good");
+    expect(toneOf({}, failures(1))).toBe("warn");
+    expect(toneOf({}, { requests: 20, ...failures(1) })).toBe("warn");
+    expect(toneOf({}, { requests: 20, ...failures(2) })).toBe("bad");
+    expect(toneOf({}, { requests: 0 })).toBe("idle");
+    expect(toneOf({ requests: { ...quietNight.requests, unknownOutcomes: 1 } })).toBe("idle");
+    expect(toneOf({ readiness: { isReady: false, reason: "draining" } })).toBe("idle");
+    const { tokenOutage } = darkNight.environments[0] ?? {};
+    expect(judge({ ...quietNight, environments: [{ ...environment, tokenOutage }] }).tone).toBe("bad");
+  });
+
+  it("advises to compare the base URL where every request got 404, and only there", () => {
+    const after404s = (requests: number) => {
+      const [environment, ...others] = darkNight.environments;
+      if (environment === undefined) return expect.unreachable();
+      const failures = [{ by: "service", what: "404", count: 20 }] as const;
+      const recent = { ...environment.recent, requests, failures };
+      return renderPage({ ...darkNight, environments: [{ ...environment, recent }, ...others] }).html;
+    };
+    expect(after404s(20)).toContain("compare the environment’s baseUrl");
+    expect(after404s(21)).not.toContain("baseUrl");
+  });
+
+  it.each([
+    [1, 1_290, "&lt; 1 %"],
+    [999, 1_000, "99 %"],
+    [20, 20, "100 %"],
+  ])("shows %i failed of %i as %s", (count, requests, share) => {
+    const environments = quietNight.environments.map((environment) => {
+      const recent = { ...environment.recent, requests, failures: [{ by: "service", what: "422", count } as const] };
+      return { ...environment, recent };
+    });
+    expect(renderPage({ ...quietNight, environments }).html).toContain(`aria-hidden="true">${share}</p>`);
+  });
+
+  it("does not say that the service answered where its answer broke off", () => {
+    const failures = [{ by: "service", what: "upstream_reset", count: 2 } as const];
+    const environments = quietNight.environments.map((each) => ({ ...each, recent: { ...each.recent, failures } }));
+    const { html: page } = renderPage({ ...quietNight, environments });
+    expect(page).toContain(
+      "2 × <code>upstream_reset</code></strong> in production. The service’s answer began, and the caller did not get all of it.",
+    );
   });
 
   it("shows callbacks where there is a listener for them", () => {
@@ -68,31 +143,29 @@ describe("the status page", () => {
     expect(page).toContain(
       "The last callback of production</a> was not taken (<code>application_unreachable</code>, 1 s ago).",
     );
-    expect(page).toContain("<dt>May come twice</dt><dd>3: the store of replays failed</dd>");
+    expect(page).toContain(
+      "<dt>May come twice</dt><dd>3: what was delivered before was not known, or could not be written",
+    );
     expect(renderPage(quietNight).html).not.toContain("May come twice");
     expect(renderPage({ ...badNight, callbacks: [] }).html).not.toMatch(/callback/i);
   });
 
-  it("says before all else which environment gets no token and whose service fails", () => {
+  it("says before all else which environment gets no token, and what fails most", () => {
     const { html: page } = renderPage(darkNight);
     const text = page
       .replace(/<style>.*<\/style>/s, "")
       .replace(/<[^>]*>/g, "")
       .replace(/\s+/g, " ");
     expect(text).toContain("no token: production");
+    expect(text).toContain("32 of 40 requests failed in the last 5 min");
     expect(text).toContain(
       "No token for S1000000001, S1000000002 of production for 17 min: the authorization server does not answer in time. Their orders are not sent. Next try in 9 s.",
     );
-    expect(text).toContain(
-      "The service fails in production: 60 % of its answers of the last 5 min are 5xx (12 of 20).",
-    );
-    expect(page.indexOf("Orders fail")).toBeLessThan(page.indexOf("No outcome is unknown"));
-    expect(text).toContain("0 unknown outcomes: each of the 48,112 requests");
+    expect(text).toContain("20 × token_unavailable in production.");
+    expect(text).toContain("12 × 401 in production, answered by the service.");
+    expect(text.indexOf("20 × token_unavailable")).toBeLessThan(text.indexOf("12 × 401"));
     expect(page).not.toContain('<span class="badge active">in use</span>');
-    for (const night of [quietNight, badNight]) {
-      expect(renderPage(night).html).not.toContain("Orders fail");
-      expect(renderPage(night).html).toContain('<span class="badge active">in use</span>');
-    }
+    expect(renderPage(quietNight).html).toContain('<span class="badge active">in use</span>');
   });
 
   it.each([
@@ -127,14 +200,19 @@ describe("the status page", () => {
     );
     const { html: page } = renderPage({ ...quietNight, credentials });
     expect(page).toContain("No new token for <code>S1000000001/blue</code>");
-    expect(page).not.toContain("Orders fail");
+    expect(page).toContain("The one it has expires in 36 min.");
+    expect(page).not.toContain("still good");
   });
 
   it("shows rate, latency and answers by class for each environment", () => {
     const { html: page } = renderPage(quietNight);
-    expect(page).toContain("4.3 a second; median up to 50 ms, p95 up to 250 ms. Service: 1,287 × 2xx, 3 × 4xx.");
+    expect(page).toContain(
+      "1,290, 4.3 a second since the first of them; median up to 50 ms, p95 up to 250 ms. Service: 1,290 × 2xx.",
+    );
     expect(page).toContain("Service: 47,980 × 2xx, 132 × 4xx.");
-    expect(renderPage(darkNight).html).toContain("0.13 a second; median up to 50 ms, p95 above 30 s.");
+    expect(renderPage(darkNight).html).toContain(
+      "40, 0.13 a second since the first of them; median up to 50 ms, p95 above 30 s.",
+    );
   });
 
   it("folds callers' mistakes, and what a thousand sites would push out of sight", () => {
@@ -152,7 +230,7 @@ describe("the status page", () => {
     const unfolded = page.replace(/<details>.*?<\/details>/gs, "");
     expect(unfolded).not.toContain("operation_not_allowed");
     expect(page).toContain("operation_not_allowed");
-    expect(page).toContain("<summary>981 more</summary>");
+    expect(page).toContain("<summary>993 more</summary>");
     expect(page).toContain("And 997 more sets are refused.");
     expect(page).toContain("988 more sets");
     expect(unfolded).toContain("<code>S999/blue</code>");

@@ -1,4 +1,10 @@
-import type { CredentialStatus, StatusSnapshot, Tally, UnknownOutcome } from "../../src/adapters/status/snapshot.ts";
+import type {
+  CredentialStatus,
+  RecentStep,
+  StatusSnapshot,
+  Tally,
+  UnknownOutcome,
+} from "../../src/adapters/stats/snapshot.ts";
 
 const atMs = Date.parse("2026-03-14T03:12:40.218Z");
 const minuteMs = 60_000;
@@ -42,7 +48,9 @@ export const quietNight: StatusSnapshot = {
         perSecond: 4.3,
         medianMs: 50,
         p95Ms: 250,
-        answers: { service: { "2xx": 1_287, "4xx": 3 }, countersign: {} },
+        answers: { service: { "2xx": 1_290 }, countersign: {} },
+        failures: [],
+        steps: stepsOf((index) => ({ succeeded: 37 + ((index * 7) % 13), failed: 0, unknown: 0 })),
       },
       tokenOutage: undefined,
       withoutSite: untouched,
@@ -126,6 +134,17 @@ export const badNight: StatusSnapshot = {
   environments: quietNight.environments.map((environment) => ({
     ...environment,
     answers: { service: { "2xx": 47_978, "4xx": 134 }, countersign: { "4xx": 28, "5xx": 3 } },
+    recent: {
+      ...environment.recent,
+      answers: { service: { "2xx": 1_287, "4xx": 1 }, countersign: { "5xx": 2 } },
+      failures: [
+        { by: "countersign", what: "upstream_timeout", count: 2 },
+        { by: "service", what: "404", count: 1 },
+      ],
+      steps: environment.recent.steps.map((step, index) =>
+        index === 20 ? { succeeded: 30, failed: 1, unknown: 2 } : step,
+      ),
+    },
     withoutSite: fail(0, 28, { operation_not_allowed: { count: 28, lastAt: ago(2 * hourMs) } }),
     sites: environment.sites.map((site) => ({ ...site, tally: tallies[site.identifier] ?? site.tally })),
   })),
@@ -173,7 +192,7 @@ export const badNight: StatusSnapshot = {
   },
 };
 
-/** A night on which no site gets a token, and the service fails as well. */
+/** A night on which no site gets a token, and the service accepted the last ones no more. */
 export const darkNight: StatusSnapshot = {
   ...quietNight,
   environments: quietNight.environments.map((environment) => ({
@@ -183,7 +202,12 @@ export const darkNight: StatusSnapshot = {
       requests: 40,
       perSecond: 0.133,
       p95Ms: undefined,
-      answers: { service: { "2xx": 8, "5xx": 12 }, countersign: { "5xx": 20 } },
+      answers: { service: { "2xx": 8, "4xx": 12 }, countersign: { "5xx": 20 } },
+      failures: [
+        { by: "countersign", what: "token_unavailable", count: 20 },
+        { by: "service", what: "401", count: 12 },
+      ],
+      steps: stepsOf((index) => ({ succeeded: index < 8 ? 1 : 0, failed: index < 8 ? 0 : index % 3, unknown: 0 })),
     },
     tokenOutage: {
       sites: ["S1000000001", "S1000000002"],
@@ -203,6 +227,10 @@ export const darkNight: StatusSnapshot = {
   })),
 };
 
+function stepsOf(make: (index: number) => RecentStep): RecentStep[] {
+  return Array.from({ length: 30 }, (_, index) => make(index));
+}
+
 function fail(service: number, countersign: number, failures: Tally["failures"]): Tally {
   return { ...untouched, answeredBy: { service, countersign }, lastAt: ago(900), failures };
 }
@@ -213,6 +241,7 @@ function doubt(agoMs: number, change: Partial<UnknownOutcome>): UnknownOutcome {
     environment: "production",
     site: "S1000000001",
     operation: "create_order",
+    caller: "shop",
     reference: undefined,
     requestId: requestIds[0],
     code: undefined,

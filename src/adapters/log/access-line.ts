@@ -1,26 +1,27 @@
-import type { RequestFinished } from "../../model/events.ts";
+import { hasUnknownEffect, type RequestFinished } from "../../model/events.ts";
 
 type RequestLevel = "error" | "warn" | "info";
 
 /**
- * An operator has to act on an unknown outcome. A 5xx, 429 or 401 of the service passes like any answer, but no
- * caller can correct it: the service fails, throttles, or refuses what we authenticate with.
+ * An operator has to act on an unknown effect. A 4xx or 5xx of the service passes like any answer, but an order did not
+ * succeed: where all get 404, the path in baseUrl is wrong, and no caller can correct it.
  */
-export function levelOf({ outcome, code, by, status }: RequestFinished): RequestLevel {
-  // An undecided answer of the service reaches its caller as an answer.
-  if (outcome === "unknown") return by === "service" && code === undefined ? "warn" : "error";
-  const isServiceTrouble = by === "service" && (status >= 500 || status === 429 || status === 401);
+export function levelOf(event: RequestFinished): RequestLevel {
+  if (hasUnknownEffect(event)) return "error";
+  const { code, by, status } = event;
+  const isServiceTrouble = by === "service" && status >= 400;
   return code !== undefined || isServiceTrouble ? "warn" : "info";
 }
 
 /** `create_order for S1000000001: 502 upstream_unreachable (ECONNREFUSED), not_sent` */
 export function describeRequest(event: RequestFinished): string {
-  const { site, status, code, cause, outcome, attempts, callerLeft } = event;
+  const { site, status, code, cause, outcome, attempts, retryReason, callerLeft } = event;
   const whom = site === undefined ? "" : ` for ${site}`;
   const why = cause === undefined ? "" : ` (${cause})`;
   const retried = attempts > 1 ? `, ${attempts} attempts` : "";
+  const notRetried = retryReason === undefined ? "" : `, no retry (${retryReason})`;
   const left = callerLeft ? ", caller left" : "";
-  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${retried}${left}`;
+  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${retried}${notRetried}${left}`;
 }
 
 /** The operation, or as much as was understood of the request. */
@@ -56,6 +57,8 @@ export function writeAccessLine(event: RequestFinished, level: RequestLevel, tim
     text(',"code":', event.code) +
     text(',"stage":', event.stage) +
     `,"attempts":${event.attempts}` +
+    text(',"retry":', event.retry) +
+    text(',"retryReason":', event.retryReason) +
     milliseconds(',"durationMs":', event.durationMs) +
     milliseconds(',"upstreamMs":', event.upstreamMs) +
     milliseconds(',"overheadMs":', event.overheadMs) +

@@ -1,5 +1,4 @@
-import type { CallbackFinished } from "../../model/callback-events.ts";
-import type { Event, RequestFinished, TokenEvent } from "../../model/events.ts";
+import type { CallbackFinished, Event, RequestFinished, TokenEvent } from "../../model/events.ts";
 import { describeRequest, levelOf, roundToMicroseconds } from "./access-line.ts";
 
 /** How severe a line is. */
@@ -14,8 +13,6 @@ type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
  */
 export function headline(event: Event): readonly [Level, message: string] {
   switch (event.kind) {
-    case "request_accepted":
-      return ["trace", "request accepted"];
     case "request_finished":
       return [levelOf(event), describeRequest(event)];
     case "callback_finished":
@@ -23,13 +20,11 @@ export function headline(event: Event): readonly [Level, message: string] {
     case "tunnel_requested":
       return event.cause === undefined
         ? ["trace", `the proxy opened a tunnel to ${event.destination}`]
-        : [event.isFirst ? "warn" : "debug", `no tunnel to ${event.destination}: ${event.cause}`];
+        : [throttledLevel(event), `no tunnel to ${event.destination}: ${event.cause}`];
     case "upstream_unauthorized":
       return event.attempt === 1
-        ? ["warn", `the service answered 401 for ${event.site}`]
-        : ["warn", `the service answered 401 for ${event.site} again; passed on to the caller`];
-    case "retry_finished":
-      return [event.result === "cured" ? "info" : "warn", `retry for ${event.site} after a 401: ${event.result}`];
+        ? ["info", `the service answered 401 for ${event.site}`]
+        : ["info", `the service answered 401 for ${event.site} again; passed on to the caller`];
     case "clock_skew_measured":
       return ["trace", "clock compared with the service's"];
     case "character_warned":
@@ -40,20 +35,18 @@ export function headline(event: Event): readonly [Level, message: string] {
       return ["debug", "token in use"];
     case "token_lapsed":
       return ["info", "token lapsed"];
-    case "token_used":
-      return ["trace", "token attached"];
     case "credential_switched":
       return ["warn", `another credential set is in use: ${event.to}, no longer ${event.from}`];
     case "credential_removed":
       return ["info", `a credential set is not configured any more: ${event.credential}`];
     case "refresh_suppressed":
-      return ["warn", `no refresh of ${event.credential} after a 401 for ${event.site}: ${event.reason}`];
+      return ["debug", `no refresh of ${event.credential} after a 401 for ${event.site}: ${event.reason}`];
     case "token_cache_read":
       return ["trace", `token looked up: ${event.result}`];
     case "refresh_lock_tried":
       return ["debug", `refresh lock: ${event.result}`];
     case "redis_failed":
-      return [event.isFirst ? "warn" : "debug", `a Redis command failed: ${event.failure}`];
+      return [throttledLevel(event), `a Redis command failed: ${event.failure}`];
     case "redis_down":
       return ["warn", `Redis is away: ${event.failure}; every replica keeps its own tokens`];
     case "redis_up":
@@ -61,17 +54,19 @@ export function headline(event: Event): readonly [Level, message: string] {
     case "spans_exported":
       return ["debug", "spans exported"];
     case "spans_lost":
-      return [event.isFirst ? "warn" : "debug", `${event.count} spans were ${event.result}: ${event.cause}`];
+      return [throttledLevel(event), `${event.count} spans were ${event.result}: ${event.cause}`];
     case "spans_delayed":
-      return [event.isFirst ? "warn" : "debug", `the collector took no spans: ${event.cause}; they are sent again`];
+      return [throttledLevel(event), `the collector took no spans: ${event.cause}; they are sent again`];
     case "started":
       return ["info", "listening"];
     case "configuration_warned":
       return ["warn", event.message];
     case "handshake_failed":
-      return [event.isFirst ? "warn" : "debug", `a caller's TLS handshake failed: ${event.reason}`];
+      return [throttledLevel(event), `a caller's TLS handshake failed: ${event.reason}`];
     case "accept_failed":
       return [event.isFirst ? "error" : "debug", `a connection could not be taken: ${event.reason}`];
+    case "old_address_used":
+      return [throttledLevel(event), `no new address of ${event.host} (${event.cause}); its last one is used`];
     case "process_warned":
       return ["warn", "a warning of Node's, without its text"];
     case "log_lines_dropped":
@@ -91,9 +86,14 @@ export function headline(event: Event): readonly [Level, message: string] {
   }
 }
 
-/** An operator has to act where the application fails, and wants to know what is refused. */
+/** Of what fails again and again. */
+function throttledLevel({ isFirst }: { readonly isFirst: boolean }): Level {
+  return isFirst ? "warn" : "debug";
+}
+
+/** An operator has to act where the application fails or a callback is lost, and wants to know what is refused. */
 function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): "error" | "warn" | "info" {
-  if (outcome === "unknown") return "error";
+  if (outcome === "unknown" || result === "callback_too_old") return "error";
   const isFine = result === "delivered" || result === "repeated";
   return isFine && isGuarded !== false ? "info" : "warn";
 }
@@ -111,8 +111,13 @@ function describeTokenRequest({ credential, result, status, cause, pauseMs }: To
   if (result === "issued") return `token for ${credential}: issued`;
   const known = [status === undefined ? undefined : `HTTP ${status}`, cause].filter((part) => part !== undefined);
   const why = known.length === 0 ? "" : ` (${known.join(", ")})`;
-  const next = pauseMs === undefined ? "" : `, next try in ${Math.max(1, Math.round(pauseMs / 1_000))} s`;
+  const next = pauseMs === undefined ? "" : `, next try in ${describePause(pauseMs)}`;
   return `token for ${credential}: ${result}${why}${next}`;
+}
+
+/** `37 ms`, `1.6 s` */
+function describePause(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
 /** The event's own fields; those that are undefined are left out of the line. The access line has its own (access-line.ts). */

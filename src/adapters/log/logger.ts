@@ -5,14 +5,14 @@ import { levelOf, writeAccessLine } from "./access-line.ts";
 import { fieldsOf, headline } from "./lines.ts";
 import { openStandardOutput } from "./standard-output.ts";
 
-export interface Logging {
+interface Logging {
   readonly report: Report;
   /** @param level the least severe level that is written from now on */
   setLevel(level: string): void;
 }
 
 /** The log on standard output. */
-export interface StandardLogging extends Logging {
+interface StandardLogging extends Logging {
   /** Lines that were not written so far because the reader of standard output stalled or had closed its end. */
   readonly droppedLines: () => number;
   /** Writes what is left, as far as the reader takes it within 2 s: before the process ends by a defect. */
@@ -26,7 +26,7 @@ export function createStandardLogging(level: string, clock: Clock): StandardLogg
 }
 
 /** Where lines go; they may wait there for others. */
-export interface LogDestination extends DestinationStream {
+interface LogDestination extends DestinationStream {
   /** Lets no line wait any longer than this turn of the event loop. */
   writePending?(): void;
 }

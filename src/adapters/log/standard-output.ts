@@ -16,7 +16,7 @@ const exitStallMs = 500;
 const exitMs = 2_000;
 
 /** Writes what it can without waiting, and returns how much that was; throws as `fs.writeSync` does. */
-export type WriteNow = (bytes: Uint8Array) => number;
+type WriteNow = (bytes: Uint8Array) => number;
 
 /** Lines on their way to standard output. Nothing waits for its reader: neither requests nor the end of the process. */
 export interface LineOutput extends DestinationStream {

@@ -2,11 +2,12 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { earliestExpirySeconds } from "../../../src/adapters/prometheus/gauges.ts";
+import { earliestExpirySeconds } from "../../../src/adapters/stats/gauges.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { authority, expiredCertificate, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { scrape } from "../../../testkit/exposition.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
@@ -42,7 +43,7 @@ it("counts how long each request waited for a token, and none that needs no toke
   const { url, adminUrl, recorder } = stage;
   await login.whenRequests(1);
   const waiting = call(url, order);
-  await recorder.nth("request_accepted", 1);
+  await whenInFlight(stage, 1);
   clock.push(700);
   pending.shift()?.();
   await waiting;
@@ -60,7 +61,7 @@ it("shows when the first certificate of each file expires, in both directions, a
   const bind = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
   const { adminUrl, proxy, config } = await stageProxy({
     environment: { tls: { ...tls, ca: `${authority}\n${expiredCertificate}` } },
-    config: { listeners: [{ bind, environment, hosts: [], callers: { kind: "mtls", tls } }] },
+    config: { listeners: [{ bind, environment, hosts: [], callers: { kind: "named", callers: [], tls } }] },
   });
   const shown = async () => {
     const { samples = [] } =

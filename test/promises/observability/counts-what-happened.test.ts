@@ -1,11 +1,9 @@
 /** Product section 5: what each way a request can go leaves in the metrics, counted exactly. */
-import { once } from "node:events";
-import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { type Exposition, scrape } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { exchange, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
+import { exchange } from "../../../testkit/raw-caller.ts";
 import { orderRaw } from "../../../testkit/raw-order.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
@@ -167,41 +165,6 @@ it("counts an unknown outcome as a failure with that outcome", async () => {
   expect(value("countersign_upstream_duration_seconds_count", { environment, operation })).toBe(1);
 });
 
-it("counts a caller that left before anything was sent as 499, and as no failure of ours", async () => {
-  let issue = () => {};
-  const token = JSON.stringify({ access_token: "t", token_type: "Bearer", expires_in: 3600 });
-  const login = await startRawUpstream({
-    answer: (_request, socket) => {
-      issue = () => socket.write(rawAnswer(200, token));
-    },
-  });
-  const stage = await stageProxy({ oneSet: true, authUrl: login.url });
-  await login.whenRequests(1);
-  const caller = connect({ port: stage.port, host: "127.0.0.1" });
-  const head = "POST /create_order HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
-  caller.write(`${head}Content-Length: 2\r\n\r\n{}`);
-  await stage.recorder.nth("token_cache_read", 1);
-  caller.destroy();
-  await once(caller, "close");
-  // Two exchanges later the proxy has read the end of that connection.
-  for (let n = 0; n < 2; n++) await call(stage.adminUrl, "", { method: "GET", path: "/livez" });
-  issue();
-  const { sum, value } = await metricsAfter(stage, 1);
-  const left = {
-    environment,
-    site: oauthSite,
-    auth: "oauth",
-    operation,
-    status: "499",
-    by: "countersign",
-    outcome: "not_sent",
-  };
-  expect(value("countersign_requests_total", left)).toBe(1);
-  expect(sum("countersign_failures_total")).toBe(0);
-  expect(stage.simulator.counts().apiRequests).toBe(0);
-  expect(stage.recorder.of("request_finished")[0]).toMatchObject({ callerLeft: true, outcome: "not_sent" });
-});
-
 it("knows how many requests are in flight, and that they have ended", async () => {
   const { url, simulator, adminUrl, metricsAfter } = await stageWarm();
   const hang = simulator.faults.add({ host: "api", kind: "hang", times: 3 });
@@ -250,20 +213,4 @@ it.each([
   const lines = logOf(recorder.events, "info").of("request_finished");
   expect(lines.map(({ callerLeft }) => callerLeft)).toEqual(lines.map(() => undefined));
   expect(lines.filter(({ outcome, code }) => outcome === "unknown" && code === "upstream_reset")).toHaveLength(2);
-});
-
-it("says of a caller that was too slow for the deadline that it was cut off, not that it left", async () => {
-  const upstream = await startRawUpstream({
-    answer: (_request, socket) => socket.write(rawAnswer(200, "x".repeat(20_000_000))),
-  });
-  const { port, recorder } = await stageWarm({ baseUrl: upstream.url });
-  const caller = await RawConnection.open(port);
-  caller.socket.pause();
-  caller.write(rawPost({ more: [`Countersign-Site: ${hmacSite}`, "Countersign-Timeout-Ms: 300"] }));
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({
-    by: "service",
-    outcome: "unknown",
-    code: "upstream_timeout",
-    callerLeft: false,
-  });
 });

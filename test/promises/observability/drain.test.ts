@@ -54,9 +54,10 @@ it("closes kept-alive connections that are idle", async () => {
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 });
 
-it("fails no request of busy callers, and tells each of them to go", { timeout: 60_000 }, async () => {
+it("fails no request of busy callers, and tells each of them to go", async () => {
   const callers = 100;
-  const { url, proxy, recorder } = await stageProxy();
+  const timeouts = { requestMs: 60_000, connectMs: 20_000, tokenMs: 20_000 };
+  const { url, proxy, recorder } = await stageProxy({ config: { timeouts } });
   const run = async () => {
     const options = keepAlive();
     for (let served = 1; ; served++) {
@@ -117,7 +118,7 @@ it("answers latecomers 503 draining once the time for open requests is up", asyn
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
-it("with drain.minSeconds goes on serving for that long, while it is no longer ready", async () => {
+it("with drain.min goes on serving for that long, while it is no longer ready", async () => {
   const clock = new ShiftedClock();
   const { url, adminUrl, proxy } = await stageProxy({ config: { drain: { minMs: 60_000 } }, surroundings: { clock } });
   const stopped = proxy.stop("SIGTERM");

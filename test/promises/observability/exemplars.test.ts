@@ -1,8 +1,10 @@
 /** Row 84: duration histograms lead to recorded traces, in OpenMetrics only. */
 import { expect, it } from "vitest";
-import { createCounting } from "../../../src/adapters/prometheus/counting.ts";
-import { writeExposition } from "../../../src/adapters/prometheus/exposition.ts";
-import { createMetrics } from "../../../src/adapters/prometheus/metrics.ts";
+import { createCounting } from "../../../src/adapters/stats/counting.ts";
+import { writeExposition } from "../../../src/adapters/stats/exposition.ts";
+import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
+import { RecentRequests } from "../../../src/adapters/stats/recent-requests.ts";
+import { systemClock } from "../../../src/model/clock.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { finishedRequest } from "../../../testkit/finished-request.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
@@ -53,9 +55,9 @@ it("has none of requests whose trace is not recorded, with tracing and without i
 
 it("changes no byte of the text format", async () => {
   const write = async (spanId: string | undefined) => {
-    const { registry, ...metrics } = createMetrics();
-    createCounting({ registry, ...metrics })(finishedRequest({ traceId, spanId }));
-    const text = await writeExposition(registry, "text");
+    const metrics = createMetrics();
+    createCounting(metrics, () => new RecentRequests(), systemClock)(finishedRequest({ traceId, spanId }));
+    const text = await writeExposition(metrics.registry, "text");
     return text.split("\n").filter((line) => line.startsWith("countersign_"));
   };
   expect(await write("00f067aa0ba902b7")).toEqual(await write(undefined));

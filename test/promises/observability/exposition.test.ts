@@ -2,8 +2,8 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { prefersGzip, prefersOpenMetrics } from "../../../src/adapters/http-server/content-negotiation.ts";
-import { writeExposition } from "../../../src/adapters/prometheus/exposition.ts";
-import { createMetrics } from "../../../src/adapters/prometheus/metrics.ts";
+import { writeExposition } from "../../../src/adapters/stats/exposition.ts";
+import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { type Exposition, readExposition } from "../../../testkit/exposition.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
@@ -92,6 +92,7 @@ it("writes what prom-client itself would write", async () => {
     operation: "x",
     status: "200",
     by: "service",
+    outcome: "answered",
   };
   requests.inc(labels, 3);
   requestDuration.series({ environment: "e", operation: "x" }).observe(0.7);

@@ -1,7 +1,6 @@
-/** Every field that a log line can have is in docs/reference/log.md, and every field of that page can occur. */
+/** Every field that a log line can have is in docs/reference/log.md, and every field of that page can occur: the compiler sees to the samples. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { everyLine, logReference } from "../../../scripts/log-reference/log-reference.ts";
 import type { Event } from "../../../src/model/events.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 
@@ -32,6 +31,8 @@ const finished = {
   code: "upstream_reset",
   stage: "send",
   attempts: 1,
+  retry: "not_possible",
+  retryReason: "paused",
   admitted: true,
   durationMs: 1,
   upstreamMs: 1,
@@ -92,7 +93,6 @@ const tunnel = {
   durationMs: 1,
   isFirst: true,
 } as const;
-const retried = { kind: "retry_finished", environment, site, requestId } as const;
 const requested = {
   kind: "token_requested",
   ...ofSet,
@@ -107,7 +107,6 @@ const handshake = { kind: "handshake_failed", listener: ":7411", reason: "CERT_H
 const accept = { kind: "accept_failed", listener: ":7411", reason: "EMFILE" } as const;
 
 const samples: Samples = {
-  request_accepted: [{ kind: "request_accepted", environment, requestId }],
   request_finished: [{ ...finished, code: undefined }, finished, { ...finished, outcome: "unknown" }],
   callback_finished: [
     callback,
@@ -133,10 +132,6 @@ const samples: Samples = {
       upstreamHeaders: {},
     },
   ],
-  retry_finished: [
-    { ...retried, result: "cured" },
-    { ...retried, result: "refused" },
-  ],
   clock_skew_measured: [{ kind: "clock_skew_measured", environment, skewSeconds: 1 }],
   character_warned: [{ kind: "character_warned", environment, site, parameter: "a", position: 1 }],
   token_requested: [
@@ -145,7 +140,6 @@ const samples: Samples = {
   ],
   token_adopted: [{ kind: "token_adopted", ...ofSet, issuedHere: true, reason: "due", lifetimeMs: 1, remainingMs: 1 }],
   token_lapsed: [{ kind: "token_lapsed", ...ofSet }],
-  token_used: [{ kind: "token_used", ...ofSet }],
   credential_switched: [{ kind: "credential_switched", environment, site, from: "S1/blue", to: "S1/green" }],
   credential_removed: [{ kind: "credential_removed", ...ofSet }],
   refresh_suppressed: [{ kind: "refresh_suppressed", ...ofSet, site, reason: "paused" }],
@@ -184,32 +178,48 @@ const samples: Samples = {
   draining: [{ kind: "draining", signal: "SIGTERM", inFlight: 1 }],
   stopped: [{ kind: "stopped", drained: true }],
   log_lines_dropped: [{ kind: "log_lines_dropped", dropped: 3 }],
+  old_address_used: [
+    { kind: "old_address_used", host: "api.example", cause: "DNS_TIMEOUT", ageMs: 1, isFirst: true },
+    { kind: "old_address_used", host: "api.example", cause: "EAI_AGAIN", ageMs: 1, isFirst: false },
+  ],
   process_warned: [{ kind: "process_warned", warning: "DeprecationWarning [DEP0001]" }],
   defect: [{ kind: "defect", where: "send", requestId, error: "TypeError" }],
 };
 
-const page = readFileSync("docs/reference/log.md", "utf8");
+/** What the page says of all lines, of fields that several kinds share, and of each kind, by its heading. */
+const [front = "", ...sections] = readFileSync("docs/reference/log.md", "utf8").split(/^### /m);
+const [general = "", shared = ""] = front.split(/^## Shared fields$/m);
+const documented = new Map(sections.map((text) => [/^`(\w+)`\n/.exec(text)?.[1], text]));
+const fieldsOf = (text: string) => [...text.matchAll(/^\| `(\w+)` \| \S/gm)].map(([, name]) => name);
+const sharedFieldsOf = (text: string) =>
+  (/^Shared: (.+)\.$/m.exec(text)?.[1] ?? "").split(", ").flatMap((name) => /^`(\w+)`$/.exec(name)?.[1] ?? []);
 
-describe.each(Object.keys(logReference) as Kind[])("a line of %s", (kind) => {
+it("the page has each kind of line, and no others", () => {
+  expect([...documented.keys()].sort()).toEqual(Object.keys(samples).sort());
+});
+
+it("the page has each shared field once, and at least two kinds of line have it", () => {
+  const uses = sections.flatMap(sharedFieldsOf);
+  const isShared = (name: string | undefined) => uses.filter((used) => used === name).length >= 2;
+  expect(fieldsOf(shared).filter(isShared).sort()).toEqual([...new Set(uses)].sort());
+  expect(fieldsOf(shared).filter((name) => !isShared(name))).toEqual([]);
+});
+
+describe.each(Object.keys(samples) as Kind[])("a line of %s", (kind) => {
   const lines = logOf(samples[kind] as readonly Event[], "trace").of(kind);
-  const { levels, fields } = logReference[kind];
-  const section = page.split(/^### /m).find((text) => text.startsWith(`\`${kind}\``)) ?? "";
+  const section = documented.get(kind) ?? "";
 
   it("has the documented fields, and no others", () => {
     const names = new Set(lines.flatMap((line) => Object.keys(line)));
-    expect([...names].sort()).toEqual([...Object.keys(everyLine), ...Object.keys(fields)].sort());
+    expect([...fieldsOf(general), ...sharedFieldsOf(section), ...fieldsOf(section)].sort()).toEqual([...names].sort());
   });
 
   it("has the documented levels, and no others", () => {
-    expect([...new Set(lines.map(({ level }) => level))].sort()).toEqual([...levels].sort());
+    const [, levels = ""] = /^`\w+`\n\n((?:`\w+`(?:, )?)+)\. /.exec(section) ?? [];
+    expect(levels.split(", ").sort()).toEqual([...new Set(lines.map(({ level }) => `\`${level}\``))].sort());
   });
 
   it("has a message that is more than its event's name", () => {
     for (const { message } of lines) expect(message).toMatch(/^[^\n]{5,}$/);
-  });
-
-  it("is on the page with each of its fields", () => {
-    const documented = [...section.matchAll(/^\| `(\w+)` \| \S/gm)].map(([, name]) => name);
-    expect(documented).toEqual(Object.keys(fields));
   });
 });

@@ -1,17 +1,23 @@
 /** Promise 70: an access line says who called and where it came in, whatever the caller does to spoil it. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { authority, hostileCertificate, hostileKey } from "../../../testkit/certificates.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { sendRaw } from "../../../testkit/raw-order.ts";
 import { bothSite, hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { callSecurely, known, listenerTls } from "../proxy/caller-over-tls.ts";
-import { older, stageWithCallers, stageWithTokens, token } from "../proxy/stage-with-callers.ts";
+import {
+  older,
+  payments,
+  stageWithCaller,
+  stageWithCallers,
+  stageWithTokens,
+  token,
+} from "../proxy/stage-with-callers.ts";
 
 /** The access lines of the first n requests. */
 async function accessLines({ recorder }: Pick<Stage, "recorder">, n: number) {
@@ -38,20 +44,19 @@ describe("who called", () => {
     expect(JSON.stringify(lines)).not.toContain("canary");
   });
 
-  it("is the subject of its certificate", async () => {
-    const stage = await stageWithCallers({ kind: "mtls", tls: listenerTls });
+  it("is the caller of its certificate", async () => {
+    const stage = await stageWithCallers(payments);
     expect((await callSecurely(stage.port)).status).toBe(200);
     const [line] = await accessLines(stage, 1);
-    expect(line).toMatchObject({ caller: "CN=countersign", callerAddress: "127.0.0.1", listener: "127.0.0.1:0" });
+    expect(line).toMatchObject({ caller: "payments", callerAddress: "127.0.0.1", listener: "127.0.0.1:0" });
   });
 
-  it("is one bounded, printable text, whatever the certificate holds", async () => {
-    const tls = { ...listenerTls, ca: hostileCertificate };
-    const stage = await stageWithCallers({ kind: "mtls", tls });
+  it("is one bounded, printable text, whatever the certificate of a stranger holds", async () => {
+    const stage = await stageWithCallers({ ...payments, tls: { ...listenerTls, ca: hostileCertificate } });
     const given = { ...known, ca: authority, cert: hostileCertificate, key: hostileKey };
-    expect((await callSecurely(stage.port, given)).status).toBe(200);
+    expect((await callSecurely(stage.port, given)).status).toBe(403);
     const [{ caller, level }] = await accessLines(stage, 1);
-    expect(level).toBe("info");
+    expect(level).toBe("warn");
     expect(caller).toMatch(/^CN=or\\0Aders\?\\1B\[31m, O=a.*fatal.*, OU=x+/);
     expect(caller).toMatch(/^[\x20-\x7e]{256}…$/);
   });
@@ -67,8 +72,7 @@ describe("who called", () => {
   });
 
   it("has no address on a Unix socket", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "countersign-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = emptyFolder();
     const socketPath = join(folder, "app.sock");
     const bind = { kind: "unix", path: socketPath } as const;
     const stage = await stageProxy({ config: { listeners: [{ bind, environment: "sandbox", hosts: [] }] } });
@@ -206,10 +210,7 @@ it.each([
 });
 
 it("shows no token of a caller in Basic either, nor a user that it names", async () => {
-  const stage = await stageWithCallers({
-    kind: "tokens",
-    tokens: [{ name: "billing", token: new Secret("canary-billing-token") }],
-  });
+  const stage = await stageWithCaller({ name: "billing", tokens: [new Secret("canary-billing-token")] });
   const basic = Buffer.from('canary-user"}:canary-billing-token').toString("base64");
   const answer = await call(stage.url, order, { headers: { "Proxy-Authorization": `Basic ${basic}` } });
   expect(answer.status).toBe(200);

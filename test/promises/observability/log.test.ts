@@ -89,22 +89,22 @@ it("grades access lines by what an operator has to do: nothing, fix the call, lo
 it.each([
   [200, "info"],
   [302, "info"],
-  [400, "info"],
-  [403, "info"],
-  [404, "info"],
-  [422, "info"],
+  [400, "warn"],
+  [403, "warn"],
+  [404, "warn"],
+  [422, "warn"],
   [429, "warn"],
-  [500, "warn"],
-  [502, "warn"],
-  [503, "warn"],
-  [504, "warn"],
-])("grades the service's own %i as %s: whether it is in trouble is no caller's business", async (status, level) => {
+  [500, "error"],
+  [502, "error"],
+  [503, "error"],
+  [504, "error"],
+])("grades the service's own %i as %s: an order that did not succeed is seen", async (status, level) => {
   const { url, recorder, simulator } = await stageProxy();
   simulator.faults.add({ host: "api", kind: "answer", status });
   expect((await call(url)).status).toBe(status);
   await recorder.nth("request_finished", 1);
   const [line] = logOf(recorder.events, "trace").of("request_finished");
-  expect(line).toMatchObject({ level, status, by: "service", outcome: "answered" });
+  expect(line).toMatchObject({ level, status, by: "service", outcome: status >= 500 ? "unknown" : "answered" });
   // What docs/operations.md greps for.
   const shown = logOf(recorder.events, "info")
     .text.split("\n")
@@ -112,26 +112,32 @@ it.each([
   expect(shown.some((text) => text.includes("request_finished"))).toBe(level !== "info");
 });
 
-it("grades a 401 that stays as a warning, with both methods, and a retry by what it came to", async () => {
-  const { url, recorder, simulator } = await stageProxy();
-  simulator.faults.add({ host: "api", kind: "answer", status: 401 });
-  await call(url);
-  simulator.faults.add({ host: "api", kind: "answer", status: 401, times: 2 });
-  const refused = await call(url);
-  simulator.faults.add({ host: "api", kind: "answer", status: 401 });
-  await call(url, order, { headers: { "Countersign-Site": hmacSite } });
-  await recorder.nth("request_finished", 3);
-  const log = logOf(recorder.events, "trace");
+it("warns of a 401 that stays in one line, with both methods, which says what came of the retry", async () => {
+  const { url, recorder, simulator } = await stageProxy({ oneSet: true });
+  const callerRequestId = "shop-4711";
+  const answer401 = (times: number, more = {}) => {
+    simulator.faults.add({ host: "api", kind: "answer", status: 401, times });
+    return call(url, order, { headers: { "X-Request-Id": callerRequestId, ...more } });
+  };
+  await answer401(1);
+  await answer401(2);
+  await answer401(1);
+  await answer401(1, { "Countersign-Site": hmacSite });
+  await recorder.nth("request_finished", 4);
+  const log = logOf(recorder.events, "info");
   expect(log.of("request_finished").map(({ level, message }) => [level, message])).toEqual([
     ["info", `create_order for ${oauthSite}: 200, answered, 2 attempts`],
     ["warn", `create_order for ${oauthSite}: 401 from the service, answered, 2 attempts`],
+    ["warn", `create_order for ${oauthSite}: 401 from the service, answered, no retry (paused)`],
     ["warn", `create_order for ${hmacSite}: 401 from the service, answered`],
   ]);
-  const requestId = refused.headers["countersign-request-id"];
-  expect(log.of("retry_finished")).toMatchObject([
-    { level: "info", result: "cured" },
-    { level: "warn", result: "refused", requestId, message: `retry for ${oauthSite} after a 401: refused` },
+  const warnings = log.of().filter(({ level }) => level !== "info");
+  expect(warnings).toMatchObject([
+    { event: "request_finished", callerRequestId, attempts: 2, retry: "refused" },
+    { event: "request_finished", callerRequestId, attempts: 1, retry: "not_possible", retryReason: "paused" },
+    { event: "request_finished", callerRequestId, auth: "hmac" },
   ]);
+  expect(warnings[2]).not.toHaveProperty("retry");
 });
 
 it("logs both 401s with all that the service's support asks for", async () => {
@@ -146,7 +152,7 @@ it("logs both 401s with all that the service's support asks for", async () => {
   await recorder.nth("request_finished", 1);
   const log = logOf(recorder.events, "info");
   const told = {
-    level: "warn",
+    level: "info",
     environment: "sandbox",
     requestId: answer.headers["countersign-request-id"],
     reference: "A-1042",
@@ -163,7 +169,7 @@ it("logs both 401s with all that the service's support asks for", async () => {
     ["x-request-id"],
   ]);
   expect(second.message).toContain("again");
-  expect(log.of("retry_finished")).toMatchObject([{ site: oauthSite, result: "refused" }]);
+  expect(log.of("request_finished")).toMatchObject([{ site: oauthSite, retry: "refused" }]);
 });
 
 it("writes a line for every token event, the rarer the louder", async () => {
@@ -180,12 +186,10 @@ it("writes a line for every token event, the rarer the louder", async () => {
     { level: "info", credential: blue, result: "issued", reason: "unauthorized" },
   ]);
   expect(log.of("token_adopted")[0]).toMatchObject({ level: "debug", credential: blue, lifetimeMs: 86_400_000 });
-  expect(log.of("token_used")).toHaveLength(recorder.count("token_used"));
-  expect(log.of("token_used")[0]).toMatchObject({ level: "trace", credential: blue });
   expect(log.of("token_cache_read")[0]).toMatchObject({ level: "trace", tier: "memory", result: "hit" });
   expect(log.of("refresh_lock_tried")[0]).toMatchObject({ level: "debug", result: "acquired" });
   expect(log.of("refresh_suppressed")).toMatchObject([
-    { level: "warn", credential: blue, site: oauthSite, reason: "paused" },
+    { level: "debug", credential: blue, site: oauthSite, reason: "paused" },
   ]);
   // Every fact there is has its line.
   expect(log.of()).toHaveLength(recorder.events.length);
@@ -200,7 +204,7 @@ it.each([
   ["fatal", []],
 ])("writes with level %s only what is at least that severe", (level, expected) => {
   const facts: Event[] = [
-    { kind: "token_used", environment: "sandbox", credential: blue },
+    { kind: "token_cache_read", tier: "memory", result: "hit" },
     { kind: "refresh_lock_tried", result: "held" },
     { kind: "stopped", drained: true },
     { kind: "configuration_warned", code: "secret_short", path: "a.b", message: "short" },

@@ -11,10 +11,7 @@ async function shownAt(adminUrl: string) {
   const { families } = await scrape(adminUrl);
   const samplesOf = (name: string) =>
     (families.get(name)?.samples ?? []).map(({ labels, value }) => ({ labels, value }));
-  return {
-    limits: samplesOf("countersign_requests_in_flight_limit"),
-    sets: samplesOf("countersign_credential_info"),
-  };
+  return { limits: samplesOf("countersign_requests_in_flight_limit"), sets: samplesOf("countersign_credential_info") };
 }
 
 const set = (credential: string, position: "first" | "second") => ({

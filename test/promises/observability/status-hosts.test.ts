@@ -43,12 +43,6 @@ describe("row 60: the status port", () => {
     expect(parseAnswer(answer)).toMatchObject({ status: 403, body: expect.stringContaining(advice) });
   });
 
-  it("leaves the admin port to whatever name Prometheus and the kubelet use", async () => {
-    const { adminUrl } = await stageProxy();
-    const headers = { host: "shop.pods.example:7412" };
-    expect((await call(adminUrl, "", { method: "GET", path: "/livez", headers })).status).toBe(200);
-  });
-
   it("tells browsers to run, frame, keep and pass on nothing", async () => {
     const stage = await stageProxy();
     for (const path of ["/", "/live", "/status", "/nothing"]) {

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { version } from "../../../src/version.ts";
 import { call, order } from "../../../testkit/call.ts";
+import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
@@ -15,24 +16,24 @@ async function statusOf({ statusUrl }: Pick<Stage, "statusUrl">) {
 }
 
 it("shows what runs and what is configured, secrets masked", async () => {
-  const stage = await stageProxy();
+  const { written } = (await new ConfigFolder().loadSound(sound)).config;
+  const stage = await stageProxy({ config: { written } });
   await stage.recorder.nth("token_adopted", 1);
   const shown = await statusOf(stage);
   expect(shown).toMatchObject({ version, startedAt: isoTime, configHash: stage.config.hash });
   expect(shown.readiness).toMatchObject({ isReady: true, reason: "ok" });
   const { sandbox } = shown.configuration.environments;
   expect(sandbox).toMatchObject({
-    baseUrl: stage.simulator.apiUrl,
-    authUrl: stage.simulator.loginUrl,
-    operations: ["create_order", "get_order"],
-    defaultSite: oauthSite,
+    baseUrl: "https://api.sandbox.example/json-api",
+    authUrl: "https://login.sandbox.example",
+    operations: ["create_order"],
+    defaultSite: "S1000000001",
   });
-  expect(sandbox.sites[oauthSite].credentials).toEqual([
-    { name: "blue", clientId: "blue-id", clientSecret: "[secret]", audience: "https://api.example" },
-    { name: "green", clientId: "green-id", clientSecret: "[secret]", audience: "https://api.example" },
+  const file = expect.stringMatching(/^\//);
+  expect(sandbox.sites.S1000000001.credentials).toEqual([
+    { name: "blue", clientId: "blue-id", clientSecret: { file }, audience: "https://api.sandbox.example" },
   ]);
-  expect(sandbox.sites[childSite].credentials).toBe(`those of ${oauthSite}`);
-  expect(sandbox.sites[hmacSite].keys[0]).toMatchObject({ identifier: "K2000000001", secret: "[secret]" });
+  expect(sandbox.sites.S1000000003.keys[0]).toMatchObject({ identifier: "K2000000001", secret: { file } });
 });
 
 it("says where it listens, with the port that it was given for port 0", async () => {
@@ -214,7 +215,7 @@ it("shows since when no token is to be had, and why, until there is one; and how
   });
   expect(down.credentials[0].failingSince).toBe(outage.tokenOutage.since);
   expect(down.readiness.isReady).toBe(true);
-  expect((await call(stage.statusUrl, "", { method: "GET", path: "/" })).text).toContain("Orders fail");
+  expect((await call(stage.statusUrl, "", { method: "GET", path: "/" })).text).toContain("No token");
   isDown = false;
   const served = async () => (await call(stage.url)).status;
   await expect.poll(served, { timeout: 50_000 }).toBe(401);

@@ -1,18 +1,17 @@
 /** A listener on a Unix socket takes over the file of a dead process, and nothing else. */
 import { once } from "node:events";
-import { mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
 async function socketPath(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "countersign-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = emptyFolder();
   return join(folder, "app.sock");
 }
 
@@ -29,6 +28,8 @@ it("removes a file that nothing listens on any more, and its own when it stops",
   dead.close();
   expect((await stat(path)).isSocket()).toBe(true);
   const { proxy } = await stageAt(path);
+  // For owner and group.
+  expect((await stat(path)).mode & 0o777).toBe(0o660);
   expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
   expect(await proxy.stop("SIGTERM")).toBe(true);
   await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });

@@ -2,7 +2,15 @@
 import { describe, expect, it } from "vitest";
 import type { RefreshResult } from "../../../src/oauth/refresh.ts";
 import type { Token } from "../../../src/oauth/token.ts";
-import { adopt, adoptFrom, decide, initialState, isRefusedByService, succeed } from "../../../src/oauth/token-state.ts";
+import {
+  adopt,
+  adoptFrom,
+  decide,
+  initialState,
+  isRefusedByService,
+  succeed,
+  type TokenState,
+} from "../../../src/oauth/token-state.ts";
 import {
   dueAgeMs,
   type Named,
@@ -64,21 +72,27 @@ describe("decide, for a request that takes only a newer token,", () => {
 });
 
 describe("decide, with an obstacle,", () => {
-  const read = { "0.999 s ago": nowMs - 999, "1 s ago": nowMs - 1_000, never: Number.NEGATIVE_INFINITY };
+  const read = {
+    "0.099 s ago": nowMs - 99,
+    "0.1 s ago": nowMs - 100,
+    "0.999 s ago": nowMs - 999,
+    "1 s ago": nowMs - 1_000,
+    never: Number.NEGATIVE_INFINITY,
+  };
   it.each<{ name: Named; obstacle: RefreshResult | undefined; ago: keyof typeof read; expected: string }>([
     { name: "none", obstacle: undefined, ago: "0.999 s ago", expected: "wait" },
     { name: "none", obstacle: paused, ago: "0.999 s ago", expected: "unavailable" },
     { name: "none", obstacle: paused, ago: "1 s ago", expected: "wait" },
     { name: "none", obstacle: paused, ago: "never", expected: "wait" },
-    { name: "none", obstacle: suppressed, ago: "0.999 s ago", expected: "unavailable" },
-    { name: "none", obstacle: suppressed, ago: "1 s ago", expected: "wait" },
+    { name: "none", obstacle: suppressed, ago: "0.099 s ago", expected: "unavailable" },
+    { name: "none", obstacle: suppressed, ago: "0.1 s ago", expected: "wait" },
     { name: "new", obstacle: paused, ago: "0.999 s ago", expected: "use" },
     { name: "new", obstacle: paused, ago: "1 s ago", expected: "use" },
     { name: "just due", obstacle: paused, ago: "0.999 s ago", expected: "use_and_refresh" },
     { name: "just due", obstacle: suppressed, ago: "never", expected: "use_and_refresh" },
     { name: "at its end", obstacle: paused, ago: "0.999 s ago", expected: "unavailable" },
     { name: "at its end", obstacle: paused, ago: "1 s ago", expected: "wait" },
-    { name: "dead", obstacle: suppressed, ago: "0.999 s ago", expected: "unavailable" },
+    { name: "dead", obstacle: suppressed, ago: "0.099 s ago", expected: "unavailable" },
   ])("a token that is $name and shared state read $ago says $expected", ({ name, obstacle, ago, expected }) => {
     const state = stateWith({ token: tokens[name], lastRefreshMs: read[ago] });
     const decision = decide(state, { nowMs, thresholds, obstacle });
@@ -161,26 +175,14 @@ describe("the former secret's token", () => {
 describe("the newest token wins:", () => {
   const present = token("present", 10_000);
   it.each([
-    { found: "the first token", state: {}, issuedHere: false, next: token("next", 20_000), isTaken: true },
-    { found: "a newer one", state: { token: present }, issuedHere: false, next: token("next", 9_999), isTaken: true },
-    { found: "an older one", state: { token: present }, issuedHere: true, next: token("next", 10_001), isTaken: false },
-    {
-      found: "one of its age",
-      state: { token: present },
-      issuedHere: true,
-      next: token("next", 10_000),
-      isTaken: false,
-    },
-    { found: "itself", state: { token: present }, issuedHere: false, next: token("present", 9_000), isTaken: false },
-    {
-      found: "itself, issued again",
-      state: { token: present },
-      issuedHere: true,
-      next: token("present", 9_000),
-      isTaken: true,
-    },
-  ])("$found is taken: $isTaken", ({ state, issuedHere, next, isTaken }) => {
-    const before = stateWith({ ...state, wakeNotBeforeMs: undefined });
+    ["the first token", undefined, false, token("next", 20_000), true],
+    ["a newer one", present, false, token("next", 9_999), true],
+    ["an older one", present, true, token("next", 10_001), false],
+    ["one of its age", present, true, token("next", 10_000), false],
+    ["itself", present, false, token("present", 9_000), false],
+    ["itself, issued again", present, true, token("present", 9_000), true],
+  ])("%s is taken, or not", (_, held, issuedHere, next, isTaken) => {
+    const before = stateWith({ token: held, wakeNotBeforeMs: undefined });
     const after = adopt(before, next, { issuedHere, reason: "due" });
     if (!isTaken) expect(after).toBe(before);
     else expect(after).toEqual({ ...before, token: next, origin: { issuedHere, reason: "due" }, wakeNotBeforeMs: 0 });
@@ -200,22 +202,14 @@ describe("the newest token wins:", () => {
 
 describe("a token is refused by the service", () => {
   const present = token("present", 10);
-  it.each([
-    { name: "when it is the newest that got a 401", state: { token: present, refusedToken: present }, expected: true },
-    { name: "when a newer one got a 401", state: { token: present, refusedToken: token("b", 9) }, expected: true },
-    {
-      name: "though it is the former secret's",
-      state: { formerToken: present, refusedToken: present },
-      expected: true,
-    },
-    {
-      name: "not when an older one got a 401",
-      state: { token: present, refusedToken: token("b", 11) },
-      expected: false,
-    },
-    { name: "not when none did", state: { token: present }, expected: false },
-    { name: "not when there is none", state: { refusedToken: present }, expected: false },
-  ])("$name", ({ state, expected }) => {
+  it.each<[name: string, state: Partial<TokenState>, expected: boolean]>([
+    ["when it is the newest that got a 401", { token: present, refusedToken: present }, true],
+    ["when a newer one got a 401", { token: present, refusedToken: token("b", 9) }, true],
+    ["though it is the former secret's", { formerToken: present, refusedToken: present }, true],
+    ["not when an older one got a 401", { token: present, refusedToken: token("b", 11) }, false],
+    ["not when none did", { token: present }, false],
+    ["not when there is none", { refusedToken: present }, false],
+  ])("%s", (_, state, expected) => {
     expect(isRefusedByService(stateWith(state))).toBe(expected);
   });
 });

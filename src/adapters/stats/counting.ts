@@ -1,0 +1,109 @@
+import type { Clock } from "../../model/clock.ts";
+import type { FailureCode } from "../../model/errors.ts";
+import { type Event, hasUnknownEffect, type Report, type RequestFinished, statusClass } from "../../model/events.ts";
+import type { Metrics } from "./metrics.ts";
+import { describeEnd, type End, type RecentRequests } from "./recent-requests.ts";
+import { type Exemplar, onceForEach } from "./series.ts";
+
+/**
+ * Counts events, each once: for metrics, and for what `/status` shows of them. The state of the moment is asked by gauges
+ * (gauges.ts). Series of events that come with every request are held (series.ts).
+ * @param recentOf the last minutes of an environment; always the same of one name
+ */
+export function createCounting(
+  metrics: Metrics,
+  recentOf: (environment: string) => RecentRequests,
+  clock: Pick<Clock, "wallMs" | "nowMs">,
+): Report {
+  const countRequest = createRequestCounting(metrics, recentOf, clock);
+  const cacheReads = onceForEach((tier: string, result: string) => metrics.tokenCache.series({ tier, result }));
+  const counts: { readonly [Kind in Event["kind"]]?: (event: Extract<Event, { kind: Kind }>) => void } = {
+    request_finished: countRequest,
+    callback_finished({ environment, listener, site = "none", result, isGuarded, durationMs }) {
+      metrics.callbacks.series({ environment, site, result, listener }).inc(clock.wallMs());
+      if (isGuarded === false) metrics.callbacksUnguarded.inc({ environment, listener });
+      metrics.callbackDuration.series({ environment }).observe(durationMs / 1_000);
+    },
+    tunnel_requested: ({ environment, result }) => metrics.tunnels.inc({ environment, result }),
+    upstream_unauthorized: ({ environment, site, auth, attempt }) =>
+      metrics.unauthorized.inc({ environment, site, auth, attempt: String(attempt) }),
+    clock_skew_measured: ({ environment, skewSeconds }) => metrics.clockSkew.set({ environment }, skewSeconds),
+    token_requested({ environment, credential, result, durationMs }) {
+      metrics.tokenRequests.inc({ environment, credential, result });
+      metrics.tokenRequestDuration.series({ environment }).observe(durationMs / 1_000);
+    },
+    refresh_suppressed: ({ environment, credential, reason }) =>
+      metrics.refreshSuppressed.inc({ environment, credential, reason }),
+    token_cache_read: ({ tier, result }) => cacheReads(tier, result).inc(),
+    refresh_lock_tried: ({ result }) => metrics.refreshLock.inc({ result }),
+    redis_failed: ({ node, failure }) => metrics.redisErrors.inc({ node, kind: failure }),
+    spans_exported: ({ count }) => metrics.traceSpans.inc({ result: "exported" }, count),
+    spans_lost: ({ result, count }) => metrics.traceSpans.inc({ result }, count),
+    config_applied: () => metrics.configReloads.inc({ result: "applied" }),
+    config_refused: () => metrics.configReloads.inc({ result: "refused" }),
+  };
+  return (event) => (counts[event.kind] as ((event: Event) => void) | undefined)?.(event);
+}
+
+/** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
+function createRequestCounting(
+  metrics: Metrics,
+  recentOf: (environment: string) => RecentRequests,
+  clock: Pick<Clock, "wallMs" | "nowMs">,
+): (event: RequestFinished) => void {
+  const endOf = onceForEach(describeEnd);
+  const seriesOf = onceForEach((environment: string, site: string, auth: string, operation: string, end: End) => {
+    const { by, status, outcome, code, fate } = end;
+    return [
+      metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome, code }),
+      metrics.answers.series({ environment, auth, by, status_class: statusClass(status) }),
+      ...(fate === "unknown" ? [metrics.unknownOutcomes.series({ environment, site })] : []),
+      ...(code === undefined ? [] : [metrics.failures.series({ environment, site, code, outcome })]),
+    ];
+  });
+  const timesOf = onceForEach((environment: string, operation: string) => ({
+    requestDuration: metrics.requestDuration.series({ environment, operation }),
+    overhead: metrics.overhead.series({ environment, operation }),
+    // A series appears with its first value.
+    upstreamDuration: onceForEach(() => metrics.upstreamDuration.series({ environment, operation })),
+    tokenWait: onceForEach(() => metrics.tokenWait.series({ environment })),
+    recent: recentOf(environment),
+  }));
+  const callerSeriesOf = onceForEach((listener: string, caller: string, { outcome, by, status, code }: End) => [
+    metrics.callerRequests.series({ listener, caller, outcome, by, status: String(status), code }),
+    ...(isCallerRefusal(code) ? [metrics.callerRefusals.series({ listener, caller, code })] : []),
+  ]);
+  return (event) => {
+    const { environment, site = "none", auth = "none", operationLabel } = event;
+    const { callerSignature, retry, once, listener, callerName, tokenWaitMs, upstreamMs } = event;
+    const wallMs = clock.wallMs();
+    const end = endOf(event.by, event.status, event.outcome, event.code, hasUnknownEffect(event));
+    for (const series of seriesOf(environment, site, auth, operationLabel, end)) series.inc(wallMs);
+    if (callerSignature !== undefined) metrics.callerSignatures.inc({ environment, site, result: callerSignature });
+    if (retry !== undefined) metrics.retries.inc({ environment, site, result: retry });
+    if (once !== undefined) metrics.once.inc({ environment, result: once });
+    if (listener !== undefined && callerName !== undefined) {
+      for (const series of callerSeriesOf(listener, callerName, end)) series.inc(wallMs);
+    }
+    const times = timesOf(environment, operationLabel);
+    const exemplar = exemplarOf(event, wallMs);
+    const bucket = times.requestDuration.observe(event.durationMs / 1_000, exemplar);
+    times.overhead.observe(event.overheadMs / 1_000, exemplar);
+    if (upstreamMs !== undefined) times.upstreamDuration().observe(upstreamMs / 1_000, exemplar);
+    if (tokenWaitMs !== undefined) times.tokenWait().observe(tokenWaitMs / 1_000, exemplar);
+    times.recent.add(end, bucket, clock.nowMs());
+  };
+}
+
+/** Why a caller that is known can be refused. */
+export const callerRefusals = ["caller_not_allowed", "caller_rate_limited"] as const;
+
+function isCallerRefusal(code: FailureCode | undefined): code is (typeof callerRefusals)[number] {
+  return callerRefusals.some((refusal) => refusal === code);
+}
+
+/** Leads from a bucket to a trace that is recorded. */
+function exemplarOf({ traceId, spanId }: RequestFinished, atMs: number): Exemplar | undefined {
+  if (traceId === undefined || spanId === undefined) return undefined;
+  return { labelSet: { trace_id: traceId, span_id: spanId }, timestamp: atMs / 1_000 };
+}

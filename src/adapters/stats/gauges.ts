@@ -1,0 +1,158 @@
+import { X509Certificate } from "node:crypto";
+import { collectDefaultMetrics, type Gauge, type Registry } from "prom-client";
+import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
+import { credentialSetsOf, type Environment, splitCertificates } from "../../model/environment.ts";
+import type { CallersTls } from "../../model/listener.ts";
+import type { RedisSnapshot } from "../../model/redis-access.ts";
+
+/** A listener of the active configuration. */
+export interface ListenerSnapshot {
+  /** Where it listens, as configured. Several that ask for a free port have the same. */
+  readonly name: string;
+  readonly environment: string;
+  /** With mTLS: its own certificate, and the authorities of its callers. */
+  readonly tls: CallersTls | undefined;
+}
+
+/** What gauges ask for at a scrape: the active configuration, and the state of the process at that moment. */
+export interface GaugeSource {
+  environments(): readonly Environment[];
+  listeners(): readonly ListenerSnapshot[];
+  /** `limits` of the configuration. */
+  limits(): { readonly inFlightPerEnvironment: number; readonly connections: number };
+  /** Requests being served, by environment; of former configurations too. */
+  inFlight(): ReadonlyMap<string, number>;
+  /** Open connections, one entry for each listener. */
+  connections(): readonly { readonly listener: string; readonly open: number }[];
+  buffers(): { readonly usedBytes: number; readonly limitBytes: number };
+  /** Each set once. */
+  credentials(): readonly CredentialSnapshot[];
+  redis(): readonly RedisSnapshot[];
+  /** Since when it is active, by the wall clock, and whether the files now hold another one that was refused. */
+  reload(): { readonly hash: string; readonly activeSinceMs: number | undefined; readonly isRefused: boolean };
+  droppedLogLines(): number;
+  /** Wall-clock time in milliseconds of a moment on the monotonic clock. */
+  wallTime(monotonicMs: number): number;
+}
+
+/** A series and its value now. */
+export type Sample<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number];
+type Samples<Label extends string> = Sample<Label>[];
+type OfSet = "environment" | "credential";
+
+export function inFlight(source: GaugeSource): Samples<"environment"> {
+  const idle = source.environments().map(({ name }) => [name, 0] as const);
+  return [...new Map([...idle, ...source.inFlight()])].map(([environment, open]) => [{ environment }, open]);
+}
+
+/** A gauge of all listeners; those of one name add up. */
+export function ofListeners(read: (openConnections: number, source: GaugeSource) => number) {
+  return (source: GaugeSource): Samples<"listener"> => {
+    const sums = new Map<string, number>();
+    for (const { listener, open } of source.connections()) {
+      sums.set(listener, (sums.get(listener) ?? 0) + read(open, source));
+    }
+    return [...sums].map(([listener, sum]) => [{ listener }, sum]);
+  };
+}
+
+/** A gauge of all credential sets of which the value is known. */
+export function ofCredentials(read: (credential: CredentialSnapshot, source: GaugeSource) => number | undefined) {
+  return (source: GaugeSource): Samples<OfSet> =>
+    source.credentials().flatMap((each) => {
+      const value = read(each, source);
+      return value === undefined ? [] : [[{ environment: each.environment, credential: each.credential }, value]];
+    });
+}
+
+/** A moment on the monotonic clock as a Unix timestamp. */
+export function toSeconds(source: GaugeSource, monotonicMs: number | undefined): number | undefined {
+  return monotonicMs === undefined ? undefined : source.wallTime(monotonicMs) / 1_000;
+}
+
+export function credentialInfo(source: GaugeSource): Samples<OfSet | "position"> {
+  return source.environments().flatMap((environment) =>
+    credentialSetsOf(environment).map(({ set, index }): Sample<OfSet | "position"> => {
+      const position = index === 0 ? "first" : "second";
+      return [{ environment: environment.name, credential: set.label, position }, 1];
+    }),
+  );
+}
+
+/** A file is read once as long as it stays configured. */
+export function createCertificateExpiry() {
+  let known: ReadonlyMap<string, number | undefined> = new Map();
+  return (source: GaugeSource): Samples<"environment" | "listener" | "use"> => {
+    const files = [
+      ...source.environments().flatMap(({ name: environment, tls }) => [
+        { environment, listener: "none", use: "upstream_ca", pem: tls.ca ?? "" },
+        { environment, listener: "none", use: "upstream_client", pem: tls.cert ?? "" },
+      ]),
+      ...source.listeners().flatMap(({ name: listener, environment, tls }) => [
+        { environment, listener, use: "listener_server", pem: tls?.cert ?? "" },
+        { environment, listener, use: "listener_ca", pem: tls?.ca ?? "" },
+      ]),
+    ];
+    known = new Map(files.map(({ pem }) => [pem, known.has(pem) ? known.get(pem) : earliestExpirySeconds(pem)]));
+    return files.flatMap(({ pem, ...labels }) => {
+      const expiry = known.get(pem);
+      return expiry === undefined ? [] : [[labels, expiry]];
+    });
+  };
+}
+
+/**
+ * When the first of a file's certificates expires, in seconds of Unix time; undefined where it has none that can be read.
+ * @param pem what was read from the file
+ */
+export function earliestExpirySeconds(pem: string): number | undefined {
+  const expiries = splitCertificates(pem).flatMap(readExpiry);
+  return expiries.length === 0 ? undefined : Math.min(...expiries);
+}
+
+/** What OpenSSL cannot read was refused with the configuration, or expires never. */
+function readExpiry(pem: string): readonly number[] {
+  try {
+    const expiry = Date.parse(new X509Certificate(pem).validTo) / 1_000;
+    return Number.isNaN(expiry) ? [] : [expiry];
+  } catch {
+    return [];
+  }
+}
+
+/** Gauges of prom-client, though `_total` is for counters; each is the sum of one that stays. */
+const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
+
+/** By default a timer wakes an idle process a hundred times a second to see how late it comes. */
+const sampleEveryMs = 100;
+/** What these metrics have in them everywhere else: the time between two samples of prom-client's own. */
+const usualSampleEveryMs = 10;
+const intervals = ["min", "max", "mean", "p50", "p90", "p99"];
+
+/** Registers what prom-client tells of every process, its names and values as everywhere. */
+export function registerProcessMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: sampleEveryMs });
+  const gaugeOf = (name: string) => registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`) as Gauge;
+  const excessSeconds = (sampleEveryMs - usualSampleEveryMs) / 1_000;
+  const shown = [...intervals.map((name) => show(gaugeOf(name), excessSeconds)), show(gaugeOf("stddev"), 0)];
+  // It sets the others too; the types leave it out.
+  const lag = registry.getSingleMetric("nodejs_eventloop_lag_seconds") as unknown as { collect: () => void };
+  const collect = lag.collect;
+  lag.collect = () => {
+    collect.call(lag);
+    // Without a sample since the last scrape the deviation is NaN: the gauge keeps its value.
+    const isSampled = shown.every(({ seconds }) => !Number.isNaN(seconds()));
+    if (isSampled) for (const { update } of shown) update();
+  };
+  for (const name of misnamed) registry.removeSingleMetric(name);
+}
+
+/** Takes what prom-client sets a gauge to, and shows it less the excess once it is told to. */
+function show(gauge: Gauge, excessSeconds: number): { readonly seconds: () => number; readonly update: () => void } {
+  const set = gauge.set.bind(gauge);
+  let taken = Number.NaN;
+  gauge.set = (_: unknown, seconds?: number) => {
+    taken = seconds ?? Number.NaN;
+  };
+  return { seconds: () => taken, update: () => set(Math.max(taken - excessSeconds, 0)) };
+}

@@ -1,0 +1,297 @@
+import { Counter, Gauge, Registry } from "prom-client";
+import { version } from "../../version.ts";
+import {
+  createCertificateExpiry,
+  credentialInfo,
+  type GaugeSource,
+  inFlight,
+  ofCredentials,
+  ofListeners,
+  registerProcessMetrics,
+  type Sample,
+  toSeconds,
+} from "./gauges.ts";
+import { register, SeriesCounter, SeriesHistogram } from "./series.ts";
+
+/**
+ * Every metric, with its help and labels. Label values come from the configuration alone: `none` stands for a site or
+ * operation that is not known yet, `other` for an operation outside the list. docs/reference/metrics.md is made
+ * from this file.
+ * @param source what gauges ask at each scrape; without it they have no series
+ */
+export function createMetrics(source?: GaugeSource) {
+  const registry = new Registry();
+  const registers = [registry];
+  /** @param details labels that `/status` has beyond those of the metric */
+  const counter = <Label extends string, Detail extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    details: readonly Detail[] = [],
+  ) => register(registry, { type: "counter", name, help, labelNames }, new SeriesCounter(labelNames, details));
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    bounds: readonly number[],
+  ) => register(registry, { type: "histogram", name, help, labelNames }, new SeriesHistogram(name, labelNames, bounds));
+  /** @param ask its series at the moment of the scrape */
+  const gauge = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    ask: (source: GaugeSource) => readonly Sample<Label>[],
+  ) => {
+    const collect = function (this: Gauge<Label>) {
+      if (source === undefined) return;
+      this.reset();
+      for (const [labels, value] of ask(source)) this.set(labels, value);
+    };
+    return new Gauge({ name, help, labelNames: [...labelNames], registers, collect });
+  };
+  /** A gauge without labels. */
+  const figure = (name: string, help: string, ask: (source: GaugeSource) => number) =>
+    gauge(name, help, [], (source) => [[{}, ask(source)]]);
+
+  registerProcessMetrics(registry);
+  return {
+    registry,
+    requests: counter(
+      "countersign_requests_total",
+      "Requests by who answered them, with what status, and what is known of their effect.",
+      ["environment", "site", "auth", "operation", "status", "by", "outcome"],
+      ["code"],
+    ),
+    answers: counter(
+      "countersign_answers_total",
+      "The same by environment and class of status (2xx to 5xx); alerts and ratios count on its starting at 0.",
+      ["environment", "auth", "by", "status_class"],
+    ),
+    unknownOutcomes: counter(
+      "countersign_unknown_outcomes_total",
+      "Requests that may have had an effect: written to the service, and no answer decides what became of them (none, an incomplete one, or a 5xx). Safe methods (GET, HEAD, OPTIONS, TRACE) never count.",
+      ["environment", "site"],
+    ),
+    callerRequests: counter(
+      "countersign_caller_requests_total",
+      "Requests by the configured name of their caller, at listeners whose callers are named, and by outcome.",
+      ["listener", "caller", "outcome"],
+      ["by", "status", "code"],
+    ),
+    callerRefusals: counter(
+      "countersign_caller_refusals_total",
+      "Requests of known callers that their rights or their rate did not allow, by code.",
+      ["listener", "caller", "code"],
+    ),
+    requestDuration: histogram(
+      "countersign_request_duration_seconds",
+      "From the complete request head to the end of the answer.",
+      ["environment", "operation"],
+      answerBuckets,
+    ),
+    upstreamDuration: histogram(
+      "countersign_upstream_duration_seconds",
+      "The service's share of a request: all attempts, from connecting to the end of the answer.",
+      ["environment", "operation"],
+      answerBuckets,
+    ),
+    overhead: histogram(
+      "countersign_overhead_seconds",
+      "The proxy's own share: without the service, the wait for a token and the caller's sending.",
+      ["environment", "operation"],
+      overheadBuckets,
+    ),
+    tokenWait: histogram(
+      "countersign_token_wait_duration_seconds",
+      "How long requests with OAuth waited for a token, 0 where it was in memory.",
+      ["environment"],
+      waitBuckets,
+    ),
+    inFlight: gauge("countersign_requests_in_flight", "Requests being served now.", ["environment"], inFlight),
+    inFlightLimit: gauge(
+      "countersign_requests_in_flight_limit",
+      "Requests that may be served at once.",
+      ["environment"],
+      (from) => from.environments().map(({ name }) => [{ environment: name }, from.limits().inFlightPerEnvironment]),
+    ),
+    bufferedBytes: figure(
+      "countersign_buffered_bytes",
+      "Memory that bodies and answers under way take, as charged.",
+      (from) => from.buffers().usedBytes,
+    ),
+    bufferedBytesLimit: figure(
+      "countersign_buffered_bytes_limit",
+      "Memory that bodies and answers under way may take (limits.bufferedBytes).",
+      (from) => from.buffers().limitBytes,
+    ),
+    failures: counter("countersign_failures_total", "Requests that Countersign failed to serve, by code and outcome.", [
+      "environment",
+      "site",
+      "code",
+      "outcome",
+    ]),
+    unauthorized: counter(
+      "countersign_upstream_unauthorized_total",
+      "Answers 401 of the service, by attempt (1, or 2 for the retry).",
+      ["environment", "site", "auth", "attempt"],
+    ),
+    retries: counter(
+      "countersign_retries_total",
+      "What came of a 401: the retry's result, or not_possible where no other token came in time.",
+      ["environment", "site", "result"],
+    ),
+    tunnels: counter(
+      "countersign_tunnels_total",
+      "Tunnels that a forward proxy was asked for (egress.proxy), by what came of it.",
+      ["environment", "result"],
+    ),
+    callbacks: counter(
+      "countersign_callbacks_total",
+      "Callbacks by what came of them: delivered, declined, repeated, why it is not genuine, or the failure's code.",
+      ["environment", "site", "result"],
+      ["listener"],
+    ),
+    callerSignatures: counter(
+      "countersign_caller_signature_total",
+      "Requests by what the caller's own signature is, at sites that have it checked.",
+      ["environment", "site", "result"],
+    ),
+    once: counter("countersign_once_total", "Requests with Countersign-Once, by what came of it.", [
+      "environment",
+      "result",
+    ]),
+    callbacksUnguarded: counter(
+      "countersign_callbacks_unguarded_total",
+      "Callbacks that the application may get twice: what was delivered before was not known, or could not be written.",
+      ["environment"],
+      ["listener"],
+    ),
+    callbackDuration: histogram(
+      "countersign_callback_duration_seconds",
+      "From the complete head of a callback to the end of the answer.",
+      ["environment"],
+      answerBuckets,
+    ),
+    tokenRequests: counter("countersign_token_requests_total", "Requests to the authorization server by result.", [
+      "environment",
+      "credential",
+      "result",
+    ]),
+    tokenRequestDuration: histogram(
+      "countersign_token_request_duration_seconds",
+      "How long the authorization server took.",
+      ["environment"],
+      answerBuckets,
+    ),
+    tokenExpiry: gauge(
+      "countersign_token_expiry_timestamp_seconds",
+      "When the token in memory expires.",
+      ["environment", "credential"],
+      ofCredentials(({ token }, from) => toSeconds(from, token?.expiresAtMs)),
+    ),
+    tokenIssued: gauge(
+      "countersign_token_issued_timestamp_seconds",
+      "When the token in memory was issued.",
+      ["environment", "credential"],
+      ofCredentials(({ token }, from) => toSeconds(from, token && token.expiresAtMs - token.lifetimeMs)),
+    ),
+    lastUsed: gauge(
+      "countersign_credential_last_used_timestamp_seconds",
+      "When a token of the set was last attached.",
+      ["environment", "credential"],
+      ofCredentials(({ lastUsedMs }, from) => toSeconds(from, lastUsedMs)),
+    ),
+    active: gauge(
+      "countersign_credential_active",
+      "1 for the set of a site that is in use, else 0.",
+      ["environment", "credential"],
+      ofCredentials(({ isActive }) => (isActive ? 1 : 0)),
+    ),
+    credentialInfo: gauge(
+      "countersign_credential_info",
+      "Always 1; a configured set by its position at its site: first or second.",
+      ["environment", "credential", "position"],
+      credentialInfo,
+    ),
+    tokenCache: counter("countersign_token_cache_total", "Look-ups of a token by tier and result.", ["tier", "result"]),
+    refreshLock: counter("countersign_refresh_lock_total", "Tries for the refresh lock by result.", ["result"]),
+    refreshSuppressed: counter(
+      "countersign_refresh_suppressed_total",
+      "Refreshes after a 401 that were not made, by reason.",
+      ["environment", "credential", "reason"],
+    ),
+    redisUp: gauge(
+      "countersign_redis_up",
+      "1 while Redis answers; node is cache, or lock-2, lock-3, ….",
+      ["node"],
+      (from) => from.redis().map(({ node, isUp }) => [{ node }, isUp ? 1 : 0]),
+    ),
+    redisErrors: counter("countersign_redis_errors_total", "Redis commands that failed, logins included, by kind.", [
+      "node",
+      "kind",
+    ]),
+    traceSpans: counter("countersign_trace_spans_total", "Spans of tracing by what became of them.", ["result"]),
+    connections: gauge(
+      "countersign_connections",
+      "Open connections of a listener.",
+      ["listener"],
+      ofListeners((open) => open),
+    ),
+    connectionsLimit: gauge(
+      "countersign_connections_limit",
+      "Connections that a listener serves at once.",
+      ["listener"],
+      ofListeners((_, from) => from.limits().connections),
+    ),
+    certificateExpiry: gauge(
+      "countersign_certificate_expiry_timestamp_seconds",
+      "When the first certificate of a file expires. listener is none towards the service.",
+      ["environment", "listener", "use"],
+      createCertificateExpiry(),
+    ),
+    logLinesDropped: new Counter({
+      name: "countersign_log_lines_dropped_total",
+      help: "Log lines that were not written, since standard output was not read or a disk was full.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(source?.droppedLogLines() ?? 0);
+      },
+    }),
+    clockSkew: new Gauge({
+      name: "countersign_clock_skew_seconds",
+      help: "Our clock minus the service's, by its last Date.",
+      labelNames: ["environment"],
+      registers,
+    }),
+    configReloads: counter("countersign_config_reloads_total", "Configurations read after the start, by result.", [
+      "result",
+    ]),
+    lastReloadSuccessful: figure(
+      "countersign_config_last_reload_successful",
+      "0 while the files hold a configuration that was refused, else 1.",
+      (from) => (from.reload().isRefused ? 0 : 1),
+    ),
+    lastReloadSuccess: figure(
+      "countersign_config_last_reload_success_timestamp_seconds",
+      "When the active configuration was applied.",
+      (from) => (from.reload().activeSinceMs ?? 0) / 1_000,
+    ),
+    configInfo: gauge(
+      "countersign_config_info",
+      "Always 1; the active configuration by its hash.",
+      ["hash"],
+      (from) => [[{ hash: from.reload().hash }, 1]],
+    ),
+    buildInfo: gauge("countersign_build_info", "Always 1; version and Node.js version.", ["version", "node"], () => [
+      [{ version, node: process.version }, 1],
+    ]),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** In seconds. */
+export const answerBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
+const waitBuckets = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const overheadBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];

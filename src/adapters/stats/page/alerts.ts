@@ -1,0 +1,120 @@
+import type { CredentialStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../snapshot.ts";
+import { untakenCallbacks } from "./callbacks.ts";
+import { describeCause } from "./headline.ts";
+import {
+  describeAge,
+  describeSpan,
+  foldedTable,
+  type Html,
+  html,
+  list,
+  nothing,
+  quiet,
+  showCount,
+  showName,
+  showPlace,
+  showTime,
+} from "./html.ts";
+
+/** A list of all would push everything else out of sight. */
+const named = 3;
+
+/** Orders that may exist though their caller got no answer that says so. Nothing where there is none. */
+export function unknownOutcomes(snapshot: StatusSnapshot): Html {
+  const { unknownOutcomes: count } = snapshot.requests;
+  if (count === 0) return nothing;
+  return html`<section class="verdict bad" aria-labelledby="unknown">
+<p class="figure" aria-hidden="true">${showCount(count)}</p>
+<div class="words">
+<h2 id="unknown">${showCount(count)} ${plural(count, "outcome is", "outcomes are")} unknown</h2>
+<p>${plural(count, "It was", "They were")} sent, and the service gave no complete answer, or a 5xx: <strong>an order may exist.</strong>
+Look for the reference at the service before anything is sent again.</p>
+<p>The log of every replica has the rest: <code>"level":"error"</code> with <code>"outcome":"unknown"</code>.</p>
+</div>
+${tableOf(snapshot)}</section>
+`;
+}
+
+function plural(count: number, one: string, many: string): string {
+  return count === 1 ? one : many;
+}
+
+/** The newest; the others are folded. */
+const shownOutcomes = 5;
+const outcomeColumns = ["Reference", "Operation", "When", "Site", "Caller", "What happened", "Request id"];
+
+function tableOf({ at, requests, unknownOutcomes: shown }: StatusSnapshot): Html {
+  const earlier = requests.unknownOutcomes - shown.length;
+  const rows = shown.map((outcome) => describeOutcome(outcome, at));
+  return html`${foldedTable("Requests whose outcome is unknown, newest first", outcomeColumns, rows, shownOutcomes)}${
+    earlier === 0 ? nothing : html`<p class="rest">And ${showCount(earlier)} before these, in the log.</p>`
+  }`;
+}
+
+function describeOutcome(outcome: UnknownOutcome, now: string): Html[] {
+  const { at, environment, site, operation, caller, reference, requestId, code, status, stage } = outcome;
+  return [
+    reference === undefined ? quiet("none given") : html`<span class="reference">${showName(reference)}</span>`,
+    showName(operation ?? "none"),
+    showTime(at, now),
+    showPlace(environment, site),
+    caller === undefined ? quiet("–") : showName(caller),
+    html`<code>${code ?? (status === undefined ? "caller left" : `answered ${status}`)}</code> ${quiet(`at ${stage}`)}`,
+    showName(requestId),
+  ];
+}
+
+/** What else needs attention, one line each; nothing on a good day. */
+export function notices(snapshot: StatusSnapshot): Html {
+  const { readiness, redis, credentials, reload, at } = snapshot;
+  const lines = [
+    ...(readiness.isReady ? [] : [html`Not ready: ${readiness.reason}.`]),
+    ...showSets(credentials.filter(isRefused), (set) => describeRefused(set, at), "are refused"),
+    ...showSets(credentials.filter(isUnrenewed), (set) => describeUnrenewed(set, at), "get no new token"),
+    ...untakenCallbacks(snapshot),
+    ...redis
+      .filter(({ isUp }) => isUp === false)
+      .map((server) => describeAway(server, snapshot.callbacks.length > 0, at)),
+    ...(reload.lastRefused?.isPending
+      ? [html`<a href="#configuration">A new configuration was refused</a>; the old one stays active.`]
+      : []),
+  ];
+  if (lines.length === 0) return nothing;
+  return html`<section class="notice warn" aria-label="Needs attention">${list(lines)}</section>
+`;
+}
+
+function isRefused({ lastRequest }: CredentialStatus): boolean {
+  return lastRequest?.result === "refused";
+}
+
+/** It has a token, which is not being renewed. A set without a token is an outage. */
+function isUnrenewed(credential: CredentialStatus): boolean {
+  return credential.failingSince !== undefined && credential.token !== "none" && !isRefused(credential);
+}
+
+function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {
+  const until = token === "none" ? nothing : html` The one it has expires ${describeAge(token.expiresAt, now)}.`;
+  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: the authorization server ${describeCause(lastRequest)}.${until}`;
+}
+
+function describeRefused({ environment, credential, token }: CredentialStatus, now: string): Html {
+  const left =
+    token === "none" ? "It has no token." : `The token that it has expires ${describeAge(token.expiresAt, now)}.`;
+  return html`<a href="#tokens">The authorization server refuses <code>${credential}</code></a> of ${environment}. ${left}`;
+}
+
+function showSets(sets: readonly CredentialStatus[], describe: (set: CredentialStatus) => Html, what: string): Html[] {
+  const more = sets.length - named;
+  const rest = more > 0 ? [html`<a href="#tokens">And ${showCount(more)} more sets ${what}.</a>`] : [];
+  return [...sets.slice(0, named).map(describe), ...rest];
+}
+
+/** What Redis keeps for all replicas: tokens, keys of Countersign-Once, and callbacks that were handed over. */
+function describeAway({ node, since, failure }: RedisStatus, hasCallbacks: boolean, now: string): Html {
+  const away = since === undefined ? "is away" : `has been away for ${describeSpan(since, now)}`;
+  const what = html`<a href="#redis">Redis <code>${node}</code> ${away}</a> (${failure ?? "other"}).`;
+  if (node !== "cache") return html`${what} It is one of several for the refresh lock.`;
+  const callbacks = hasCallbacks ? html`; so are callbacks, where <code>replay</code> is <code>strict</code>` : nothing;
+  return html`${what} This process keeps its own tokens. Requests with <code>Countersign-Once</code> are refused${callbacks}.`;
+}

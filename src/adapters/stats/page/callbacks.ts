@@ -1,0 +1,96 @@
+import { failures } from "../../../model/errors.ts";
+import type { CallbackResult, ForgeryReason } from "../../../model/events.ts";
+import type { CallbackFailureStatus, CallbackStatus, StatusSnapshot } from "../snapshot.ts";
+import {
+  type Column,
+  definitions,
+  describeAge,
+  type Html,
+  html,
+  nothing,
+  quiet,
+  section,
+  showCount,
+  showName,
+  showSentence,
+  showTime,
+  table,
+} from "./html.ts";
+
+const meanings: Readonly<Record<"delivered" | "declined" | "repeated" | ForgeryReason, string>> = {
+  delivered: "The application answered 2xx.",
+  declined: "The application answered something else than 2xx.",
+  repeated: "The application had taken it before; it was answered again, and not handed over.",
+  parameter_missing: "It has no `version`, `site_identifier`, `timestamp` or `signature`.",
+  site_unknown: "Its site, or its key, is not configured.",
+  key_missing: "Its site has no key of that version.",
+  signature_wrong: "It is not signed with the key that it names: another key, another `exempt`, or a forgery.",
+  timestamp_invalid: "It is signed, and its timestamp is not in Unix seconds.",
+};
+/** Results of genuine callbacks that the application has not taken. */
+const untaken: readonly CallbackResult[] = [
+  "declined",
+  "application_unreachable",
+  "application_failed",
+  "application_timeout",
+  "replay_store_unavailable",
+  "callback_too_old",
+  "callback_too_early",
+];
+
+/** What the service sent, and what came of it; nothing without a listener for callbacks. */
+export function callbacks({ callbacks: listeners, at }: StatusSnapshot): Html {
+  if (listeners.length === 0) return nothing;
+  const content = html`${listeners.map((listener) => showListener(listener, at))}`;
+  return section("callbacks", "Callbacks", content);
+}
+
+const whyUnguarded = "what was delivered before was not known, or could not be written";
+const columns: readonly Column[] = ["What came of it", { number: "Times" }, "Last", "What it means"];
+
+function showListener({ environment, listener, application, ...counts }: CallbackStatus, now: string): Html {
+  const { last, lastFailure, unguarded } = counts;
+  const rows = newestFirst(counts.results).map(([result, { count, lastAt }]) => [
+    html`<code>${result}</code>`,
+    html`${showCount(count)}`,
+    showTime(lastAt, now),
+    showSentence(meaningOf(result)),
+  ]);
+  const facts = definitions([
+    ["Last", last === undefined ? quiet("none yet") : html`<code>${last.result}</code> ${showTime(last.at, now)}`],
+    ["Last not taken", lastFailure === undefined ? quiet("none") : showFailure(lastFailure, now)],
+    ["May come twice", unguarded === 0 ? undefined : html`${showCount(unguarded)}: ${whyUnguarded}`],
+  ]);
+  return html`<h3>${environment}</h3>
+<p class="soft"><code>${listener}</code> leads to <code>${application}</code></p>
+${facts}${rows.length === 0 ? nothing : table(`Callbacks of ${environment} at ${listener}`, columns, rows)}`;
+}
+
+function newestFirst(results: CallbackStatus["results"]) {
+  return Object.entries(results).sort(([, one], [, other]) => other.lastAt.localeCompare(one.lastAt));
+}
+
+function showFailure({ at, result, status, cause, site, requestId }: CallbackFailureStatus, now: string): Html {
+  const why = cause === undefined ? nothing : html` (${cause})`;
+  const of = site === undefined ? nothing : html` of ${showName(site)}`;
+  return html`<code>${result}</code>${why}${of}, answered ${status}, request ${showName(requestId)} ${showTime(at, now)}`;
+}
+
+function meaningOf(result: string): string {
+  const known: Readonly<Record<string, string | undefined>> = meanings;
+  const failure: Readonly<Record<string, { readonly meaning: string } | undefined>> = failures;
+  return known[result] ?? failure[result]?.meaning ?? "";
+}
+
+/** Listeners whose last genuine callback the application has not taken, one line each. */
+export function untakenCallbacks({ callbacks: listeners, at }: StatusSnapshot): Html[] {
+  return listeners.flatMap(({ environment, results }) => {
+    const [last] = newestFirst(results).filter(([result]) => (untaken as readonly string[]).includes(result));
+    if (last === undefined) return [];
+    const [result, { lastAt }] = last;
+    if ((results["delivered"]?.lastAt ?? "") >= lastAt) return [];
+    return [
+      html`<a href="#callbacks">The last callback of ${environment}</a> was not taken (<code>${result}</code>, ${describeAge(lastAt, at)}).`,
+    ];
+  });
+}

@@ -1,0 +1,193 @@
+/** Text that is HTML already. Everything else is escaped where it is put into a page. */
+export class Html {
+  readonly text: string;
+
+  /** @param text nothing foreign: what this file does not escape, nothing does */
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export const nothing = new Html("");
+
+type Part = Html | string | number | readonly Html[];
+
+/**
+ * Makes HTML of a template; what is put in is escaped, for contents and for quoted attributes alike, unless it was made
+ * here itself.
+ */
+export function html(template: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(String.raw({ raw: template }, ...parts.map(render)));
+}
+
+function render(part: Part): string {
+  if (part instanceof Html) return part.text;
+  return typeof part === "object" ? part.map(({ text }) => text).join("") : escapeHtml(String(part));
+}
+
+const references: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => references[character] ?? "");
+}
+
+/** A part of the page; links lead to its id. On a narrow screen it is folded (style.ts). */
+export function section(id: string, title: string, content: Html): Html {
+  return html`<section aria-labelledby="${id}"><details class="part"><summary><h2 id="${id}">${title}</h2></summary>
+${content}</details></section>
+`;
+}
+
+/** Content that is hidden until the reader opens it. */
+export function folded(summary: Html, content: Html): Html {
+  return html`<details><summary>${summary}</summary>
+${content}</details>
+`;
+}
+
+export function list(items: readonly Html[]): Html {
+  return html`<ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+}
+
+/** Names and what there is to say about them; nothing of a name without a value. */
+export function definitions(entries: readonly (readonly [name: string, value: Html | undefined])[]): Html {
+  const shown = entries.map(([name, value]) =>
+    value === undefined ? nothing : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+  );
+  return html`<dl>${shown}</dl>
+`;
+}
+
+/** Words for what is not there, quieter than what is. */
+export function quiet(words: string | number): Html {
+  return html`<span class="soft">${words}</span>`;
+}
+
+/** `1,234`. */
+export function showCount(count: number): string {
+  return count.toLocaleString("en-GB");
+}
+
+/** A number of a table's cell; 0 says little, and is quieter. */
+export function showFigure(count: number): Html {
+  return count === 0 ? quiet(0) : html`${showCount(count)}`;
+}
+
+/** A name; in a table, a long one may break anywhere, so that no name makes the page wider than the screen. */
+export function showName(name: string): Html {
+  return html`<code>${breakable(name)}</code>`;
+}
+
+const longestWhole = 24;
+
+function breakable(text: string): Html {
+  return text.length > longestWhole ? html`<span class="long">${text}</span>` : html`${text}`;
+}
+
+/** Which environment and which of its sites. */
+export function showPlace(environment: string, site: string | undefined): Html {
+  return html`${breakable(environment)} ${site === undefined ? quiet("no site known") : showName(site)}`;
+}
+
+/** A sentence in which names stand between backticks. */
+export function showSentence(text: string): Html {
+  return html`${text.split("`").map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
+}
+
+/** A column's title; an object for a column of numbers. */
+export type Column = string | { readonly number: string };
+
+/**
+ * A table that becomes a list of cards on a narrow screen. The roles are written out, since some browsers forget them
+ * when style makes blocks of rows and cells.
+ * @param rows a cell for each column; the first is the row's heading
+ */
+export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Html[])[]): Html {
+  const heads = columns.map(describeColumn);
+  const titles = heads.map(({ title, style }) => html`<th role="columnheader" scope="col"${style}>${title}</th>`);
+  const body = rows.map((cells) => {
+    const shown = heads.map(({ title, style }, index) => {
+      const attributes = html` data-title="${title}"${style}><div>${cells[index] ?? ""}</div>`;
+      return index === 0
+        ? html`<th role="rowheader" scope="row"${attributes}</th>`
+        : html`<td role="cell"${attributes}</td>`;
+    });
+    return html`<tr role="row">${shown}</tr>
+`;
+  });
+  return html`<table role="table"><caption>${caption}</caption>
+<thead role="rowgroup"><tr role="row">${titles}</tr></thead>
+<tbody role="rowgroup">${body}</tbody></table>
+`;
+}
+
+/** Of more rows, the rest is folded: a gateway may have a thousand sites, and a phone shows few. */
+export const shownRows = 8;
+
+/** A table of the first rows, and the others folded below it. */
+export function foldedTable(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Html[])[],
+  shown = shownRows,
+): Html {
+  const others = rows.slice(shown);
+  const first = table(caption, columns, rows.slice(0, shown));
+  if (others.length === 0) return first;
+  return html`${first}${folded(html`${showCount(others.length)} more`, table(`${caption}, continued`, columns, others))}`;
+}
+
+function describeColumn(column: Column): { readonly title: string; readonly style: Html } {
+  return typeof column === "string"
+    ? { title: column, style: html`` }
+    : { title: column.number, style: html` class="number"` };
+}
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** `12 s`, `3 min`, `2 h 5 min`, `4 d 7 h`: what a reader takes in at a glance. */
+export function describeDuration(ms: number): string {
+  if (ms < minuteMs) return `${Math.floor(ms / secondMs)} s`;
+  if (ms < hourMs) return `${Math.floor(ms / minuteMs)} min`;
+  if (ms < dayMs) return twoParts(ms, [hourMs, "h"], [minuteMs, "min"]);
+  return twoParts(ms, [dayMs, "d"], [hourMs, "h"]);
+}
+
+type Unit = readonly [ms: number, name: string];
+
+function twoParts(ms: number, [bigMs, big]: Unit, [smallMs, small]: Unit): string {
+  const rest = Math.floor((ms % bigMs) / smallMs);
+  const whole = `${Math.floor(ms / bigMs)} ${big}`;
+  return rest === 0 ? whole : `${whole} ${rest} ${small}`;
+}
+
+/** `3 min`: from a moment until now. */
+export function describeSpan(since: string, now: string): string {
+  return describeDuration(Math.max(0, Date.parse(now) - Date.parse(since)));
+}
+
+/** `3 min ago`, `in 10 s`, `just now`. */
+export function describeAge(at: string, now: string): string {
+  const ms = Date.parse(now) - Date.parse(at);
+  if (Math.abs(ms) < secondMs) return "just now";
+  return ms > 0 ? `${describeDuration(ms)} ago` : `in ${describeDuration(-ms)}`;
+}
+
+/** A moment as the log has it, to the second. */
+export function showMoment(at: string): Html {
+  return html`<time datetime="${at}">${at.replace(/\.\d+Z$/, "Z")}</time>`;
+}
+
+/** The same, and how long ago it is. */
+export function showTime(at: string, now: string): Html {
+  return html`<span class="when">${showMoment(at)} <span class="age">${describeAge(at, now)}</span></span>`;
+}

@@ -1,0 +1,92 @@
+import type { StatusSnapshot } from "../snapshot.ts";
+import { notices, unknownOutcomes } from "./alerts.ts";
+import { callbacks } from "./callbacks.ts";
+import { failuresAndRefusals } from "./failures.ts";
+import { headline, judge, type Verdict, withoutToken } from "./headline.ts";
+import { Html, html, nothing, showMoment } from "./html.ts";
+import { build, configuration, redis } from "./process.ts";
+import { style, styleHash } from "./style.ts";
+import { tokens } from "./tokens.ts";
+import { callers, traffic } from "./traffic.ts";
+
+interface RenderedPage {
+  readonly html: string;
+  readonly contentSecurityPolicy: string;
+}
+
+/** The page's own style and its own icon, and nothing else: no script, no request, no form, no frame around it. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  `style-src '${styleHash}'`,
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/**
+ * The status page, the most urgent first: whether orders succeed; orders that may exist without an answer to their caller; what else
+ * is wrong; requests and callbacks; tokens; failures; the process.
+ * @param refreshSeconds how often the browser loads it anew; never, where none is given
+ */
+export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {
+  const verdict = judge(snapshot);
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${titleOf(snapshot, verdict)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${
+  refreshSeconds === undefined
+    ? nothing
+    : html`<meta http-equiv="refresh" content="${refreshSeconds}">
+`
+}<link rel="icon" href="${icon(snapshot, verdict)}">
+<style>${new Html(style)}</style>
+</head>
+<body>
+${header(snapshot)}<main>
+${headline(snapshot)}${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
+${configuration(snapshot)}${build(snapshot)}</div>
+</main>
+${footer(refreshSeconds)}</body>
+</html>
+`;
+  return { html: page.text, contentSecurityPolicy };
+}
+
+function titleOf({ requests: { unknownOutcomes: count }, host }: StatusSnapshot, { title }: Verdict): string {
+  return `${count === 0 ? "" : `${count} unknown · `}${title} · Countersign on ${host}`;
+}
+
+function header(snapshot: StatusSnapshot): Html {
+  const { readiness, host, at } = snapshot;
+  const { isReady } = readiness;
+  const lacking = withoutToken(snapshot).map((name) => html` <span class="badge trouble">no token: ${name}</span>`);
+  return html`<header><h1>Countersign</h1>
+<p><code>${host}</code> <span class="badge${isReady ? "" : " trouble"}">${isReady ? "ready" : "not ready"}</span>${lacking}</p>
+<p class="soft">as of ${showMoment(at)}</p></header>
+`;
+}
+
+function footer(refreshSeconds: number | undefined): Html {
+  const live = html`<a href="/live">the same, loaded anew every 5 s</a>`;
+  const still = html`loaded anew every ${refreshSeconds ?? 0} s: <a href="/">stop</a>`;
+  return html`<footer><p>The same as JSON: <a href="/status">/status</a> · ${refreshSeconds === undefined ? live : still}</p></footer>
+`;
+}
+
+const dots: Readonly<Record<Verdict["tone"], string>> = {
+  good: "#1f8a4c",
+  idle: "#7b8794",
+  warn: "#c77700",
+  bad: "#d92d20",
+};
+
+/** A dot in the browser's tab, in the colour of the headline; red when an outcome is unknown. */
+function icon({ requests }: StatusSnapshot, { tone }: Verdict): string {
+  const dot = `<circle cx="8" cy="8" r="7" fill="${dots[requests.unknownOutcomes === 0 ? tone : "bad"]}"/>`;
+  return `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">${dot}</svg>`)}`;
+}

@@ -1,0 +1,62 @@
+import type { Clock } from "../../model/clock.ts";
+import type { Event } from "../../model/events.ts";
+import { formatTime, type ReloadStatus } from "./snapshot.ts";
+
+const keptProblems = 50;
+
+/** Since when the configuration is active and why, and the last one that was refused. */
+export class ReloadStats {
+  readonly #clock: Clock;
+  #activeSinceMs: number | undefined;
+  #trigger: ReloadStatus["trigger"] = "start";
+  #lastRefused: ReloadStatus["lastRefused"];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** By the wall clock; undefined until the first configuration is active. */
+  get activeSinceMs(): number | undefined {
+    return this.#activeSinceMs;
+  }
+
+  /** What would be loaded is what was refused. */
+  get isRefused(): boolean {
+    return this.#lastRefused?.isPending === true;
+  }
+
+  report(event: Event): void {
+    switch (event.kind) {
+      case "started":
+        this.#activeSinceMs = this.#clock.wallMs();
+        return;
+      case "config_applied":
+        this.#activeSinceMs = this.#clock.wallMs();
+        this.#trigger = event.trigger;
+        this.#resolve();
+        return;
+      case "config_unchanged":
+        this.#resolve();
+        return;
+      case "config_refused": {
+        const { trigger, problems } = event;
+        const kept = { problems: problems.slice(0, keptProblems), problemCount: problems.length };
+        this.#lastRefused = { at: formatTime(this.#clock.wallMs()), trigger, ...kept, isPending: true };
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  /** @param routes where each listener leads, one line each */
+  view(routes: readonly string[]): ReloadStatus {
+    const sinceMs = this.#activeSinceMs;
+    const inForceSince = sinceMs === undefined ? undefined : formatTime(sinceMs);
+    return { inForceSince, trigger: this.#trigger, routes, lastRefused: this.#lastRefused };
+  }
+
+  #resolve(): void {
+    if (this.#lastRefused !== undefined) this.#lastRefused = { ...this.#lastRefused, isPending: false };
+  }
+}

@@ -1,0 +1,100 @@
+import { credentialSetsOf, type Environment } from "../../model/environment.ts";
+import { type FailureCode, failures, requestFailureCodes } from "../../model/errors.ts";
+import {
+  cacheResults,
+  cacheTiers,
+  callerSignatureResults,
+  forgeryReasons,
+  lockResults,
+  onceResults,
+  spanResults,
+  statusClasses,
+  tunnelResults,
+} from "../../model/events.ts";
+import { redisFailures } from "../../model/redis-access.ts";
+import { callerRefusals } from "./counting.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** What a configuration has that series are started for. */
+export interface Configured {
+  readonly environments: readonly Environment[];
+  /** The Redis servers, as in RedisEvent; none with the memory cache. */
+  readonly redisNodes: readonly string[];
+  /** Environments that have a listener for callbacks. */
+  readonly calledBack: ReadonlySet<string>;
+  /** Callers that have names. */
+  readonly callers: readonly { readonly listener: string; readonly name: string }[];
+  readonly isTraced: boolean;
+}
+
+/**
+ * Makes the series on which alerts count. A first failure is then an increase; `rate()` and `increase()` do not see a
+ * new series. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
+ * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
+ */
+export function startAtZero(metrics: Metrics, configured: Configured): void {
+  const { environments, redisNodes, calledBack, callers, isTraced } = configured;
+  metrics.tokenCache.start({ tier: redisNodes.length === 0 ? ["memory"] : cacheTiers, result: cacheResults });
+  metrics.configReloads.start({ result: ["applied", "refused"] });
+  metrics.refreshLock.start({ result: lockResults });
+  metrics.redisErrors.start({ node: redisNodes, kind: redisFailures });
+  for (const { listener, name: caller } of callers) {
+    metrics.callerRefusals.start({ listener, caller, code: callerRefusals });
+  }
+  if (isTraced) metrics.traceSpans.start({ result: spanResults });
+  for (const each of environments) {
+    const { name: environment } = each;
+    startAnswers(metrics, each);
+    startDurations(metrics, each);
+    if (calledBack.has(environment)) startCallbacks(metrics, each);
+    if (each.egress !== undefined) metrics.tunnels.start({ environment, result: tunnelResults });
+    if (redisNodes.length > 0) metrics.once.start({ environment, result: onceResults });
+  }
+}
+
+/** Every answer that can be given, by its class; unknown outcomes, and sites that get no token; before a site is known, every failure. */
+function startAnswers(metrics: Metrics, configured: Environment): void {
+  const { name: environment } = configured;
+  const sites = [...configured.sites.values()];
+  const methods = [...new Set(sites.flatMap(({ auth }) => auth))];
+  const { answers, failures: failed } = metrics;
+  answers.start({ environment, auth: methods, by: "service", status_class: statusClasses });
+  answers.start({ environment, auth: [...methods, "none"], by: "countersign", status_class: ["4xx", "5xx"] });
+  const startFailures = (site: string, codes: readonly FailureCode[]) => {
+    metrics.unknownOutcomes.start({ environment, site });
+    for (const code of codes) failed.start({ environment, site, code, outcome: failures[code].outcomes });
+  };
+  startFailures("none", requestFailureCodes);
+  for (const { identifier: site, auth, checksCallerSignature } of sites) {
+    startFailures(site, auth.includes("oauth") ? ["credentials_refused", "token_unavailable"] : []);
+    // Before a cut-over one looks at these: a result that never came has to show as 0.
+    if (checksCallerSignature) metrics.callerSignatures.start({ environment, site, result: callerSignatureResults });
+  }
+  const credential = credentialSetsOf(configured).map(({ set }) => set.label);
+  metrics.tokenRequests.start({ environment, credential, result: "issued" });
+}
+
+/** Results of callbacks: forged ones, whose site is not known; delivered and lost ones by site; unguarded ones. */
+function startCallbacks(
+  { callbacks, callbacksUnguarded, callbackDuration }: Metrics,
+  { name: environment, sites }: Environment,
+): void {
+  callbacks.start({ environment, site: "none", result: forgeryReasons });
+  const site = [...sites.values()].filter(({ keys }) => keys.length > 0).map(({ identifier }) => identifier);
+  callbacks.start({ environment, site, result: ["delivered", "callback_too_old"] });
+  callbacksUnguarded.start({ environment });
+  callbackDuration.series({ environment });
+}
+
+function startDurations(
+  { requestDuration, overhead, upstreamDuration, tokenWait, tokenRequestDuration }: Metrics,
+  { name: environment, operations, passThrough = [] }: Environment,
+): void {
+  const routes = passThrough.map(({ prefix }) => prefix);
+  const sent = [...(operations === "any" ? ["other"] : operations), ...routes];
+  for (const operation of new Set([...sent, "other", "none"])) {
+    for (const histogram of [requestDuration, overhead]) histogram.series({ environment, operation });
+  }
+  for (const operation of sent) upstreamDuration.series({ environment, operation });
+  for (const histogram of [tokenWait, tokenRequestDuration]) histogram.series({ environment });
+}

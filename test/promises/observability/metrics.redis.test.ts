@@ -1,0 +1,198 @@
+/** Product section 5: every metric with exactly its labels, and every configured series at 0 before the first request. */
+import { expect, it } from "vitest";
+import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
+import type { Config } from "../../../src/config/config.ts";
+import { failures, requestFailureCodes } from "../../../src/model/errors.ts";
+import { cacheResults, lockResults } from "../../../src/model/events.ts";
+import { redisFailures } from "../../../src/model/redis-access.ts";
+import { readExposition, scrape } from "../../../testkit/exposition.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
+import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+
+const environment = "sandbox";
+
+import { version } from "../../../src/version.ts";
+
+const sets = [`${oauthSite}/blue`, `${oauthSite}/green`, `${bothSite}/both`];
+
+const labelsOf = {
+  countersign_requests_total: ["environment", "site", "auth", "operation", "status", "by", "outcome"],
+  countersign_answers_total: ["environment", "auth", "by", "status_class"],
+  countersign_unknown_outcomes_total: ["environment", "site"],
+  countersign_request_duration_seconds: ["environment", "operation"],
+  countersign_upstream_duration_seconds: ["environment", "operation"],
+  countersign_overhead_seconds: ["environment", "operation"],
+  countersign_requests_in_flight: ["environment"],
+  countersign_requests_in_flight_limit: ["environment"],
+  countersign_buffered_bytes: [],
+  countersign_buffered_bytes_limit: [],
+  countersign_log_lines_dropped_total: [],
+  countersign_failures_total: ["environment", "site", "code", "outcome"],
+  countersign_upstream_unauthorized_total: ["environment", "site", "auth", "attempt"],
+  countersign_retries_total: ["environment", "site", "result"],
+  countersign_caller_signature_total: ["environment", "site", "result"],
+  countersign_once_total: ["environment", "result"],
+  countersign_tunnels_total: ["environment", "result"],
+  countersign_callbacks_total: ["environment", "site", "result"],
+  countersign_callbacks_unguarded_total: ["environment"],
+  countersign_callback_duration_seconds: ["environment"],
+  countersign_token_requests_total: ["environment", "credential", "result"],
+  countersign_token_request_duration_seconds: ["environment"],
+  countersign_token_wait_duration_seconds: ["environment"],
+  countersign_trace_spans_total: ["result"],
+  countersign_token_expiry_timestamp_seconds: ["environment", "credential"],
+  countersign_token_issued_timestamp_seconds: ["environment", "credential"],
+  countersign_credential_last_used_timestamp_seconds: ["environment", "credential"],
+  countersign_credential_active: ["environment", "credential"],
+  countersign_credential_info: ["environment", "credential", "position"],
+  countersign_token_cache_total: ["tier", "result"],
+  countersign_refresh_lock_total: ["result"],
+  countersign_refresh_suppressed_total: ["environment", "credential", "reason"],
+  countersign_redis_up: ["node"],
+  countersign_redis_errors_total: ["node", "kind"],
+  countersign_connections: ["listener"],
+  countersign_connections_limit: ["listener"],
+  countersign_certificate_expiry_timestamp_seconds: ["environment", "listener", "use"],
+  countersign_caller_requests_total: ["listener", "caller", "outcome"],
+  countersign_caller_refusals_total: ["listener", "caller", "code"],
+  countersign_clock_skew_seconds: ["environment"],
+  countersign_config_reloads_total: ["result"],
+  countersign_config_last_reload_successful: [],
+  countersign_config_last_reload_success_timestamp_seconds: [],
+  countersign_config_info: ["hash"],
+  countersign_build_info: ["version", "node"],
+} as const;
+
+/** A quiet proxy: its warm-up is over, and no request has come. */
+async function stageQuiet(config: Partial<Config> = {}) {
+  const stage = await stageProxy({ withBoth: true, config });
+  await stage.recorder.nth("token_adopted", 2);
+  return stage;
+}
+
+it("has every metric of the list, with exactly its labels, and no other of ours", async () => {
+  const redis = accessTo(nodeAt((await startRedis()).port));
+  const { url, adminUrl, recorder } = await stageQuiet({ tokens: { cache: "redis", redis } });
+  await fetch(`${url}/create_order`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+  await recorder.nth("request_finished", 1);
+  const { families } = await scrape(adminUrl);
+  const ours = [...families.values()].filter(({ name }) => name.startsWith("countersign_"));
+  const wanted = Object.fromEntries(Object.entries(labelsOf).map(([name, labels]) => [name, [...labels].sort()]));
+  for (const { name, samples } of ours.filter(({ samples }) => samples.length > 0)) {
+    for (const {
+      labels: { le: _, ...labels },
+    } of samples) {
+      expect({ [name]: Object.keys(labels).sort() }).toEqual({ [name]: wanted[name] });
+    }
+  }
+  // Of some there is no series before something happens.
+  expect(ours.map(({ name }) => name).sort()).toEqual(Object.keys(wanted).sort());
+  // biome-ignore lint/suspicious/noExplicitAny: the types of prom-client leave its labels out
+  const described = createMetrics().registry.getMetricsAsArray() as any[];
+  const declared = described
+    .filter(({ name }) => name.startsWith("countersign_"))
+    .map(({ name, labelNames }) => [name, labelNames.filter((label: string) => label !== "le").sort()]);
+  expect(Object.fromEntries(declared)).toEqual(wanted);
+  expect(families.has("process_resident_memory_bytes")).toBe(true);
+});
+
+it("has Redis's series where it is in use, one for each failure, and none elsewhere", async () => {
+  const redis = accessTo(nodeAt((await startRedis()).port));
+  const used = await scrape((await stageQuiet({ tokens: { cache: "redis", redis } })).adminUrl);
+  expect(used.value("countersign_redis_up", { node: "cache" })).toBe(1);
+  for (const kind of redisFailures) {
+    expect(used.value("countersign_redis_errors_total", { node: "cache", kind })).toBe(0);
+  }
+  for (const result of cacheResults) {
+    expect(used.value("countersign_token_cache_total", { tier: "redis", result })).toBeDefined();
+  }
+  const unused = await scrape((await stageQuiet()).adminUrl);
+  expect([...unused.series].filter((series) => series.includes("redis"))).toEqual([]);
+});
+
+/** docs/operations.md lists them too. */
+it("starts at 0 whatever alerts count", async () => {
+  const { value } = await scrape((await stageQuiet()).adminUrl);
+  const zero = (name: keyof typeof labelsOf, labels: Record<string, string>) =>
+    expect({ name, labels, value: value(name, labels) }).toEqual({ name, labels, value: 0 });
+
+  zero("countersign_requests_in_flight", { environment });
+  for (const auth of ["oauth", "hmac"]) {
+    for (const status_class of ["2xx", "3xx", "4xx", "5xx"]) {
+      zero("countersign_answers_total", { environment, auth, by: "service", status_class });
+    }
+  }
+  for (const auth of ["oauth", "hmac", "none"]) {
+    for (const status_class of ["4xx", "5xx"]) {
+      zero("countersign_answers_total", { environment, auth, by: "countersign", status_class });
+    }
+  }
+  for (const site of [oauthSite, childSite, hmacSite, bothSite, "none"]) {
+    zero("countersign_unknown_outcomes_total", { environment, site });
+  }
+  for (const site of [oauthSite, childSite, bothSite, "none"]) {
+    for (const code of ["credentials_refused", "token_unavailable"]) {
+      zero("countersign_failures_total", { environment, site, code, outcome: "not_sent" });
+    }
+  }
+  for (const code of requestFailureCodes) {
+    for (const outcome of failures[code].outcomes) {
+      zero("countersign_failures_total", { environment, site: "none", code, outcome });
+    }
+  }
+  const spare = sets.filter((credential) => credential.endsWith("green"));
+  for (const credential of spare)
+    zero("countersign_token_requests_total", { environment, credential, result: "issued" });
+  for (const result of cacheResults) zero("countersign_token_cache_total", { tier: "memory", result });
+  for (const result of lockResults.filter((result) => result !== "acquired")) {
+    zero("countersign_refresh_lock_total", { result });
+  }
+  for (const result of ["applied", "refused"]) zero("countersign_config_reloads_total", { result });
+});
+
+it("starts durations at 0 too, and leaves what is counted by site and status until it happens", async () => {
+  const { families, value } = await scrape((await stageQuiet()).adminUrl);
+  for (const operation of ["create_order", "get_order", "other", "none"]) {
+    for (const name of ["countersign_request_duration_seconds", "countersign_overhead_seconds"]) {
+      expect(value(`${name}_count`, { environment, operation })).toBe(0);
+    }
+  }
+  expect(value("countersign_upstream_duration_seconds_count", { environment, operation: "create_order" })).toBe(0);
+  expect(value("countersign_token_wait_duration_seconds_count", { environment })).toBe(0);
+  for (const name of [
+    "countersign_requests_total",
+    "countersign_upstream_unauthorized_total",
+    "countersign_retries_total",
+    "countersign_refresh_suppressed_total",
+    "countersign_caller_requests_total",
+  ]) {
+    expect(families.get(name)?.samples).toEqual([]);
+  }
+});
+
+it("says what is running", async () => {
+  const { adminUrl, config } = await stageQuiet();
+  const { families, value } = await scrape(adminUrl);
+  expect(value("countersign_config_info", { hash: config.hash })).toBe(1);
+  const [build] = families.get("countersign_build_info")?.samples ?? [];
+  expect(build).toMatchObject({ value: 1, labels: { version, node: process.version } });
+});
+
+it("is read by a parser that refuses what Prometheus would refuse", () => {
+  const good = '# HELP a_total Help.\n# TYPE a_total counter\na_total{x="\\"q\\\\\\n"} 1\n';
+  expect(readExposition(good).value("a_total", { x: '"q\\\n' })).toBe(1);
+  for (const bad of [
+    good.slice(0, -1),
+    good.replace("# HELP a_total Help.\n", ""),
+    good.replace(" counter", " thing"),
+    `${good}a_total{x="\\"q\\\\\\n"} 2\n`,
+    `${good}b_total 1\n`,
+    `${good}a_total{x="1",x="2"} 1\n`,
+    `${good}a_total{x=1} 1\n`,
+    `${good}a_total 1,5\n`,
+    '# HELP h H.\n# TYPE h histogram\nh_bucket{le="1"} 2\nh_bucket{le="+Inf"} 1\nh_sum 1\nh_count 1\n',
+  ]) {
+    expect(() => readExposition(bad), bad).toThrow();
+  }
+});
