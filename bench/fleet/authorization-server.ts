@@ -12,7 +12,8 @@ export class AuthorizationServer {
 
   /** @param clock the process's own: a killed one gets no answer */
   openEndpoint(process: string, clock: Clock): TokenEndpoint {
-    const post: TokenEndpoint["post"] = async () => {
+    const post: TokenEndpoint["post"] = async (_request, _timeoutMs, onConnected) => {
+      onConnected();
       const token = `token_${this.#issuedAtMs.size + 1}`;
       this.#issuedAtMs.set(token, clock.nowMs());
       this.lives.note(clock.nowMs(), process);

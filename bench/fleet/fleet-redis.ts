@@ -42,7 +42,8 @@ export class FleetRedis {
       tls: undefined,
       encryptionKeys: [new Secret(randomBytes(32))],
     };
-    this.#keys = Object.values(redisKeys(cacheKey));
+    const { token, lock, endpoint } = redisKeys(cacheKey);
+    this.#keys = [token, lock, endpoint];
   }
 
   static async open(cacheKey: string): Promise<FleetRedis> {

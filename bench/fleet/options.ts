@@ -1,10 +1,5 @@
-import { parseOptions, readNumber } from "../../scripts/command-line.ts";
+import { flag, readOptions as read, seed, wholeNumber } from "../../scripts/command-line.ts";
 import { leastLives } from "./plan.ts";
-import type { SimulationOptions } from "./simulation.ts";
-
-export interface Options extends SimulationOptions {
-  readonly json: boolean;
-}
 
 export const usage = `npm run bench:fleet -- [options]
 
@@ -21,27 +16,17 @@ Replicas are restarted and Redis is killed at random. Nothing but the Redis prot
 
 Exit code 0: every target was reached. 1: one was missed, or nothing was proved. 2: the command line is wrong.`;
 
-const known = {
-  seed: { type: "string" },
-  replicas: { type: "string" },
-  lifetimes: { type: "string" },
-  "start-within": { type: "string" },
-  json: { type: "boolean" },
-  help: { type: "boolean" },
-} as const;
-
-/**
- * @returns undefined when help is wanted
- * @throws UsageError
- */
-export function readOptions(args: readonly string[], drawSeed: () => number): Options | undefined {
-  const values = parseOptions(args, known, usage);
-  if (values.help) return undefined;
-  return {
-    seed: values.seed === undefined ? drawSeed() : readNumber("--seed", values.seed, 0, 2 ** 32 - 1),
-    replicas: readNumber("--replicas", values.replicas ?? "1000", 2, 5_000),
-    lifetimes: readNumber("--lifetimes", values.lifetimes ?? "30", leastLives, 1_000),
-    startWithinMs: 1_000 * readNumber("--start-within", values["start-within"] ?? "1", 0, 3_600),
-    json: values.json ?? false,
-  };
+export function readOptions(args: readonly string[], drawSeed: () => number) {
+  const options = read(args, usage, {
+    seed: seed(drawSeed),
+    replicas: wholeNumber(2, 5_000, 1_000),
+    lifetimes: wholeNumber(leastLives, 1_000, 30),
+    startWithin: wholeNumber(0, 3_600, 1),
+    json: flag,
+  });
+  if (options === undefined) return undefined;
+  const { startWithin, ...rest } = options;
+  return { ...rest, startWithinMs: 1_000 * startWithin };
 }
+
+export type Options = NonNullable<ReturnType<typeof readOptions>>;

@@ -2,7 +2,7 @@ import type { Clock } from "../model/clock.ts";
 import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { Report } from "../model/events.ts";
+import type { NoNewerToken, Report } from "../model/events.ts";
 import { describeNoToken, type Pause } from "./endpoint-backoff.ts";
 import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";
@@ -66,26 +66,22 @@ export class CredentialFailover implements TokenSource {
   }
 
   accepted(token: Token, site: string): void {
-    this.#sourceOf(token).onOutcome("accepted", token, site);
+    this.#sourceOf(token).accepted(token, site);
   }
 
   cured(token: Token, site: string): void {
-    this.#sourceOf(token).onOutcome("recovered", token, site);
+    this.#sourceOf(token).cured(token, site);
   }
 
-  refusedAgain(token: Token, site: string): void {
-    this.#sourceOf(token).onOutcome("refusedAgain", token, site);
-  }
-
-  async replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined> {
+  async replace(token: Token, site: string, deadlineMs: number): Promise<Token | NoNewerToken> {
     const source = this.#sourceOf(token);
     const untilMs = this.#waitUntilMs(deadlineMs);
     const newer = await source.replace(token, site, untilMs);
-    if (newer !== undefined || !source.isSuspect) return newer;
+    if (typeof newer === "object" || !source.isSuspect) return newer;
     // Service and authorization server have both refused the set: another one serves, if it can.
     const other = this.#candidates.find((candidate) => candidate !== source && !candidate.isRefused);
     const result = await other?.get(untilMs);
-    return result !== undefined && "secret" in result ? this.#activateSetOf(result) : undefined;
+    return result !== undefined && "secret" in result ? this.#activateSetOf(result) : newer;
   }
 
   /** The first set that the authorization server has not refused. */
@@ -189,7 +185,7 @@ export class CredentialFailover implements TokenSource {
 
 function describeFailure({ status, cause }: Pause): string {
   if (cause === notSigned) return "the client assertion could not be signed, so none was asked for";
-  return `the authorization server ${describeNoToken(status)}`;
+  return `the authorization server ${describeNoToken(status)}${cause === undefined ? "" : ` (${cause})`}`;
 }
 
 /** Why the authorization server issues nothing, for the log. */

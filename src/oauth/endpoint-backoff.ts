@@ -1,6 +1,6 @@
 import type { Clock } from "../model/clock.ts";
 import type { EndpointPause, LimitEvent, SharedEndpointPause } from "./shared-limits.ts";
-import { notSigned, type TokenAnswer } from "./token-endpoint.ts";
+import type { TokenAnswer } from "./token-endpoint.ts";
 
 /**
  * Why no token request may be made for a while. `refused`: the credentials were refused. `throttled`: 429. `failing`:
@@ -22,10 +22,14 @@ const refusedPauseMs = 10_000;
 const spacingMs = 1_000;
 /** A 429 without a usable Retry-After counts as this many failures: back-off, but not aggressive (spec 5.4). */
 const throttledSteps = 6;
-/** How often one refresh may try again; see `mayRetry`. */
+/** How often a refresh may try again; see `isBrief`. */
 const retriesPerRefresh = 4;
 /** The first retry waits up to this long; each further one up to twice as long. */
 const firstBackoffMs = 50;
+/**
+ * After a request that held the lock to its timeout, the others come first. It is longer than they take to try the lock.
+ */
+const turnOfOthersMs = 500;
 /** Recovery is noticed within it. */
 const longestBackoffMs = 30_000;
 
@@ -47,6 +51,11 @@ export function describeNoToken(status: number | undefined): string {
   return status === 200 ? "answered 200, but with no token" : `answered ${status}`;
 }
 
+/** Whether the authorization server itself said so. What came to nothing on the way is this process's own affair. */
+function isFromServer(answer: TokenAnswer): boolean {
+  return answer.status !== undefined;
+}
+
 function pauseAfter(answer: TokenAnswer, failures: number, random: () => number): Pick<Pause, "kind"> & { ms: number } {
   switch (answer.kind) {
     case "issued":
@@ -59,38 +68,39 @@ function pauseAfter(answer: TokenAnswer, failures: number, random: () => number)
     }
     case "malformed":
     case "failed":
-    case "timed_out":
       return { kind: "failing", ms: backoffMs(failures, random) };
+    case "timed_out":
+      return { kind: "failing", ms: turnOfOthersMs + backoffMs(failures, random) };
   }
 }
 
-/** How long the token endpoint is left alone for one credential set: one back-off, however many callers ask. */
+/**
+ * How long the token endpoint is left alone for one credential set: one back-off, however many callers ask. What the
+ * authorization server answered counts for all replicas; requests that got no answer count for this process alone.
+ */
 export class EndpointBackoff {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #transport: string | undefined;
+  /** Answers without a token in a row, to whichever replica. */
   #failures = 0;
+  /** Requests of this process in a row that got no answer. */
+  #unanswered = 0;
   #isRefused = false;
   #pause: Pause | undefined;
   #pausedAtMs = Number.NEGATIVE_INFINITY;
-  /** Failures that others met before say nothing of the present transport. */
-  #sinceMs = Number.NEGATIVE_INFINITY;
 
-  /** @param transport a fingerprint of the trust and the timeouts towards the authorization server */
-  constructor(clock: Clock, random: () => number, transport?: string) {
+  constructor(clock: Clock, random: () => number) {
     this.#clock = clock;
     this.#random = random;
-    this.#transport = transport;
   }
 
   /**
    * The same set with another trust or other timeouts: what failed before is tried anew. What the authorization server
    * itself has said stays: a refusal, and how long to wait.
    */
-  withTransport(transport?: string): EndpointBackoff {
-    const next = new EndpointBackoff(this.#clock, this.#random, transport);
+  withOtherTransport(): EndpointBackoff {
+    const next = new EndpointBackoff(this.#clock, this.#random);
     const open = this.openPause();
-    next.#sinceMs = this.#clock.nowMs();
     next.#isRefused = this.#isRefused;
     if (open === undefined || open.kind === "failing") return next;
     next.#failures = this.#failures;
@@ -118,59 +128,57 @@ export class EndpointBackoff {
 
   /** Returns the pause that follows from an answer. */
   onAnswer(answer: TokenAnswer): Pause {
-    const { kind, ms } = pauseAfter(answer, this.#failures, this.#random);
-    const isTransient = kind === "failing" || kind === "throttled";
-    this.#failures = isTransient ? this.#failures + 1 : 0;
-    if (!isTransient) this.#isRefused = kind === "refused";
+    const isAnswered = isFromServer(answer);
+    const { kind, ms } = pauseAfter(answer, isAnswered ? this.#failures : this.#unanswered, this.#random);
+    this.#unanswered = isAnswered ? 0 : this.#unanswered + 1;
+    if (isAnswered) {
+      const isTransient = kind === "failing" || kind === "throttled";
+      this.#failures = isTransient ? this.#failures + 1 : 0;
+      if (!isTransient) this.#isRefused = kind === "refused";
+    }
     this.#pausedAtMs = this.#clock.nowMs();
-    const status = "status" in answer ? answer.status : undefined;
+    const { status } = answer;
     const cause = "cause" in answer ? answer.cause : undefined;
     this.#pause = { kind, untilMs: this.#pausedAtMs + ms, status, cause };
     return this.#pause;
   }
 
-  /** The present pause as the other replicas are to keep it. */
+  /** The present pause as the other replicas are to keep it; undefined where it is this process's own affair. */
   toShared(): LimitEvent | undefined {
-    const pause = this.pause();
-    // What this process cannot sign says nothing of the authorization server.
-    if (pause === undefined || pause.kind === "spacing" || pause.cause === notSigned) return undefined;
+    const pause = this.openPause();
+    if (pause?.status === undefined || pause.kind === "spacing") return undefined;
     const { kind, status, untilMs } = pause;
     const remainingMs = untilMs - this.#clock.nowMs();
-    const transport = kind === "failing" ? this.#transport : undefined;
-    return { kind: "endpoint_paused", pause: { kind, status, failures: this.#failures, remainingMs, transport } };
+    return { kind: "endpoint_paused", pause: { kind, status, failures: this.#failures, remainingMs } };
   }
 
   /** Of a pause of this process and one of another replica, the longer one counts. */
   mergeShared(shared: SharedEndpointPause | undefined): void {
     if (shared === undefined) return;
     const nowMs = this.#clock.nowMs();
-    if (shared.kind === "failing" && !this.#isOnThisTransport(shared, nowMs)) return;
-    const untilMs = nowMs + shared.remainingMs;
-    const own = this.openPause();
-    if (own !== undefined && own.untilMs >= untilMs) return;
-    this.#pausedAtMs = nowMs;
-    this.#pause = { kind: shared.kind, untilMs, status: shared.status };
     this.#failures = Math.max(this.#failures, shared.failures);
-    if (shared.kind === "refused") this.#isRefused = true;
-  }
-
-  /** Whether a failure of another replica would be met here too; one of an unknown transport is judged by its age. */
-  #isOnThisTransport({ transport, ageMs }: SharedEndpointPause, nowMs: number): boolean {
-    const isUnknown = transport === undefined || this.#transport === undefined;
-    return isUnknown ? nowMs - ageMs > this.#sinceMs : transport === this.#transport;
+    const { kind, status, remainingMs } = shared;
+    const untilMs = nowMs + remainingMs;
+    const open = this.openPause();
+    if (untilMs <= (open?.untilMs ?? nowMs)) return;
+    this.#pausedAtMs = nowMs;
+    // Its own pause may come back a fraction of a millisecond longer. The cause is not shared.
+    const cause = open?.kind === kind && open.status === status ? open.cause : undefined;
+    this.#pause = { kind, untilMs, status, cause };
+    if (kind === "refused") this.#isRefused = true;
   }
 
   /** Another replica's token ends what was before its request began (monotonic). */
   onTokenSeen(issuedAtMs: number): void {
     if (issuedAtMs < this.#pausedAtMs) return;
     this.#failures = 0;
+    this.#unanswered = 0;
     this.#isRefused = false;
     this.#pause = { kind: "spacing", untilMs: issuedAtMs + spacingMs, status: undefined };
   }
 
-  /** Whether a refresh that began without failures may try again by itself; later ones wait for demand. */
-  mayRetry(answer: TokenAnswer, retriesMade: number): boolean {
-    const isBrief = answer.kind === "failed" || answer.kind === "malformed";
-    return isBrief && retriesMade < retriesPerRefresh && this.#failures === retriesMade + 1;
+  /** Whether a refresh waits for the end of this pause and tries again: while few have failed. Those who wait for it then hear why. */
+  isBrief({ kind }: Pause): boolean {
+    return kind === "failing" && this.#failures + this.#unanswered <= retriesPerRefresh;
   }
 }

@@ -3,6 +3,7 @@ import type { CredentialSet } from "../model/environment.ts";
 import type { RefreshReason, Report, SuppressionReason } from "../model/events.ts";
 import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
+import { everySite } from "./shared-limits.ts";
 import { freshness, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
 import { requestToken, type TokenEndpoint } from "./token-endpoint.ts";
 import type { IssuedToken, Lease, RefreshLock, StoredToken, TokenStore } from "./token-store.ts";
@@ -19,6 +20,8 @@ export interface RefreshParts {
   readonly backoff: EndpointBackoff;
   readonly forcedRefreshes: ForcedRefreshLimiter;
   readonly thresholds: Thresholds;
+  /** `timeouts.token`: the longest that one token request takes. */
+  readonly tokenTimeoutMs: number;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -45,22 +48,34 @@ export type RefreshResult =
   | { readonly kind: "left_to_another" };
 
 /** While another process holds the lock, it is tried again so often: the holder may have died. */
-const tryLockEveryMs = 400;
-const longestPollMs = 300;
-/** Longer than a fetch with all its retries takes: a lock that is still held has no live holder. */
+const tryLockEveryMs = 250;
+const longestPollMs = 150;
+/** Longer than any token request takes: a lock that is still held has no live holder. */
 const longestLockWaitMs = 90_000;
+/** A connection that takes longer may never come, and no request was written yet: others need not wait for it. */
+const longestConnectMs = 400;
 
-/** One refresh over all replicas: read what is shared, lock, read again, fetch, publish, unlock. */
+/** One refresh over all replicas, with its few retries. Nobody holds the lock while it waits for the next one. */
 export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshResult> {
+  for (;;) {
+    const result = await attempt(parts, need);
+    if (result.kind !== "paused" || !parts.backoff.isBrief(result.pause)) return result;
+    await waitOutPause(parts);
+  }
+}
+
+/** Read what is shared, lock, read again, fetch, publish, unlock. */
+async function attempt(parts: RefreshParts, need: Need): Promise<RefreshResult> {
   const found = await readShared(parts, need);
   if (found !== undefined) return found;
   const acquired = await acquireLock(parts, need);
   if ("kind" in acquired) return acquired;
+  const { lease } = acquired;
   try {
-    return (await readShared(parts, need)) ?? (await fetch(parts, need));
+    return (await readShared(parts, need)) ?? (await fetch(parts, need, lease));
   } finally {
     // The release never fails, and no request waits for it: the token is there.
-    void acquired.lease?.release();
+    void lease?.release();
   }
 }
 
@@ -95,7 +110,7 @@ export async function republish(parts: RefreshParts, token: Token): Promise<Toke
 async function readShared(parts: RefreshParts, need: Need): Promise<RefreshResult | undefined> {
   const { clock, backoff, forcedRefreshes } = parts;
   const askedAtMs = clock.nowMs();
-  const shared = await parts.store.read(parts.key);
+  const shared = await parts.store.read(parts.key, need.site === undefined ? [] : [need.site, everySite]);
   const token = shared.token && toToken(parts, shared.token, askedAtMs);
   const isWanted = token !== undefined && isNewer(token, need.newerThan) && isUseful(token, parts, need);
   if (isWanted) backoff.onTokenSeen(token.issuedAtMs);
@@ -147,43 +162,42 @@ function pollDelayMs(waitedMs: number, random: () => number): number {
   return Math.min(Math.max(50, waitedMs / 10), longestPollMs) * (0.6 + 0.8 * random());
 }
 
-async function fetch(parts: RefreshParts, need: Need): Promise<RefreshResult> {
+async function fetch(parts: RefreshParts, need: Need, lease: Lease | undefined): Promise<RefreshResult> {
   const { clock, backoff, environment, set, store } = parts;
-  for (let retriesMade = 0; ; retriesMade++) {
-    const found = await waitOutBackoff(parts, need);
+  if (backoff.pause() !== undefined) {
+    await waitOutPause(parts);
+    const found = await readShared(parts, need);
     if (found !== undefined) return found;
-    const startedMs = clock.nowMs();
-    const answer = await requestToken(parts.endpoint, set, () => clock.wallMs());
-    const endedMs = clock.nowMs();
-    const pause = backoff.onAnswer(answer);
-    parts.report({
-      kind: "token_requested",
-      environment,
-      credential: set.label,
-      result: answer.kind,
-      reason: need.reason,
-      durationMs: endedMs - startedMs,
-      status: answer.status,
-      cause: answer.kind === "issued" ? undefined : answer.cause,
-      pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
-    });
-    if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
-    if (backoff.mayRetry(answer, retriesMade)) continue;
-    const event = backoff.toShared();
-    if (event !== undefined) await store.record(parts.key, event);
-    return { kind: "paused", pause };
   }
+  const startedMs = clock.nowMs();
+  const keepLock = clock.after(longestConnectMs, () => void lease?.release());
+  const asking = { wallMs: () => clock.wallMs(), timeoutMs: parts.tokenTimeoutMs, onConnected: keepLock };
+  const answer = await requestToken(parts.endpoint, set, asking);
+  keepLock();
+  const endedMs = clock.nowMs();
+  const pause = backoff.onAnswer(answer);
+  parts.report({
+    kind: "token_requested",
+    environment,
+    credential: set.label,
+    result: answer.kind,
+    reason: need.reason,
+    durationMs: endedMs - startedMs,
+    status: answer.status,
+    cause: answer.kind === "issued" ? undefined : answer.cause,
+    pauseMs: answer.kind === "issued" ? undefined : pause.untilMs - endedMs,
+  });
+  if (answer.kind === "issued") return await publish(parts, need, answer.grant, startedMs);
+  const event = backoff.toShared();
+  if (event !== undefined) await store.record(parts.key, event);
+  return { kind: "paused", pause };
 }
 
-/** Only short pauses are waited out: the spacing between refreshes and the back-off within one. */
-async function waitOutBackoff(parts: RefreshParts, need: Need): Promise<RefreshResult | undefined> {
-  const { backoff, clock } = parts;
-  if (backoff.pause() === undefined) return undefined;
-  // In a loop, because a timer may fire a fraction of a millisecond early.
+/** In a loop, because a timer may fire a fraction of a millisecond early. */
+async function waitOutPause({ backoff, clock }: RefreshParts): Promise<void> {
   for (let pause = backoff.pause(); pause !== undefined; pause = backoff.pause()) {
     await sleep(clock, pause.untilMs - clock.nowMs());
   }
-  return readShared(parts, need);
 }
 
 /** Shares a new token. Another process's may be newer still, after a pause of this one: then that one counts. */
@@ -200,11 +214,9 @@ async function publish(
   const theirs = toToken(parts, stored, savedAtMs);
   const issuedHere = theirs.id === own.id || !isNewer(theirs, need.newerThan);
   const token = issuedHere ? own : theirs;
-  if (need.site === undefined) return { kind: "token", token, issuedHere };
-  const isNew = token.id !== need.newerThan?.id;
-  const event = isNew
-    ? forcedRefreshes.forced(need.site, token, need.newerThan)
-    : forcedRefreshes.repeatedToken(need.site, token);
-  await store.record(key, event);
-  return isNew ? { kind: "token", token, issuedHere } : { kind: "suppressed", reason: "paused" };
+  if (need.site === undefined || need.newerThan === undefined) return { kind: "token", token, issuedHere };
+  await store.record(key, forcedRefreshes.forced(need.site, token, need.newerThan));
+  return token.id !== need.newerThan.id
+    ? { kind: "token", token, issuedHere }
+    : { kind: "suppressed", reason: "paused" };
 }

@@ -2,6 +2,7 @@ import { type Cancel, within } from "../model/clock.ts";
 import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import { describeDefect } from "../model/defect.ts";
 import type { CredentialSet } from "../model/environment.ts";
+import type { NoNewerToken } from "../model/events.ts";
 import type { Pause } from "./endpoint-backoff.ts";
 import { type Need, obstacleTo, type RefreshParts, type RefreshResult, refresh, republish } from "./refresh.ts";
 import { isNewer, type Token } from "./token.ts";
@@ -136,7 +137,7 @@ export class TokenCache {
    * A token newer than the refused one, by one forced refresh if need be. A late 401 for an old token finds the newer
    * one here and evicts nothing.
    */
-  async replace(refused: Token, site: string, untilMs: number): Promise<Token | undefined> {
+  async replace(refused: Token, site: string, untilMs: number): Promise<Token | NoNewerToken> {
     const { clock, environment, set, forcedRefreshes, report } = this.#parts;
     if (isNewer(refused, this.#state.refusedToken)) this.#transition({ ...this.#state, refusedToken: refused });
     forcedRefreshes.refused(site, refused);
@@ -147,20 +148,26 @@ export class TokenCache {
       const refreshing = this.#refresh({ reason: "unauthorized", newerThan: refused, site });
       const result = await within(clock, refreshing, untilMs - clock.nowMs());
       if (!isForcedHere) continue;
-      if (result?.kind === "token") return this.#use(this.#state.token ?? result.token);
-      if (result?.kind !== "suppressed") return undefined;
+      if (result === undefined) break;
+      if (result.kind === "token") return this.#use(this.#state.token ?? result.token);
+      if (result.kind !== "suppressed") return "no_token";
       // As far as is known it is the site's own trouble: the token may be good for the others.
       if (this.#state.refusedToken?.id === refused.id) this.#transition({ ...this.#state, refusedToken: undefined });
       report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: result.reason });
-      return undefined;
+      return result.reason;
     }
-    return undefined;
+    return "too_late";
   }
 
-  /** What the service made of a token at a site. What changes the limits is shared with the other replicas. */
-  onOutcome(outcome: "accepted" | "recovered" | "refusedAgain", token: Token, site: string): void {
+  /** The service took a first attempt with this token. */
+  accepted(token: Token, site: string): void {
+    this.#parts.forcedRefreshes.accepted(site, token);
+  }
+
+  /** The service took a retry with this token. The other replicas hear of it where it changes the limits. */
+  cured(token: Token, site: string): void {
     const { forcedRefreshes, store, key } = this.#parts;
-    const event = forcedRefreshes[outcome](site, token);
+    const event = forcedRefreshes.cured(site, token);
     if (event !== undefined) void store.record(key, event);
   }
 
@@ -233,11 +240,9 @@ export class TokenCache {
     return decide(this.#state, { nowMs: clock.nowMs(), thresholds, ...situation });
   }
 
-  /** A use keeps the token alive. It changes neither token nor timer, so it is no transition. */
+  /** A use keeps the token alive. It changes neither the token nor the timer. */
   #use(token: Token): Token {
-    const { clock, environment, set, report } = this.#parts;
-    this.#state = { ...this.#state, lastUsedMs: clock.nowMs() };
-    report({ kind: "token_used", environment, credential: set.label });
+    this.#state = { ...this.#state, lastUsedMs: this.#parts.clock.nowMs() };
     return token;
   }
 
@@ -245,13 +250,15 @@ export class TokenCache {
     const { clock, thresholds } = this.#parts;
     this.#wakeAtMs = undefined;
     const action = decideOnWake(this.#state, thresholds, clock.nowMs());
-    if (action === "refresh") void this.warm("due");
-    const isRefreshing = this.#refreshing !== undefined;
-    this.#transition(afterWake(this.#state, action, isRefreshing, this.pause?.untilMs));
+    // Looked at before the refresh, which no pause forbids once this one is over.
+    const pausedUntilMs = this.pause?.untilMs;
+    if (action === "refresh") void this.warm(this.hasAnyToken ? "due" : "missing");
+    this.#transition(afterWake(this.#state, action, this.#refreshing !== undefined, pausedUntilMs));
   }
 
   /**
    * The one place that changes more of the state than its last use, reports what the change means and sets the timer.
+   * Once it is closed, its set's label is another cache's: then it reports nothing.
    * @param isKnownByLabel the new token's adoption was reported before, under the same label
    */
   #transition(next: TokenState, { isKnownByLabel = false } = {}): void {
@@ -260,6 +267,7 @@ export class TokenCache {
     const token = anyToken(next);
     this.#state = next;
     const about = { environment, credential: set.label };
+    if (this.#isClosed) return;
     if (token === undefined) {
       if (before !== undefined) report({ kind: "token_lapsed", ...about });
     } else if (token !== before && !isKnownByLabel) {
@@ -267,7 +275,7 @@ export class TokenCache {
       const remainingMs = token.issuedAtMs + lifetimeMs - clock.nowMs();
       report({ kind: "token_adopted", ...about, ...next.origin, lifetimeMs, remainingMs });
     }
-    const wakeAtMs = this.#isClosed ? undefined : nextWakeAt(next, thresholds);
+    const wakeAtMs = nextWakeAt(next, thresholds);
     if (wakeAtMs === this.#wakeAtMs) return;
     this.#cancelWake();
     this.#wakeAtMs = wakeAtMs;

@@ -34,10 +34,24 @@ export interface TokenEndpoint {
   /**
    * Posts a token request; follows no redirect, and always settles within the timeout. `failed`: no usable connection or no
    * complete response. `malformed`: longer than any response with a token.
+   * @param onConnected called when there is a connection, before the request is written
    */
-  readonly post: (request: TokenRequest, timeoutMs: number) => Promise<TokenResponse | NoToken>;
+  readonly post: (
+    request: TokenRequest,
+    timeoutMs: number,
+    onConnected: () => void,
+  ) => Promise<TokenResponse | NoToken>;
   /** Signs an assertion (RFC 7523), with a `jti` that was never used before. `failed`: it cannot be signed. */
   readonly sign: (claims: AssertionClaims, by: AssertionAuth) => Promise<string | NoToken>;
+}
+
+/** What goes with one token request. */
+export interface Asking {
+  readonly wallMs: () => number;
+  /** The request ends by itself then, however many callers wait for it (row 40). */
+  readonly timeoutMs: number;
+  /** As in `TokenEndpoint`. */
+  readonly onConnected?: () => void;
 }
 
 /** What one token request came to. `status` is the authorization server's, when it answered. */
@@ -52,8 +66,6 @@ type NoToken = { readonly cause?: string | undefined } & (
 
 /** The cause of a request that was not made, since its assertion could not be signed. */
 export const notSigned = "assertion not signed";
-/** A token request ends by itself, however many requests wait for it (row 40). */
-export const fetchDeadlineMs = 15_000;
 const absentLifetimeMs = 300_000;
 /** Short, since an assertion is used once and at once; clocks may differ by nearly as much. */
 const assertionSeconds = 60;
@@ -70,13 +82,13 @@ const b64token = /^[A-Za-z0-9\-._~+/]+=*$/;
 export async function requestToken(
   { post, sign }: TokenEndpoint,
   set: CredentialSet,
-  wallMs: () => number,
+  { wallMs, timeoutMs, onConnected = () => {} }: Asking,
 ): Promise<TokenAnswer> {
   const clientAuth = set.token?.clientAuth;
   const assertion =
     clientAuth?.method === "private_key_jwt" ? await sign(claimsOf(set, clientAuth, wallMs()), clientAuth) : undefined;
   if (typeof assertion === "object") return assertion;
-  const response = await post(tokenRequest(set, assertion), fetchDeadlineMs);
+  const response = await post(tokenRequest(set, assertion), timeoutMs, onConnected);
   return response.kind === "answered" ? readResponse(response, set, assertion, wallMs) : response;
 }
 

@@ -33,7 +33,7 @@ export const initialState: TokenState = {
   lastUsedMs: Number.NEGATIVE_INFINITY,
   lastRefreshMs: Number.NEGATIVE_INFINITY,
   leftToAnotherUntilMs: 0,
-  wakeNotBeforeMs: 0,
+  wakeNotBeforeMs: Number.POSITIVE_INFINITY,
 };
 
 /** What a state is judged by. */
@@ -56,8 +56,11 @@ export type Decision =
   /** The authorization server may not be asked, and what the replicas share was read a moment ago. */
   | { readonly kind: "unavailable"; readonly obstacle: RefreshResult };
 
-/** While an obstacle is known, what the replicas share is read this often: it may be gone. */
-const readAgainMs = 1_000;
+/**
+ * While an obstacle is known, what the replicas share is read this often: it may be gone. What came of another replica's forced
+ * refresh is known soon after it, and until then it counts as useless.
+ */
+const readAgainMs = { paused: 1_000, suppressed: 100 };
 /** A process that finds the lock held leaves a due token to the holder for 1 to 3 s. */
 const shortestLeaveMs = 1_000;
 const leaveSpreadMs = 2_000;
@@ -72,26 +75,34 @@ export function decide(state: TokenState, situation: Situation): Decision {
     const isToRefresh = zone === "due" && nowMs >= state.leftToAnotherUntilMs;
     return { kind: isToRefresh ? "use_and_refresh" : "use", token };
   }
-  if (obstacle !== undefined && nowMs < state.lastRefreshMs + readAgainMs) return { kind: "unavailable", obstacle };
+  if (obstacle !== undefined) {
+    const untilMs = state.lastRefreshMs + readAgainMs[obstacle.kind === "suppressed" ? "suppressed" : "paused"];
+    if (nowMs < untilMs) return { kind: "unavailable", obstacle };
+  }
   return { kind: "wait" };
 }
 
 /** What the timer does when it fires. `expire`: the token goes. `sleep`: an idle one is left alone to its end. */
 export type WakeAction = "expire" | "refresh" | "sleep";
 
-/** A token that was used within its last lifetime is refreshed; an idle one is not. */
+/** A token that was used within its last lifetime is refreshed; an idle one is not. A missing one is asked for again. */
 export function decideOnWake(state: TokenState, thresholds: Thresholds, nowMs: number): WakeAction {
   const token = anyToken(state);
-  if (token === undefined) return "sleep";
+  if (token === undefined) return "refresh";
   if (nowMs >= expiredAtMs(token, thresholds)) return "expire";
   return state.lastUsedMs >= nowMs - token.lifetimeMs ? "refresh" : "sleep";
 }
 
-/** When the timer fires next: while the token is due, and at its end; undefined for no timer. */
+/**
+ * When the timer fires next: while the token is due, and at its end. Without a token: when the pause ends that the last refresh
+ * has met. Undefined for no timer.
+ */
 export function nextWakeAt(state: TokenState, thresholds: Thresholds): number | undefined {
+  const { wakeNotBeforeMs } = state;
   const token = anyToken(state);
-  if (token === undefined || state.wakeNotBeforeMs === undefined) return undefined;
-  return Math.min(Math.max(state.wakeNotBeforeMs, dueAtMs(token, thresholds)), expiredAtMs(token, thresholds));
+  if (wakeNotBeforeMs === undefined) return undefined;
+  if (token === undefined) return Number.isFinite(wakeNotBeforeMs) ? wakeNotBeforeMs : undefined;
+  return Math.min(Math.max(wakeNotBeforeMs, dueAtMs(token, thresholds)), expiredAtMs(token, thresholds));
 }
 
 /** The token of the present secret, else that of the former one. */
@@ -126,7 +137,7 @@ export function afterRefresh(
   random: () => number,
 ): TokenState {
   const state = { ...before, lastRefreshMs: nowMs };
-  const readAgainAtMs = nowMs + readAgainMs;
+  const readAgainAtMs = nowMs + readAgainMs.paused;
   switch (result.kind) {
     case "token": {
       const adopted = adopt(state, result.token, { issuedHere: result.issuedHere, reason });
@@ -151,8 +162,11 @@ export function afterWake(
   pausedUntilMs = Number.POSITIVE_INFINITY,
 ): TokenState {
   switch (action) {
-    case "expire":
-      return { ...state, token: undefined, formerToken: undefined };
+    case "expire": {
+      // A refresh that is due or was in vain is still wanted; a token that lapses unused asks for no other.
+      const wakeNotBeforeMs = state.wakeNotBeforeMs || Number.POSITIVE_INFINITY;
+      return { ...state, token: undefined, formerToken: undefined, wakeNotBeforeMs };
+    }
     case "sleep":
       return { ...state, wakeNotBeforeMs: Number.POSITIVE_INFINITY };
     case "refresh":

@@ -29,8 +29,11 @@ export interface Shared {
  * valid, nor that anything saved survives.
  */
 export interface TokenStore {
-  /** One round trip. */
-  read(key: string): Promise<Shared>;
+  /**
+   * One round trip.
+   * @param names of sites, and `everySite`, whose forced refreshes are wanted
+   */
+  read(key: string, names?: readonly string[]): Promise<Shared>;
   /**
    * Saves a token, and ends an endpoint pause that is older. Resolves to the newest token, which may be another process's.
    * @param ageMs time since its token request began, on the saver's monotonic clock

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
-import type { Address, CredentialSet } from "../model/environment.ts";
+import { type CredentialSet, identityOf } from "../model/environment.ts";
+import type { NoNewerToken } from "../model/events.ts";
 import type { Secret } from "../model/secret.ts";
-import { identityOf, tokenPath } from "../model/token-settings.ts";
 
 /** A bearer token and its life on this process's monotonic clock. */
 export interface Token {
@@ -29,14 +29,8 @@ export interface TokenSource {
   /** The service took this token with the retry of a request that it had answered 401. */
   cured(token: Token, site: string): void;
 
-  /**
-   * The service answered 401. Resolves to a newer token for the one retry, or to undefined when none is to be had: the
-   * refresh failed, is suppressed, or did not end before the deadline.
-   */
-  replace(token: Token, site: string, deadlineMs: number): Promise<Token | undefined>;
-
-  /** The service answered 401 to the retry as well. */
-  refusedAgain(token: Token, site: string): void;
+  /** The service answered 401. Resolves to a newer token for the one retry, or to why none is to be had before the deadline. */
+  replace(token: Token, site: string, deadlineMs: number): Promise<Token | NoNewerToken>;
 }
 
 /** The first 64 bits of a hash: enough to tell tokens apart, and no way back to the token. */
@@ -49,31 +43,22 @@ export function isNewer(token: Token, than: Token | undefined): boolean {
   return than === undefined || (token.id !== than.id && token.issuedAtMs > than.issuedAtMs);
 }
 
-/** Changes whenever the meaning of a stored value changes, so that old and new versions never read each other's. */
-const formatVersion = "1";
-
 /**
  * The name under which replicas share a set's token: a hash over everything that makes a token a different token. Each
  * part is preceded by its length, so two inputs that concatenate alike differ. The secret enters as a fingerprint, so
  * that a changed secret never reuses the old secret's token.
- * @param issuer from `issuerOf`
+ * @param tokenUrl of the token endpoint
  */
-export function cacheKey(issuer: string, set: CredentialSet): string {
+export function cacheKey(tokenUrl: string, set: CredentialSet): string {
   const { clientId, audience = "", token } = set;
   const hash = createHash("sha256");
-  for (const part of [formatVersion, issuer, clientId, audience, fingerprintOf(set), ...identityOf(token)]) {
+  for (const part of [tokenUrl, clientId, audience, fingerprintOf(set), ...identityOf(token)]) {
     const bytes = Buffer.from(part, "utf8");
     const length = Buffer.alloc(4);
     length.writeUInt32BE(bytes.length);
     hash.update(length).update(bytes);
   }
   return hash.digest("hex");
-}
-
-/** The authorization server of a token endpoint: what `authUrl` says where tokens come from `{authUrl}/oauth/token`. */
-export function issuerOf({ origin, path }: Address): string {
-  const url = `${origin}${path}`;
-  return url.endsWith(tokenPath) ? url.slice(0, -tokenPath.length) : url;
 }
 
 /** Of the secret or the key that proves the client; a certificate is known by its own fingerprint. */

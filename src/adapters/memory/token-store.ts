@@ -1,10 +1,11 @@
 import type { Clock } from "../../model/clock.ts";
-import { ForcedRefreshLog } from "../../oauth/forced-refresh-log.ts";
 import {
   type EndpointPause,
+  endpointPauseMemoryMs,
+  type ForcedRefreshes,
+  forcedRefreshMemoryMs,
   type LimitEvent,
   type LimitsSnapshot,
-  sitePauseMemoryMs,
 } from "../../oauth/shared-limits.ts";
 import type { IssuedToken, RefreshLock, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 
@@ -23,7 +24,7 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
     return fresh;
   };
   return {
-    read: async (key) => setOf(key).read(),
+    read: async (key, names = []) => setOf(key).read(names),
     save: async (key, token, ageMs) => setOf(key).save(token, ageMs),
     record: async (key, event) => setOf(key).record(event),
     forget: (key) => void sets.delete(key),
@@ -33,26 +34,23 @@ export function createMemoryTokenStore(clock: Clock): TokenStore {
 /** What the sources of one credential set share within one process. */
 export class MemorySet {
   readonly #clock: Clock;
-  readonly #log: ForcedRefreshLog;
   /** Bounded by the configured sites. */
-  readonly #sites = new Map<string, { readonly pauseMs: number; readonly untilMs: number }>();
+  readonly #forced = new Map<string, { readonly useless: number; readonly atMs: number }>();
   #token: (IssuedToken & { readonly issuedAtMs: number }) | undefined;
   #endpoint: { readonly pause: EndpointPause; readonly atMs: number; readonly untilMs: number } | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#log = new ForcedRefreshLog(clock);
   }
 
   /** Nothing is left to read. */
   isOver(): boolean {
-    const { token, limits } = this.read();
-    return token === undefined && limits.endpoint === undefined && limits.sites.size + limits.facts.length === 0;
+    const { token, limits } = this.read([...this.#forced.keys()]);
+    return token === undefined && limits.endpoint === undefined && limits.forced.size === 0;
   }
 
-  read(): Shared & { readonly limits: LimitsSnapshot } {
-    const limits = { endpoint: this.#readEndpoint(), sites: this.#readSites(), facts: this.#log.facts() };
-    return { token: this.#readToken(), limits };
+  read(names: readonly string[]): Shared & { readonly limits: LimitsSnapshot } {
+    return { token: this.#readToken(), limits: { endpoint: this.#readEndpoint(), forced: this.#readForced(names) } };
   }
 
   /** Of two tokens the later issued one stays. */
@@ -73,10 +71,7 @@ export class MemorySet {
       if ((this.#endpoint?.untilMs ?? nowMs) < untilMs) this.#endpoint = { pause, atMs: nowMs, untilMs };
       return;
     }
-    const { kind, site, pauseMs = 0 } = event;
-    const isNews = this.#log.add(event);
-    if (kind === "accepted" || kind === "recovered") this.#sites.delete(site);
-    if (kind === "failed" && isNews && pauseMs > 0) this.#sites.set(site, { pauseMs, untilMs: nowMs + pauseMs });
+    for (const [name, useless] of event.useless) this.#forced.set(name, { useless, atMs: nowMs });
   }
 
   #readToken(): StoredToken | undefined {
@@ -88,17 +83,19 @@ export class MemorySet {
 
   #readEndpoint(): LimitsSnapshot["endpoint"] {
     const nowMs = this.#clock.nowMs();
-    if (this.#endpoint === undefined || this.#endpoint.untilMs <= nowMs) return undefined;
+    if (this.#endpoint === undefined || this.#endpoint.untilMs + endpointPauseMemoryMs <= nowMs) return undefined;
     const { pause, atMs, untilMs } = this.#endpoint;
-    return { ...pause, remainingMs: untilMs - nowMs, ageMs: nowMs - atMs };
+    return { ...pause, remainingMs: Math.max(0, untilMs - nowMs), ageMs: nowMs - atMs };
   }
 
-  #readSites(): LimitsSnapshot["sites"] {
+  #readForced(names: readonly string[]): ReadonlyMap<string, ForcedRefreshes> {
     const nowMs = this.#clock.nowMs();
-    const known = [...this.#sites].filter(([, { untilMs }]) => untilMs + sitePauseMemoryMs > nowMs);
-    return new Map(
-      known.map(([site, { pauseMs, untilMs }]) => [site, { pauseMs, remainingMs: Math.max(0, untilMs - nowMs) }]),
-    );
+    const known = names.flatMap((name) => {
+      const { useless = 0, atMs = Number.NEGATIVE_INFINITY } = this.#forced.get(name) ?? {};
+      const ageMs = nowMs - atMs;
+      return ageMs < forcedRefreshMemoryMs ? [[name, { useless, ageMs }] as const] : [];
+    });
+    return new Map(known);
   }
 }
 

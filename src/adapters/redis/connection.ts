@@ -116,7 +116,7 @@ export class RedisConnection {
     this.#parts.client.disconnect(true);
   }
 
-  /** A new connection is no proof that commands are answered in time again. */
+  /** A new connection does not prove that commands are answered in time again. */
   #onReady(): void {
     if (this.#state === "open") void this.#probe();
     else this.#closeBreaker();
@@ -170,8 +170,7 @@ export class RedisConnection {
 
   #within<Value>(promise: Promise<Value>, delayMs: number): Promise<Value> {
     return new Promise((resolve, reject) => {
-      // A busy event loop fires the timer before it reads an answer that has long been there, so it may read first.
-      const cancel = this.#parts.clock.after(delayMs, () => setImmediate(() => reject(new RedisFailure("timeout"))));
+      const cancel = this.#parts.clock.after(delayMs, () => reject(new RedisFailure("timeout")));
       promise.then(resolve, reject).finally(cancel);
     });
   }

@@ -36,7 +36,9 @@ export function isAnswer(kind: RedisFailureKind): boolean {
 }
 
 const code =
-  /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY)\b/;
+  /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|ASK|BUSY)\b/;
+/** ioredis quotes the error that it gave up at. */
+const redirected = /^Too many Cluster redirections\. Last error: ReplyError: (.*)/;
 const lacksPermission = /The user executing the script can't|ACL failure in script/;
 const noConnection =
   /connection|stream|socket|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ENOENT|max retries|failed to refresh|sentinels/i;
@@ -49,12 +51,16 @@ export function kindOf(thrown: unknown): RedisFailureKind {
   if (!(error instanceof Error)) return "other";
   const { message } = error;
   if (message === "Command timed out") return "timeout";
-  const found = error.name === "ReplyError" ? code.exec(message)?.[1] : undefined;
-  if (found === "WRONGPASS") return "noauth";
-  if (found !== undefined) return redisFailures.find((kind) => kind === found.toLowerCase()) ?? "other";
-  if (error.name === "ReplyError") return lacksPermission.test(message) ? "noperm" : "other";
+  const reply = error.name === "ReplyError" ? message : redirected.exec(message)?.[1];
+  if (reply !== undefined) return kindOfReply(reply);
   if (tlsCode.test(errorCodeOf(error) ?? "")) return "tls";
   return noConnection.test(`${error.name} ${message}`) ? "connection" : "other";
+}
+
+function kindOfReply(reply: string): RedisFailureKind {
+  const found = code.exec(reply)?.[1];
+  if (found === undefined) return lacksPermission.test(reply) ? "noperm" : "other";
+  return found === "WRONGPASS" ? "noauth" : (redisFailures.find((kind) => kind === found.toLowerCase()) ?? "other");
 }
 
 /** Why something failed, for people: of a foreign error no more than this, since it may carry a command's arguments. */

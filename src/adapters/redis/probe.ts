@@ -46,26 +46,15 @@ const roundTrips = 20;
 const probeLifeMs = 10_000;
 const probeScript = script("return KEYS[1]");
 
-/** A second key beside the string, in the same slot of a Cluster. It is gone with its last member. */
-const sortedSet = (key: string) => `${key}:set`;
-
 type Command = (client: RedisClient, key: string) => Promise<unknown>;
 
 /** Each command that Countersign needs, in this order: a key is there before it is read, and gone at the end. */
 const commands: Readonly<Record<string, Command>> = {
   set: (client, key) => client.set(key, "probe", "PX", probeLifeMs),
   get: (client, key) => client.get(key),
-  exists: (client, key) => client.exists(key),
   pttl: (client, key) => client.pttl(key),
   eval: (client, key) => client.eval(probeScript.lua, 1, key),
   evalsha: (client, key) => client.evalsha(probeScript.sha, 1, key),
-  zadd: (client, key) => client.zadd(sortedSet(key), 0, "probe"),
-  pexpire: (client, key) => client.pexpire(sortedSet(key), probeLifeMs),
-  zscore: (client, key) => client.zscore(sortedSet(key), "probe"),
-  zrange: (client, key) => client.zrange(sortedSet(key), "0", "-1"),
-  zremrangebyscore: (client, key) => client.zremrangebyscore(sortedSet(key), 1, 2),
-  zremrangebyrank: (client, key) => client.zremrangebyrank(sortedSet(key), 1, 2),
-  zrem: (client, key) => client.zrem(sortedSet(key), "probe"),
   time: (client) => client.time(),
   info: (client) => client.info("server"),
   ping: (client) => client.ping(),

@@ -25,7 +25,12 @@ declare module "redlock" {
   }
 
   export default class Redlock {
-    constructor(clients: Iterable<RedlockClient>, settings: { readonly retryCount: number });
+    /** @param scripts each gets Redlock's own script, and returns the one to use */
+    constructor(
+      clients: Iterable<RedlockClient>,
+      settings: { readonly retryCount: number },
+      scripts: { readonly acquireScript: (script: string) => string },
+    );
     acquire(resources: string[], durationMs: number): Promise<Lock>;
   }
 }

@@ -3,14 +3,27 @@ import type { Cancel, Clock } from "../../model/clock.ts";
 import type { Lease, RefreshLock } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
-import { redisKeys } from "./scripts.ts";
+import { aheadMs, redisKeys } from "./scripts.ts";
 
 /** A holder that dies keeps the others waiting for this long at most. */
 const leaseMs = 1_500;
 /** Three renewals may come late or fail before the lock is lost: an event loop may stand still for a second. */
 const renewEveryMs = 375;
-/** No refresh takes longer: five requests of 15 s each. A holder that hangs beyond it loses the lock. */
+/** No token request takes longer. A holder that hangs beyond it loses the lock. */
 const longestHoldMs = 90_000;
+
+/** What Redlock's script asks of each key before it takes the lock. */
+const isTaken = 'redis.call("exists", key) == 1';
+/**
+ * A key without an end, or with a later one than any lease has, was left by nobody who lives: its data were damaged, or
+ * Redis's clock was set back. It is taken over.
+ */
+const isLeased = `redis.call("pttl", key) >= 0 and redis.call("pttl", key) <= ${leaseMs + aheadMs}`;
+
+function takeOverWhatHasNoLease(acquireScript: string): string {
+  if (!acquireScript.includes(isTaken)) throw new Error("Redlock takes locks in another way");
+  return acquireScript.replace(isTaken, isLeased);
+}
 
 interface ClosableLock extends RefreshLock {
   /** Releases what is held, so that no other process waits for one that is ending. */
@@ -18,17 +31,35 @@ interface ClosableLock extends RefreshLock {
 }
 
 /**
- * A Redlock over one server or a majority of several independent ones, tried once. Redlock's own retries, waits and
- * `using()` are not used: with its defaults a dead server held callers for two minutes, and a contended `acquire` may
- * return a lock that has already run out.
+ * A Redlock over one server or a majority of several independent ones, tried once. Without their majority the server of
+ * the tokens locks alone: it is the one that a refresh needs. Redlock's own retries, waits and `using()` are not used:
+ * with its defaults a dead server held callers for two minutes, and a contended `acquire` may return a lock that has
+ * already run out.
+ * @param cache the server of the tokens
+ * @param others further masters of the lock
  */
-export function createRedisRefreshLock(connections: readonly RedisConnection[], clock: Clock): ClosableLock {
-  const redlock = new Redlock(connections.map(toRedlockClient), { retryCount: 0 });
+export function createRedisRefreshLock(
+  cache: RedisConnection,
+  others: readonly RedisConnection[],
+  clock: Clock,
+): ClosableLock {
+  const open = (connections: readonly RedisConnection[]) =>
+    new Redlock(connections.map(toRedlockClient), { retryCount: 0 }, { acquireScript: takeOverWhatHasNoLease });
+  const redlocks = others.length === 0 ? [open([cache])] : [open([cache, ...others]), open([cache])];
   const held = new Set<Lease>();
+
+  async function acquire(name: string): Promise<Lock | "held" | "unavailable"> {
+    for (const redlock of redlocks) {
+      const lock = await redlock.acquire([name], leaseMs).catch(explainRefusal);
+      if (lock !== "unavailable") return lock;
+    }
+    return "unavailable";
+  }
+
   return {
     async tryAcquire(key) {
       const triedAtMs = clock.nowMs();
-      const lock = await redlock.acquire([redisKeys(key).lock], leaseMs).catch(explainRefusal);
+      const lock = await acquire(redisKeys(key).lock);
       if (typeof lock === "string") return lock;
       const lease: Lease = renewUntilReleased(lock, clock, () => held.delete(lease));
       held.add(lease);

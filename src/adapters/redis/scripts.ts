@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
-import { factMemoryMs, longestSitePauseMs, mostFacts, sitePauseMemoryMs } from "../../oauth/shared-limits.ts";
+import { endpointPauseMemoryMs, forcedRefreshMemoryMs } from "../../oauth/shared-limits.ts";
 import type { RedisClient } from "./client.ts";
 import { kindOf } from "./failure.ts";
 
 /**
  * A name in Redis. A set's keys share one hash tag, so that a Cluster keeps them on one node and scripts may use them
- * together. The number changes with the meaning of any key, so that old and new replicas never read each other's.
+ * together. The number changes with the meaning of any key or value, so that replicas of two versions never read each other's.
  */
 export function redisKey(cacheKey: string, end: string): string {
-  return `countersign:2:{${cacheKey}}:${end}`;
+  return `countersign:1:{${cacheKey}}:${end}`;
 }
 
 export function redisKeys(cacheKey: string) {
@@ -20,10 +20,8 @@ export function redisKeys(cacheKey: string) {
     lock: name("lock"),
     /** String: see `formatEndpointPause`. Its age is its duration less what is left of it. */
     endpoint: name("endpoint"),
-    /** Sorted set of `<kind> <token id> <site>` by the moment. */
-    facts: name("facts"),
-    /** Sorted set of `<site> <pause in ms>` by the pause's end. A reader needs all sites' pauses in one command. */
-    pauses: name("pauses"),
+    /** String: how many refreshes in a row were useless. Its age is the time that it is kept for less what is left of it. */
+    forced: (site: string) => name(`forced:${site}`),
   };
 }
 
@@ -54,7 +52,6 @@ export async function runScript(
 
 /** What happened lies in the past, but for a clock's corrections. */
 export const aheadMs = 1_000;
-const mostPauses = 1_024;
 
 /** `now`: Redis's clock in ms. */
 export const luaNow = `
@@ -72,8 +69,9 @@ end
 local function readEndpoint(key)
   local value = redis.pcall('GET', key)
   local whole = type(value) == 'string' and tonumber(string.match(value, ' (%d+)$'))
-  local left = whole and redis.call('PTTL', key) or 0
-  if left > 0 and left <= whole + ${aheadMs} then return left, whole - left end
+  local kept = whole and redis.call('PTTL', key) or 0
+  local left = kept - ${endpointPauseMemoryMs}
+  if kept > 0 and left <= whole + ${aheadMs} then return left, whole - left end
   return 0, math.huge
 end
 `;
@@ -81,18 +79,17 @@ end
 /**
  * Reads all that a refresh needs to know.
  *
- * KEYS  1 token, 2 endpoint, 3 facts, 4 pauses
- * Returns { Redis's clock in ms, token or nil, its remaining ms (-1: no TTL), endpoint's pause or nil, its remaining ms,
- * facts with scores, pauses with scores }. In place of what cannot be read stands the error.
+ * KEYS  1 token, 2 endpoint, further ones as wanted
+ * Returns { Redis's clock in ms, then of each key its value or nil, and its remaining ms (-1: no TTL) }. In place of what
+ * cannot be read stands the error.
  */
 export const readScript = script(`${prelude}
-return {
-  now,
-  redis.pcall('GET', KEYS[1]), redis.call('PTTL', KEYS[1]),
-  redis.pcall('GET', KEYS[2]), redis.call('PTTL', KEYS[2]),
-  redis.pcall('ZRANGE', KEYS[3], ${-mostFacts}, -1, 'WITHSCORES'),
-  redis.pcall('ZRANGE', KEYS[4], ${-mostPauses}, -1, 'WITHSCORES'),
-}
+local reply = { now }
+for i, key in ipairs(KEYS) do
+  reply[2 * i] = redis.pcall('GET', key)
+  reply[2 * i + 1] = redis.call('PTTL', key)
+end
+return reply
 `);
 
 /**
@@ -137,61 +134,18 @@ return { value, left }
 export const pauseScript = script(`${prelude}
 if isLate(ARGV[1]) then return 0 end
 local left = readEndpoint(KEYS[1])
-if left < tonumber(ARGV[3]) then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+if left < tonumber(ARGV[3]) then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3] + ${endpointPauseMemoryMs}) end
 return 1
 `);
 
 /**
- * Adds a fact about a forced refresh; the port's prose says what follows from it.
+ * Sets counts of forced refreshes.
  *
- * KEYS  1 facts, 2 pauses
- * ARGV  1 as in save, 2 the event's kind, 3 token id and site, 4 the site, 5 of `failed`: the site's pause in ms, or 0
+ * KEYS  one for each count
+ * ARGV  1 as in save, further ones: the counts
  */
-export const recordScript = script(`${prelude}
+export const forcedScript = script(`${prelude}
 if isLate(ARGV[1]) then return 0 end
-local facts, pauses, kind, name, site, pauseMs = KEYS[1], KEYS[2], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-
-for _, key in ipairs(KEYS) do
-  local reply = redis.pcall('ZSCORE', key, '')
-  if type(reply) == 'table' and string.find(reply.err, 'WRONGTYPE', 1, true) then redis.call('DEL', key) end
-end
-
-local function isKnown(fact)
-  local at = tonumber(redis.call('ZSCORE', facts, fact .. ' ' .. name) or nil)
-  return at and at > now - ${factMemoryMs} and at <= now + ${aheadMs}
-end
-
-local function add(fact)
-  redis.call('ZADD', facts, now, fact .. ' ' .. name)
-end
-
-local function endPause()
-  for _, member in ipairs(redis.call('ZRANGE', pauses, 0, -1)) do
-    if string.match(member, '^%S+') == site then redis.call('ZREM', pauses, member) end
-  end
-end
-
--- Drops what is over, of another clock, or too much.
-local function trim(key, first, last, most)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', first)
-  redis.call('ZREMRANGEBYSCORE', key, '(' .. last, '+inf')
-  redis.call('ZREMRANGEBYRANK', key, 0, -1 - most)
-end
-
--- Adding comes first: once a script has removed something, a full Redis lets it add as well.
-if kind == 'failed' and (isKnown('failed') or isKnown('recovered')) then return 1 end
-add(kind)
-if kind == 'failed' or kind == 'recovered' then
-  if isKnown('doubtful') then add('doubtful') end
-  if isKnown('accepted') then add('accepted') end
-end
-if kind == 'accepted' or kind == 'recovered' or pauseMs > 0 then endPause() end
-if pauseMs > 0 then
-  redis.call('ZADD', pauses, now + pauseMs, site .. ' ' .. ARGV[5])
-  redis.call('PEXPIRE', pauses, ${longestSitePauseMs + sitePauseMemoryMs})
-end
-trim(facts, now - ${factMemoryMs}, now + ${aheadMs}, ${mostFacts})
-trim(pauses, now - ${sitePauseMemoryMs}, now + ${longestSitePauseMs + aheadMs}, ${mostPauses})
-redis.call('PEXPIRE', facts, ${factMemoryMs})
+for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[i + 1], 'PX', ${forcedRefreshMemoryMs}) end
 return 1
 `);

@@ -1,13 +1,10 @@
 import {
   type EndpointPause,
   endpointPauseKinds,
-  factMemoryMs,
-  type LimitsSnapshot,
-  longestSitePauseMs,
-  type RefreshFact,
-  refreshFactKinds,
+  endpointPauseMemoryMs,
+  type ForcedRefreshes,
+  forcedRefreshMemoryMs,
   type SharedEndpointPause,
-  sitePauseMemoryMs,
 } from "../../oauth/shared-limits.ts";
 import { aheadMs } from "./scripts.ts";
 
@@ -15,76 +12,41 @@ import { aheadMs } from "./scripts.ts";
 const longestPauseMs = 86_400_000;
 const mostFailures = 64;
 
-/** `<kind> <status or -> <failures> <transport or -> <whole duration in ms>`. */
-const endpointForm = new RegExp(
-  `^(${endpointPauseKinds.join("|")}) (-|\\d{1,9}) (\\d{1,15}) (-|[0-9a-f]{1,64}) (\\d{1,15})$`,
-);
-const factForm = new RegExp(`^(${refreshFactKinds.join("|")}) ([\\w.-]{1,64}) ([\\w.-]{1,64})$`);
-const pauseForm = /^([\w.-]{1,64}) (\d{1,6})$/;
+/** `<kind> <status> <failures> <whole duration in ms>`. */
+const endpointForm = new RegExp(`^(${endpointPauseKinds.join("|")}) ([1-5]\\d\\d) (\\d{1,15}) (\\d{1,15})$`);
+const countForm = /^\d{1,4}$/;
 
 /** @param ms the whole duration, an integer */
-export function formatEndpointPause({ kind, status, failures, transport }: EndpointPause, ms: number): string {
-  return `${kind} ${status ?? "-"} ${failures} ${transport ?? "-"} ${ms}`;
+export function formatEndpointPause({ kind, status, failures }: EndpointPause, ms: number): string {
+  return `${kind} ${status} ${failures} ${ms}`;
 }
 
-/** What the read script returns of the limits. */
-export interface LimitsReply {
-  /** Redis's clock. */
-  readonly nowMs: number;
-  readonly endpoint: unknown;
-  readonly endpointLeftMs: unknown;
-  readonly facts: unknown;
-  readonly pauses: unknown;
-}
-
-/** Reads what replicas share, strictly and within bounds; what is damaged, or of another clock, says nothing. */
-export function parseLimits({ nowMs, endpoint, endpointLeftMs, facts, pauses }: LimitsReply): LimitsSnapshot {
-  return {
-    endpoint: parseEndpoint(endpoint, endpointLeftMs),
-    sites: new Map(
-      membersOf(pauses).flatMap(([member, untilMs]) => {
-        const [, site = "", pause] = pauseForm.exec(member) ?? [];
-        const pauseMs = Number(pause);
-        const isPast = untilMs - pauseMs <= nowMs + aheadMs && untilMs + sitePauseMemoryMs > nowMs;
-        if (!isPast || pauseMs > longestSitePauseMs) return [];
-        return [[site, { pauseMs, remainingMs: clamp(untilMs - nowMs, pauseMs) }]];
-      }),
-    ),
-    facts: membersOf(facts).flatMap(([member, atMs]): RefreshFact[] => {
-      const [, name, token = "", site = ""] = factForm.exec(member) ?? [];
-      const kind = refreshFactKinds.find((known) => known === name);
-      const ageMs = nowMs - atMs;
-      if (kind === undefined || !(ageMs >= -aheadMs && ageMs < factMemoryMs)) return [];
-      return [{ kind, token, site, ageMs: Math.max(0, ageMs) }];
-    }),
-  };
-}
-
-function parseEndpoint(text: unknown, leftMs: unknown): SharedEndpointPause | undefined {
-  const [, name, status, failures, transport = "-", whole] =
-    typeof text === "string" ? (endpointForm.exec(text) ?? []) : [];
+/**
+ * Reads the endpoint's pause, strictly and within bounds; what is damaged, or of another clock, says nothing.
+ * @param keptMs what is left of the key: of the pause, and of the time in which it is known after its end
+ */
+export function parseEndpoint(text: unknown, keptMs: unknown): SharedEndpointPause | undefined {
+  const [, name, status, failures, whole] = typeof text === "string" ? (endpointForm.exec(text) ?? []) : [];
   const kind = endpointPauseKinds.find((known) => known === name);
+  if (kind === undefined || typeof keptMs !== "number" || keptMs <= 0) return undefined;
+  const leftMs = keptMs - endpointPauseMemoryMs;
   // More is left than the whole: Redis's clock has stepped back, or this is another server.
-  if (kind === undefined || typeof leftMs !== "number" || leftMs <= 0 || leftMs > Number(whole) + aheadMs)
-    return undefined;
+  if (leftMs > Number(whole) + aheadMs) return undefined;
   return {
     kind,
-    status: Number(status) >= 100 && Number(status) <= 599 ? Number(status) : undefined,
+    status: Number(status),
     failures: Math.min(Number(failures), mostFailures),
-    remainingMs: Math.min(leftMs, Number(whole), longestPauseMs),
-    ...(transport === "-" ? {} : { transport }),
+    remainingMs: Math.min(Math.max(0, leftMs), Number(whole), longestPauseMs),
     ageMs: Math.max(0, Number(whole) - leftMs),
   };
 }
 
-/** Members and scores of a sorted set, as Redis lists them. */
-function membersOf(list: unknown): readonly (readonly [member: string, score: number])[] {
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((member, index) => {
-    return index % 2 === 0 && typeof member === "string" ? [[member, Number(list[index + 1])] as const] : [];
-  });
-}
-
-function clamp(ms: number, longestMs: number): number {
-  return Math.min(Math.max(0, ms), longestMs);
+/**
+ * Reads a count of forced refreshes in the same way.
+ * @param keptMs what is left of the key
+ */
+export function parseForced(text: unknown, keptMs: unknown): ForcedRefreshes | undefined {
+  if (typeof text !== "string" || !countForm.test(text)) return undefined;
+  if (typeof keptMs !== "number" || keptMs <= 0 || keptMs > forcedRefreshMemoryMs + aheadMs) return undefined;
+  return { useless: Number(text), ageMs: Math.max(0, forcedRefreshMemoryMs - keptMs) };
 }

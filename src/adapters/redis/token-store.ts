@@ -1,21 +1,21 @@
 import type { Clock } from "../../model/clock.ts";
 import type { Report } from "../../model/events.ts";
-import { type LimitEvent, noLimits } from "../../oauth/shared-limits.ts";
+import type { LimitEvent } from "../../oauth/shared-limits.ts";
 import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
 import {
   aheadMs,
+  forcedScript,
   pauseScript,
   readScript,
-  recordScript,
   redisKeys,
   runScript,
   type Script,
   saveScript,
 } from "./scripts.ts";
 import { open, type SealKeys, seal } from "./seal.ts";
-import { formatEndpointPause, parseLimits } from "./shared-limits.ts";
+import { formatEndpointPause, parseEndpoint, parseForced } from "./shared-limits.ts";
 
 /** `1:<issued at>:<sealed token>`; see the save script. */
 const valueForm = /^1:(\d{1,15}):([A-Za-z0-9_-]+)$/;
@@ -38,15 +38,10 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
     report({ kind: "token_cache_read", tier: "redis", result });
 
   /** Runs a script that writes. It is void when Redis's clock shows that it was held up on its way. */
-  const write = (
-    key: string,
-    lua: Script,
-    names: readonly [string, ...string[]],
-    args: readonly (string | number)[],
-  ) => {
+  const write = (key: string, lua: Script, names: readonly string[], args: readonly (string | number)[]) => {
     const offsetMs = offsetsMs.get(key);
     const expected = offsetMs === undefined ? "" : Math.round(clock.nowMs() + offsetMs);
-    return connection.run(names[0], (client) => runScript(client, lua, names, [expected, ...args]));
+    return connection.run(redisKeys(key).token, (client) => runScript(client, lua, names, [expected, ...args]));
   };
 
   /** A value with its remaining life; undefined when it is not a token of ours, sealed for this name, with an end. */
@@ -76,28 +71,29 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       const ms = Math.max(1, Math.ceil(event.pause.remainingMs));
       return write(key, pauseScript, [names.endpoint], [formatEndpointPause(event.pause, ms), ms]);
     }
-    const { kind, token, site, pauseMs = 0 } = event;
-    const args = [kind, `${token} ${site}`, site, Math.ceil(pauseMs)];
-    return write(key, recordScript, [names.facts, names.pauses], args);
+    return write(key, forcedScript, [...event.useless.keys()].map(names.forced), [...event.useless.values()]);
   };
 
   return {
-    async read(key): Promise<Shared> {
+    async read(key, sites = []): Promise<Shared> {
       const names = redisKeys(key);
       let askedAtMs = 0;
       try {
         const reply = await connection.run(names.token, (client) => {
           askedAtMs = clock.nowMs();
-          return runScript(client, readScript, [names.token, names.endpoint, names.facts, names.pauses]);
+          return runScript(client, readScript, [names.token, names.endpoint, ...sites.map(names.forced)]);
         });
-        const [nowMs, value, remainingMs, endpoint, endpointLeftMs, facts, pauses] = Array.isArray(reply) ? reply : [];
+        const [nowMs, value, remainingMs, pause, pauseKeptMs, ...counts]: unknown[] = Array.isArray(reply) ? reply : [];
         // Counted from the question: an answer that waited for a busy event loop must not make the next command seem late.
         if (typeof nowMs === "number") offsetsMs.set(key, nowMs - askedAtMs);
-        for (const part of [value, endpoint, facts, pauses]) if (part instanceof Error) connection.count(kindOf(part));
-        const token = openValue(names.token, value, remainingMs, nowMs);
+        for (const part of [value, pause, ...counts]) if (part instanceof Error) connection.count(kindOf(part));
+        const token = openValue(names.token, value, remainingMs, typeof nowMs === "number" ? nowMs : undefined);
         count(token !== undefined ? "hit" : value === null ? "miss" : "unreadable");
-        if (typeof nowMs !== "number") return { token, limits: noLimits };
-        return { token, limits: parseLimits({ nowMs, endpoint, endpointLeftMs, facts, pauses }) };
+        const forced = sites.flatMap((site, n) => {
+          const parsed = parseForced(counts[2 * n], counts[2 * n + 1]);
+          return parsed === undefined ? [] : [[site, parsed] as const];
+        });
+        return { token, limits: { endpoint: parseEndpoint(pause, pauseKeptMs), forced: new Map(forced) } };
       } catch {
         count("error");
         return { token: undefined, limits: undefined };

@@ -6,9 +6,10 @@ import { Secret } from "../../../src/model/secret.ts";
 import { cacheKey } from "../../../src/oauth/token.ts";
 import { call } from "../../../testkit/call.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
-import { accessTo, nodeAt, sealKey } from "../../../testkit/redis-replica.ts";
+import { sealKey } from "../../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { oauthSite, type Stage } from "../../../testkit/stage.ts";
+import { stagePod } from "./pod.ts";
 
 const planted = { secret: new Secret("planted-token"), lifetimeMs: 3_600_000 };
 const hourSeconds = "3600";
@@ -57,11 +58,7 @@ describe("a planted value", () => {
   it.each(Object.entries(kinds))("%s", async (_, plant) => {
     const redis = await startRedis();
     const clock = new ShiftedClock();
-    const stage = await stageProxy({
-      oneSet: true,
-      surroundings: { clock },
-      config: { tokens: { cache: "redis", redis: accessTo(nodeAt(redis.port)) } },
-    });
+    const stage = await stagePod(redis.port, {}, undefined, { surroundings: { clock } });
     expect((await call(stage.url)).status).toBe(200);
     const { token: name } = redisKeys(keyOf(stage));
     await redis.command("DEL", name);
@@ -88,5 +85,5 @@ function keyOf({ config }: Stage): string {
   const set = environment?.sites.get(oauthSite)?.credentials?.sets[0];
   const authUrl = environment?.authUrl;
   if (authUrl === undefined || set === undefined) throw new Error("the stage has a set");
-  return cacheKey(`${authUrl.origin}${authUrl.path}`, set);
+  return cacheKey(`${authUrl.origin}${authUrl.path}/oauth/token`, set);
 }

@@ -7,8 +7,8 @@
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+import type { Stage } from "../../../testkit/stage.ts";
+import { stagePod } from "./pod.ts";
 
 /** Due after 12.8 s in one replica, after 14 s in the other. */
 const tokenLifetimeSeconds = 16;
@@ -17,17 +17,8 @@ const late = () => 0.999;
 
 it("each replica passes on one 401 at the most, and one token serves both", async () => {
   const { port } = await startRedis();
-  const stage = async (random: () => number, shared?: Stage) => {
-    const replica = await stageProxy({
-      oneSet: true,
-      config: { tokens: { cache: "redis", redis: accessTo(nodeAt(port)) } },
-      surroundings: { random },
-      simulator: { tokenLifetimeSeconds },
-      ...(shared && { baseUrl: shared.simulator.apiUrl, authUrl: shared.simulator.loginUrl }),
-    });
-    await replica.recorder.nth("token_adopted", 1);
-    return replica;
-  };
+  const stage = (random: () => number, shared?: Stage) =>
+    stagePod(port, {}, shared, { surroundings: { random }, simulator: { tokenLifetimeSeconds } });
   const first = await stage(early);
   const second = await stage(late, first);
   const { simulator } = first;

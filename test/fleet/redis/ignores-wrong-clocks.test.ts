@@ -6,9 +6,9 @@
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+import type { Stage } from "../../../testkit/stage.ts";
+import { stagePod } from "./pod.ts";
 
 const tenMinutesMs = 600_000;
 const lifetimeMs = 6_000;
@@ -25,20 +25,14 @@ interface Pods {
 /** Three processes' worth of proxy over one Redis and one simulator, each with its own wall clock. */
 async function stagePods(firstMs: number, ...othersMs: readonly number[]): Promise<Pods> {
   const { port } = await startRedis();
-  const tokens = { cache: "redis", redis: accessTo(nodeAt(port)) } as const;
-  const stage = async (wallOffsetMs: number, random: () => number, shared?: Stage) => {
+  const stage = (wallOffsetMs: number, random: () => number, shared?: Stage) => {
     const clock = new ShiftedClock();
     clock.jumpWall(wallOffsetMs);
-    const pod = await stageProxy({
-      oneSet: true,
-      config: { tokens },
+    return stagePod(port, {}, shared, {
       surroundings: { clock, random },
       // Timestamps are another promise's.
       simulator: { tokenLifetimeSeconds: lifetimeMs / 1_000, timestampToleranceSeconds: 3_600 },
-      ...(shared && { baseUrl: shared.simulator.apiUrl, authUrl: shared.simulator.loginUrl }),
     });
-    await pod.recorder.nth("token_adopted", 1);
-    return pod;
   };
   const first = await stage(firstMs, early);
   const others: Stage[] = [];

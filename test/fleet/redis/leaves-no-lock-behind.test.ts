@@ -1,9 +1,9 @@
 /** A process that is told to end during a refresh gives the lock back, and ends though Redis hangs. */
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { startFleet } from "../../../testkit/fleet.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { heldLock } from "./held-lock.ts";
 
@@ -17,14 +17,10 @@ async function startOne(authUrl?: string) {
 }
 
 it("gives the lock back when it ends during a refresh", async () => {
-  const login = createServer(() => {}).listen(0, "127.0.0.1");
-  await once(login, "listening");
-  onTestFinished(() => {
-    login.closeAllConnections();
-    login.close();
-  });
+  const login = createServer(() => {});
+  const port = await listen(login);
   const asked = once(login, "request");
-  const { redis, replica } = await startOne(`http://127.0.0.1:${(login.address() as AddressInfo).port}`);
+  const { redis, replica } = await startOne(`http://127.0.0.1:${port}`);
   await asked;
   expect(await heldLock(redis)).toBeDefined();
   replica.signal("SIGTERM");

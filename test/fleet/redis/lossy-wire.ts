@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { listen } from "../../../testkit/listen.ts";
 
 /** A TCP port in front of another one, and a network between them that may be lost without a word. */
 export interface LossyWire {
@@ -46,14 +47,9 @@ export async function startLossyWire(targetUrl: () => string): Promise<LossyWire
     passOn(socket, target);
     passOn(target, socket);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
+  const port = await listen(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     get connections() {
       return connections;
     },

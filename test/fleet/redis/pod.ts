@@ -3,20 +3,24 @@ import type { RedisAccess } from "../../../src/model/redis-access.ts";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { accessTo, nodeAt } from "../../../testkit/redis-replica.ts";
-import { type Stage, stageProxy } from "../../../testkit/stage.ts";
-
-/** How it logs in, where that is not as the user with the fewest privileges. */
-export type Login = Partial<Pick<RedisAccess, "username" | "password">>;
+import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 /**
  * A proxy in this process that keeps its tokens in a real Redis.
+ * @param access where it differs from that of the user with the fewest privileges
  * @param shared whose simulator it uses, to be another replica of it
  */
-export async function stagePod(port: number, login: Login = {}, shared?: Stage): Promise<Stage> {
+export async function stagePod(
+  port: number,
+  access: Partial<RedisAccess> = {},
+  shared?: Stage,
+  options: StageOptions = {},
+): Promise<Stage> {
   const pod = await stageProxy({
     oneSet: true,
-    config: { tokens: { cache: "redis", redis: accessTo(nodeAt(port), login) } },
+    config: { tokens: { cache: "redis", redis: accessTo(nodeAt(port), access) } },
     ...(shared && { baseUrl: shared.simulator.apiUrl, authUrl: shared.simulator.loginUrl }),
+    ...options,
   });
   await pod.recorder.nth("token_adopted", 1);
   return pod;
@@ -32,9 +36,9 @@ export async function cure({ simulator, url }: Stage): Promise<void> {
 }
 
 /** Another process finds the token in Redis, and asks for none. */
-export async function expectShared(pod: Stage, port: number, login: Login = {}): Promise<void> {
+export async function expectShared(pod: Stage, port: number, access: Partial<RedisAccess> = {}): Promise<void> {
   const { tokenRequests } = pod.simulator.counts();
-  const other = await stagePod(port, login, pod);
+  const other = await stagePod(port, access, pod);
   expect((await call(other.url)).status).toBe(200);
   expect(pod.simulator.counts().tokenRequests).toBe(tokenRequests);
   expect(other.recorder.of("token_adopted")).toMatchObject([{ issuedHere: false }]);

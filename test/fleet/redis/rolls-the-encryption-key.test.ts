@@ -3,9 +3,10 @@ import { expect, it } from "vitest";
 import type { Secret } from "../../../src/model/secret.ts";
 import { call } from "../../../testkit/call.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
-import { accessTo, nodeAt, sealKey } from "../../../testkit/redis-replica.ts";
+import { sealKey } from "../../../testkit/redis-replica.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { type Stage, stageProxy } from "../../../testkit/stage.ts";
+import type { Stage } from "../../../testkit/stage.ts";
+import { stagePod } from "./pod.ts";
 
 const [oldKey, newKey] = [sealKey(1), sealKey(2)];
 
@@ -14,14 +15,7 @@ async function stageWithKeys(redis: RealRedis, ...keys: readonly (readonly [Secr
   const clock = new ShiftedClock();
   const stages: Stage[] = [];
   for (const encryptionKeys of keys) {
-    const [first] = stages;
-    const simulator = first?.simulator;
-    const stage = await stageProxy({
-      oneSet: true,
-      surroundings: { clock },
-      config: { tokens: { cache: "redis", redis: accessTo(nodeAt(redis.port), { encryptionKeys }) } },
-      ...(simulator === undefined ? {} : { baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl }),
-    });
+    const stage = await stagePod(redis.port, { encryptionKeys }, stages[0], { surroundings: { clock } });
     expect((await call(stage.url)).status).toBe(200);
     stages.push(stage);
   }

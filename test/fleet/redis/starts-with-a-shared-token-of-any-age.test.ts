@@ -18,7 +18,7 @@ const audience = "https://api.sandbox.example";
 /** The shared token that another replica was given and left in Redis. */
 async function shareToken({ simulator }: Fleet, redis: RealRedis, remainingMs: number): Promise<void> {
   const set = { label: `${site}/blue`, name: "blue", clientId: "blue-id", audience };
-  const key = cacheKey(simulator.loginUrl, { ...set, clientSecret: new Secret(canaries.blue) });
+  const key = cacheKey(`${simulator.loginUrl}/oauth/token`, { ...set, clientSecret: new Secret(canaries.blue) });
   const encryptionKeys = [new Secret(Buffer.from(tokenKey, "hex"))] as const;
   const { store } = openReplica(accessTo(nodeAt(redis.port), { encryptionKeys }));
   const secret = new Secret(simulator.plantToken("blue-id"));

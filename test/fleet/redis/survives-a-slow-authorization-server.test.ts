@@ -1,8 +1,9 @@
 /**
  * Rows 31, 40 over four replicas: an authorization server that is slower than the lock's first lease gets one token request, since
- * the lease is renewed; nobody waits for it while a token is due; and one that never answers is given up after 15 s.
+ * the lease is renewed; nobody waits for it while a token is due; and a token request that is never answered is given up
+ * after `timeouts.token`.
  */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import type { Fleet } from "../../../testkit/fleet.ts";
 import { burst } from "./burst.ts";
@@ -14,11 +15,12 @@ import { print } from "./steady-load.ts";
 const replicas = 4;
 const callersEach = 10;
 /** The lock is given for 1.5 s at a time. */
-const slowMs = 6_000;
-const deadlineMs = 15_000;
-/** `timeouts.token`. */
+const slowMs = 4_000;
+/** `timeouts.token`, which one token request takes at most. */
 const longestWaitMs = 5_000;
 const slackMs = 2_000;
+const patience = { timeout: 20_000, interval: 50 };
+const timedOut = { result: "timed_out" };
 
 const startAll = (fleet: Fleet) => Promise.all(Array.from({ length: replicas }, () => fleet.add()));
 
@@ -29,14 +31,15 @@ async function orderInVain(fleet: Fleet): Promise<void> {
     expectFailure(answer, {
       status: 503,
       code: "token_unavailable",
-      detail: /the authorization server issued none in time/,
+      // An attempt takes as long as its callers wait: it ends before or behind them.
+      detail: /the authorization server (issued none in time|could not be reached, or gave no complete answer)/,
     });
   }
   expect(tookMs).toBeGreaterThan(longestWaitMs - 50);
   expect(tookMs).toBeLessThan(longestWaitMs + slackMs);
 }
 
-it("an authorization server that takes more than 6 s gets one request, and its token is everybody's", async () => {
+it("an authorization server that takes 4 s gets one request, and its token is everybody's", async () => {
   await playFleet({ replicas: 0 }, async (fleet, redis) => {
     const { simulator } = fleet;
     const hang = simulator.faults.add({ host: "login", kind: "hang" });
@@ -45,7 +48,6 @@ it("an authorization server that takes more than 6 s gets one request, and its t
     const sinceMs = performance.now();
     const lock = await heldLock(redis);
     await whenTried(await started);
-    await orderInVain(fleet);
     await new Promise((resolve) => setTimeout(resolve, slowMs - (performance.now() - sinceMs)));
     expect(lock).toBeDefined();
     expect(await heldLock(redis)).toBe(lock);
@@ -72,24 +74,27 @@ it("no request waits for a slow authorization server while the token is due", as
   });
 }, 180_000);
 
-it("an authorization server that never answers is given up after 15 s, and the next caller is served", async () => {
+it("a token request that is never answered is given up after 5 s, and so is the next; then callers are served", async () => {
   await playFleet({ replicas: 0 }, async (fleet) => {
     const { simulator } = fleet;
-    simulator.faults.add({ host: "login", kind: "hang" });
+    simulator.faults.add({ host: "login", kind: "hang", times: 2 });
     const all = await startAll(fleet);
     await whenTried(all);
     await orderInVain(fleet);
     const end = await Promise.race(all.map((replica) => replica.event("token_requested")));
-    const endedMs = performance.now();
     expect(end).toMatchObject({ result: "timed_out" });
-    expect(end.durationMs).toBeGreaterThanOrEqual(deadlineMs);
-    expect(end.durationMs).toBeLessThan(deadlineMs + slackMs);
-    expect(simulator.counts().tokenRequests).toBe(1);
+    expect(end.durationMs).toBeGreaterThanOrEqual(longestWaitMs);
+    expect(end.durationMs).toBeLessThan(longestWaitMs + slackMs);
+    await vi.waitFor(
+      async () => expect(await fleet.sum("countersign_token_requests_total", timedOut)).toBe(2),
+      patience,
+    );
+    const endedMs = performance.now();
     // A caller that meets the back-off after it is told to come again.
     for (const replica of all) {
       while ((await replica.order()).status !== 200) expect(performance.now() - endedMs).toBeLessThan(longestWaitMs);
     }
     print("all replicas serve after the deadline, in ms", { after: performance.now() - endedMs });
-    expect(simulator.counts()).toMatchObject({ tokenRequests: 2, tokensIssued: 2, unauthorized: 0 });
+    expect(simulator.counts()).toMatchObject({ tokenRequests: 3, tokensIssued: 3, unauthorized: 0 });
   });
 }, 180_000);

@@ -5,7 +5,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import type { Stage } from "../../../testkit/stage.ts";
+import { oauthSite, type Stage } from "../../../testkit/stage.ts";
 import { heldLock } from "./held-lock.ts";
 import { cure, errorsOf, expectShared, stagePod } from "./pod.ts";
 import { tokensInRedis } from "./shared-token.ts";
@@ -60,15 +60,15 @@ describe("a real Redis with something else in the place of a value", () => {
     const redis = await startRedis();
     const pod = await stagePod(redis.port);
     const [token = ""] = await tokensInRedis(redis);
-    const names = ["token", "endpoint", "facts", "pauses"].map((end) => token.replace(/token$/, end));
+    const names = ["token", "endpoint", `forced:${oauthSite}`, "forced:*"].map((end) => token.replace(/token$/, end));
     for (const name of names) {
       await redis.command("DEL", name);
       await redis.command("RPUSH", name, "planted", "values");
     }
     await cure(pod);
-    // Facts are written after the refresh.
+    // Counts are written after the refresh.
     const types = () => Promise.all(names.map((name) => redis.command("TYPE", name)));
-    await vi.waitFor(async () => expect(await types()).toEqual(["string", "none", "zset", "none"]));
+    await vi.waitFor(async () => expect(await types()).toEqual(["string", "none", "string", "string"]));
     const metrics = await scrape(pod.adminUrl);
     // At the look before the lock is taken, and at each one after.
     expect(metrics.value("countersign_token_cache_total", { tier: "redis", result: "unreadable" })).toBeGreaterThan(1);

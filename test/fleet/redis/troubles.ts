@@ -1,12 +1,11 @@
 import { Redis } from "ioredis";
 import { onTestFinished, vi } from "vitest";
-import type { RedisFailureKind } from "../../../src/model/redis-access.ts";
+import type { RedisAccess, RedisFailureKind } from "../../../src/model/redis-access.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { aclUser } from "../../../testkit/acl.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import type { Stage } from "../../../testkit/stage.ts";
-import type { Login } from "./pod.ts";
 
 /** Something that makes a real Redis answer with an error, and its end. */
 export interface Trouble {
@@ -14,7 +13,8 @@ export interface Trouble {
   readonly kind: RedisFailureKind;
   /** Arguments of redis-server. */
   readonly args?: () => Promise<readonly string[]>;
-  readonly login?: Login;
+  /** How the proxy logs in, where that is not as usual. */
+  readonly login?: Partial<RedisAccess>;
   /** Before the proxy starts. */
   prepare?(redis: RealRedis): Promise<unknown>;
   /** Resolves when the error is there. */
@@ -144,4 +144,7 @@ export const troubles: Readonly<Record<string, Trouble>> = {
   },
 };
 
-export const wrongLogin: Login = { username: aclUser.username, password: new Secret("canary-other-password") };
+export const wrongLogin: Partial<RedisAccess> = {
+  username: aclUser.username,
+  password: new Secret("canary-other-password"),
+};

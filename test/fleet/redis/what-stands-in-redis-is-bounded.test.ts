@@ -8,7 +8,6 @@ import { seal } from "../../../src/adapters/redis/seal.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
-import { forcedRefreshesOf } from "../../../src/oauth/forced-refresh-log.ts";
 import type { LimitEvent } from "../../../src/oauth/shared-limits.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { openReplica, sealKey } from "../../../testkit/redis-replica.ts";
@@ -22,24 +21,17 @@ async function stage(planted: readonly (readonly string[])[] = []) {
   const redis = await startRedis();
   const replica = openReplica(redis);
   for (const [command = "", ...args] of planted) await redis.command(command, ...args);
-  const limitsNow = async () => {
-    const { limits } = await replica.store.read(key);
-    return limits && { ...limits, refreshes: forcedRefreshesOf(limits.facts) };
-  };
+  const limitsNow = async () => (await replica.store.read(key, ["S1"])).limits;
   return { redis, ...replica, limitsNow };
 }
 
-const forced = (token: string): LimitEvent => ({ kind: "forced", token, site: "S1" });
+const forced = (useless: number): LimitEvent => ({ kind: "refresh_forced", useless: new Map([["S1", useless]]) });
 const throttled = (remainingMs: number): LimitEvent => {
   return { kind: "endpoint_paused", pause: { kind: "throttled", status: 429, failures: 1, remainingMs } };
 };
 /** As a server wrote it whose clock was an hour ahead. */
-const inAnHour = () => Date.now() + hourMs;
-const refusedThen = () => [["SET", names.endpoint, "refused 401 0 - 10000", "PX", String(hourMs + 10_000)]];
-const pausedThen = () => [["ZADD", names.pauses, String(inAnHour() + 30_000), "S1 30000"]];
-const failedThen = (tokens: readonly string[]) => [
-  ["ZADD", names.facts, ...tokens.flatMap((token) => [String(inAnHour()), `failed ${token} S1`])],
-];
+const refusedThen = () => [["SET", names.endpoint, "refused 401 0 10000", "PX", String(hourMs + 70_000)]];
+const forcedThen = () => [["SET", names.forced("S1"), "9", "PX", String(hourMs + 1_800_000)]];
 
 describe("what was written by a clock that was ahead", () => {
   it("a token that seems to come from the future is not used", async () => {
@@ -54,14 +46,11 @@ describe("what was written by a clock that was ahead", () => {
     expect((await limitsNow())?.endpoint?.remainingMs ?? 0).toBeLessThanOrEqual(10_000);
   });
 
-  it("a site's pause of 30 s lasts no longer", async () => {
-    const { limitsNow } = await stage(pausedThen());
-    expect((await limitsNow())?.sites.get("S1")?.remainingMs ?? 0).toBeLessThanOrEqual(30_000);
-  });
-
-  it("failed refreshes do not count", async () => {
-    const { limitsNow } = await stage(failedThen(["t1", "t2", "t3"]));
-    expect((await limitsNow())?.refreshes).toEqual([]);
+  it("useless refreshes do not count, and new ones take their place", async () => {
+    const { store, limitsNow } = await stage(forcedThen());
+    expect((await limitsNow())?.forced.size).toBe(0);
+    await store.record(key, forced(4));
+    expect((await limitsNow())?.forced.get("S1")?.useless).toBe(4);
   });
 
   it("a new 429 takes the place of an old pause", async () => {
@@ -70,47 +59,29 @@ describe("what was written by a clock that was ahead", () => {
     expect((await limitsNow())?.endpoint?.kind).toBe("throttled");
   });
 
-  it("a new failure pauses the site where an old pause stands", async () => {
-    const { store, limitsNow } = await stage(pausedThen());
-    await store.record(key, { kind: "failed", token: "t1", site: "S1", pauseMs: 60_000 });
-    expect((await limitsNow())?.sites.get("S1")?.pauseMs).toBe(60_000);
-  });
-
-  it("new facts are kept beside 200 old ones", async () => {
-    const { redis, store, limitsNow } = await stage(failedThen(Array.from({ length: 200 }, (_, n) => `f${n}`)));
-    await store.record(key, forced("new"));
-    expect((await limitsNow())?.refreshes.map(({ token }) => token)).toEqual(["new"]);
-    expect(await redis.command("ZRANGE", names.facts, 0, -1)).toEqual(["forced new S1"]);
-  });
-
-  it("a moment beyond all numbers breaks no event", async () => {
+  it("a number beyond all numbers breaks no event", async () => {
     const { store, recorder, limitsNow } = await stage([
-      ["SET", names.endpoint, `refused 401 0 - ${"9".repeat(400)}`, "PX", "10000"],
-      ["ZADD", names.facts, "1e300", "failed t1 S1", "+inf", "failed t2 S1", "-inf", "failed t3 S1"],
-      ["ZADD", names.pauses, "1e300", "S1 30000", "+inf", "S2 30000", "-inf", "S3 30000"],
+      ["SET", names.endpoint, `refused 401 0 ${"9".repeat(400)}`, "PX", "10000"],
+      ["SET", names.forced("S1"), "9".repeat(400), "PX", "10000"],
     ]);
-    await store.record(key, forced("t1"));
+    expect(await limitsNow()).toEqual({ endpoint: undefined, forced: new Map() });
+    await store.record(key, forced(4));
     await store.record(key, throttled(60_000));
-    await store.record(key, { kind: "failed", token: "t4", site: "S1", pauseMs: 30_000 });
     expect(recorder.of("redis_failed")).toEqual([]);
-    const limits = await limitsNow();
-    // Both may be of the same millisecond.
-    expect(limits?.refreshes.map(({ token }) => token).sort()).toEqual(["t1", "t4"]);
-    expect([...(limits?.sites.keys() ?? [])]).toEqual(["S1"]);
+    expect((await limitsNow())?.forced.get("S1")?.useless).toBe(4);
   });
 });
 
 describe("what another client may have written", () => {
   it("values of another type are overwritten, and break nothing", async () => {
-    const planted = [names.endpoint, names.facts, names.pauses].map((name) => ["RPUSH", name, "planted"]);
+    const planted = [names.endpoint, names.forced("S1")].map((name) => ["RPUSH", name, "planted"]);
     const { store, limitsNow } = await stage(planted);
-    expect(await limitsNow()).toEqual({ endpoint: undefined, sites: new Map(), facts: [], refreshes: [] });
+    expect(await limitsNow()).toEqual({ endpoint: undefined, forced: new Map() });
     await store.record(key, throttled(60_000));
-    await store.record(key, { kind: "failed", token: "t1", site: "S1", pauseMs: 30_000 });
+    await store.record(key, forced(4));
     const limits = await limitsNow();
     expect(limits?.endpoint?.kind).toBe("throttled");
-    expect(limits?.sites.size).toBe(1);
-    expect(limits?.refreshes).toMatchObject([{ token: "t1", status: "failed" }]);
+    expect(limits?.forced.get("S1")?.useless).toBe(4);
   });
 
   it("an endpoint's pause of another form ends with the next token", async () => {
@@ -119,41 +90,16 @@ describe("what another client may have written", () => {
     expect(await redis.command("EXISTS", names.endpoint)).toBe(0);
   });
 
-  it("no more facts and pauses are kept, or read, than replicas can have meant", async () => {
-    const now = Date.now();
-    const { redis, store, limitsNow } = await stage([
-      ["ZADD", names.facts, ...Array.from({ length: 500 }, (_, n) => [String(now - n), `failed t${n} S1`]).flat()],
-      ["ZADD", names.pauses, ...Array.from({ length: 2_000 }, (_, n) => [String(now + n), `S${n} 30000`]).flat()],
-    ]);
-    const limits = await limitsNow();
-    expect(limits?.facts).toHaveLength(160);
-    expect(limits?.refreshes).toHaveLength(32);
-    expect(limits?.sites.size).toBe(1_024);
-    await store.record(key, forced("new"));
-    expect(await redis.command("ZCARD", names.facts)).toBe(160);
-    expect(await redis.command("ZCARD", names.pauses)).toBe(1_024);
-    expect((await limitsNow())?.refreshes.at(-1)).toMatchObject({ token: "new", status: "pending" });
-  });
-
   it("every key ends by itself", async () => {
     const { redis, store } = await stage();
     await store.record(key, throttled(60_000));
-    await store.record(key, { kind: "failed", token: "t1", site: "S1", pauseMs: 900_000 });
-    const longestMs = { [names.endpoint]: 60_000, [names.facts]: 60_000, [names.pauses]: 1_800_000 };
+    await store.record(key, forced(4));
+    const longestMs = { [names.endpoint]: 120_000, [names.forced("S1")]: 1_800_000 };
     for (const [name, ms] of Object.entries(longestMs)) {
       const leftMs = Number(await redis.command("PTTL", name));
       expect(leftMs).toBeGreaterThan(ms - 30_000);
       expect(leftMs).toBeLessThanOrEqual(ms);
     }
-  });
-
-  it("a user who may not use sorted sets still shares tokens", async () => {
-    const { redis, store, limitsNow } = await stage();
-    await redis.command("ACL", "SETUSER", "countersign", "-zrange", "-zadd");
-    await store.save(key, { secret: new Secret("t1"), lifetimeMs: hourMs }, 0);
-    await store.record(key, throttled(60_000));
-    expect((await store.read(key)).token?.secret.reveal()).toBe("t1");
-    expect((await limitsNow())?.endpoint?.kind).toBe("throttled");
   });
 });
 
@@ -185,7 +131,7 @@ describe("a failure that lasts", () => {
     await redis.config("maxmemory", "1");
     for (let n = 0; n < 10; n++) {
       await store.read(key);
-      await store.record(key, forced(`t${n}`));
+      await store.record(key, forced(n));
     }
     expect(recorder.of("redis_failed").filter(({ isFirst }) => isFirst)).toMatchObject([{ failure: "oom" }]);
   });

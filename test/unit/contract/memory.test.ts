@@ -1,7 +1,8 @@
-import { createMemoryReplayStore } from "../../../src/adapters/memory/replay-store.ts";
+import { createMemoryClaimRecords } from "../../../src/adapters/memory/claim-records.ts";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
+import { Claims } from "../../../src/claims/claim.ts";
+import { describeClaimStore } from "../../../testkit/contract/claim-store.ts";
 import { describeRefreshLock } from "../../../testkit/contract/refresh-lock.ts";
-import { describeReplayStore } from "../../../testkit/contract/replay-store.ts";
 import { describeTokenStore } from "../../../testkit/contract/token-store.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 
@@ -16,8 +17,8 @@ describeRefreshLock("memory", async () => {
   return { one: lock, other: lock, key: "key" };
 });
 
-describeReplayStore("memory", async () => {
+describeClaimStore("memory", async () => {
   const clock = new FakeClock();
-  const store = createMemoryReplayStore(clock);
+  const store = new Claims(createMemoryClaimRecords(clock), clock);
   return { one: store, other: store, pass: (ms) => clock.advance(ms) };
 });

@@ -1,22 +1,51 @@
 import { describe, expect, it } from "vitest";
+import { createMemoryRefreshLock, createMemoryTokenStore } from "../../../src/adapters/memory/token-store.ts";
+import { sleep } from "../../../src/model/clock.ts";
 import type { Token } from "../../../src/oauth/token.ts";
 import { notSigned } from "../../../src/oauth/token-endpoint.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
-import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
+import { hourMs, show, stageTokens } from "../../../testkit/token-stage.ts";
 
 describe("an authorization server that fails", () => {
-  it("is tried five times within a refresh, with back-off, and then when a request wants a token", async () => {
+  it("is tried five times within a refresh, with back-off, and then at the end of each pause until it issues a token", async () => {
     const { clock, login, get, recorder } = stageTokens();
     for (let n = 0; n < 6; n++) login.next(answered(500));
     const first = expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
-    await clock.advance(1_000);
+    await clock.advance(700);
     await first;
     expect(login.requests).toBe(5);
     expect(recorder.of("token_requested").every(({ result }) => result === "failed")).toBe(true);
-    await clock.advance(60_000);
-    expect(login.requests).toBe(5);
-    await expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
+    await clock.advance(100);
     expect(login.requests).toBe(6);
+    await clock.advance(60_000);
+    expect(recorder.of("token_adopted")).toMatchObject([{ issuedHere: true, reason: "missing" }]);
+    expect(login.requests).toBe(7);
+  });
+
+  it.each([
+    { stores: "stores of their own", isShared: false, mostInAMinute: 40 * 4, tokens: 40 },
+    { stores: "one store", isShared: true, mostInAMinute: 4, tokens: 1 },
+  ])("is asked $mostInAMinute times a minute by forty sidecars with $stores that start without it", async (row) => {
+    const { clock, login, openReplica } = stageTokens();
+    let isAway = true;
+    const issue = () => login.issued(login.requests);
+    for (let n = 0; n < 2_000; n++) login.next(() => (isAway ? answered(503) : issue()));
+    const sidecars = Array.from({ length: 40 }, () =>
+      openReplica(row.isShared ? {} : { store: createMemoryTokenStore(clock), lock: createMemoryRefreshLock() }),
+    );
+    for (const { source } of sidecars) source.warm();
+    await clock.advance(60_000);
+    for (let minute = 1; minute < 10; minute++) {
+      const before = login.requests;
+      await clock.advance(60_000);
+      expect(login.requests - before).toBeGreaterThan(0);
+      expect(login.requests - before).toBeLessThanOrEqual(row.mostInAMinute);
+    }
+    isAway = false;
+    const before = login.requests;
+    await clock.advance(30_000);
+    expect(sidecars.filter(({ members }) => members[0]?.source.hasToken)).toHaveLength(40);
+    expect(login.requests - before).toBe(row.tokens);
   });
 
   it("costs one request per pause once it fails, however many ask, and at most 30 s after it is back", async () => {
@@ -42,13 +71,18 @@ describe("an authorization server that fails", () => {
     expect(await get()).toBe("token_6");
   });
 
-  it("that hangs ends the fetch at its deadline, and the next request starts a new one", async () => {
+  it("that does not answer gets another request after a pause, for the callers that still wait", async () => {
     const { clock, login, get } = stageTokens();
-    login.next({ kind: "timed_out" });
-    await expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
-    expect(login.requests).toBe(1);
+    login.next(() => sleep(clock, 5_000).then(() => ({ kind: "timed_out" })));
+    const first = expect(get()).rejects.toMatchObject({ code: "token_unavailable" });
     await clock.advance(1_000);
-    expect(await get()).toBe("token_2");
+    const second = get();
+    await clock.advance(4_499);
+    await first;
+    expect(login.requests).toBe(1);
+    await clock.advance(100);
+    expect(await second).toBe("token_2");
+    expect(login.timeoutsMs).toEqual([5_000, 5_000]);
   });
 
   it("redirects or answers 404, which are failures and not followed", async () => {
@@ -72,30 +106,18 @@ describe("an authorization server that fails", () => {
 
 describe("a caller without a token is told", () => {
   it.each([
-    { what: "of silence", answer: { kind: "timed_out" }, says: "could not be reached, or gave no complete answer" },
-    {
-      what: "of a broken connection",
-      answer: { kind: "failed", cause: "ECONNRESET" },
-      says: "gave no complete answer",
-    },
-    { what: "the status of a failure", answer: answered(500), says: "the authorization server answered 500. Next try" },
-    {
-      what: "of 429",
-      answer: answered(429, "", "30"),
-      says: "the authorization server answered 429. Next try in 30 s",
-    },
-    { what: "of a 200 without a token", answer: answered(200, "{}"), says: "answered 200, but with no token" },
-    {
-      what: "of an answer that is too long",
-      answer: { kind: "malformed", status: 200, cause: "answer too long" },
-      says: "answered 200, but with no token",
-    },
-    {
-      what: "that no request was made",
-      answer: { kind: "failed", cause: notSigned },
-      says: "the client assertion could not be signed, so none was asked for",
-    },
-  ] as const)("$what", async ({ answer, says }) => {
+    ["of silence", { kind: "timed_out" }, "could not be reached, or gave no complete answer"],
+    ["of a broken connection", { kind: "failed", cause: "ECONNRESET" }, "no complete answer (ECONNRESET). Next try"],
+    ["the status of a failure", answered(500), "the authorization server answered 500. Next try"],
+    ["of 429", answered(429, "", "30"), "the authorization server answered 429. Next try in 30 s"],
+    ["of a 200 without a token", answered(200, "{}"), "answered 200, but with no token (access_token)"],
+    [
+      "of an answer that is too long",
+      { kind: "malformed", status: 200, cause: "answer too long" },
+      "(answer too long)",
+    ],
+    ["that no request was made", { kind: "failed", cause: notSigned }, "client assertion could not be signed, so none"],
+  ] as const)("%s", async (_, answer, says) => {
     const { clock, login, get } = stageTokens();
     for (let n = 0; n < 5; n++) login.next(answer);
     const failed = expect(get()).rejects.toMatchObject({
@@ -181,7 +203,8 @@ describe("refused credentials", () => {
       await expect(get()).rejects.toMatchObject({ code: "credentials_refused", status: 502, outcome: "not_sent" });
       await clock.advance(1_000);
     }
-    expect(login.requests).toBe(6);
+    // The last one at the end of the minute.
+    expect(login.requests).toBe(7);
   });
 
   it("switch to the second set with the same request, and back when accepted again", async () => {
@@ -190,9 +213,9 @@ describe("refused credentials", () => {
     expect(await get()).toBe("token_2");
     expect(login.asked).toEqual(["client-blue", "client-green"]);
     expect(recorder.of("credential_switched").at(-1)).toMatchObject({ from: "S1/blue", to: "S1/green" });
-    await clock.advance(10_000);
+    await clock.advance(9_999);
     expect(await get()).toBe("token_2");
-    await clock.advance(0);
+    await clock.advance(1);
     expect(await get()).toBe("token_3");
     expect(login.asked).toEqual(["client-blue", "client-green", "client-blue"]);
     expect(recorder.of("credential_switched").at(-1)).toMatchObject({ from: "S1/green", to: "S1/blue" });
@@ -234,7 +257,7 @@ describe("refused credentials", () => {
     await clock.advance(0);
     release();
     await clock.advance(0);
-    expect((await replacing)?.credential).toBe("S1/green");
+    expect(await replacing).toMatchObject({ credential: "S1/green" });
     expect(await waiting).toBe("token_3");
     expect(login.asked).toEqual(["client-blue", "client-blue", "client-green"]);
   });
@@ -246,10 +269,10 @@ describe("refused credentials", () => {
     login.next(answered(401));
     const first = replace(refused);
     await clock.advance(2_000);
-    expect((await first)?.secret.reveal()).toBe("token_3");
+    expect(show(await first)).toBe("token_3");
     const later = [replace(refused), replace(refused)];
     await clock.advance(0);
-    for (const token of await Promise.all(later)) expect(token?.secret.reveal()).toBe("token_3");
+    for (const found of await Promise.all(later)) expect(show(found)).toBe("token_3");
     await clock.advance(2_000);
     expect(login.asked).toEqual(["client-blue", "client-blue", "client-green"]);
   });

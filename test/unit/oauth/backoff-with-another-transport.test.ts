@@ -1,14 +1,14 @@
-/** A changed trust or timeout towards the authorization server: what the back-off of a new pool of connections begins with. */
+/** Which part of the back-off is this process's own affair: what a new pool of connections begins with, and what is shared. */
 import { describe, expect, it } from "vitest";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
-import type { TokenAnswer } from "../../../src/oauth/token-endpoint.ts";
+import { notSigned, type TokenAnswer } from "../../../src/oauth/token-endpoint.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 
 function afterAnswer(answer: TokenAnswer) {
   const clock = new FakeClock();
   const before = new EndpointBackoff(clock, () => 0.5);
   before.onAnswer(answer);
-  return { clock, next: before.withTransport() };
+  return { clock, next: before.withOtherTransport() };
 }
 
 const throttled: TokenAnswer = { kind: "throttled", status: 429, retryAfterMs: 600_000 };
@@ -25,34 +25,50 @@ describe("with another transport to the authorization server", () => {
     expect(next.isRefused()).toBe(true);
   });
 
-  it("a failure of the old transport is over, also where another replica shares it", async () => {
-    const { next, clock } = afterAnswer({ kind: "failed", status: undefined });
-    expect(next.openPause()).toBeUndefined();
-    const shared = { kind: "failing", status: undefined, failures: 9, remainingMs: 15_000 } as const;
-    next.mergeShared({ ...shared, ageMs: 10 });
-    expect(next.openPause()).toBeUndefined();
-    // A later one counts.
-    await clock.advance(20);
-    next.mergeShared({ ...shared, ageMs: 10 });
-    expect(next.openPause()).toMatchObject({ kind: "failing", untilMs: clock.nowMs() + 15_000 });
+  it("a failure of the old transport is over", () => {
+    expect(afterAnswer({ kind: "failed", status: undefined }).next.openPause()).toBeUndefined();
+  });
+});
+
+describe("what the other replicas hear", () => {
+  it.each<[string, TokenAnswer, object | undefined]>([
+    ["a 429", throttled, { kind: "throttled", status: 429, failures: 1, remainingMs: 600_000 }],
+    ["a refusal", { kind: "refused", status: 401 }, { kind: "refused", status: 401, failures: 0 }],
+    ["a 503", { kind: "failed", status: 503 }, { kind: "failing", status: 503, failures: 1 }],
+    ["a 200 without a token", { kind: "malformed", status: 200 }, { kind: "failing", status: 200, failures: 1 }],
+    ["no connection", { kind: "failed" }, undefined],
+    ["no answer", { kind: "timed_out" }, undefined],
+    ["an assertion that could not be signed", { kind: "failed", cause: notSigned }, undefined],
+  ])("%s", (_, answer, pause) => {
+    const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
+    backoff.onAnswer({ kind: "failed" });
+    backoff.onAnswer(answer);
+    if (pause === undefined) expect(backoff.toShared()).toBeUndefined();
+    else expect(backoff.toShared()).toMatchObject({ kind: "endpoint_paused", pause });
   });
 
-  it("failures of replicas that still have the old transport do not count, those of the same transport do", async () => {
+  it("failures that another replica met are counted, also when its pause is over", () => {
+    const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
+    backoff.mergeShared({ kind: "failing", status: 503, failures: 4, remainingMs: 0, ageMs: 900 });
+    expect(backoff.openPause()).toBeUndefined();
+    expect(backoff.isBrief(backoff.onAnswer({ kind: "failed", status: 503 }))).toBe(false);
+  });
+
+  it("a pause that comes back from the store, a fraction of a millisecond longer, still says why", () => {
     const clock = new FakeClock();
-    const next = new EndpointBackoff(clock, () => 0.5, "aa").withTransport("bb");
-    await clock.advance(1_000);
-    const shared = { kind: "failing", status: undefined, failures: 9, remainingMs: 15_000, ageMs: 10 } as const;
-    next.mergeShared({ ...shared, transport: "aa" });
-    expect(next.openPause()).toBeUndefined();
-    next.mergeShared({ ...shared, transport: "bb" });
-    expect(next.openPause()).toMatchObject({ kind: "failing", untilMs: clock.nowMs() + 15_000 });
+    const backoff = new EndpointBackoff(clock, () => 0.5);
+    backoff.onAnswer({ kind: "refused", status: 401, cause: "invalid_client" });
+    const own = { kind: "refused", failures: 0, remainingMs: 10_001, ageMs: 0 } as const;
+    backoff.mergeShared({ ...own, status: 401 });
+    expect(backoff.openPause()).toMatchObject({ untilMs: clock.nowMs() + 10_001, cause: "invalid_client" });
+    backoff.mergeShared({ ...own, status: 400, remainingMs: 10_002 });
+    expect(backoff.openPause()).toMatchObject({ status: 400, cause: undefined });
   });
 
-  it("a failure is shared with its transport, what the server said is shared without", () => {
-    const backoff = new EndpointBackoff(new FakeClock(), () => 0.5, "aa");
-    backoff.onAnswer({ kind: "failed", status: undefined });
-    expect(backoff.toShared()).toMatchObject({ pause: { kind: "failing", transport: "aa" } });
-    backoff.onAnswer(throttled);
-    expect(backoff.toShared()).toMatchObject({ pause: { kind: "throttled", transport: undefined } });
+  it("failures without an answer make no answered one's pause longer", () => {
+    const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
+    for (let n = 0; n < 20; n++) backoff.onAnswer({ kind: "timed_out" });
+    backoff.onAnswer({ kind: "failed", status: 503 });
+    expect(backoff.toShared()).toMatchObject({ pause: { failures: 1, remainingMs: 25 } });
   });
 });

@@ -1,6 +1,7 @@
 /** What a set's timer does, and when a refresh or its own action sets it again. docs/tokens.md describes it. */
 import { describe, expect, it } from "vitest";
 import type { RefreshResult } from "../../../src/oauth/refresh.ts";
+import type { Token } from "../../../src/oauth/token.ts";
 import {
   afterRefresh,
   afterWake,
@@ -29,38 +30,22 @@ describe("after a refresh", () => {
   const newer = token("newer", 0);
   const older = token("older", dueAgeMs + 1);
   const left = nowMs + 1_000 + 2_000 * 0.25;
-  it.each<{ name: string; result: RefreshResult; change: Partial<TokenState> }>([
-    {
-      name: "that brought a token, it is in use",
-      result: { kind: "token", token: newer, issuedHere: true },
-      change: { token: newer, origin: { issuedHere: true, reason: "due" }, wakeNotBeforeMs: 0 },
-    },
-    {
-      name: "that found a token, it is in use",
-      result: { kind: "token", token: newer, issuedHere: false },
-      change: { token: newer, origin: { issuedHere: false, reason: "due" }, wakeNotBeforeMs: 0 },
-    },
-    {
-      name: "that brought an older token, the next comes in a second",
-      result: { kind: "token", token: older, issuedHere: true },
-      change: { wakeNotBeforeMs: nowMs + 1_000 },
-    },
-    {
-      name: "that was paused, the next waits for the end",
-      result: paused,
-      change: { wakeNotBeforeMs: nowMs + 10_000 },
-    },
-    {
-      name: "that was suppressed, the next comes in a second",
-      result: suppressed,
-      change: { wakeNotBeforeMs: nowMs + 1_000 },
-    },
-    {
-      name: "that is another process's, it has 1 to 3 s",
-      result: { kind: "left_to_another" },
-      change: { leftToAnotherUntilMs: left, wakeNotBeforeMs: left },
-    },
-  ])("$name", ({ result, change }) => {
+  const brought = (token: Token, issuedHere = true) => ({ kind: "token", token, issuedHere }) as const;
+  const inUse = (issuedHere: boolean) => {
+    return { token: newer, origin: { issuedHere, reason: "due" }, wakeNotBeforeMs: 0 } as const;
+  };
+  it.each<[name: string, result: RefreshResult, change: Partial<TokenState>]>([
+    ["that brought a token, it is in use", brought(newer), inUse(true)],
+    ["that found a token, it is in use", brought(newer, false), inUse(false)],
+    ["that brought an older token, the next comes in a second", brought(older), { wakeNotBeforeMs: nowMs + 1_000 }],
+    ["that was paused, the next waits for the end", paused, { wakeNotBeforeMs: nowMs + 10_000 }],
+    ["that was suppressed, the next comes in a second", suppressed, { wakeNotBeforeMs: nowMs + 1_000 }],
+    [
+      "that is another process's, it has 1 to 3 s",
+      { kind: "left_to_another" },
+      { leftToAnotherUntilMs: left, wakeNotBeforeMs: left },
+    ],
+  ])("%s", (_, result, change) => {
     const after = afterRefresh(before, result, "due", nowMs, () => 0.25);
     expect(after).toEqual({ ...before, lastRefreshMs: nowMs, ...change });
   });
@@ -71,7 +56,8 @@ describe("the timer", () => {
   const dueMs = startMs + dueAgeMs;
   const endMs = startMs + endAgeMs;
   it.each<{ token: string; notBefore: string; notBeforeMs: number | undefined; expected: number | undefined }>([
-    { token: "no", notBefore: "now", notBeforeMs: 0, expected: undefined },
+    { token: "no", notBefore: "the end of a pause", notBeforeMs: dueMs - 5, expected: dueMs - 5 },
+    { token: "no", notBefore: "ever", notBeforeMs: Number.POSITIVE_INFINITY, expected: undefined },
     { token: "a present", notBefore: "now", notBeforeMs: 0, expected: dueMs },
     { token: "a former", notBefore: "now", notBeforeMs: 0, expected: dueMs },
     {
@@ -95,7 +81,8 @@ describe("the timer", () => {
   });
 
   it.each<{ name: Named; used: string; expected: string }>([
-    { name: "none", used: "just now", expected: "sleep" },
+    { name: "none", used: "never", expected: "refresh" },
+    { name: "none", used: "just now", expected: "refresh" },
     { name: "just due", used: "never", expected: "sleep" },
     { name: "just due", used: "more than its lifetime ago", expected: "sleep" },
     { name: "just due", used: "its lifetime ago", expected: "refresh" },
@@ -134,5 +121,14 @@ describe("after the timer's action", () => {
     for (const state of [former, present]) {
       expect(afterWake(state, action, isRefreshing, untilMs)).toEqual({ ...state, ...change });
     }
+  });
+
+  it.each([
+    { before: "no refresh", wakeNotBeforeMs: 0, expected: Number.POSITIVE_INFINITY },
+    { before: "a refresh in vain", wakeNotBeforeMs: nowMs + 5, expected: nowMs + 5 },
+    { before: "a refresh that runs still", wakeNotBeforeMs: undefined, expected: Number.POSITIVE_INFINITY },
+  ])("expire, after $before: the next refresh not before $expected", ({ wakeNotBeforeMs, expected }) => {
+    const state = stateWith({ token: tokens["at its end"], wakeNotBeforeMs });
+    expect(afterWake(state, "expire", false).wakeNotBeforeMs).toBe(expected);
   });
 });

@@ -1,0 +1,183 @@
+/** Row 39: what a 401 may cost, as tables. */
+import { describe, expect, it } from "vitest";
+import { Secret } from "../../../src/model/secret.ts";
+import {
+  type Evidence,
+  type ForcedRefresh,
+  ForcedRefreshLimiter,
+  suppressionOf,
+  uselessAfterCure,
+  uselessWith,
+  windowMs,
+} from "../../../src/oauth/forced-refresh-limiter.ts";
+import { everySite } from "../../../src/oauth/shared-limits.ts";
+import { FakeClock } from "../../../testkit/fake-clock.ts";
+
+const longAgo = Number.POSITIVE_INFINITY;
+const none = { useless: 0, ageMs: longAgo };
+const unknown: Evidence = { hasAccepted: false, isProven: false, run: 1, enough: 3, site: none, anySite: none };
+/** The site has accepted the token since, and others of its requests get 401s of their own. */
+const proven: Evidence = { ...unknown, hasAccepted: true, isProven: true, site: { useless: 10, ageMs: 10_000 } };
+
+it.each([
+  [0, 0],
+  [3, 0],
+  [4, 10_000],
+  [5, 20_000],
+  [6, 40_000],
+  [10, 640_000],
+  [11, 900_000],
+  [9_999, 900_000],
+])("after %i useless refreshes in a row a site waits %i ms", (useless, ms) => {
+  expect(windowMs(useless)).toBe(ms);
+});
+
+describe("a 401 may cost a token", () => {
+  it.each<[string, Evidence, ReturnType<typeof suppressionOf>]>([
+    ["the first 401 of all", unknown, undefined],
+    ["after three doubtful refreshes", { ...unknown, site: { useless: 3, ageMs: 0 } }, undefined],
+    ["within the window", { ...unknown, site: { useless: 4, ageMs: 9_999 } }, "paused"],
+    ["after the window", { ...unknown, site: { useless: 4, ageMs: 10_000 } }, undefined],
+    ["though the last retry was accepted", { ...unknown, site: { useless: 0, ageMs: 0 } }, undefined],
+    ["soon after a useless one of another site", { ...unknown, anySite: { useless: 1, ageMs: 19_999 } }, "limited"],
+    [
+      "where the site accepted the token before",
+      { ...unknown, hasAccepted: true, anySite: { useless: 3, ageMs: 0 } },
+      undefined,
+    ],
+    ["the same, after more of them", { ...unknown, hasAccepted: true, anySite: { useless: 4, ageMs: 0 } }, "limited"],
+    ["later than that", { ...unknown, anySite: { useless: 1, ageMs: 20_000 } }, undefined],
+    ["soon after one of another site that helped", { ...unknown, anySite: { useless: 0, ageMs: 0 } }, undefined],
+    [
+      "the same, for a token that this site has accepted",
+      { ...proven, site: none, anySite: { useless: 4, ageMs: 0 } },
+      undefined,
+    ],
+    ["one 401 within a long window", proven, "paused"],
+    ["two in a row", { ...proven, run: 2 }, "paused"],
+    ["three in a row: revoked", { ...proven, run: 3 }, undefined],
+    [
+      "three in a row, less than 10 s after the last",
+      { ...proven, run: 3, site: { useless: 10, ageMs: 9_999 } },
+      "paused",
+    ],
+    ["three in a row for a token that was never accepted", { ...proven, isProven: false, run: 3 }, "paused"],
+    ["three in a row, where that was in vain before", { ...proven, run: 3, enough: 6 }, "paused"],
+  ])("%s", (_, evidence, suppression) => {
+    expect(suppressionOf(evidence)).toBe(suppression);
+  });
+});
+
+describe("useless refreshes in a row", () => {
+  const made: ForcedRefresh = { useless: 0, run: 3, brokeWindow: false };
+  it.each<[string, ForcedRefresh, inVain: number, cured: number]>([
+    ["a revoked token", made, 4, 0],
+    ["one 401, which may have been chance", { ...made, run: 1 }, 4, 1],
+    ["the fourth of these", { ...made, useless: 3, run: 2 }, 4, 4],
+    ["after a window", { ...made, useless: 7 }, 8, 0],
+    ["within a window", { ...made, useless: 7, brokeWindow: true }, 8, 7],
+  ])("%s", (_, refresh, inVain, cured) => {
+    expect([uselessWith(refresh), uselessAfterCure(refresh)]).toEqual([inVain, cured]);
+  });
+});
+
+describe("one site", () => {
+  const token = (n: number) => ({
+    secret: new Secret(`t${n}`),
+    id: `t${n}`,
+    credential: "S1/blue",
+    issuedAtMs: n,
+    lifetimeMs: 3_600_000,
+  });
+  const stage = () => {
+    const clock = new FakeClock();
+    return { clock, limiter: new ForcedRefreshLimiter(clock) };
+  };
+
+  it("counts the 401s for the former token that come after the refresh", () => {
+    const { limiter } = stage();
+    limiter.accepted("S1", token(1));
+    limiter.refused("S1", token(1));
+    limiter.forced("S1", token(2), token(1));
+    limiter.refused("S1", token(1));
+    limiter.refused("S1", token(1));
+    expect(limiter.cured("S1", token(2))).toEqual({
+      kind: "refresh_forced",
+      useless: new Map([
+        ["S1", 0],
+        [everySite, 0],
+      ]),
+    });
+  });
+
+  it("says once that a token has cured", () => {
+    const { limiter } = stage();
+    limiter.forced("S1", token(2), token(1));
+    expect(limiter.cured("S1", token(2))).toBeDefined();
+    expect(limiter.cured("S1", token(2))).toBeUndefined();
+    expect(limiter.cured("S1", token(3))).toBeUndefined();
+  });
+
+  it("needs twice as many 401s in a row whenever those broke a window, and three again after a quiet half hour", async () => {
+    const { clock, limiter } = stage();
+    const refusedInARow = (n: number) => {
+      let run = 1;
+      for (limiter.refused("S1", token(n)); limiter.suppression("S1", token(n)) !== undefined; run++) {
+        limiter.refused("S1", token(n));
+      }
+      return run;
+    };
+    limiter.forced("S1", token(1), token(0));
+    const runs: number[] = [];
+    for (let n = 1; n < 5; n++) {
+      limiter.accepted("S1", token(n));
+      await clock.advance(10_000);
+      runs.push(refusedInARow(n));
+      limiter.forced("S1", token(n + 1), token(n));
+    }
+    expect(runs).toEqual([1, 3, 6, 12]);
+    await clock.advance(1_800_000);
+    limiter.accepted("S1", token(5));
+    limiter.refused("S1", token(5));
+    limiter.forced("S1", token(6), token(5));
+    await clock.advance(5_000);
+    limiter.forced("S1", token(7), token(6));
+    await clock.advance(10_000);
+    limiter.accepted("S1", token(7));
+    expect(refusedInARow(7)).toBe(6);
+  });
+
+  it("knows the later of its own count and another replica's", async () => {
+    const { clock, limiter } = stage();
+    limiter.forced("S1", token(2), token(1));
+    await clock.advance(5_000);
+    limiter.mergeShared({ endpoint: undefined, forced: new Map([["S1", { useless: 0, ageMs: 6_000 }]]) });
+    expect(limiter.suppression("S1", token(2))).toBe("paused");
+    limiter.mergeShared({ endpoint: undefined, forced: new Map([["S1", { useless: 0, ageMs: 1_000 }]]) });
+    limiter.mergeShared({ endpoint: undefined, forced: new Map([[everySite, { useless: 0, ageMs: 1_000 }]]) });
+    expect(limiter.suppression("S1", token(2))).toBeUndefined();
+  });
+
+  it("holds another replica's count no longer than until a retry here was accepted, though Redis has gone", () => {
+    const { limiter } = stage();
+    // Read before the other replica's own retry was answered.
+    limiter.mergeShared({ endpoint: undefined, forced: new Map([["S1", { useless: 4, ageMs: 0 }]]) });
+    expect(limiter.suppression("S1", token(2))).toBe("paused");
+    expect(limiter.cured("S1", token(2))).toBeUndefined();
+    limiter.refused("S1", token(2));
+    expect(limiter.suppression("S1", token(2))).toBeUndefined();
+  });
+
+  it("takes what it reads last, though the read before was slow and seemed younger", async () => {
+    const { clock, limiter } = stage();
+    const shared = (useless: number, ageMs: number) => ({
+      endpoint: undefined,
+      forced: new Map([["S1", { useless, ageMs }]]),
+    });
+    limiter.mergeShared(shared(4, 0));
+    expect(limiter.suppression("S1", token(2))).toBe("paused");
+    await clock.advance(10);
+    limiter.mergeShared(shared(1, 20));
+    expect(limiter.suppression("S1", token(2))).toBeUndefined();
+  });
+});
