@@ -1,4 +1,4 @@
-import { isFieldByte, isTokenByte, readFieldLine } from "./field-line.ts";
+import { isFieldByte, isTokenByte } from "./field-line.ts";
 
 /** As many as the largest size that can be counted has, which is the largest safe integer. */
 const mostSizeDigits = 14;
@@ -6,10 +6,12 @@ const mostSizeDigits = 14;
 const longestBytes = 16_384;
 /** They would frame the body anew (RFC 9110 section 6.5.1). */
 const framingFields: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
+const longestFramingField = "transfer-encoding".length;
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
+const colon = 0x3a;
 const semicolon = 0x3b;
 const equals = 0x3d;
 const backslash = 0x5c;
@@ -31,15 +33,15 @@ type State =
   | "data"
   | "data carriage return"
   | "data line feed"
-  | "trailer"
+  | TrailerState
   | "nothing";
+type TrailerState = "trailer start" | "trailer name" | "trailer value" | "trailer line feed" | "last line feed";
 /** "value end" is also behind a size. */
 type ExtensionState = "name start" | "name" | "value start" | "value" | "quoted string" | "quoted pair" | "value end";
 
 /**
  * Takes one body out of its chunks (RFC 9112 section 7.1), from bytes in pieces of any size. Extensions and trailers are
- * checked, bounded and dropped; there are no blanks around an extension. A byte is judged when it comes, a trailer when its
- * line is complete.
+ * checked, bounded and dropped; there are no blanks around an extension. Each byte is judged when it comes, and none is kept.
  */
 export class ChunkDecoder {
   readonly #errorOf: (fault: ChunkFault) => Error;
@@ -49,8 +51,8 @@ export class ChunkDecoder {
   #sizeDigits = 0;
   #extensionsBytes = 0;
   #trailersBytes = 0;
-  /** What has come of a trailer that is not complete. */
-  #trailer = "";
+  /** What has come of a trailer's name, as far as it may be one that frames the body. */
+  #trailerName = "";
 
   /** @param errorOf what is thrown for a fault */
   constructor(errorOf: (fault: ChunkFault) => Error) {
@@ -76,31 +78,37 @@ export class ChunkDecoder {
         this.#dataBytes -= end - at;
         if (this.#dataBytes === 0) this.#state = "data carriage return";
         at = end;
-      } else if (this.#state === "trailer") {
-        at = this.#readTrailer(bytes, at, to);
       } else {
-        this.#state = this.#readByte(this.#state, bytes[at] ?? 0) ?? this.#refuse(bytes[at]);
+        this.#state = this.#readByte(this.#state, bytes[at] ?? 0);
         at += 1;
       }
     }
     return at;
   }
 
-  /** @returns the next state; undefined where the byte has no place here */
-  #readByte(state: Exclude<State, "data" | "trailer" | "nothing">, byte: number): State | undefined {
+  /** @returns the next state */
+  #readByte(state: Exclude<State, "data" | "nothing">, byte: number): State {
     switch (state) {
       case "size":
-        return this.#readSize(byte);
+        return this.#readSize(byte) ?? this.#refuse(byte, "malformed");
       case "size line feed":
-        if (byte !== lineFeed) return undefined;
+        if (byte !== lineFeed) return this.#refuse(byte, "malformed");
         this.#sizeDigits = 0;
-        return this.#dataBytes === 0 ? "trailer" : "data";
+        return this.#dataBytes === 0 ? "trailer start" : "data";
       case "data carriage return":
-        return byte === carriageReturn ? "data line feed" : undefined;
+        return byte === carriageReturn ? "data line feed" : this.#refuse(byte, "malformed");
       case "data line feed":
-        return byte === lineFeed ? "size" : undefined;
+        return byte === lineFeed ? "size" : this.#refuse(byte, "malformed");
+      case "trailer start":
+      case "trailer name":
+      case "trailer value":
+      case "trailer line feed":
+      case "last line feed":
+        this.#trailersBytes += 1;
+        if (this.#trailersBytes > longestBytes) throw this.#errorOf("trailers too long");
+        return this.#readTrailer(state, byte) ?? this.#refuse(byte, "malformed trailer");
       default:
-        return this.#readExtension(state, byte);
+        return this.#readExtension(state, byte) ?? this.#refuse(byte, "malformed");
     }
   }
 
@@ -121,35 +129,34 @@ export class ChunkDecoder {
     return nextInExtension(state, byte);
   }
 
-  #readTrailer(bytes: Buffer, from: number, to: number): number {
-    const feed = bytes.indexOf(lineFeed, from);
-    const isWhole = feed !== -1 && feed < to;
-    const end = isWhole ? feed + 1 : to;
-    this.#trailersBytes += end - from;
-    if (this.#trailersBytes > longestBytes) throw this.#errorOf("trailers too long");
-    this.#trailer += bytes.toString("latin1", from, end);
-    if (isWhole) {
-      this.#takeTrailer(this.#trailer, this.#trailer.length - 2);
-      this.#trailer = "";
-    }
-    return end;
-  }
-
-  /** @param end where the line end should begin */
-  #takeTrailer(line: string, end: number): void {
-    if (line.charCodeAt(end) !== carriageReturn) this.#refuse(lineFeed);
-    if (end === 0) {
-      this.#state = "nothing";
-      return;
-    }
-    const field: string[] = [];
-    if (!readFieldLine(line, 0, end, field) || framingFields.has((field[0] ?? "").toLowerCase())) {
-      throw this.#errorOf("malformed trailer");
+  /** A field line (RFC 9112 section 5), or the empty line that ends the body. */
+  #readTrailer(state: TrailerState, byte: number): State | undefined {
+    switch (state) {
+      case "trailer start":
+        if (byte === carriageReturn) return "last line feed";
+        this.#trailerName = "";
+        return this.#readTrailerName(byte);
+      case "trailer name":
+        if (byte !== colon) return this.#readTrailerName(byte);
+        return framingFields.has(this.#trailerName.toLowerCase()) ? undefined : "trailer value";
+      case "trailer value":
+        if (byte === carriageReturn) return "trailer line feed";
+        return isFieldByte[byte] === 1 ? "trailer value" : undefined;
+      case "trailer line feed":
+        return byte === lineFeed ? "trailer start" : undefined;
+      case "last line feed":
+        return byte === lineFeed ? "nothing" : undefined;
     }
   }
 
-  #refuse(byte: number | undefined): never {
-    throw this.#errorOf(byte === lineFeed ? "line feed alone" : "malformed");
+  #readTrailerName(byte: number): State | undefined {
+    if (isTokenByte[byte] !== 1) return undefined;
+    if (this.#trailerName.length <= longestFramingField) this.#trailerName += String.fromCharCode(byte);
+    return "trailer name";
+  }
+
+  #refuse(byte: number, fault: ChunkFault): never {
+    throw this.#errorOf(byte === lineFeed ? "line feed alone" : fault);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
+import { clientHost } from "../model/listener.ts";
 import type { BodyBuffer, Peer } from "./messages.ts";
 
 /** Bodies that are not complete get this share of the budget, so that complete ones always have room to go on. */
@@ -8,6 +9,8 @@ const incompleteShare = 1 / 4;
 const smallBytes = 32_768;
 /** A body that takes longer is evicted when there is no room for another. */
 const graceMs = 250;
+/** So is a response of which its client has taken nothing for so long. */
+const stalledMs = 1_000;
 const retryAfterMs = 1_000;
 
 /** What a request costs beside its body: its objects, two sockets, and a response that is read as it comes. */
@@ -20,14 +23,16 @@ const perParameterBytes = 128;
 const perSlowReaderBytes = 393_216;
 
 /**
- * The memory that bodies and responses may take together, in bytes as they are charged. One per process. Bodies that are
- * being read have a share of it. Where that is used up, slow bodies are evicted in favour of new ones: the oldest of the
- * client that has the most.
+ * The memory that heads, bodies and responses may take together, in bytes as they are charged. One per process. What is not
+ * complete yet has a share of it. Where there is no room, what is slow is evicted in favour of what is new: the oldest of the
+ * client that has the most. Heads and bodies go first, which are not sent yet; then responses that are not read.
  */
 export class BufferBudget {
   readonly #clock: Clock;
   /** In the order in which they began. */
   readonly #incomplete = new Set<RequestBuffer>();
+  /** Those whose clients do not read their responses, in the order in which they last read. */
+  readonly #stalled = new Set<RequestBuffer>();
   #limitBytes: number;
   #usedBytes = 0;
   /** Used by incomplete bodies, of their share. */
@@ -52,7 +57,7 @@ export class BufferBudget {
     this.#limitBytes = limitBytes;
   }
 
-  /** For a request whose body is about to be read; nothing is reserved for it yet. */
+  /** For a request whose body is about to be read, or for what a connection keeps of requests that have not begun. */
   open(peer: Peer | undefined): RequestBuffer {
     const buffer = new RequestBuffer(this, peer, this.#clock.nowMs());
     this.#incomplete.add(buffer);
@@ -95,6 +100,16 @@ export class BufferBudget {
     this.#usedBytes += bytes;
   }
 
+  /** Its client does not take its response from now on. */
+  stall(body: RequestBuffer): void {
+    body.sinceMs = this.#clock.nowMs();
+    this.#stalled.add(body);
+  }
+
+  unstall(body: RequestBuffer): void {
+    this.#stalled.delete(body);
+  }
+
   /** For what exists already: takes bytes beyond the limit too, so that new requests are refused until it is gone. */
   overdraw(bytes: number): void {
     this.#usedBytes += bytes;
@@ -105,20 +120,28 @@ export class BufferBudget {
   }
 
   #evictSlow(newcomer: RequestBuffer | undefined): void {
-    const slow = this.#findSlow(newcomer);
-    if (slow === undefined) throw this.#isFull();
-    this.end(slow);
-    const what = "The body was still under way when others needed its memory (limits.bufferedBytes)";
-    slow.evict(new ProxyError("overloaded", `${what}; send it in one go.`, { retryAfterMs }));
+    const slow = this.#findSlow(this.#incomplete, graceMs, newcomer);
+    if (slow !== undefined) {
+      this.end(slow);
+      const what = "The request was still under way when others needed its memory (limits.bufferedBytes)";
+      slow.evict(new ProxyError("overloaded", `${what}; send it in one go.`, { retryAfterMs }));
+      return;
+    }
+    const stalled = this.#findSlow(this.#stalled, stalledMs);
+    if (stalled === undefined) throw this.#isFull();
+    this.unstall(stalled);
+    this.give(stalled.bytes);
+    const what = "The caller did not take the answer, and others needed its memory (limits.bufferedBytes).";
+    stalled.evict(new ProxyError("upstream_timeout", what, { causedBy: "slow caller" }));
   }
 
-  #findSlow(newcomer: RequestBuffer | undefined): RequestBuffer | undefined {
+  #findSlow(among: ReadonlySet<RequestBuffer>, forMs: number, newcomer?: RequestBuffer): RequestBuffer | undefined {
     const bytesOf = new Map<string, number>();
-    for (const { client, bytes } of this.#incomplete) bytesOf.set(client, (bytesOf.get(client) ?? 0) + bytes);
-    const beforeMs = this.#clock.nowMs() - graceMs;
+    for (const { client, bytes } of among) bytesOf.set(client, (bytesOf.get(client) ?? 0) + bytes);
+    const beforeMs = this.#clock.nowMs() - forMs;
     let found: RequestBuffer | undefined;
     let mostBytes = 0;
-    for (const body of this.#incomplete) {
+    for (const body of among) {
       const clientBytes = bytesOf.get(body.client) ?? 0;
       if (body === newcomer || body.bytes === 0 || body.sinceMs > beforeMs || clientBytes <= mostBytes) continue;
       found = body;
@@ -144,25 +167,21 @@ function inShare(bytes: number): number {
 
 /** The memory of one request, as it is charged to the budget. The factors were measured with Node 20 and 24. */
 export class RequestBuffer implements BodyBuffer {
-  readonly #peer: Peer | undefined;
-  /** On the monotonic clock. */
-  readonly sinceMs: number;
+  /** The host of its client. */
+  readonly client: string;
+  /** Since when it is slow, on the monotonic clock. */
+  sinceMs: number;
   onEvicted: (error: ProxyError) => void = () => {};
   readonly #budget: BufferBudget;
+  #headBytes = 0;
   #bytes = 0;
   #hasSlowReader = false;
   #isClosed = false;
 
   constructor(budget: BufferBudget, peer: Peer | undefined, sinceMs: number) {
     this.#budget = budget;
-    this.#peer = peer;
+    this.client = clientHost(peer?.address);
     this.sinceMs = sinceMs;
-  }
-
-  /** Where it comes from; clients on this machine cannot be told apart, and have one name. */
-  get client(): string {
-    const address = this.#peer?.address ?? "";
-    return /^(?:::ffff:)?127\.|^::1$/.test(address) ? "" : address;
   }
 
   /** What is charged. */
@@ -170,7 +189,17 @@ export class RequestBuffer implements BodyBuffer {
     return this.#bytes;
   }
 
-  reserve(totalBytes: number): void {
+  /**
+   * Of the request, which keeps it until it ends.
+   * @throws ProxyError overloaded
+   */
+  chargeHead(headBytes: number): void {
+    this.reserve(headBytes);
+    this.#headBytes = headBytes;
+  }
+
+  reserve(bodyBytes: number): void {
+    const totalBytes = this.#headBytes + bodyBytes;
     if (totalBytes <= this.#bytes) return;
     this.#budget.extend(this, totalBytes);
     this.#bytes = totalBytes;
@@ -188,29 +217,39 @@ export class RequestBuffer implements BodyBuffer {
   chargeBody(bodyBytes: number, mostParameters: number): void {
     this.#budget.end(this);
     this.#bytes = 0;
-    const bytes = costOf(bodyBytes, mostParameters);
+    const bytes = this.#headBytes + costOf(bodyBytes, mostParameters);
     this.#budget.take(bytes);
     this.#bytes = bytes;
   }
 
   /** The body is parsed: charged by what it does hold. */
   chargeParameters(bodyBytes: number, parameters: number): void {
-    const bytes = costOf(bodyBytes, parameters);
+    const bytes = this.#headBytes + costOf(bodyBytes, parameters);
     this.#budget.give(this.#bytes - bytes);
     this.#bytes = bytes;
   }
 
-  /** The client does not read its response as it comes. */
-  chargeSlowReader(): void {
-    if (this.#hasSlowReader || this.#isClosed) return;
-    this.#hasSlowReader = true;
-    this.#budget.overdraw(perSlowReaderBytes);
-    this.#bytes += perSlowReaderBytes;
+  /**
+   * The client does not read its response as it comes.
+   * @param cutOff called when it still has not, and others need its memory
+   * @returns called when it has taken what was written
+   */
+  awaitReader(cutOff: (error: ProxyError) => void): () => void {
+    if (this.#isClosed) return () => {};
+    if (!this.#hasSlowReader) {
+      this.#hasSlowReader = true;
+      this.#budget.overdraw(perSlowReaderBytes);
+      this.#bytes += perSlowReaderBytes;
+    }
+    this.onEvicted = cutOff;
+    this.#budget.stall(this);
+    return () => this.#budget.unstall(this);
   }
 
   /** Gives everything back. */
   close(): void {
     this.#isClosed = true;
+    this.#budget.unstall(this);
     if (!this.#budget.end(this)) this.#budget.give(this.#bytes);
     this.#bytes = 0;
   }

@@ -33,6 +33,10 @@ export const cut: readonly (readonly [title: string, bytes: string])[] = [
   ["a trailer without the end", `${chunked}2\r\n{}\r\n0\r\nX: 1\r\n`],
 ];
 
+const lengthAndChunks = "LENGTH_AND_TRANSFER_ENCODING";
+const inChunks = "2\r\n{}\r\n0\r\n\r\n";
+const of = (status: string, lines: string) => `HTTP/1.1 ${status}\r\n${lines}\r\n\r\n`;
+
 /** What is refused, with its code. */
 export const refused: readonly (readonly [code: string, title: string, bytes: string])[] = [
   ["NOT_HTTP_1_1", "a NUL", "\0"],
@@ -131,23 +135,26 @@ export const refused: readonly (readonly [code: string, title: string, bytes: st
   ["CONTENT_LENGTH_MALFORMED", "2^64 and 2", `${ok}Content-Length: 18446744073709551618\r\n\r\n{}`],
   ["CONTENT_LENGTH_MALFORMED", "16 digits", `${ok}Content-Length: 1000000000000000\r\n\r\n{}`],
   ["CONTENT_LENGTH_MALFORMED", "a bad length beside a close", `${ok}Connection: close\r\nContent-Length: x\r\n\r\n{}`],
+  // What has no body tells no less whether its sender, or something before it, is sound (RFC 9110 section 8.6).
+  ...["204 No", "304 Same", "103 Early"].flatMap((status): [string, string, string][] => [
+    ["CONTENT_LENGTH_REPEATED", `two lengths of a ${status}`, of(status, "Content-Length: 0\r\nContent-Length: 0")],
+    ["CONTENT_LENGTH_MALFORMED", `a list of lengths of a ${status}`, of(status, "Content-Length: 0, 0")],
+    ["CONTENT_LENGTH_MALFORMED", `a bad length of a ${status}`, of(status, "Content-Length: x")],
+    [
+      lengthAndChunks,
+      `a length and chunks of a ${status}`,
+      of(status, "Content-Length: 0\r\nTransfer-Encoding: chunked"),
+    ],
+  ]),
+  [lengthAndChunks, "chunks behind a length", `${sized}Transfer-Encoding: chunked\r\n\r\n${inChunks}`],
   [
-    "LENGTH_AND_TRANSFER_ENCODING",
-    "chunks behind a length",
-    `${sized}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
-  ],
-  [
-    "LENGTH_AND_TRANSFER_ENCODING",
+    lengthAndChunks,
     "a length behind chunks",
-    `${ok}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    `${ok}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n${inChunks}`,
   ],
-  ["LENGTH_AND_TRANSFER_ENCODING", "another coding and a length", `${sized}Transfer-Encoding: gzip\r\n\r\n{}`],
-  ["LENGTH_AND_TRANSFER_ENCODING", "an empty coding and a length", `${sized}Transfer-Encoding:\r\n\r\n{}`],
-  [
-    "LENGTH_AND_TRANSFER_ENCODING",
-    "chunks and two lengths",
-    `${sized}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,
-  ],
+  [lengthAndChunks, "another coding and a length", `${sized}Transfer-Encoding: gzip\r\n\r\n{}`],
+  [lengthAndChunks, "an empty coding and a length", `${sized}Transfer-Encoding:\r\n\r\n{}`],
+  [lengthAndChunks, "chunks and two lengths", `${sized}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`],
 
   ["CHUNK_MALFORMED", "no size", `${chunked}\r\n{}\r\n0\r\n\r\n`],
   ["CHUNK_MALFORMED", "letters", `${chunked}zz\r\n{}\r\n0\r\n\r\n`],

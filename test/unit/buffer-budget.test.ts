@@ -25,11 +25,11 @@ describe("row 68: the buffer budget", () => {
     buffer.chargeBody(body.length, mostParameters(body));
     buffer.chargeParameters(18, 2);
     expect(budget.usedBytes).toBe(32_768 + 4 * 18 + 128 * 2);
-    buffer.chargeSlowReader();
-    buffer.chargeSlowReader();
+    buffer.awaitReader(() => {})();
+    buffer.awaitReader(() => {})();
     expect(budget.usedBytes).toBe(32_768 + 4 * 18 + 128 * 2 + 393_216);
     buffer.close();
-    buffer.chargeSlowReader();
+    buffer.awaitReader(() => {})();
     expect(budget.usedBytes).toBe(0);
   });
 
@@ -61,6 +61,43 @@ describe("row 68: the buffer budget", () => {
     newcomer.reserve(600_000);
     expect(evictions).toMatchObject([[{ code: "overloaded", outcome: "not_sent" }], []]);
     for (const buffer of [other, ...greedy, newcomer]) buffer.close();
+    expect(budget.usedBytes).toBe(0);
+  });
+});
+
+describe("row 92: the buffer budget", () => {
+  it("charges heads, and keeps them charged with the body", () => {
+    const { budget, from } = open(64 * mebibyte);
+    const buffer = from(undefined);
+    buffer.chargeHead(1_000);
+    buffer.reserve(300);
+    expect(budget.usedBytes).toBe(1_300);
+    buffer.chargeBody(300, 10);
+    buffer.chargeParameters(300, 2);
+    expect(budget.usedBytes).toBe(1_000 + 32_768 + 4 * 300 + 128 * 2);
+    buffer.close();
+    expect(budget.usedBytes).toBe(0);
+  });
+
+  it("cuts off a client that has not read for a second, once no slow body is left", async () => {
+    const { budget, clock, from } = open(4 * mebibyte);
+    const evictions: string[] = [];
+    const stalled = from("10.0.0.1");
+    stalled.chargeBody(1, 1);
+    stalled.awaitReader(({ code }) => evictions.push(code))();
+    stalled.awaitReader(({ code }) => evictions.push(code));
+    const slow = from("10.0.0.1");
+    slow.onEvicted = ({ code }) => evictions.push(code);
+    slow.reserve(large);
+    const newcomers = [from("10.0.0.2"), from("10.0.0.2")];
+    await clock.advance(500);
+    newcomers[0]?.chargeBody(900_000, 1);
+    expect(evictions).toEqual(["overloaded"]);
+    expect(() => newcomers[1]?.chargeBody(50_000, 1)).toThrow(expect.objectContaining({ code: "overloaded" }));
+    await clock.advance(600);
+    newcomers[1]?.chargeBody(50_000, 1);
+    expect(evictions).toEqual(["overloaded", "upstream_timeout"]);
+    for (const buffer of [stalled, slow, ...newcomers]) buffer.close();
     expect(budget.usedBytes).toBe(0);
   });
 });

@@ -38,6 +38,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderLines;
+  readonly headBytes: number;
   readonly peer: Peer;
   readonly body: RequestBody;
   readonly isLast: boolean;
@@ -56,6 +57,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     this.method = head.method;
     this.target = head.target;
     this.headers = head.headers;
+    this.headBytes = head.heldBytes;
     this.peer = connection.peer;
     this.body = new RequestBody(head, service.settings.bodyBytes);
     this.isLast = service.isLast;
@@ -140,9 +142,8 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   #awaitBody(deadlineMs: number): void {
-    const nowMs = this.#service.settings.clock.nowMs();
-    const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - nowMs);
-    this.#connection.expect(nowMs + timeoutMs, () => this.body.fail(tooSlow(timeoutMs)));
+    const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - this.#service.settings.clock.nowMs());
+    this.#connection.awaitClient(timeoutMs, () => this.body.fail(tooSlow(timeoutMs)));
     this.#connection.resume();
   }
 
@@ -170,7 +171,6 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
         const isTaken = writeJoined(connection.socket, head + this.#beforePiece(piece), piece, this.#afterPiece);
         head = "";
         if (isTaken || connection.isFlushed) continue;
-        response.onSlowReader?.();
         await this.#taken(response, deadlineMs);
       }
       if (connection.isGone) return;
@@ -203,15 +203,18 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   /** Waits until the client has taken what was written. */
-  #taken({ idleMs, signal }: ClientResponse, deadlineMs: number): Promise<void> {
+  #taken({ idleMs, signal, onSlowReader }: ClientResponse, deadlineMs: number): Promise<void> {
     const { clock } = this.#service.settings;
     const taken = this.#connection.flushed(idleMs === undefined ? deadlineMs : clock.nowMs() + idleMs);
-    if (signal === undefined) return taken;
     return new Promise((resolve, reject) => {
-      const giveUp = () => reject(signal.reason);
-      signal.addEventListener("abort", giveUp);
-      if (signal.aborted) giveUp();
-      taken.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
+      const giveUp = () => reject(signal?.reason);
+      signal?.addEventListener("abort", giveUp);
+      if (signal?.aborted) giveUp();
+      const onTaken = onSlowReader?.(reject);
+      taken.then(resolve, reject).finally(() => {
+        onTaken?.();
+        signal?.removeEventListener("abort", giveUp);
+      });
     });
   }
 
@@ -249,7 +252,8 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     const { isDraining } = this.#service.settings;
     // What only a close ended may be a part, so only a close ends it here. Where a reset would look the same, chunks must tell.
     const hasChunks = this.#isCurrent && (response.isFramed || !connection.canBeReset);
-    const framing = framingOf(response, this.method, hasChunks);
+    const isHead = this.method === "HEAD" || (this.method === "" && connection.refusesHead);
+    const framing = framingOf(response, isHead, hasChunks);
     const isUnread = !this.body.isRead || this.#awaitsContinue;
     const closes = isUnread || !response.isFramed || framing === "close" || connection.closes(isDraining());
     // The service's response keeps its own Date or none; ours gets one.

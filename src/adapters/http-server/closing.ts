@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "../../model/clock.ts";
 import type { RequestBody } from "./read-body.ts";
 import { transportOf } from "./tls.ts";
@@ -24,12 +24,13 @@ const quietMs = 1_000;
  * Ends our direction; the connection goes when the other side ends its own, or after a while. What still comes is read and
  * dropped until then: closing a socket with unread data resets it, and the reset can overtake the response.
  */
-export function endConnection(socket: Socket, clock: Clock): void {
+export function endConnection(socket: Duplex, clock: Clock): void {
   socket.end();
   socket.resume();
-  // A busy loop comes to its timers before it has sent that end, and read what has long been there.
-  const destroy = () => void wholeTurn().then(() => socket.destroy());
-  socket.once("close", clock.after(closingMs, destroy));
+  socket.once(
+    "close",
+    clock.after(closingMs, () => socket.destroy()),
+  );
 }
 
 /**
@@ -51,8 +52,6 @@ export async function linger(socket: Socket, body: RequestBody, clock: Clock): P
   for (let before = -1; length > before && !over.signal.aborted && clock.nowMs() < untilMs; ) {
     if (socket.writableEnded) before = length;
     await sleep(clock, quietMs, over.signal);
-    // A busy loop comes to its timers before it has read what has long been there.
-    await wholeTurn();
     if (!over.signal.aborted) socket.end();
   }
   socket.off("data", take).off("end", stop).off("close", stop);
@@ -71,10 +70,4 @@ export async function resetConnection(socket: Socket, clock: Clock): Promise<voi
   const transport = transportOf(socket);
   if (transport?.remoteAddress !== undefined) transport.resetAndDestroy();
   socket.destroy();
-}
-
-/** It takes two steps to be sure of a whole turn of the event loop. */
-export async function wholeTurn(): Promise<void> {
-  await nextTurn();
-  await nextTurn();
 }

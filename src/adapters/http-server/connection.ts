@@ -1,8 +1,11 @@
 import type { Socket } from "node:net";
+import { ByteBlock } from "../../http/byte-block.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { Peer } from "../../proxy/messages.ts";
-import { endConnection, linger, resetConnection, wholeTurn } from "./closing.ts";
+import { clientHost } from "../../model/listener.ts";
+import type { Buffers, Peer } from "../../proxy/messages.ts";
+import { endConnection, linger, resetConnection } from "./closing.ts";
+import type { Place } from "./make-room.ts";
 import { closedEarly, type QueuedRequest, tooSoon } from "./read-body.ts";
 import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
 import { keepAliveTimeoutMs } from "./response.ts";
@@ -19,13 +22,15 @@ const ignore = () => {};
  * One client's connection. Bytes become heads and bodies (request-reader.ts, read-body.ts), each request is served in its turn
  * (client-request.ts), and its response is written here. Requests are served one at a time and in their order (RFC 9112
  * section 9.3.2), up to the last: one whose response closes the connection, or that was refused. Nothing behind the last is
- * ever served (section 9.6). The next head is read ahead: where it is malformed, the request before it is the last.
+ * ever served (section 9.6). The next head is read ahead: where it is malformed, the request before it is the last. Each request
+ * has a turn of the event loop to itself, and what waits for its turn is charged to the budget.
  */
-export class Connection {
+export class Connection implements Place {
   readonly socket: Socket;
   /** Monotonic; with TLS, when its handshake was done. */
   readonly arrivedAtMs: number;
   readonly peer: Peer;
+  readonly owner: string;
   /** Unix sockets know no reset. */
   readonly canBeReset: boolean;
   /** The client has closed it, or its half of it. */
@@ -37,13 +42,16 @@ export class Connection {
   /** Called when the client closes while the present request is served. */
   onGone = ignore;
   readonly #clock: Clock;
+  readonly #buffers: Buffers;
   readonly #receive: (head: RequestHead | Error) => QueuedRequest;
   readonly #heads = new HeadReader();
   /** What has come and is neither in the present request nor in the next head. */
-  #bytes: Buffer = nothing;
+  readonly #waiting = new ByteBlock();
+  /** For what waits, the next head among it; undefined where nothing does. */
+  #charged: ReturnType<Buffers["open"]> | undefined;
   #request: QueuedRequest | undefined;
   #next: RequestHead | undefined;
-  /** The present request is the last, or the one before was. */
+  /** Nothing behind the present request is served. */
   #isLast = false;
   /** No byte that still comes means anything. */
   #isBroken = false;
@@ -52,25 +60,32 @@ export class Connection {
   /** For whatever is waited for: a head, a body, the next request, a slow reader. */
   readonly #timer: DeadlineTimer;
   #onDeadline = ignore;
-  /** Counts what was waited for, so that a deadline knows whether it is still meant. */
-  #waits = 0;
   #onFlushed = ignore;
-  #idleSinceMs: number;
+  /** Since when the client has been waited for: its request, or the rest of it. */
+  #waitsSinceMs = 0;
 
   /** @param receive makes a request of its head, or of what is wrong with it */
-  constructor(socket: Socket, clock: Clock, receive: (head: RequestHead | Error) => QueuedRequest) {
+  constructor(socket: Socket, clock: Clock, buffers: Buffers, receive: (head: RequestHead | Error) => QueuedRequest) {
     this.socket = socket;
     this.#clock = clock;
+    this.#buffers = buffers;
     this.#receive = receive;
     this.peer = peerOf(socket);
+    this.owner = clientHost(this.peer.address);
     this.canBeReset = socket.remoteAddress !== undefined;
-    this.arrivedAtMs = clock.nowMs();
-    this.#idleSinceMs = this.arrivedAtMs;
-    this.#timer = new DeadlineTimer(clock, () => void this.#expire());
-    this.expect(this.arrivedAtMs + headTimeoutMs, this.#onSlowHead);
+    this.#timer = new DeadlineTimer(clock, () => {
+      if (!socket.destroyed) this.#onDeadline();
+    });
+    this.awaitClient(headTimeoutMs, this.#onSlowHead);
+    this.arrivedAtMs = this.#waitsSinceMs;
     socket.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
-    // The close that follows says all that matters.
+    // The "close" event follows and is handled.
     socket.on("error", () => {});
+  }
+
+  /** Whether what is refused unread is a HEAD. */
+  get refusesHead(): boolean {
+    return this.#heads.isHead;
   }
 
   /** All that was written is with the kernel. */
@@ -89,8 +104,7 @@ export class Connection {
   /** The request being served is the last: what waits behind it is dropped. */
   closeAfterThis(): void {
     this.#isLast = true;
-    this.#next = undefined;
-    this.#bytes = nothing;
+    this.#dropWaiting();
     this.resume();
   }
 
@@ -120,9 +134,10 @@ export class Connection {
     return resetConnection(this.socket, this.#clock);
   }
 
-  /** Reads on, unless what has come of a body is not wanted yet. */
+  /** Reads on, unless what has come is not wanted yet. */
   resume(): void {
-    if (this.socket.isPaused() && this.#request?.body.isFull !== true) this.socket.resume();
+    if (this.#waiting.length >= mostWaitingBytes || this.#request?.body.isFull === true) return;
+    if (this.socket.isPaused()) this.socket.resume();
   }
 
   /**
@@ -135,32 +150,65 @@ export class Connection {
     return this.socket.off("data", this.#onData).off("end", this.#onEnd);
   }
 
+  /** The client is waited for from now on, and not for longer than this. */
+  awaitClient(timeoutMs: number, onDeadline: () => void): void {
+    this.#waitsSinceMs = this.#clock.nowMs();
+    this.expect(this.#waitsSinceMs + timeoutMs, onDeadline);
+  }
+
   /** Calls this at a moment (monotonic), unless something else is expected by then. */
   expect(deadlineMs: number, onDeadline: () => void): void {
-    this.#waits += 1;
     this.#onDeadline = onDeadline;
     this.#timer.set(deadlineMs);
   }
 
+  /** Nothing has come of the next request, and the client has all that was written. */
+  get #isIdle(): boolean {
+    return this.#request === undefined && this.#next === undefined && !this.#heads.hasBegun && this.isFlushed;
+  }
+
+  get waitsSince(): number | undefined {
+    const isWaiting = this.#request === undefined ? this.#next === undefined : this.#request.body.isAwaited;
+    return isWaiting ? this.#waitsSinceMs : undefined;
+  }
+
   /** Closes it unless something has happened on it since the moment given (monotonic). */
   closeIfIdle(sinceMs: number): void {
-    const isIdle = this.#request === undefined && !this.#heads.hasBegun && this.isFlushed;
-    if (isIdle && this.#idleSinceMs <= sinceMs) this.socket.destroySoon();
+    if (this.#isIdle && this.#waitsSinceMs <= sinceMs) this.#closeIdle();
+  }
+
+  /** For another connection: where a request has begun, it is refused. Only while `waitsSince` is set. */
+  giveWay(refusal: ProxyError): void {
+    if (this.#isIdle) this.#closeIdle();
+    else if (this.#request === undefined) this.#fail(refusal);
+    else this.#request.body.fail(refusal);
+  }
+
+  /** A request that comes before it is closed is not read: its response would be lost. */
+  #closeIdle(): void {
+    this.#close(undefined);
+    this.socket.destroySoon();
   }
 
   /** The path that every byte takes. */
   readonly #onData = (bytes: Buffer): void => {
-    this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes]);
+    // Otherwise the next request begins when the present one has ended.
+    const isAwaited = this.#request === undefined && this.#next === undefined;
+    this.#waiting.add(bytes);
     this.#read();
-    if (this.#request !== undefined) return;
-    this.hasQueued = false;
-    if (this.#next !== undefined) this.#begin(this.#next);
-    else if (this.#heads.hasBegun && this.#onDeadline !== this.#onSlowHead) this.#expectHead();
+    if (isAwaited && this.#request === undefined) {
+      this.hasQueued = false;
+      if (this.#next !== undefined) this.#begin(this.#next);
+      else if (this.#heads.hasBegun && this.#onDeadline !== this.#onSlowHead) {
+        this.awaitClient(headTimeoutMs, this.#onSlowHead);
+      }
+    }
+    this.#chargeWaiting();
   };
 
   /** Reads the rest of the present request's body, and then the head of the next. */
   #read(): void {
-    const bytes = this.#bytes;
+    const { bytes } = this.#waiting;
     const body = this.#request?.body;
     let position = 0;
     try {
@@ -176,11 +224,11 @@ export class Connection {
         this.#next = this.#heads.read(bytes, position);
         position = this.#heads.position;
       }
-      this.#bytes = position === bytes.length ? nothing : bytes.subarray(position);
+      this.#waiting.drop(position);
     } catch (error) {
       this.#fail(error);
     }
-    if (this.#bytes.length >= mostWaitingBytes || body?.isFull === true) this.socket.pause();
+    if (this.#waiting.length >= mostWaitingBytes || body?.isFull === true) this.socket.pause();
   }
 
   #begin(head: RequestHead | Error): void {
@@ -189,8 +237,42 @@ export class Connection {
     this.#next = undefined;
     this.#request = request;
     this.#isLast = request.isLast;
-    if (this.#bytes.length > 0) this.#read();
+    if (this.#waiting.length > 0) this.#read();
     void request.serve().then(this.#onServed);
+  }
+
+  /** The next request has a turn of its own, so that many small ones of one client hold up nobody else. */
+  readonly #beginNext = (): void => {
+    if (this.#next === undefined || this.#request !== undefined) return;
+    this.hasQueued = true;
+    this.#begin(this.#next);
+    this.#chargeWaiting();
+  };
+
+  /** What does not fit into the budget, or is slow while others need room, is refused; behind a request, dropped. */
+  #chargeWaiting(): void {
+    const bytes = this.#waiting.heldBytes + this.#heads.heldBytes + (this.#next?.heldBytes ?? 0);
+    if (bytes === 0) {
+      this.#charged?.close();
+      this.#charged = undefined;
+      return;
+    }
+    if (this.#charged === undefined) {
+      this.#charged = this.#buffers.open(this.peer);
+      this.#charged.onEvicted = (error) => this.#fail(error);
+    }
+    try {
+      this.#charged.reserve(bytes);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #dropWaiting(): void {
+    this.#next = undefined;
+    this.#waiting.clear();
+    this.#heads.clear();
+    this.#chargeWaiting();
   }
 
   readonly #onServed = (): void => {
@@ -216,13 +298,14 @@ export class Connection {
       this.#close(request);
       return;
     }
-    this.#idleSinceMs = this.#clock.nowMs();
+    if (this.isGone) {
+      this.#timer.close();
+      return;
+    }
     this.resume();
-    this.hasQueued = true;
-    if (this.#next !== undefined) this.#begin(this.#next);
-    else if (this.socket.destroyed) this.#timer.close();
-    else if (this.#heads.hasBegun) this.#expectHead();
-    else this.expect(this.#idleSinceMs + keepAliveTimeoutMs, this.#onIdle);
+    if (this.#next !== undefined) setImmediate(this.#beginNext);
+    else if (this.#heads.hasBegun) this.awaitClient(headTimeoutMs, this.#onSlowHead);
+    else this.awaitClient(keepAliveTimeoutMs, this.#onIdle);
   }
 
   #close(request: QueuedRequest | undefined): void {
@@ -239,7 +322,7 @@ export class Connection {
   #fail(error: unknown): void {
     this.#isBroken = true;
     this.#isLast = true;
-    this.#bytes = nothing;
+    this.#dropWaiting();
     if (this.#request !== undefined) this.#request.body.fail(error);
     else this.#begin(error instanceof Error ? error : new Error("the request could not be read"));
   }
@@ -252,6 +335,7 @@ export class Connection {
       this.#fail(malformed("HPE_INVALID_EOF_STATE"));
     } else {
       this.isGone = true;
+      this.#dropWaiting();
       this.onGone();
       // An orderly end would make the part that the client has look whole.
       if (this.closeEndsResponse) void resetConnection(this.socket, this.#clock);
@@ -262,6 +346,7 @@ export class Connection {
   readonly #onClose = (): void => {
     this.isGone = !this.#isReset;
     this.#timer.close();
+    this.#dropWaiting();
     this.#request?.body.fail(closedEarly());
     this.#onFlushed();
     if (this.isGone) this.onGone();
@@ -276,21 +361,9 @@ export class Connection {
     this.socket.destroy();
   };
 
-  #expectHead(): void {
-    this.expect(this.#clock.nowMs() + headTimeoutMs, this.#onSlowHead);
-  }
-
   #relax(): void {
-    this.#waits += 1;
     this.#onDeadline = ignore;
     this.#timer.clear();
-  }
-
-  /** A busy loop comes to its timers before it has read what has long been there: that counts as in time. */
-  async #expire(): Promise<void> {
-    const waits = this.#waits;
-    await wholeTurn();
-    if (this.#waits === waits && !this.socket.destroyed) this.#onDeadline();
   }
 
   /** Written behind all else, so it is taken last. */

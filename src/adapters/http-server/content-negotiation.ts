@@ -4,12 +4,12 @@ export interface Preference {
   readonly name: string;
   /** By name in lower case; without quotes. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** 0 (not at all) to 1, RFC 9110 section 12.4.2; 1 where none is given, 0 where it is no number. */
+  /** 0 (not at all) to 1, RFC 9110 section 12.4.2; 1 where none is given, 0 where it is not a number. */
   readonly weight: number;
 }
 
 /** Reads a header of content negotiation (RFC 9110 section 12.5). What is malformed is not wanted. */
-export function readPreferences(header: string | undefined): readonly Preference[] {
+function readPreferences(header: string | undefined): readonly Preference[] {
   return (header ?? "").split(",").flatMap((each) => {
     const [name = "", ...rest] = each.split(";").map((part) => part.trim());
     if (name === "") return [];

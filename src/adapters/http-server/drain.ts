@@ -1,6 +1,6 @@
 import type { Server } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Clock, sleep } from "../../model/clock.ts";
-import { wholeTurn } from "./closing.ts";
 import type { Listener } from "./listener.ts";
 
 export interface DrainPlan {
@@ -44,8 +44,6 @@ export async function drain(
   const waitUntil = async (untilMs: number) => {
     while (!isClosed && clock.nowMs() < untilMs) {
       const quietFromMs = clock.nowMs() - quietMs;
-      // A busy loop comes to its timers before it has read what has long been there.
-      await wholeTurn();
       if (quietFromMs >= startedMs) for (const listener of listeners) listener.closeIdle(quietFromMs);
       await Promise.race([closed, sleep(clock, sweepEveryMs)]);
     }
@@ -70,6 +68,12 @@ async function acceptPending(listeners: readonly Listener[], untilMs: number, cl
     before = count();
     await wholeTurn();
   }
+}
+
+/** It takes two steps to be sure of a whole turn of the event loop. */
+async function wholeTurn(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
 }
 
 function stopListening(server: Server): Promise<void> {

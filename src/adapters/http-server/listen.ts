@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { chmod, lstat, unlink } from "node:fs/promises";
+import { chmod, lstat, stat, unlink } from "node:fs/promises";
 import { type AddressInfo, connect, type Server } from "node:net";
+import { dirname } from "node:path";
 import { type Clock, LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
@@ -14,7 +15,11 @@ const socketMode = 0o660;
  * any more is removed first; one in use is an error, as a port in use is.
  */
 export async function listen(server: Server, bind: Bind): Promise<Bind> {
-  if (bind.kind === "unix" && (await isStale(bind.path))) await unlink(bind.path);
+  if (bind.kind === "unix") {
+    // Of a folder that does not exist, Node would say EACCES.
+    await stat(dirname(bind.path));
+    if (await isStale(bind.path)) await unlink(bind.path);
+  }
   server.listen(
     bind.kind === "unix" ? { path: bind.path } : { port: bind.port, ...(bind.host === "" ? {} : { host: bind.host }) },
   );

@@ -4,8 +4,10 @@ import type { Report } from "../../model/events.ts";
 import type { CallersTls } from "../../model/listener.ts";
 import type { StreamingRequest } from "../../pass-through/messages.ts";
 import type { RequestHandler } from "../../proxy/handler.ts";
+import type { Buffers } from "../../proxy/messages.ts";
 import { type ClientRequestSettings, clientOf, SocketRequest } from "./client-request.ts";
 import { Connection } from "./connection.ts";
+import { longestWaiting } from "./make-room.ts";
 import { RequestHead } from "./request-reader.ts";
 import { createHttpDate } from "./response.ts";
 import {
@@ -18,10 +20,12 @@ import {
 } from "./tls.ts";
 
 export interface ListenerSettings extends ClientRequestSettings {
-  /** `limits.connections`; those beyond get 503. */
+  /** `limits.connections`; those beyond get 503, unless one that waits for its client gives way. */
   readonly connections: number;
-  /** Those beyond are closed without an answer. Default: twice as many as are served. */
+  /** As many are taken at all. Default: twice as many as are served. */
   readonly acceptedConnections?: number | undefined;
+  /** One for all listeners. */
+  readonly buffers: Buffers;
   /** While requests have to wait: until when. */
   readonly held?: () => Promise<void> | undefined;
 }
@@ -58,8 +62,10 @@ export interface Listener {
 }
 
 const retryAfterMs = 1_000;
+/** A connection whose client has been waited for so long gives way to a new one. A busy client sends within this time. */
+const quietMs = 1_000;
 /** Stands for a head that could not be read. */
-const noHead = new RequestHead("", "", "1.1", []);
+const noHead = new RequestHead("", "", "1.1", [], 0);
 
 /**
  * A server for applications. It reads and frames (connection.ts); every decision is the handler's. Framing is never forwarded:
@@ -70,6 +76,8 @@ export function createListener(current: () => Serving, { name, report }: Binding
   const { clock } = current().settings;
   const date = createHttpDate(clock);
   const connections = new Set<Connection>();
+  /** Those of them that have one of the places of `limits.connections`. */
+  const placed = new Set<Connection>();
   let accepted = 0;
   let authorities = current().tls?.ca;
   /** An earlier connection may rest on an authority that has been removed: it gets one response and has to come again. */
@@ -84,12 +92,35 @@ export function createListener(current: () => Serving, { name, report }: Binding
     const held = current().settings.held?.();
     return held === undefined ? answer(request, refusal) : held.then(() => answer(request, refusal));
   };
+  /** @returns whether one of these, which waits for its client, has given way to a new one of this owner */
+  const makeRoom = (places: ReadonlySet<Connection>, owner: string, quietMs: number): boolean => {
+    const found = longestWaiting(places, owner, clock.nowMs() - quietMs);
+    if (found === undefined) return false;
+    forget(found);
+    found.giveWay(tooManyConnections(current().settings.connections));
+    return true;
+  };
+  const forget = (connection: Connection) => {
+    connections.delete(connection);
+    placed.delete(connection);
+  };
+  /**
+   * A connection takes a place when it comes, or else with its request.
+   * @returns false where none is free
+   */
+  const takePlace = (connection: Connection): boolean => {
+    if (placed.has(connection)) return true;
+    const isFull = placed.size >= current().settings.connections;
+    if (isFull && !makeRoom(placed, connection.owner, quietMs)) return false;
+    placed.add(connection);
+    return true;
+  };
   const open = (socket: Socket) => {
-    const isExcess = connections.size >= current().settings.connections;
     const receive = (read: RequestHead | Error): SocketRequest => {
       const { settings } = current();
       const isRequest = read instanceof RequestHead;
       const head = isRequest ? read : noHead;
+      const isExcess = isRequest && !takePlace(connection);
       const refusal = isRequest ? refusalOf(head, connection, isExcess ? settings.connections : undefined) : read;
       const isLast = refusal !== undefined || head.closes || head.leavesHttp || connection.arrivedAtMs < trustedFromMs;
       return new SocketRequest(connection, head, {
@@ -99,10 +130,13 @@ export function createListener(current: () => Serving, { name, report }: Binding
         serve: (request) => serve(request, refusal),
       });
     };
-    const connection = new Connection(socket, clock, receive);
+    const connection = new Connection(socket, clock, current().settings.buffers, receive);
     accepted += 1;
+    // One place stays free: beyond it a connection would be closed without an answer.
+    if (connections.size + 1 >= server.maxConnections) makeRoom(connections, connection.owner, 0);
     connections.add(connection);
-    socket.once("close", () => connections.delete(connection));
+    takePlace(connection);
+    socket.once("close", () => forget(connection));
   };
 
   const server = createSocketServer(current().tls !== undefined, open);

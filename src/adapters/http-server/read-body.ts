@@ -1,3 +1,4 @@
+import { ByteBlock } from "../../http/byte-block.ts";
 import { ChunkDecoder } from "../../http/chunk-decoder.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { BodyBuffer } from "../../proxy/messages.ts";
@@ -5,9 +6,6 @@ import { malformedChunks, type RequestHead } from "./request-reader.ts";
 
 /** A body that was not asked for yet is kept up to this length; then the connection is not read. */
 const mostUnaskedBytes = 65_536;
-/** So many pieces are put together: each costs more than a few bytes. */
-const mostPieces = 1_024;
-const nothing = Buffer.alloc(0);
 
 /** The request handler waits for the whole body. */
 interface Reading {
@@ -31,8 +29,7 @@ export class RequestBody {
   #isAsked = false;
   readonly #chunks: ChunkDecoder | undefined;
   #leftBytes: number;
-  #pieces: Buffer[] = [];
-  #bytes = 0;
+  readonly #kept: ByteBlock;
   /** Nothing more of it is kept: it has failed, or is not wanted. */
   #isDropped = false;
   #failure: unknown;
@@ -46,12 +43,18 @@ export class RequestBody {
     this.#leftBytes = bodyBytes;
     this.isComplete = bodyBytes === 0 && !isChunked;
     this.isRead = this.isComplete;
+    this.#kept = new ByteBlock(isChunked ? limitBytes : bodyBytes);
     this.#chunks = isChunked ? new ChunkDecoder(malformedChunks) : undefined;
   }
 
   /** No more should come before it is asked for. */
   get isFull(): boolean {
-    return !this.#isAsked && !this.isComplete && this.#bytes >= mostUnaskedBytes;
+    return !this.#isAsked && !this.isComplete && this.#kept.length >= mostUnaskedBytes;
+  }
+
+  /** Its request waits for the whole of it. */
+  get isAwaited(): boolean {
+    return this.#reading !== undefined;
   }
 
   /**
@@ -64,13 +67,13 @@ export class RequestBody {
     if (this.#chunks === undefined) {
       position = Math.min(bytes.length, from + this.#leftBytes);
       this.#leftBytes -= position - from;
-      if (position > from) this.#take(bytes.subarray(from, position));
+      if (position > from) this.#keep(bytes, from, position);
       this.isComplete = this.#leftBytes === 0;
     } else {
-      position = this.#chunks.read(bytes, from, bytes.length, (start, end) => this.#take(bytes.subarray(start, end)));
+      position = this.#chunks.read(bytes, from, bytes.length, (start, end) => this.#keep(bytes, start, end));
       this.isComplete = this.#chunks.isComplete;
     }
-    if (this.isComplete && this.#reading !== undefined) this.#endReading()?.resolve(this.#join());
+    if (this.isComplete && this.#reading !== undefined) this.#endReading()?.resolve(this.#giveAway());
     this.#onPiece?.();
     return position;
   }
@@ -83,9 +86,9 @@ export class RequestBody {
   whole(buffer: BodyBuffer): Uint8Array | Promise<Uint8Array> {
     this.#isAsked = true;
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#bytes > this.limitBytes) throw tooLarge(this.limitBytes);
-    buffer.reserve(this.#bytes);
-    if (this.isComplete) return this.#join();
+    if (this.#kept.length > this.limitBytes) throw tooLarge(this.limitBytes);
+    buffer.reserve(this.#kept.heldBytes);
+    if (this.isComplete) return this.#giveAway();
     return new Promise((resolve, reject) => {
       this.#reading = { buffer, resolve, reject };
       buffer.onEvicted = (error) => this.fail(error);
@@ -99,17 +102,15 @@ export class RequestBody {
    */
   take(): Uint8Array | undefined {
     if (this.#failure !== undefined) throw this.#failure;
-    const hasPieces = this.#pieces.length > 0;
-    if (!hasPieces && !this.isComplete) return undefined;
-    const all = this.#join();
-    this.#bytes = 0;
+    if (this.#kept.length === 0 && !this.isComplete) return undefined;
+    const piece = this.#giveAway();
     this.isRead = this.isComplete;
-    return hasPieces ? all : undefined;
+    return piece.length > 0 ? piece : undefined;
   }
 
   /** Resolves when more of it has come, or when it is complete or has failed. */
   more(): Promise<void> {
-    if (this.isComplete || this.#pieces.length > 0 || this.#failure !== undefined) return Promise.resolve();
+    if (this.isComplete || this.#kept.length > 0 || this.#failure !== undefined) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onPiece = () => {
         this.#onPiece = undefined;
@@ -143,18 +144,16 @@ export class RequestBody {
 
   #drop(): void {
     this.#isDropped = true;
-    this.#pieces = [];
+    this.#kept.clear();
   }
 
-  #take(piece: Buffer): void {
+  #keep(bytes: Buffer, from: number, to: number): void {
     if (this.#isDropped) return;
-    this.#bytes += piece.length;
-    this.#pieces.push(piece);
-    if (this.#pieces.length === mostPieces) this.#pieces = [Buffer.concat(this.#pieces)];
+    this.#kept.add(bytes, from, to);
     if (this.#reading === undefined) return;
     try {
-      if (this.#bytes > this.limitBytes) throw tooLarge(this.limitBytes);
-      this.#reading.buffer.reserve(this.#bytes);
+      if (this.#kept.length > this.limitBytes) throw tooLarge(this.limitBytes);
+      this.#reading.buffer.reserve(this.#kept.heldBytes);
     } catch (error) {
       this.fail(error);
     }
@@ -167,12 +166,11 @@ export class RequestBody {
     return reading;
   }
 
-  #join(): Uint8Array {
-    const [only = nothing] = this.#pieces;
-    const whole = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : only;
-    this.#pieces = [];
+  #giveAway(): Uint8Array {
+    const { bytes } = this.#kept;
+    this.#kept.clear();
     this.isRead = true;
-    return whole;
+    return bytes;
   }
 }
 

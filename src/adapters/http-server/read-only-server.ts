@@ -9,7 +9,9 @@ import { isIPv4, isIPv6, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
+import { clientHost } from "../../model/listener.ts";
 import { prefersGzip, prefersOpenMetrics } from "./content-negotiation.ts";
+import { longestWaiting, type Place } from "./make-room.ts";
 
 export interface Page {
   readonly status: number;
@@ -39,7 +41,7 @@ const foreignHost =
  * @param mayRead whether a path may be read under this Host header; 403 where not
  * @param elseUse what to use instead of a foreign name, beside localhost and addresses
  */
-export function createReadOnlyServer(
+function createReadOnlyServer(
   pages: Readonly<Record<string, (headers: IncomingHttpHeaders) => Promise<Page>>>,
   mayRead: (path: string, host: string) => boolean,
   elseUse = "",
@@ -90,32 +92,51 @@ export function isOwnHost(host: string, names: Iterable<string> = []): boolean {
   return isIPv4(name) || ["localhost", ...names].includes(name.toLowerCase());
 }
 
-/**
- * Bounds the connections of a server, and yet never refuses a new one: the connection is closed on which nothing has been
- * answered for the longest time. So a crowd of idle or slow connections cannot shut out probes.
- */
+/** A connection of a person or a probe. */
+class ReaderConnection implements Place {
+  readonly socket: Socket;
+  readonly owner: string;
+  /** Responses that are under way on it. */
+  responses = 0;
+  /** When something last happened on it: the order counts, not the time. */
+  touched: number;
+
+  constructor(socket: Socket, touched: number) {
+    this.socket = socket;
+    this.owner = clientHost(socket.remoteAddress);
+    this.touched = touched;
+  }
+
+  get waitsSince(): number | undefined {
+    return this.responses === 0 ? this.touched : undefined;
+  }
+}
+
+/** Bounds the connections of a server, and yet never refuses a new one: another gives way, one that waits if there is any. */
 function replaceOldest(server: Server): void {
-  /** By when something last happened on them, the oldest first; and the responses that are under way on each. */
-  const connections = new Map<Socket, number>();
-  const touch = (socket: Socket, change: number) => {
-    const responses = connections.get(socket);
-    if (responses === undefined) return;
-    connections.delete(socket);
-    connections.set(socket, responses + change);
-  };
+  const connections = new Map<Socket, ReaderConnection>();
+  let touches = 0;
   server.on("connection", (socket: Socket) => {
+    const added = new ReaderConnection(socket, touches++);
     if (connections.size >= mostConnections) {
-      const idle = [...connections].find(([, responses]) => responses === 0)?.[0];
-      const oldest = idle ?? [...connections.keys()][0];
-      if (oldest !== undefined) connections.delete(oldest);
-      oldest?.destroy();
+      const all = [...connections.values()];
+      const busy = all.map(({ socket, owner, touched }) => ({ socket, owner, waitsSince: touched }));
+      const oldest = longestWaiting(all, added.owner) ?? longestWaiting(busy, added.owner);
+      if (oldest !== undefined) connections.delete(oldest.socket);
+      oldest?.socket.destroy();
     }
-    connections.set(socket, 0);
+    connections.set(socket, added);
     socket.once("close", () => connections.delete(socket));
   });
   server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    touch(socket, 1);
-    response.once("close", () => touch(socket, -1));
+    const touch = (change: number) => {
+      const connection = connections.get(socket);
+      if (connection === undefined) return;
+      connection.responses += change;
+      connection.touched = touches++;
+    };
+    touch(1);
+    response.once("close", () => touch(-1));
   });
 }
 

@@ -6,6 +6,9 @@ import { ProxyError } from "../../model/errors.ts";
 
 /** Request line and header section together. */
 const longestHeadBytes = 16_384;
+const mostHeaderLines = 100;
+/** What a header line takes beside its bytes: a name and a value, each a part of a text, and their places in a list. */
+const perHeaderLineBytes = 96;
 const emptyLine = Buffer.from("\r\n\r\n");
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -33,13 +36,19 @@ export class RequestHead {
   readonly bodyBytes: number;
   /** The client sends nothing behind it (RFC 9112 section 9.3). */
   readonly closes: boolean;
+  /** The memory that it takes. */
+  readonly heldBytes: number;
 
-  /** @throws ProxyError malformed_request where its framing could be read in two ways */
-  constructor(method: string, target: string, version: string, headers: HeaderLines) {
+  /**
+   * @param bytes its length
+   * @throws ProxyError malformed_request where its framing could be read in two ways
+   */
+  constructor(method: string, target: string, version: string, headers: HeaderLines, bytes: number) {
     this.method = method;
     this.target = target;
     this.version = version;
     this.headers = headers;
+    this.heldBytes = bytes + heldBesideBytes(headers);
     const isChunked = readTransferEncoding(headers);
     const bodyBytes = readContentLength(headers, isChunked);
     // What follows a CONNECT is no body (RFC 9110 section 9.3.6).
@@ -65,11 +74,13 @@ export class RequestHead {
 
 /**
  * Reads the heads of a connection's requests, one after the other, from bytes in pieces of any size: what RFC 9112 allows and
- * nothing else. A line that it does not allow is refused as soon as it is complete.
+ * nothing else. A line that it does not allow is refused as soon as it is complete, and so is the 101st header line.
  */
 export class HeadReader {
   /** Where the last `read` stopped. */
   position = 0;
+  /** Whether the head that is being read is a HEAD's: its response has no body, though it may be refused. */
+  isHead = false;
   /** What has come of a line that is not complete. */
   #rest = "";
   /** In the complete lines. */
@@ -80,6 +91,11 @@ export class HeadReader {
   /** Whether a head has begun that is not complete. */
   get hasBegun(): boolean {
     return this.#requestLine !== undefined || (this.#rest !== "" && this.#rest !== "\r");
+  }
+
+  /** The memory that a head takes which is not complete. */
+  get heldBytes(): number {
+    return this.#bytes + this.#rest.length + heldBesideBytes(this.#headers);
   }
 
   /**
@@ -103,7 +119,7 @@ export class HeadReader {
       start = feed + 1;
       if (!isEnd) continue;
       this.position = first + start - earlier;
-      return this.#complete();
+      return this.#complete(this.#bytes + start);
     }
     this.#bytes += start;
     this.#rest = text.slice(start);
@@ -116,8 +132,12 @@ export class HeadReader {
   /** @returns whether it is the empty line behind a header section */
   #readLine(text: string, start: number, end: number): boolean {
     if (start === end) return this.#requestLine !== undefined;
-    if (this.#requestLine === undefined) this.#requestLine = readRequestLine(text.slice(start, end));
-    else if (!readFieldLine(text, start, end, this.#headers)) throw malformed("HPE_INVALID_HEADER_TOKEN");
+    if (this.#requestLine === undefined) {
+      const line = text.slice(start, end);
+      this.isHead = line.startsWith("HEAD ");
+      this.#requestLine = readRequestLine(line);
+    } else if (!readFieldLine(text, start, end, this.#headers)) throw malformed("HPE_INVALID_HEADER_TOKEN");
+    else if (this.#headers.length > 2 * mostHeaderLines) throw tooManyLines();
     return false;
   }
 
@@ -131,20 +151,32 @@ export class HeadReader {
     }
     if (line === "\r") return;
     if (line.includes(" ")) {
+      this.isHead = line.startsWith("HEAD ");
       checkMethod(line);
       if (isCut) throw malformed("HPE_CR_EXPECTED");
     } else if (!METHODS.some((method) => method.startsWith(line))) throw malformed("HPE_INVALID_METHOD");
   }
 
-  #complete(): RequestHead {
-    const [, method = "", target = "", version = ""] = this.#requestLine ?? [];
-    const headers = this.#headers;
+  /** Forgets what has begun. */
+  clear(): void {
     this.#rest = "";
     this.#bytes = 0;
     this.#requestLine = undefined;
     this.#headers = [];
-    return new RequestHead(method, target, version, headers);
   }
+
+  #complete(bytes: number): RequestHead {
+    const [, method = "", target = "", version = ""] = this.#requestLine ?? [];
+    const headers = this.#headers;
+    this.clear();
+    const head = new RequestHead(method, target, version, headers, bytes);
+    this.isHead = false;
+    return head;
+  }
+}
+
+function heldBesideBytes(headers: HeaderLines): number {
+  return (headers.length / 2) * perHeaderLineBytes;
 }
 
 /** Those before a request are nothing (RFC 9112 section 2.2). */
@@ -226,6 +258,11 @@ export function malformedChunks(fault: ChunkFault): ProxyError {
     case "trailers too long":
       return headTooLarge();
   }
+}
+
+function tooManyLines(): ProxyError {
+  const what = `The request has more than ${mostHeaderLines} header lines.`;
+  return new ProxyError("headers_too_large", what, { causedBy: "header lines" });
 }
 
 function headTooLarge(): ProxyError {

@@ -47,10 +47,13 @@ export function formatSwitch(headers: HeaderLines): string {
   return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${lines}\r\n`;
 }
 
-/** @param isCurrent whether the client speaks HTTP/1.1, which has chunks */
-export function framingOf(response: ClientResponse, method: string | undefined, isCurrent: boolean): Framing {
+/**
+ * @param isHead whether it answers a HEAD (RFC 9110 section 9.3.2)
+ * @param isCurrent whether the client speaks HTTP/1.1, which has chunks
+ */
+export function framingOf(response: ClientResponse, isHead: boolean, isCurrent: boolean): Framing {
   const { status, headers } = response;
-  if (method === "HEAD" || status === 204 || status === 304) return "no body";
+  if (isHead || status === 204 || status === 304) return "no body";
   if (firstOf(headers, "content-length") !== undefined) return "length";
   return isCurrent ? "chunks" : "close";
 }

@@ -49,17 +49,17 @@ export class StreamedBody implements BodyStream {
 
 /**
  * Passes bytes both ways, each side as fast as the other reads, until both connections are closed. The end of one side ends
- * the other; a connection that breaks resets the other; and both break where nothing passes for `idleMs`.
+ * the other; a connection that breaks resets the other; and both are ended where nothing passes for `idleMs`.
  */
 export function tunnel(client: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<Passage> {
   const counted = { toService: 0, toClient: 0 };
   let end: Passage["end"] = "closed";
-  const breakOff = (why: Passage["end"]) => {
-    if (end === "closed") end = why;
-    upstream.destroy();
-    void resetConnection(client, clock);
-  };
-  const idle = new DeadlineTimer(clock, () => breakOff("idle"));
+  const idle = new DeadlineTimer(clock, () => {
+    end = "idle";
+    client.unpipe(upstream);
+    upstream.unpipe(client);
+    for (const side of [client, upstream]) endConnection(side, clock);
+  });
   const touch = () => idle.set(clock.nowMs() + idleMs);
   touch();
   client.on("data", (bytes: Buffer) => {
@@ -70,7 +70,12 @@ export function tunnel(client: Socket, upstream: Duplex, idleMs: number, clock: 
     counted.toClient += bytes.length;
     touch();
   });
-  upstream.on("error", () => breakOff("broken"));
+  upstream.on("error", () => {
+    // A side that is being ended may reset what it has not read.
+    if (end === "closed") end = "broken";
+    upstream.destroy();
+    if (end === "broken") void resetConnection(client, clock);
+  });
   client.pipe(upstream);
   upstream.pipe(client);
   const bothClosed = [

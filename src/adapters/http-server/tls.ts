@@ -1,11 +1,10 @@
 import { constants, type X509Certificate } from "node:crypto";
 import { Server as NetServer, type Socket } from "node:net";
 import { type SecureContextOptions, TLSSocket, type TlsOptions, Server as TlsServer } from "node:tls";
-import { certificateNames } from "../../model/caller.ts";
 import { type Clock, LogThrottle } from "../../model/clock.ts";
 import { errorCodeOf, printable } from "../../model/defect.ts";
 import type { Report } from "../../model/events.ts";
-import type { CallersTls } from "../../model/listener.ts";
+import { type CallersTls, certificateNames } from "../../model/listener.ts";
 import type { Peer } from "../../proxy/messages.ts";
 
 /** A handshake takes no longer. */

@@ -83,17 +83,8 @@ export const requestLines: readonly Row[] = [
   refused("a line feed in the target", line("POST /a\nb HTTP/1.1"), "HPE_CR_EXPECTED"),
   refused("two words too many", line("POST /a /b HTTP/1.1"), "URL"),
   ...[
-    "HTTP/1",
-    "HTTP/1.",
-    "HTTP/1.10",
-    "HTTP/01.1",
-    "HTTP/11.1",
-    "HTTP/1,1",
-    "HTTP/A.1",
-    "HTTP/7.1",
-    "HTTP/1.2",
-    "HTTP/3.0",
-    "HTTP/",
+    ...["HTTP/1", "HTTP/1.", "HTTP/1.10", "HTTP/01.1", "HTTP/11.1", "HTTP/1,1", "HTTP/A.1", "HTTP/7.1"],
+    ...["HTTP/1.2", "HTTP/3.0", "HTTP/"],
   ].map((version) => refused(`version ${version}`, line(`POST / ${version}`), "VERSION")),
   ...["http/1.1", "HTTPS/1.1", "ICE/1.0", "HTTP\\1.1", "HTTP", "RTSP/1.0"].map((version) =>
     refused(`protocol ${version}`, line(`POST / ${version}`), "URL"),
@@ -116,7 +107,7 @@ export const headerLines: readonly Row[] = [
   sound("every byte that a value may have", header(`X: ${ascii()} ${high()}\r\n`), seen("")),
   sound("every character that a name may have", header("!#$%&'*+-.^_`|~09Az: 1\r\n"), seen("")),
   sound("a colon in a value", header("X: a:b\r\n"), seen("")),
-  sound("five hundred lines", header("X: y\r\n".repeat(500)), seen("")),
+  sound("a hundred lines", header("X: y\r\n".repeat(99)), seen("")),
   sound("many with one name", header("Host: b\r\nHost: c\r\n"), seen("")),
   refused("no colon", header("X\r\n"), "HEADER_TOKEN"),
   refused("no name", header(": y\r\n"), "HEADER_TOKEN"),
@@ -148,7 +139,9 @@ export const headerLines: readonly Row[] = [
   ["a head of one byte more", headOf(16_385), ["431 HPE_HEADER_OVERFLOW"]],
   ["a head of 40 KiB", headOf(40_000), ["431 HPE_HEADER_OVERFLOW"]],
   ["a request line of 20 KiB", line(`POST /${"x".repeat(20_000)} HTTP/1.1`), ["431 HPE_HEADER_OVERFLOW"]],
-  ["many lines of 20 KiB together", header("X: y\r\n".repeat(3_500)), ["431 HPE_HEADER_OVERFLOW"]],
+  ["101 lines", header("X: y\r\n".repeat(100)), ["431 header lines"]],
+  ["101 lines of a head that is not complete", `${header("X: y\r\n".repeat(100)).slice(0, -2)}`, ["431 header lines"]],
+  ["100 lines of 20 KiB together", header(`X: ${"y".repeat(200)}\r\n`.repeat(99)), ["431 HPE_HEADER_OVERFLOW"]],
 ];
 
 /** Every printable character but the blank. */

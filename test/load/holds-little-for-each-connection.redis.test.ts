@@ -1,0 +1,206 @@
+/**
+ * Row 92: what a connection keeps in memory is a small multiple of what its caller has written, in every state that it can
+ * stay in; it is charged to the budget, and what is beyond that is refused.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { Agent } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { defaultBudget } from "../../src/app/process-limits.ts";
+import { call } from "../../testkit/call.ts";
+import { ConfigFolder, canaries } from "../../testkit/config-folder.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
+import { startRedis } from "../../testkit/redis.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { print } from "../fleet/redis/steady-load.ts";
+import { type Held, heldStates, hold, largeAnswerBytes } from "./held-connections.ts";
+import { imageOptions, limitMemory, type MemoryLimit } from "./limited-memory.ts";
+
+/** Its socket, its timer, and what reads and serves it. */
+const eachBytes = 16_384;
+const perWireByte = 3;
+
+/** On SIGUSR2 it prints what it has in use, without garbage. */
+const printUse = `process.on("SIGUSR2", () => {
+  gc();
+  setImmediate(() => {
+    gc();
+    const { heapUsed, external } = process.memoryUsage();
+    process.stdout.write(JSON.stringify({ use: heapUsed + external }) + "\\n");
+  });
+});`;
+
+/** A service that answers at once, never, or at length, by the operation. */
+function startService() {
+  const large = rawAnswer(200, `{"padding":"${"x".repeat(largeAnswerBytes)}"}`);
+  const small = rawAnswer(200, '{"order_id":"order_1"}');
+  return startRawUpstream({
+    answer: ({ head }, socket) => {
+      if (head.includes("/hold_order")) return;
+      socket.write(head.includes("/list_orders") ? large : small);
+    },
+  });
+}
+
+interface Surroundings {
+  readonly nodeOptions?: readonly string[];
+  readonly wrap?: MemoryLimit["wrap"] | undefined;
+}
+
+/** Signs, has a route, takes callbacks and keeps keys. */
+async function start(service: { readonly url: string }, limits: string, { nodeOptions = [], wrap }: Surroundings = {}) {
+  const login = await startRawUpstream({
+    answer: (_, socket) =>
+      void socket.write(rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}')),
+  });
+  const redis = await startRedis();
+  const folder = new ConfigFolder();
+  for (const name of ["key", "secret"]) folder.write(name, canaries.key);
+  folder.write("other-key", `${canaries.key}-of-another`);
+  folder.write("token-key", "07".repeat(32));
+  const [port, callbackPort, otherPort] = [await freePort(), await freePort(), await freePort()];
+  const file = folder.write(
+    "held.yaml",
+    `listeners:
+  - { bind: "127.0.0.1:${port}", environment: sandbox }
+  - { bind: "127.0.0.1:${otherPort}", environment: other }
+callbacks:
+  - { bind: "127.0.0.1:${callbackPort}", environment: sandbox, application: { url: "${service.url}/taken" } }
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+environments:
+  sandbox:
+    baseUrl: ${service.url}
+    authUrl: ${login.url}
+    allowPlaintext: true
+    operations: [create_order, hold_order, list_orders]
+    defaultSite: S1000000003
+    passThrough: [ { prefix: /files/, upstreamPrefix: /files/, methods: [PUT], site: S1000000001 } ]
+    sites:
+      S1000000001: { credentials: [ { name: blue, clientId: an-id, clientSecret: { file: ${folder.path}/secret }, audience: "https://api.example" } ] }
+      S1000000003: { keys: [ { identifier: K2000000001, secret: { file: ${folder.path}/key } } ] }
+  other:
+    baseUrl: ${(await startService()).url}
+    allowPlaintext: true
+    operations: [create_order]
+    sites: { S1000000004: { keys: [ { identifier: K2000000002, secret: { file: ${folder.path}/other-key } } ] } }
+tokens: { cache: redis }
+redis: { url: "${redis.url}", encryptionKeys: [ { file: ${folder.path}/token-key } ] }
+limits: ${limits}
+`,
+  );
+  writeFileSync(`${folder.path}/print-use.cjs`, printUse);
+  const options = [...nodeOptions, "--expose-gc", "--require", `${folder.path}/print-use.cjs`];
+  const command = [process.execPath, [...options, "dist/main.js", "serve", "--config", file]] as const;
+  const program = startProgram(...(wrap?.(...command) ?? command), plainEnvironment());
+  await program.line((line) => line.includes('"event":"started"'));
+  const inUse = async (): Promise<number> => {
+    const before = program.stdout().split('{"use":').length;
+    program.child.kill("SIGUSR2");
+    for (;;) {
+      const lines = program.stdout().split('{"use":');
+      if (lines.length > before) return Number.parseInt(lines.at(-1) ?? "", 10);
+      await wait(5);
+    }
+  };
+  return { program, inUse, otherPort, portOf: ({ isCallback = false }: Held) => (isCallback ? callbackPort : port) };
+}
+
+describe("in every state a connection holds three bytes for each on the wire, and 16 KiB, at the most", () => {
+  it.each(Object.entries(heldStates))("%s", async (_, held) => {
+    const service = await startService();
+    const { inUse, portOf } = await start(service, "{ inFlightPerEnvironment: 2000, bufferedBytes: 1000000000 }");
+    const open = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => hold(portOf(held), held, n)));
+    // Until code is compiled and pools have their size.
+    for (const socket of await open(8)) socket.destroy();
+    const before = await inUse();
+    await open(held.connections);
+    const samples: number[] = [];
+    while (samples.length < 3 || Math.abs((samples.at(-1) ?? 0) - (samples.at(-2) ?? 0)) > 100_000) {
+      await wait(200);
+      samples.push(await inUse());
+    }
+    const grown = ((samples.at(-1) ?? 0) - before) / held.connections;
+    const onWire = Buffer.byteLength(held.bytes) + (held.answerBytes ?? 0);
+    // The caller's, and the one to the service.
+    const fixed = (held.isSent ? 2 : 1) * eachBytes;
+    print("bytes of a connection", { grown, onWire, ratio: grown / onWire, beyond: (grown - fixed) / onWire });
+    expect(grown).toBeLessThan(fixed + perWireByte * onWire);
+  });
+});
+
+const memoryBytes = 256 * 1_048_576;
+/** As many as a listener serves. */
+const crowd = 1_024;
+const crowdMs = 6_000;
+const goodPerSecond = 40;
+
+it.skipIf(process.platform !== "linux")(
+  "lives in 256 MiB with 1,024 connections in each state, and serves half of what others ask for",
+  async () => {
+    const service = await startService();
+    const limit = limitMemory(memoryBytes);
+    const limits = `{ bufferedBytes: ${defaultBudget(memoryBytes)} }`;
+    const { program, portOf, otherPort } = await start(service, limits, {
+      nodeOptions: imageOptions(memoryBytes),
+      wrap: limit?.wrap,
+    });
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    // Requests that are sent use up what may be in flight in their environment; they leave room in the others.
+    const order = ({ isSent = false }: Pick<Held, "isSent"> = {}) => {
+      const port = isSent ? otherPort : portOf({ bytes: "", connections: 1 });
+      return call(`http://127.0.0.1:${port}`, undefined, { agent });
+    };
+    for (let n = 0; n < 200; n++) expect((await order({ isSent: n % 2 === 0 })).status).toBe(200);
+    const residentMiB = () =>
+      Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.child.pid}/status`, "utf8"))?.[1]) / 1_024;
+
+    const shares: Record<string, number> = {};
+    for (const [name, held] of Object.entries(heldStates)) {
+      const count = held.pieceBytes === undefined ? crowd : held.connections;
+      let opened = 0;
+      let end = () => {};
+      const over = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      let isOver = false;
+      void over.then(() => {
+        isOver = true;
+      });
+      const keepHolding = async (number: number) => {
+        for (let round = 0; !isOver; round++) {
+          const socket = await hold(portOf(held), held, number);
+          if (round === 0) opened += 1;
+          if (round === 0 && opened === count) setTimeout(end, crowdMs);
+          await Promise.race([new Promise((resolve) => socket.once("close", resolve)), over]);
+          socket.resetAndDestroy();
+        }
+      };
+      const holding = Promise.all(Array.from({ length: count }, (_, n) => keepHolding(n)));
+      const statuses: (number | string)[] = [];
+      const asked: Promise<void>[] = [];
+      const note = async () =>
+        void statuses.push(
+          await order(held).then(
+            ({ status, json }) => (status === 200 ? status : `${status} ${json?.code} ${json?.outcome}`),
+            (error: Error) => error.message,
+          ),
+        );
+      while (!isOver) {
+        asked.push(note());
+        await wait(1_000 / goodPerSecond);
+      }
+      await Promise.all([...asked, holding]);
+      const served = statuses.filter((status) => status === 200).length;
+      shares[name] = served / statuses.length;
+      print(name, { asked: statuses.length, served, residentMiB: residentMiB() });
+      process.stdout.write(`${JSON.stringify([...new Set(statuses)])}\n`);
+      expect([program.child.exitCode, program.child.signalCode], name).toEqual([null, null]);
+    }
+    expect(Object.entries(shares).filter(([, share]) => share < 0.5)).toEqual([]);
+    expect(limit?.kills() ?? 0).toBe(0);
+  },
+  600_000,
+);

@@ -1,0 +1,99 @@
+/**
+ * Row 93: callers that send the smallest requests as fast as they can, on many connections, hold up nobody else: not a probe, not
+ * another caller, and not the end of the process. Whoever leaves is served no more.
+ */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, it, onTestFinished } from "vitest";
+import { call } from "../../testkit/call.ts";
+import { print } from "../fleet/redis/steady-load.ts";
+import { type Served, startServed } from "./served.ts";
+
+const callers = 100;
+const smallest = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const segment = smallest.repeat(Math.floor(65_536 / smallest.length));
+/** Ten times the promise. */
+const latestProbeMs = 1_000;
+const requestMs = 2_000;
+/** Beside the time of a request: for latecomers, and for the last lines of the log. */
+const lateMs = 5_000;
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  socket.on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  return socket;
+}
+
+/** Probes until it is told to stop; returns how long the slowest took. */
+function probe({ adminUrl }: Served): () => Promise<number> {
+  let isOver = false;
+  const probing = (async () => {
+    let slowestMs = 0;
+    while (!isOver) {
+      const startedMs = performance.now();
+      expect((await call(adminUrl, "", { method: "GET", path: "/livez" })).status).toBe(200);
+      slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+      await wait(20);
+    }
+    return slowestMs;
+  })();
+  return () => {
+    isOver = true;
+    return probing;
+  };
+}
+
+const settings = { more: `timeouts: { request: ${requestMs}ms }` };
+
+it("answers probes while 100 callers send 64 KiB of them each and leave, and serves nothing of theirs afterwards", async () => {
+  const served = await startServed(settings);
+  const probed = probe(served);
+  const sockets = await Promise.all(Array.from({ length: callers }, () => open(served.port)));
+  await Promise.all(
+    sockets.map(async (socket) => {
+      await new Promise((written) => socket.write(segment, written));
+      socket.resetAndDestroy();
+    }),
+  );
+  expect((await call(served.url)).status).toBe(200);
+  const slowestMs = await probed();
+  const requests = await countRequests(served);
+  print("tiny requests", { slowestMs, requests });
+  expect(slowestMs).toBeLessThan(latestProbeMs);
+  expect(requests).toBeLessThan((callers * segment.length) / smallest.length / 10);
+  const startedMs = performance.now();
+  process.kill(served.pid, "SIGTERM");
+  expect(await served.ended).toBe(0);
+  expect(performance.now() - startedMs).toBeLessThan(requestMs + lateMs);
+});
+
+it("ends within its time while callers go on sending", async () => {
+  const served = await startServed(settings);
+  const sockets = await Promise.all(Array.from({ length: callers }, () => open(served.port)));
+  for (const socket of sockets) {
+    const send = () => void (socket.writable && socket.write(segment));
+    socket.on("drain", send).resume();
+    send();
+  }
+  const probed = probe(served);
+  for (let n = 0; n < 10; n++) expect((await call(served.url)).status).toBe(200);
+  const slowestMs = await probed();
+  const startedMs = performance.now();
+  process.kill(served.pid, "SIGTERM");
+  const ended = await served.ended;
+  const endedMs = performance.now() - startedMs;
+  print("callers that go on", { slowestMs, endedMs });
+  expect(slowestMs).toBeLessThan(latestProbeMs);
+  expect(endedMs).toBeLessThan(requestMs + lateMs);
+  expect(typeof ended).toBe("number");
+});
+
+/** All requests that were refused by now. */
+async function countRequests({ adminUrl }: Served): Promise<number> {
+  const { text } = await call(adminUrl, "", { method: "GET", path: "/metrics" });
+  const lines = text.matchAll(/^countersign_requests_total\{.*status="405".*\} (\d+)$/gm);
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
