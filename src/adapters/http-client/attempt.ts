@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { formatFieldLines } from "../../http/field-line.ts";
-import type { HeaderLines } from "../../http/headers.ts";
+import { firstOf, type HeaderLines } from "../../http/headers.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { UpstreamResponse } from "../../proxy/messages.ts";
 import { explainTransportError } from "./transport-error.ts";
@@ -16,8 +16,6 @@ export interface HttpRequest {
   readonly headers: HeaderLines;
   /** The body of a POST, made when a connection is ready. */
   readonly render: () => string | Uint8Array;
-  /** Its connection ends with it. */
-  readonly isLast?: boolean;
 }
 
 /** What the reader of a response's body asks of its connection. */
@@ -57,9 +55,8 @@ export class Attempt {
     this.#reject = reject;
   }
 
-  /** Whether its connection ends with it. */
-  get isLast(): boolean {
-    return this.#request.isLast === true;
+  get requestId(): string | undefined {
+    return firstOf(this.#request.headers, "x-request-id");
   }
 
   get hasResponse(): boolean {
@@ -69,11 +66,12 @@ export class Attempt {
   /**
    * A connection is ready, and what this returns is written to it. It is made at this moment, so its stamp is never old.
    * @param authority the value of Host
+   * @param isLast whether its connection ends with it
    * @throws what the request's own functions throw
    */
-  write(authority: string): string | Buffer {
+  write(authority: string, isLast: boolean): string | Buffer {
     this.#onConnected();
-    const message = formatRequest(authority, this.#request);
+    const message = formatRequest(authority, this.#request, isLast);
     this.#wasWritten = true;
     return message;
   }
@@ -143,7 +141,8 @@ const forbiddenInPath = /[^\x21-\x7e]/;
  */
 function formatRequest(
   authority: string,
-  { method = "POST", path, headers, render, isLast = false }: HttpRequest,
+  { method = "POST", path, headers, render }: HttpRequest,
+  isLast: boolean,
 ): string | Buffer {
   const lines = formatFieldLines(headers);
   if (lines === undefined || forbiddenInPath.test(path)) throw new Error("a character that ends a line");

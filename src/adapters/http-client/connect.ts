@@ -7,10 +7,13 @@ import { asProxyError, formatConnect, requestTunnel, type TunnelReport, tunnelRe
 
 /** TCP keep-alive, which finds a peer that vanished. */
 const keepAliveInitialDelayMs = 60_000;
-/** Each connection reads into one buffer of its own: most responses fit, and come in one read. */
-const readBufferBytes = 65_536;
+/**
+ * All connections read into this one: most responses fit, and come in one read. Between a read and its `OnRead` nothing else
+ * runs: libuv reads into it, or for TLS Node copies into it, and both then call back at once.
+ */
+const readBuffer = Buffer.allocUnsafeSlow(65_536);
 
-/** Told of all bytes that arrive: the first `length` of the buffer, until it returns. False stops reading. */
+/** Told of all bytes that arrive: the first `length` of the buffer. It copies what it keeps. False stops reading. */
 export type OnRead = (length: number, bytes: Buffer) => boolean;
 
 /** Begins to connect. Without `onRead` the socket streams, as any other. */
@@ -37,16 +40,12 @@ export function createConnect(settings: ConnectSettings, clock: Clock): Connect 
   if (egress !== undefined) return createTunnelConnect({ ...settings, egress }, open, clock);
   const ready = readyEventOf(address);
   return (handlers, onRead) => {
-    const socket = open(onRead === undefined ? {} : { onread: readInto(onRead) });
-    const transport = new Transport(socket, handlers, connectTimeoutMs, clock);
+    const onread = onRead && { buffer: readBuffer, callback: (length: number) => onRead(length, readBuffer) };
+    const socket = open(onread === undefined ? {} : { onread });
+    const transport = new Transport(socket, address, handlers, connectTimeoutMs, clock);
     socket.once(ready, () => transport.succeed());
     return transport;
   };
-}
-
-function readInto(onRead: OnRead): OnReadOpts {
-  const buffer = Buffer.allocUnsafeSlow(readBufferBytes);
-  return { buffer, callback: (length) => onRead(length, buffer) };
 }
 
 /**
@@ -60,6 +59,7 @@ function createTunnelConnect(
 ): Connect {
   const { proxy, credentials, onTunnel = () => {} } = egress;
   const openToProxy = createOpen(proxy, egress.tls);
+  const ready = readyEventOf(proxy);
   return (handlers, onRead) => {
     const sinceMs = clock.nowMs();
     let isOpened = false;
@@ -79,14 +79,14 @@ function createTunnelConnect(
       },
     };
     const socket = openToProxy({});
-    const transport = new Transport(socket, own, connectTimeoutMs, clock);
+    const transport = new Transport(socket, proxy, own, connectTimeoutMs, clock);
     const onOpened = () => {
       isOpened = true;
       report({ result: "opened", cause: undefined });
       if (address.scheme === "http") transport.succeed();
       else transport.follow(open({ socket })).once("secureConnect", () => transport.succeed());
     };
-    socket.once(readyEventOf(proxy), () =>
+    socket.once(ready, () =>
       requestTunnel(socket, formatConnect(address, credentials), onOpened, (error) => transport.fail(error)),
     );
     return transport;

@@ -8,11 +8,13 @@ import { poolClosedCode, TransportError } from "./transport-error.ts";
 export interface PoolSettings extends ConnectSettings {
   /** The most connections at once. */
   readonly connections: number;
+  /** The most requests that one of them carries; absent where there is no limit. */
+  readonly requestsPerConnection?: number | undefined;
 }
 
 /**
  * The connections to one host. Attempts wait in one queue, first come, first served; the connection that was used last is
- * used first, so that the others come of age. A connection is opened for each attempt that finds none.
+ * used first, so that the others become idle and are closed. A connection is opened for each attempt that finds none.
  */
 export class ConnectionPool implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
@@ -32,7 +34,8 @@ export class ConnectionPool implements ConnectionOwner {
 
   constructor(settings: PoolSettings, clock: Clock) {
     const authority = new URL(settings.address.origin).host;
-    this.#settings = { connect: createConnect(settings, clock), authority };
+    const { requestsPerConnection } = settings;
+    this.#settings = { connect: createConnect(settings, clock), authority, requestsPerConnection };
     this.#mostConnections = settings.connections;
     this.#clock = clock;
   }

@@ -1,16 +1,24 @@
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { firstOf } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import type { Attempt, BodySource } from "./attempt.ts";
 import type { Connect } from "./connect.ts";
 import { ResponseReader } from "./response-reader.ts";
 import type { Transport } from "./transport.ts";
-import { closedCode, TransportError } from "./transport-error.ts";
+import { closedCode, ForeignResponse, TransportError, unframedOverTlsCode } from "./transport-error.ts";
+
+/** An answer that nothing asked for comes a few milliseconds late: a few requests. */
+const mostEarlierIds = 16;
+const longestIdChars = 128;
 
 /** How connections to one host are made. */
 export interface ConnectionSettings {
   readonly connect: Connect;
   /** The value of Host. */
   readonly authority: string;
+  /** How many requests one connection carries at most; absent where there is no limit. */
+  readonly requestsPerConnection?: number | undefined;
 }
 
 /** Who uses a connection. */
@@ -23,7 +31,8 @@ export interface ConnectionOwner {
 
 /**
  * One connection, with one attempt under way at most. It connects, is idle, busy, idle, … and ends: with its
- * first error, at a deadline, when it was idle for long enough, or when bytes come that no attempt asked for.
+ * first error, at a deadline, when it was idle for long enough, when it has carried all of its requests, or when bytes come
+ * that no attempt asked for.
  *
  * attempt ─▶ one write ─▶ socket ─▶ ResponseReader ─▶ attempt: whole in one piece, or as a stream
  */
@@ -36,10 +45,15 @@ export class Connection implements BodySource {
   /** Of the attempt under way, or of the idleness: they follow each other. */
   readonly #deadline: DeadlineTimer;
   #attempt: Attempt | undefined;
+  #remainingRequests: number;
+  /** The `x-request-id` of the last requests. */
+  readonly #earlierIds: string[] = [];
   #hasEnded = false;
 
-  constructor({ connect, authority }: ConnectionSettings, clock: Clock, owner: ConnectionOwner) {
+  constructor(settings: ConnectionSettings, clock: Clock, owner: ConnectionOwner) {
+    const { connect, authority, requestsPerConnection = Number.POSITIVE_INFINITY } = settings;
     this.#authority = authority;
+    this.#remainingRequests = requestsPerConnection;
     this.#clock = clock;
     this.#owner = owner;
     this.#deadline = new DeadlineTimer(clock, () => this.#endAtDeadline());
@@ -56,12 +70,13 @@ export class Connection implements BodySource {
   send(attempt: Attempt): void {
     let message: string | Buffer;
     try {
-      message = attempt.write(this.#authority);
+      message = attempt.write(this.#authority, this.#remainingRequests === 1);
     } catch (error) {
       attempt.failBeforeWriting(error);
       this.#owner.becameIdle(this);
       return;
     }
+    this.#remainingRequests -= 1;
     this.#attempt = attempt;
     this.#reader.begin();
     this.#deadline.set(attempt.deadlineMs);
@@ -115,6 +130,10 @@ export class Connection implements BodySource {
       return false;
     }
     if (reader.phase === "head") return true;
+    if (!attempt.hasResponse && this.#isOfEarlierRequest(attempt)) {
+      this.end(new ForeignResponse("REQUEST_ID_OF_ANOTHER"));
+      return false;
+    }
     if (reader.phase === "complete") {
       this.#complete(attempt, piece);
       return true;
@@ -123,26 +142,42 @@ export class Connection implements BodySource {
     return piece === undefined || attempt.push(piece);
   }
 
-  #complete(attempt: Attempt, piece: Buffer = empty): void {
-    const { status, headers } = this.#reader;
-    const idleMs = attempt.isLast ? 0 : this.#reader.idleMs;
+  /** Where the service repeats a request's id, a second answer to an earlier request tells whose it is. */
+  #isOfEarlierRequest(attempt: Attempt): boolean {
+    const id = firstOf(this.#reader.headers, "x-request-id");
+    return id !== undefined && id !== attempt.requestId && this.#earlierIds.includes(id);
+  }
+
+  #remember(id: string | undefined): void {
+    if (id === undefined || id.length > longestIdChars) return;
+    // A copy: the slice of a caller's head would keep all of it.
+    const count = this.#earlierIds.push(Buffer.from(id, "latin1").toString("latin1"));
+    if (count > mostEarlierIds) this.#earlierIds.shift();
+  }
+
+  #complete(attempt: Attempt, piece?: Buffer): void {
     this.#attempt = undefined;
-    if (!attempt.hasResponse) attempt.respond(status, headers, piece);
+    this.#remember(attempt.requestId);
+    if (this.#socket.writableLength === 0) this.#finish(attempt, piece, true);
+    // With TLS, Node tells a turn late that a request was written, and never where the connection has ended by then.
+    else setImmediate(() => this.#finish(attempt, piece, this.#hasEnded || this.#socket.writableLength === 0));
+  }
+
+  /**
+   * A service may refuse a request that it has not read (RFC 9112 section 9.5), and that is the end of its connection. What
+   * accepts one is the answer to another.
+   */
+  #finish(attempt: Attempt, piece: Buffer = empty, wasWritten: boolean): void {
+    const { status, headers } = this.#reader;
+    const idleMs = this.#remainingRequests === 0 || !wasWritten ? 0 : this.#reader.idleMs;
+    if (!wasWritten && status < 400) attempt.fail(new ForeignResponse("BEFORE_ITS_REQUEST"));
+    else if (!attempt.hasResponse) attempt.respond(status, headers, piece);
     else {
       if (piece.length > 0) attempt.push(piece);
       attempt.end();
     }
     if (idleMs === 0) this.end(undefined);
-    else if (this.#socket.writableLength === 0) this.#becomeIdle(idleMs);
-    // With TLS, Node tells a turn late that a request was written.
-    else setImmediate(() => this.#becomeIdleIfWritten(idleMs));
-  }
-
-  /** A response that came before the request was written in full leaves a connection in an unknown state. */
-  #becomeIdleIfWritten(idleMs: number): void {
-    if (this.#hasEnded) return;
-    if (this.#socket.writableLength > 0) this.end(undefined);
-    else this.#becomeIdle(idleMs);
+    else if (!this.#hasEnded) this.#becomeIdle(idleMs);
   }
 
   #becomeIdle(idleMs: number): void {
@@ -158,8 +193,10 @@ export class Connection implements BodySource {
   #endOrderly(): void {
     const attempt = this.#attempt;
     if (this.#socket.remoteAddress === undefined) this.end(new TransportError("ECONNRESET"));
-    else if (attempt !== undefined && this.#reader.finish()) this.#complete(attempt);
-    else this.end(new TransportError(closedCode));
+    else if (attempt === undefined || !this.#reader.finish()) this.end(new TransportError(closedCode));
+    // Anyone on the way can end TCP. Only a closure alert proves an end (RFC 9112 section 9.8), and Node hides it.
+    else if (this.#socket instanceof TLSSocket) this.end(new TransportError(unframedOverTlsCode));
+    else this.#complete(attempt);
   }
 
   #endAtDeadline(): void {

@@ -4,11 +4,14 @@ import type { UpstreamResponse } from "../../proxy/messages.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { exchange, longestAnswerBytes, readWhole } from "./exchange.ts";
 
-/** Hands callbacks to an application, each on a connection of its own: none meets one that is about to close. */
+/**
+ * Hands callbacks to an application.
+ * @param pool of connections for one request each: none meets one that is about to close
+ */
 export function createDeliver(pool: ConnectionPool): Deliver {
   return async ({ method, target, headers, body }, deadlineMs) => {
     try {
-      const request = { method, path: target, headers, render: () => body, isLast: true };
+      const request = { method, path: target, headers, render: () => body };
       const response = await exchange(pool, request, deadlineMs);
       const whole = readAnswer(response);
       // An answer that breaks before it is read fails its reader later. It must not end the process.
@@ -41,7 +44,7 @@ const described: { readonly [Code in FailureCode]?: readonly [FailureCode, strin
   upstream_unreachable: ["application_unreachable", "No connection to the application."],
 };
 
-/** What failed on the way to an application is no failure of the service's. */
+/** A failure on the way to the application has codes of its own: the service did not fail. */
 function asApplicationError(error: unknown): unknown {
   if (!(error instanceof ProxyError)) return error;
   const [code, detail] = described[error.code] ?? unsound;

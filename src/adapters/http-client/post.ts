@@ -13,7 +13,7 @@ type PostResult =
       readonly kind: "answered";
       readonly status: number;
       readonly headers: HeaderLines;
-      /** Undefined where it is longer than any that is meant for us. */
+      /** Undefined where it is longer than 64 KiB. */
       readonly body: string | undefined;
     }
   | { readonly kind: "timed_out" | "failed"; readonly cause: string };
@@ -26,10 +26,10 @@ interface PostRequest {
 
 /** Posts to the token endpoint at a path. */
 export function createPostTokenRequest(pool: ConnectionPool, path: string, clock: Clock): TokenEndpoint["post"] {
-  return async ({ contentType, body, authorization }, timeoutMs) => {
+  return async ({ contentType, body, authorization }, timeoutMs, onConnected) => {
     const headers = ["accept", "application/json", "content-type", contentType];
     if (authorization !== undefined) headers.push("authorization", authorization);
-    const result = await post(pool, { path, headers, body }, timeoutMs, clock);
+    const result = await post(pool, { path, headers, body }, timeoutMs, clock, onConnected);
     if (result.kind !== "answered") return result;
     if (result.body === undefined) return { kind: "malformed", status: result.status, cause: "answer too long" };
     return {
@@ -52,20 +52,21 @@ export function createPostSpans(pool: ConnectionPool, path: string, headers: Hea
     const result = await post(pool, { path, headers: all, body }, timeoutMs, clock);
     if (result.kind !== "answered") return { kind: "failed", cause: result.cause };
     const { status, headers: own, body: text = "" } = result;
-    return { kind: "answered", status, retryAfter: firstOf(own, "retry-after"), body: text };
+    const [retryAfter, date] = [firstOf(own, "retry-after"), firstOf(own, "date")];
+    return { kind: "answered", status, retryAfter, date, body: text };
   };
 }
 
 /** Posts once, and never rejects. A redirect comes back as what it is. */
 async function post(
   pool: ConnectionPool,
-  { path, headers, body }: PostRequest,
+  { body, ...request }: PostRequest,
   timeoutMs: number,
   clock: Clock,
+  onConnected?: () => void,
 ): Promise<PostResult> {
   try {
-    const request = { path, headers, render: () => body };
-    const response = await exchange(pool, request, clock.nowMs() + timeoutMs);
+    const response = await exchange(pool, { ...request, render: () => body }, clock.nowMs() + timeoutMs, onConnected);
     const bytes = await readWhole(response);
     return { kind: "answered", status: response.status, headers: response.headers, body: bytes?.toString("utf8") };
   } catch (error) {

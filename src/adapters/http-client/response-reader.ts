@@ -34,7 +34,7 @@ type Framing = "length" | "chunks" | "close";
  *
  * - interim responses and empty lines before the final response are skipped, within bounds; 101 is refused;
  * - lines end by CRLF; names are tokens; values have no control characters; there is no folding;
- * - one Content-Length at most, in digits, and none beside a Transfer-Encoding;
+ * - one Content-Length at most, in digits, and none beside a Transfer-Encoding, whatever the status (RFC 9110 section 8.6);
  * - a 204 or 304 has no body, whatever it announces (RFC 9110 sections 15.3.5 and 15.4.5);
  * - a Transfer-Encoding whose last coding is not chunked, and no framing at all, mean a body until the close.
  */
@@ -129,10 +129,8 @@ export class ResponseReader {
       if (!this.#hasStatus) this.#readStatusLine(text, lineEnd);
       else if (lineEnd === this.#lineStart) {
         const headEnd = lineEnd + 2;
-        if (this.status >= 200) {
-          this.#endHead();
-          return headEnd - earlier;
-        }
+        this.#endHead();
+        if (this.status >= 200) return headEnd - earlier;
         this.#skip(headEnd - headStart);
         this.#beginHead();
       } else if (lineEnd !== -1 && !readFieldLine(text, this.#lineStart, lineEnd, this.headers)) {
@@ -182,7 +180,7 @@ export class ResponseReader {
 
   /** Of all header lines, these tell where the body ends and whether the connection stays open. */
   #endHead(): void {
-    this.phase = "body";
+    if (this.status >= 200) this.phase = "body";
     this.#framing = "close";
     if (this.#isConnect) return;
     let lengths = 0;
@@ -201,15 +199,15 @@ export class ResponseReader {
         codings = codings === undefined ? value : `${codings},${value}`;
       } else if (name.length === 10) this.#readPersistence(name.toLowerCase(), value);
     }
+    if (lengths > 0 && codings !== undefined) throw new MalformedResponse("LENGTH_AND_TRANSFER_ENCODING");
+    if (lengths > 1) throw new MalformedResponse("CONTENT_LENGTH_REPEATED");
+    if (lengths === 1 && !/^[0-9]{1,15}$/.test(length)) throw new MalformedResponse("CONTENT_LENGTH_MALFORMED");
+    if (this.status < 200) return;
     if (this.status === 204 || this.status === 304) this.#setLength(0);
-    else if (codings !== undefined) {
-      if (lengths > 0) throw new MalformedResponse("LENGTH_AND_TRANSFER_ENCODING");
-      this.#framing = /(?:^|,)[ \t]*chunked$/i.test(codings) ? "chunks" : "close";
+    else if (lengths === 1) this.#setLength(Number(length));
+    else if (codings !== undefined && /(?:^|,)[ \t]*chunked$/i.test(codings)) {
+      this.#framing = "chunks";
       this.#chunks = new ChunkDecoder(malformedChunks);
-    } else if (lengths > 0) {
-      if (lengths > 1) throw new MalformedResponse("CONTENT_LENGTH_REPEATED");
-      if (!/^[0-9]{1,15}$/.test(length)) throw new MalformedResponse("CONTENT_LENGTH_MALFORMED");
-      this.#setLength(Number(length));
     }
   }
 

@@ -14,10 +14,17 @@ export class TransportError extends Error {
 /** What came is not a response in HTTP/1.1. */
 export class MalformedResponse extends TransportError {}
 
+/** What came is a response, and cannot be the one to its request. */
+export class ForeignResponse extends TransportError {}
+
 /** The other side closed the connection. */
 export const closedCode = "CONNECTION_CLOSED";
 export const connectTimeoutCode = "CONNECT_TIMEOUT";
+/** The name of the host was still being looked up when the time was over. */
+export const dnsTimeoutCode = "DNS_TIMEOUT";
 export const poolClosedCode = "POOL_CLOSED";
+/** Only the close ended an answer over TLS, and nothing proves that the service closed. */
+export const unframedOverTlsCode = "UNFRAMED_OVER_TLS";
 
 /**
  * Turns Node's errors and those above into ours. Messages may quote what was sent or received, so only codes are ever
@@ -31,11 +38,15 @@ export function explainTransportError(error: unknown, wasWritten: boolean): Prox
   if (error instanceof MalformedResponse || causedBy.startsWith("HPE_")) {
     return new ProxyError("upstream_bad_response", `The service's answer is not HTTP/1.1 (${causedBy}).`, { causedBy });
   }
-  return new ProxyError(
-    "upstream_reset",
-    `The connection to the service broke before the answer was complete (${causedBy}).`,
-    { causedBy },
-  );
+  if (error instanceof ForeignResponse) {
+    const what = `What came is not the answer to this request (${causedBy}).`;
+    return new ProxyError("upstream_bad_response", what, { causedBy });
+  }
+  const what =
+    causedBy === unframedOverTlsCode
+      ? `The service's answer has no length, so that its end over TLS cannot be told from a cut (${causedBy}).`
+      : `The connection to the service broke before the answer was complete (${causedBy}).`;
+  return new ProxyError("upstream_reset", what, { causedBy });
 }
 
 /** Begins the code of what failed before a proxy's tunnel stood. */
@@ -53,6 +64,7 @@ function describeUnreachable(code: string): string {
       return "The service refuses connections (ECONNREFUSED).";
     case "ENOTFOUND":
     case "EAI_AGAIN":
+    case dnsTimeoutCode:
       return `The name of the service's host could not be resolved (${code}).`;
     case connectTimeoutCode:
     case "ETIMEDOUT":

@@ -1,6 +1,7 @@
-import type { Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { Cancel, Clock } from "../../model/clock.ts";
-import { closedCode, connectTimeoutCode, TransportError } from "./transport-error.ts";
+import { type Address, withoutBrackets } from "../../model/environment.ts";
+import { closedCode, connectTimeoutCode, dnsTimeoutCode, TransportError } from "./transport-error.ts";
 
 /** What becomes of a connection that is being made: one of the first two is called, once, unless it is destroyed before. */
 export interface ConnectHandlers {
@@ -17,12 +18,22 @@ export class Transport {
   readonly #handlers: ConnectHandlers;
   readonly #cancelTimer: Cancel;
   #socket: Socket;
+  #isLookingUp: boolean;
   #isSettled = false;
 
-  /** @param timeoutMs until it is ready */
-  constructor(socket: Socket, handlers: ConnectHandlers, timeoutMs: number, clock: Clock) {
+  /**
+   * @param to where the socket connects to
+   * @param timeoutMs until it is ready
+   */
+  constructor(socket: Socket, to: Address, handlers: ConnectHandlers, timeoutMs: number, clock: Clock) {
     this.#handlers = handlers;
-    this.#cancelTimer = clock.after(timeoutMs, () => this.fail(new TransportError(connectTimeoutCode)));
+    this.#isLookingUp = isIP(withoutBrackets(to.host)) === 0;
+    socket.once("lookup", () => {
+      this.#isLookingUp = false;
+    });
+    this.#cancelTimer = clock.after(timeoutMs, () =>
+      this.fail(new TransportError(this.#isLookingUp ? dnsTimeoutCode : connectTimeoutCode)),
+    );
     this.#socket = socket;
     this.follow(socket);
   }

@@ -14,21 +14,32 @@ export interface Connecting {
 /** How long an idle connection is kept: most servers close theirs after 5 s and more. */
 const keepAliveMs = 4_000;
 
+export interface AgentSettings {
+  /** Begins to connect, as the environment wants it. */
+  readonly connect: Connect;
+  /**
+   * The most requests at once. A request never waits for a connection: the retry of one whose first answer still comes has its own.
+   */
+  readonly requests: number;
+  /** How many requests one connection carries at most; absent where there is no limit. */
+  readonly requestsPerConnection: number | undefined;
+}
+
 /** The connections to one service. Each carries one request at a time. */
 export class ServiceAgent extends Agent {
   readonly #connect: Connect;
+  readonly #requestsPerConnection: number;
+  /** How many requests each connection has carried. */
+  readonly #carried = new WeakMap<Duplex, number>();
   readonly #connecting = new Set<Connecting>();
   /** The last of them. */
   #begun: Connecting | undefined;
   #isClosing = false;
 
-  /**
-   * @param requests the most of them at once. A request never waits for a connection: the retry of one whose first answer still comes
-   * has its own.
-   */
-  constructor(connect: Connect, requests: number) {
+  constructor({ connect, requests, requestsPerConnection = Number.POSITIVE_INFINITY }: AgentSettings) {
     super({ keepAlive: true, maxSockets: 2 * requests, maxFreeSockets: requests, timeout: keepAliveMs });
     this.#connect = connect;
+    this.#requestsPerConnection = requestsPerConnection;
   }
 
   /** With TLS or without, through a proxy or not: this decides it, not the URL. */
@@ -61,7 +72,9 @@ export class ServiceAgent extends Agent {
 
   /** Bytes that nothing asked for would be taken for the next response. */
   override keepSocketAlive(socket: Duplex): boolean {
-    if (this.#isClosing || socket.readableLength > 0) return false;
+    const carried = (this.#carried.get(socket) ?? 0) + 1;
+    this.#carried.set(socket, carried);
+    if (this.#isClosing || socket.readableLength > 0 || carried >= this.#requestsPerConnection) return false;
     // Node documents what it returns, and its types do not.
     const isKept: unknown = super.keepSocketAlive(socket);
     if (isKept === true) socket.once("data", endUnasked);

@@ -1,6 +1,8 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
 import type Server from "http-proxy";
+import { type HeaderLines, isFramed } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { type Outcome, ProxyError } from "../../model/errors.ts";
 import type {
@@ -11,7 +13,6 @@ import type {
   StreamTimes,
 } from "../../pass-through/messages.ts";
 import type { Connecting, ServiceAgent } from "./agent.ts";
-import { noResponse, toIncoming } from "./stand-ins.ts";
 
 /** How requests to one service are sent. */
 export interface ServiceSettings {
@@ -22,7 +23,7 @@ export interface ServiceSettings {
 }
 
 /** What every exchange with one service shares. */
-export interface ExchangeParts extends ServiceSettings {
+interface ExchangeParts extends ServiceSettings {
   readonly proxy: Server;
   readonly agent: ServiceAgent;
   readonly clock: Clock;
@@ -31,11 +32,13 @@ export interface ExchangeParts extends ServiceSettings {
 /** A service that ignores `Expect` gets the body after this, as curl does it (RFC 9110 section 10.1.1). */
 const continueMs = 1_000;
 const closed = { code: "CONNECTION_CLOSED" };
+/** Nothing proves the end of such an answer, as in `http-client/connection.ts`. */
+const unframedOverTls = { code: "UNFRAMED_OVER_TLS" };
 
 /**
  * One request through http-proxy, from its wait for a connection to the end of its response. The package makes the request and
  * chooses how it connects. It is given no request and no response of Node's, but something that looks like them, so that it reads,
- * writes, ends and pipes nothing by itself: all that it does wrong lies there.
+ * writes, ends and pipes nothing by itself, since that is where its faults lie.
  */
 export class Exchange {
   readonly #given: StreamedRequest;
@@ -117,7 +120,7 @@ export class Exchange {
 
   /** Before the body, so that the service can answer it alone. */
   #sendHead(request: ClientRequest, body: BodyStream): void {
-    // Node writes such a head as UTF-8, and so others than ASCII wrong.
+    // Node writes such a head as UTF-8, which is wrong for other bytes than ASCII.
     if (body.awaitsContinue && this.#given.headers.every((text) => isAscii.test(text))) {
       request.setHeader("expect", "100-continue");
       request.once("continue", () => void this.#sendBody(request, body));
@@ -172,13 +175,14 @@ export class Exchange {
     // One that breaks before it is read fails its reader later.
     response.on("error", () => {});
     this.#answer = response;
-    const { statusCode: status = 0, httpVersionMajor, rawHeaders: headers } = response;
+    const { statusCode: status = 0, httpVersionMajor, rawHeaders: headers, socket } = response;
     if (httpVersionMajor !== 1) this.#fail({ code: "HPE_INVALID_VERSION" });
     if (status === 101) this.#fail({ code: "HPE_INVALID_STATUS" });
     if (this.#hasEnded) response.destroy();
     this.#leavesBody = status === 401 && this.#given.body?.takenBytes === 0;
     this.#touch("answer");
-    this.#resolve({ status, headers, body: this.#pieces(response), discard: () => this.#end() });
+    const isProved = !(socket instanceof TLSSocket) || this.#given.method === "HEAD" || isFramed({ status, headers });
+    this.#resolve({ status, headers, body: this.#pieces(response, isProved), discard: () => this.#end() });
   }
 
   /** @param head what came behind the response's */
@@ -194,7 +198,8 @@ export class Exchange {
     this.#resolve({ status: 101, headers, body: new Uint8Array(0), connection: socket, discard: () => this.#end() });
   }
 
-  async *#pieces(response: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+  /** @param isProved whether the answer ends where its connection says so */
+  async *#pieces(response: IncomingMessage, isProved: boolean): AsyncGenerator<Uint8Array, void> {
     try {
       for await (const piece of response) {
         // The caller has its own time to take it.
@@ -202,6 +207,7 @@ export class Exchange {
         yield piece;
         this.#touch("answer");
       }
+      if (!isProved) throw this.#explain(unframedOverTls);
     } catch (error) {
       throw error instanceof ProxyError || error === this.#control.signal.reason ? error : this.#explain(error);
     } finally {
@@ -297,4 +303,54 @@ function timeout(what: string, causedBy: string, outcome: Outcome = "unknown"): 
 function brokenOff(error: unknown): unknown {
   if (!(error instanceof ProxyError)) return error;
   return new ProxyError("body_incomplete", error.message, { causedBy: error.causedBy });
+}
+
+/** All that http-proxy asks of a response that it does not write: that there is nothing to be told of its end. */
+const noResponse = { finished: true } as unknown as ServerResponse;
+
+/**
+ * All that http-proxy asks of a request: what it copies, and where it would pipe it.
+ * @param onMade gets the request that http-proxy has made, of which nothing is written yet
+ */
+function toIncoming(given: StreamedRequest, authority: string, onMade: (made: ClientRequest) => void): IncomingMessage {
+  const incoming = {
+    method: given.method,
+    url: given.path,
+    headers: headersOf(given, authority),
+    socket: { destroyed: false },
+    // It would be told that the caller has left or sent something wrong. Both end the exchange.
+    on: () => incoming,
+    pipe: onMade,
+  };
+  return incoming as unknown as IncomingMessage;
+}
+
+/** Those of one name stand together: of several, Node takes the last. */
+function headersOf(
+  { headers, body, upgrades }: StreamedRequest,
+  authority: string,
+): Record<string, string | string[] | undefined> {
+  const lines: HeaderLines = ["host", authority, ...headers, ...framingOf(body), ...switchOf(upgrades)];
+  const valuesOf = new Map<string, { readonly name: string; readonly values: string[] }>();
+  for (let at = 0; at < lines.length; at += 2) {
+    const [name = "", value = ""] = [lines[at], lines[at + 1]];
+    const known = valuesOf.get(name.toLowerCase());
+    if (known === undefined) valuesOf.set(name.toLowerCase(), { name, values: [value] });
+    else known.values.push(value);
+  }
+  const fields = [...valuesOf.values()].map(
+    ({ name, values }) => [name, values.length > 1 ? values : values[0]] as const,
+  );
+  return Object.fromEntries(fields);
+}
+
+/** Each body gets its framing anew; one that has none is a request without a body, whatever its method. */
+function framingOf(body: BodyStream | undefined): HeaderLines {
+  if (body === undefined) return [];
+  const { declaredBytes } = body;
+  return declaredBytes === undefined ? ["transfer-encoding", "chunked"] : ["content-length", String(declaredBytes)];
+}
+
+function switchOf(upgrades: boolean): HeaderLines {
+  return upgrades ? ["connection", "Upgrade", "upgrade", "websocket"] : [];
 }

@@ -2,7 +2,7 @@ import util from "node:util";
 import type Server from "http-proxy";
 import type { Clock } from "../../model/clock.ts";
 import type { SendStream } from "../../pass-through/messages.ts";
-import { type Connect, ServiceAgent } from "./agent.ts";
+import { type AgentSettings, ServiceAgent } from "./agent.ts";
 import { Exchange, type ServiceSettings } from "./exchange.ts";
 
 export type HttpProxy = Server;
@@ -30,13 +30,6 @@ export async function loadHttpProxy(): Promise<HttpProxy> {
   return server;
 }
 
-export interface StreamPoolSettings extends ServiceSettings {
-  /** Begins to connect, as the environment wants it. */
-  readonly connect: Connect;
-  /** The most requests at once. */
-  readonly requests: number;
-}
-
 /** The connections to one service, for requests whose bodies are passed on. */
 export interface StreamPool {
   readonly send: SendStream;
@@ -47,8 +40,8 @@ export interface StreamPool {
 }
 
 /** @param proxy from `loadHttpProxy` */
-export function openStreamPool(proxy: HttpProxy, settings: StreamPoolSettings, clock: Clock): StreamPool {
-  const agent = new ServiceAgent(settings.connect, settings.requests);
+export function openStreamPool(proxy: HttpProxy, settings: ServiceSettings & AgentSettings, clock: Clock): StreamPool {
+  const agent = new ServiceAgent(settings);
   const parts = { ...settings, proxy, agent, clock };
   return {
     send: (request, times, control) =>
