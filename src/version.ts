@@ -1,9 +1,15 @@
 import { readFileSync } from "node:fs";
 
-/** The package's version; package.json stands one folder above both the sources and the built files. */
-export const version: string = readVersion();
-
-function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  return String(version);
+interface Manifest {
+  readonly version: string;
+  readonly homepage?: string | undefined;
 }
+
+/** package.json stands one folder above both the sources and the built files. */
+const manifest: Manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+
+/** The package's version. */
+export const version: string = manifest.version;
+
+/** The address of this version's README.md. The release writes it; absent before. */
+export const homepage: string | undefined = manifest.homepage;

@@ -2,19 +2,15 @@ import { createAdmin, createStatus } from "../adapters/http-server/read-only-ser
 import type { Config } from "../config/config.ts";
 import { routes } from "../config/explain.ts";
 import { type Clock, sleep } from "../model/clock.ts";
-import type { Report } from "../model/events.ts";
+import type { ReloadTrigger, Report } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
-import type { ReloadTrigger } from "../model/process-events.ts";
 import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { version } from "../version.ts";
-import { type ApplicationListeners, openApplicationListeners } from "./application-listeners.ts";
-import { openCallbackListeners } from "./callback-listeners.ts";
-import { createConnectSettings } from "./connect-settings.ts";
 import { type Dependencies, systemDependencies } from "./dependencies.ts";
+import { type Handlers, openHandlers } from "./handlers.ts";
 import type { Reloadable } from "./keyed-resources.ts";
 import { type Binds, type Listeners, openListeners } from "./listeners.ts";
 import { openObservers, type Snapshots } from "./observers.ts";
-import { openPassThrough } from "./pass-through.ts";
 import { defaultBudget } from "./process-limits.ts";
 import { openTokens, type Tokens } from "./token-sources.ts";
 import { openTracing } from "./tracing.ts";
@@ -36,7 +32,7 @@ export class App {
   readonly report: Report;
   readonly #clock: Clock;
   readonly #tokens: Tokens;
-  readonly #applications: ApplicationListeners;
+  readonly #handlers: Handlers;
   readonly #listeners: Listeners;
   /** In the order in which they prepare: an address that is taken is found before a token is asked for. */
   readonly #parts: readonly Reloadable[];
@@ -61,49 +57,33 @@ export class App {
       credentials: () => this.#tokens.credentials(),
       redis: () => this.#tokens.redis(this.#active),
       connections: () => this.#listeners.connections(),
-      inFlight: () => this.#applications.inFlight(),
+      inFlight: () => this.#handlers.inFlight(),
       buffers: () => budget,
     };
     const observers = openObservers(snapshots, dependencies);
     const { report, views } = observers;
     this.report = report;
-    const connectSettingsOf = createConnectSettings(clock, report);
-    const upstreams = openUpstreams(clock, connectSettingsOf);
-    const { send, tokenEndpointOf } = upstreams;
+    const upstreams = openUpstreams(clock, report);
     const tracing = openTracing(report, dependencies);
     const { tracerOf, observeTokens } = tracing;
-    this.#tokens = openTokens(tokenEndpointOf, observeTokens(report), dependencies);
-    const { tokensOf, replaysOf, onceOf } = this.#tokens;
+    this.#tokens = openTokens(upstreams.tokenEndpointOf, observeTokens(report), dependencies);
+    const { tokensOf, claimsOf } = this.#tokens;
     // A pod that is not ready gets no requests, so the probe itself is the demand for a first token.
     const readiness = () => {
       const view = views.readiness();
       if (view.awaitsToken) this.#tokens.warm();
       return view;
     };
-    const callbacks = openCallbackListeners({ clock, report, buffers: budget, replaysOf });
-    const passThrough = openPassThrough(clock, connectSettingsOf);
-    const handling = { clock, report, send, tokensOf, tracerOf, onceOf, buffers: budget };
-    this.#applications = openApplicationListeners({ ...handling, passThrough });
+    this.#handlers = openHandlers({ clock, report, upstreams, tokensOf, tracerOf, claimsOf, buffers: budget });
     this.#listeners = openListeners({
       clock,
       report,
-      applications: this.#applications,
-      callbacks,
-      createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts ?? []),
+      handlers: this.#handlers,
+      createAdmin: () => createAdmin({ ...views, readiness }, () => this.#active.adminHosts),
       createStatus: () => createStatus(views),
     });
-    this.#parts = [
-      memory,
-      observers,
-      tracing,
-      upstreams,
-      callbacks,
-      passThrough,
-      this.#listeners,
-      this.#applications,
-      this.#tokens,
-    ];
-    this.#closing = [this.#listeners, this.#tokens, upstreams, callbacks, passThrough, tracing];
+    this.#parts = [memory, observers, tracing, upstreams, this.#listeners, this.#handlers, this.#tokens];
+    this.#closing = [this.#listeners, this.#tokens, upstreams, tracing];
   }
 
   /** The active configuration. */
@@ -174,7 +154,7 @@ export class App {
 
   async #drain(signal: string): Promise<boolean> {
     const { minMs } = this.#active.drain;
-    const inFlight = [...this.#applications.inFlight().values()].reduce((sum, each) => sum + each, 0);
+    const inFlight = [...this.#handlers.inFlight().values()].reduce((sum, each) => sum + each, 0);
     this.report({ kind: "draining", signal, inFlight });
     if (minMs > 0) await sleep(this.#clock, minMs);
     const drained = await this.#listeners.drain();

@@ -14,12 +14,21 @@ export interface Reloadable {
 }
 
 /** How a resource ends. */
-export interface Endings<Value> {
+interface Endings<Value> {
   /** Ends it together with its users: with the process, or because no configuration ever used it. */
   close(value: Value): Promise<void> | void;
   /** Ends one that was in use, once its users are done. Without it, `close` does that too. */
   retire?(value: Value): Promise<void> | void;
 }
+
+/** A pool of connections lets its requests end, unless the process ends. */
+export const poolEndings: Endings<{ close(): Promise<void> | void; destroy(): Promise<void> | void }> = {
+  close: (pool) => pool.destroy(),
+  retire: (pool) => pool.close(),
+};
+
+/** What is used until a deadline outlives the deadline of its last user by this much. */
+export const lingerMarginMs = 1_000;
 
 interface Entry<Value> {
   readonly value: Value;

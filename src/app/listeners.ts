@@ -5,25 +5,9 @@ import type { Config } from "../config/config.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import { type Bind, callersTlsOf, describeBind } from "../model/listener.ts";
-import type { ApplicationListeners } from "./application-listeners.ts";
-import type { CallbackListeners } from "./callback-listeners.ts";
+import type { Handlers } from "./handlers.ts";
 import { HotListener, type ServingOn } from "./hot-listener.ts";
-import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
-
-/** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
-export interface Listeners extends Reloadable {
-  bindsOf(config: Config): Binds;
-  /** Open connections by listener, in the configuration's order. */
-  connections(): readonly { readonly listener: string; readonly open: number }[];
-  /**
-   * Lets open requests end, each by its own deadline, also those of listeners that have been removed. Every connection
-   * closes with its next response; latecomers are refused.
-   * @returns whether all connections were gone in time
-   */
-  drain(): Promise<boolean>;
-  /** Ends all servers with every connection. */
-  close(): Promise<void>;
-}
+import { KeyedResources } from "./keyed-resources.ts";
 
 /** Where the servers listen. */
 export interface Binds {
@@ -38,8 +22,7 @@ export interface Binds {
 interface ListenersParts {
   readonly clock: Clock;
   readonly report: Report;
-  readonly applications: ApplicationListeners;
-  readonly callbacks: CallbackListeners;
+  readonly handlers: Handlers;
   readonly createAdmin: () => Server;
   readonly createStatus: () => Server;
 }
@@ -55,20 +38,18 @@ interface BoundServer {
 /** A server that a configuration wants. Two configurations with the same key mean the same server. */
 interface Binding {
   readonly key: string;
+  /** The key of the configuration that says where it listens: `listeners[0].bind`. */
+  readonly setting: string;
   readonly bind: Bind;
   create(): Omit<BoundServer, "bind">;
   /** Of a listener: what it serves with. */
   serving?(): ServingOn;
 }
 
-export function openListeners({
-  clock,
-  report,
-  applications,
-  callbacks,
-  createAdmin,
-  createStatus,
-}: ListenersParts): Listeners {
+/** The servers of this process: the listeners for applications and for callbacks, the admin and the status server. */
+export type Listeners = ReturnType<typeof openListeners>;
+
+export function openListeners({ clock, report, handlers, createAdmin, createStatus }: ListenersParts) {
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
   /** Of the listeners that a reload has removed, until each has drained: whether it did so in time. */
   const draining = new Set<Promise<boolean>>();
@@ -88,20 +69,22 @@ export function openListeners({
   /** Those for applications first, then those for callbacks, each in the configuration's order; admin and status last. */
   function bindingsOf(config: Config): Binding[] {
     const { admin, status } = config;
-    const outbound = config.listeners.map((listener) => ({
+    const outbound = config.listeners.map((listener, index) => ({
+      setting: `listeners[${index}].bind`,
       bind: listener.bind,
       isTls: callersTlsOf(listener.callers) !== undefined,
-      serving: () => applications.servingOn(listener, config),
+      serving: () => handlers.forApplications(listener, config),
     }));
-    const inbound = (config.callbacks ?? []).map((listener) => ({
+    const inbound = config.callbacks.map((listener, index) => ({
+      setting: `callbacks[${index}].bind`,
       bind: listener.bind,
       isTls: listener.tls !== undefined,
-      serving: () => callbacks.servingOn(listener, config),
+      serving: () => handlers.forCallbacks(listener, config),
     }));
     return [
       ...keyed([...outbound, ...inbound]).map((wanted) => ({ ...wanted, create: () => createListener(wanted) })),
-      { key: `admin ${describeBind(admin)}`, bind: admin, create: () => ({ server: createAdmin() }) },
-      { key: `status ${describeBind(status)}`, bind: status, create: () => ({ server: createStatus() }) },
+      ownBinding("admin", admin, createAdmin),
+      ownBinding("status", status, createStatus),
     ];
   }
 
@@ -111,32 +94,38 @@ export function openListeners({
   }
 
   /** An address that this process has for another server cannot be given back before the next configuration is sure of it. */
-  function refuseOwn(address: string): void {
+  function refuseOwn(setting: string, address: string): void {
     const isTaken = servers.values().some(({ server, bind }) => server.listening && describeBind(bind) === address);
     if (!isTaken) return;
-    const message = `${address} serves something else in this process; a restart can change that`;
-    throw Object.assign(new Error(message), { syscall: "listen" });
+    throw listenError(`${setting} is ${address}, which serves something else in this process; restart it`);
   }
 
   return {
     /** Listens wherever nothing listens yet. Requests that come in wait for the first configuration to be committed. */
-    async prepare(config) {
-      for (const { key, bind, create } of bindingsOf(config)) {
+    async prepare(config: Config): Promise<void> {
+      for (const { key, setting, bind, create } of bindingsOf(config)) {
         const bound = servers.prepare(key, () => ({ ...create(), bind }));
         if (bound.server.listening) continue;
-        refuseOwn(describeBind(bind));
-        reportRefusedConnections(bound.server, { name: describeBind(bind), report }, clock);
-        bound.bind = await listen(bound.server, bind);
+        const address = describeBind(bind);
+        refuseOwn(setting, address);
+        reportRefusedConnections(bound.server, { name: address, report }, clock);
+        bound.bind = await listen(bound.server, bind).catch((error: NodeJS.ErrnoException) => {
+          const { code } = error;
+          // A defect.
+          if (code === undefined) throw error;
+          const [why, fix] = listenFaults[code] ?? ["which fails", "name another place"];
+          throw listenError(`${setting} is ${address}, ${why} (${code}); ${fix}`, code);
+        });
       }
     },
 
-    commit(config) {
+    commit(config: Config): void {
       const bindings = bindingsOf(config);
       for (const { key, serving } of bindings) if (serving) servers.get(key)?.listener?.serve(serving());
       servers.commit(bindings.map(({ key }) => key));
     },
 
-    bindsOf(config) {
+    bindsOf(config: Config): Binds {
       const binds = bindingsOf(config).map(({ key, bind }) => servers.get(key)?.bind ?? bind);
       const { admin, status } = config;
       const { length } = config.listeners;
@@ -148,18 +137,21 @@ export function openListeners({
       };
     },
 
+    /** Open connections by listener, in the configuration's order. */
     connections: () => hotListeners().map(({ name, listener: { open } }) => ({ listener: name, open })),
 
-    async drain() {
+    /**
+     * Lets open requests end, each by its own deadline, also those of listeners that have been removed. Every connection
+     * closes with its next response; latecomers are refused.
+     * @returns whether all connections were gone in time
+     */
+    async drain(): Promise<boolean> {
       const openMs = Math.max(0, ...hotListeners().map(({ longestRequestMs }) => longestRequestMs));
-      const refuseAll = () => {
-        applications.refuseAll();
-        callbacks.refuseAll();
-      };
-      const drained = hotListeners().map((listener) => listener.drain(openMs, refuseAll));
+      const drained = hotListeners().map((listener) => listener.drain(openMs, handlers.refuseAll));
       return (await Promise.all([...drained, ...draining])).every((isDrained) => isDrained);
     },
 
+    /** Ends all servers with every connection. */
     close: () => servers.close(),
   };
 }
@@ -176,6 +168,11 @@ function endServer(server: Server | SocketServer): void {
   server.closeAllConnections();
 }
 
+function ownBinding(name: "admin" | "status", bind: Bind, createServer: () => Server): Binding {
+  const create = () => ({ server: createServer() });
+  return { key: `${name} ${describeBind(bind)}`, setting: `${name}.bind`, bind, create };
+}
+
 /** By what makes a listener the same one: where it listens and whether with TLS. Several may ask for a free port. */
 function keyed<Listener extends { readonly bind: Bind; readonly isTls: boolean }>(listeners: readonly Listener[]) {
   const addresses = listeners.map(({ bind, isTls }) => `${describeBind(bind)} ${isTls}`);
@@ -185,8 +182,23 @@ function keyed<Listener extends { readonly bind: Bind; readonly isTls: boolean }
   });
 }
 
+/** A server cannot listen. The message, for people, names the setting and what to do. */
+function listenError(message: string, code?: string): Error {
+  return Object.assign(new Error(message), { syscall: "listen", code });
+}
+
 /** Why a server cannot listen, for people; undefined where that is not what failed. */
 export function explainListenError(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("syscall" in error) || error.syscall !== "listen") return undefined;
-  return error.message.replace(/^listen EADDRINUSE: /, "");
+  return error instanceof Error && "syscall" in error && error.syscall === "listen" ? error.message : undefined;
 }
+
+const unresolved = ["a name that cannot be resolved", "name an address"] as const;
+/** Why not, and what to do, by Node's codes. */
+const listenFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
+  EADDRINUSE: ["which is taken", "end the process that listens there, or name another place"],
+  EADDRNOTAVAIL: ["which is no address of this machine", "name one of its own"],
+  ENOTFOUND: unresolved,
+  EAI_AGAIN: unresolved,
+  ENOENT: ["whose folder does not exist", "create it, or name another"],
+  EACCES: ["where this process may not listen", "name a port from 1024 on, or a folder that it may write to"],
+};

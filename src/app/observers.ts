@@ -1,35 +1,22 @@
 import { hostname } from "node:os";
-import type { AdminViews, StatusViews } from "../adapters/http-server/read-only-server.ts";
-import { createCounting, createStartAtZero } from "../adapters/prometheus/counting.ts";
-import { contentTypes, writeExposition } from "../adapters/prometheus/exposition.ts";
-import type { GaugeSource, ListenerSnapshot } from "../adapters/prometheus/gauges.ts";
-import { createMetrics } from "../adapters/prometheus/metrics.ts";
-import type { ConfiguredCaller } from "../adapters/status/caller-stats.ts";
-import { StatusModel, type StatusSource } from "../adapters/status/model.ts";
-import { renderPage } from "../adapters/status/page/render-page.ts";
-import { Readiness, type ReadinessView } from "../adapters/status/readiness.ts";
-import type { StatusSnapshot } from "../adapters/status/snapshot.ts";
+import { contentTypes, type ExpositionFormat, writeExposition } from "../adapters/stats/exposition.ts";
+import type { GaugeSource, ListenerSnapshot } from "../adapters/stats/gauges.ts";
+import { createMetrics } from "../adapters/stats/metrics.ts";
+import { renderPage } from "../adapters/stats/page/render-page.ts";
+import { Readiness } from "../adapters/stats/readiness.ts";
+import type { StatusSnapshot } from "../adapters/stats/snapshot.ts";
+import { startAtZero } from "../adapters/stats/start-at-zero.ts";
+import { type ConfiguredCaller, Stats, type StatusSource } from "../adapters/stats/stats.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
-import type { Report } from "../model/events.ts";
+import type { Event } from "../model/events.ts";
 import { callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import type { RedisSnapshot } from "../model/redis-access.ts";
 import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
-import type { Reloadable } from "./keyed-resources.ts";
 import { redisNodes } from "./token-backend.ts";
-
-interface Views extends AdminViews, StatusViews {
-  readiness(): ReadinessView;
-}
-
-/** Everything that counts events, and shows counts and state to people and machines. */
-interface Observers extends Reloadable {
-  readonly report: Report;
-  readonly views: Views;
-}
 
 /** The state of the process at the moment of asking, as its owners know it. */
 export interface Snapshots extends Pick<GaugeSource, "connections" | "inFlight" | "buffers"> {
@@ -43,10 +30,11 @@ export interface Snapshots extends Pick<GaugeSource, "connections" | "inFlight" 
   redis(): readonly RedisSnapshot[];
 }
 
+/** Everything that counts events, and shows counts and state to people and machines. */
 export function openObservers(
   snapshots: Snapshots,
   { clock, report: outside, droppedLogLines = () => 0 }: Dependencies,
-): Observers {
+) {
   const { config: active } = snapshots;
   const source: StatusSource & GaugeSource = {
     ...snapshots,
@@ -54,19 +42,18 @@ export function openObservers(
     credentials: () => mergeShared(snapshots.credentials()),
     redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
     callers: () => configuredCallers(active()),
+    callbacks: () => active().callbacks.map(describeCallbacks),
     limits: () => active().limits,
     listeners: () => listenersOf(active()),
     reload: () => {
-      const { activeSinceMs, isRefused } = model.reload;
+      const { activeSinceMs, isRefused } = stats.reload;
       return { hash: active().hash, activeSinceMs, isRefused };
     },
     droppedLogLines,
     wallTime: createWallTime(clock),
   };
-  const model = new StatusModel(source, clock);
   const metrics = createMetrics(source);
-  const startAtZero = createStartAtZero(metrics);
-  const count = createCounting(metrics, clock);
+  const stats = new Stats(source, metrics, clock);
   const readiness = new Readiness(snapshots.credentials, clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();
@@ -76,14 +63,14 @@ export function openObservers(
     ...own,
     configHash: active().hash,
     readiness: readiness.view(),
-    ...model.view(),
+    ...stats.view(),
     configuration: explain(active()),
   });
 
   return {
-    prepare(config) {
-      const { environments, callbacks = [], tracing } = config;
-      startAtZero({
+    prepare(config: Config): void {
+      const { environments, callbacks, tracing } = config;
+      startAtZero(metrics, {
         environments: [...environments.values()],
         redisNodes: redisNodes(config),
         calledBack: new Set(callbacks.map(({ environment }) => environment)),
@@ -91,30 +78,29 @@ export function openObservers(
         isTraced: tracing !== undefined,
       });
     },
-    commit(config) {
+    commit(config: Config): void {
+      stats.forgetOthers();
       const environments = [...config.environments.values()];
-      model.keepOnly(environments, config.callbacks?.map(describeCallbacks));
       readiness.follow(config.readiness === "token" ? environments : [], config.reload.unreadyAfterRefusalMs);
     },
-    report(event) {
-      count(event);
-      model.report(event);
+    report(event: Event): void {
+      stats.report(event);
       readiness.report(event);
       outside(event);
     },
     views: {
       readiness: () => readiness.view(),
-      metrics: async (format) => ({
+      metrics: async (format: ExpositionFormat) => ({
         contentType: contentTypes[format],
         text: await writeExposition(metrics.registry, format),
       }),
       snapshot,
-      page: (refreshSeconds) => renderPage(snapshot(), refreshSeconds),
+      page: (refreshSeconds?: number) => renderPage(snapshot(), refreshSeconds),
     },
   };
 }
 
-function listenersOf({ listeners, callbacks = [] }: Config): ListenerSnapshot[] {
+function listenersOf({ listeners, callbacks }: Config): ListenerSnapshot[] {
   const outbound = listeners.map(({ callers, ...listener }) => ({ ...listener, tls: callersTlsOf(callers) }));
   return [...outbound, ...callbacks].map(({ bind, environment, tls }) => ({
     name: describeBind(bind),

@@ -45,7 +45,7 @@ export function neededDescriptors(config: Sized): number {
  * How many connections each listener takes and serves where the process may have too few descriptors for twice as many as it
  * serves. A crowd of callers then leaves some for connections to the service: what the limits need for requests in flight, or,
  * where there are fewer than the limits need, at least half of what is left.
- * @param descriptors that the process may have; undefined where there is no bound, or none that can be read
+ * @param descriptors that the process may have; undefined where there is no limit, or where it cannot be read
  * @returns undefined where there are enough
  */
 export function fittingConnections(
@@ -66,18 +66,18 @@ export function fittingConnections(
 }
 
 /** A callback under way has a connection to the application; the streams of pass-through routes are counted apart. */
-function neededUpstream({ callbacks = [], environments, limits }: Sized): number {
+function neededUpstream({ callbacks, environments, limits }: Sized): number {
   const streamed = [...environments.values()].filter(({ passThrough }) => passThrough !== undefined);
   return (environments.size + streamed.length + callbacks.length) * limits.inFlightPerEnvironment;
 }
 
-function listenersOf({ listeners, callbacks = [] }: Sized): number {
+function listenersOf({ listeners, callbacks }: Sized): number {
   return listeners.length + callbacks.length;
 }
 
 /**
  * How many descriptors the process may have. Node has raised the soft limit to the hard one by then.
- * @returns undefined where there is no bound, or none that can be read
+ * @returns undefined where there is no limit, or where it cannot be read
  */
 export async function askDescriptorLimit(): Promise<number | undefined> {
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");

@@ -1,9 +1,9 @@
+import { createRedisClaimRecords } from "../adapters/redis/claim-records.ts";
 import { createCacheClient, createNodeClient } from "../adapters/redis/client.ts";
 import { RedisConnection } from "../adapters/redis/connection.ts";
-import { createRedisOnceStore } from "../adapters/redis/once-store.ts";
 import { createRedisRefreshLock } from "../adapters/redis/refresh-lock.ts";
-import { createRedisReplayStore } from "../adapters/redis/replay-store.ts";
 import { createRedisTokenStore } from "../adapters/redis/token-store.ts";
+import { Claims } from "../claims/claim.ts";
 import type { Report } from "../model/events.ts";
 import type { RedisAccess } from "../model/redis-access.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -14,15 +14,16 @@ export function openRedisBackend(access: RedisAccess, report: Report, { clock, r
     new RedisConnection({ client, node, clock, random, report });
   const cache = connect(createCacheClient(access), "cache");
   const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), `lock-${index + 2}`));
-  const lock = createRedisRefreshLock([cache, ...others], clock);
+  const lock = createRedisRefreshLock(cache, others, clock);
+  const claims = new Claims(createRedisClaimRecords(cache), clock);
   return {
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
     lock,
-    replays: createRedisReplayStore(cache),
-    once: createRedisOnceStore(cache, access.encryptionKeys),
+    claims,
     onReturn: (listener: () => void) => cache.onReturn(listener),
     snapshot: () => [cache, ...others].map((connection) => connection.snapshot()),
     async close() {
+      claims.close();
       await lock.close();
       for (const connection of [cache, ...others]) connection.close();
     },

@@ -1,11 +1,10 @@
 import type { Config } from "../config/config.ts";
 import { describeProblem, type Problem } from "../config/diagnostics.ts";
+import { type FileDigests, FileWatch } from "../config/files/watch.ts";
 import type { Loaded } from "../config/load.ts";
-import { type FileDigests, FileWatch } from "../config/watch.ts";
 import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
-import type { Report } from "../model/events.ts";
-import type { ReloadTrigger } from "../model/process-events.ts";
+import type { ReloadTrigger, Report } from "../model/events.ts";
 import type { App } from "./app.ts";
 import { explainListenError } from "./listeners.ts";
 
@@ -97,15 +96,9 @@ export function createWarner(report: Report): (warnings: readonly Problem[]) => 
   let reported: ReadonlySet<string> = new Set();
   return (warnings) => {
     const keyOf = ({ code, path, message }: Problem) => `${code} ${path} ${message}`;
-    const byCode = new Map<string, Problem[]>();
-    for (const warning of warnings) {
-      if (reported.has(keyOf(warning))) continue;
-      const { code = "" } = warning;
-      const alike = byCode.get(code);
-      if (alike === undefined) byCode.set(code, [warning]);
-      else alike.push(warning);
-    }
-    for (const [code, alike] of byCode) {
+    const added = warnings.filter((warning) => !reported.has(keyOf(warning)));
+    for (const code of new Set(added.map(({ code = "" }) => code))) {
+      const alike = added.filter((warning) => (warning.code ?? "") === code);
       for (const [index, { path, message, fix }] of alike.slice(0, mostOfOneCode).entries()) {
         const isLast = index === mostOfOneCode - 1 && alike.length > mostOfOneCode;
         const more = isLast ? alike.length - mostOfOneCode : undefined;

@@ -1,8 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
-import type { CredentialSet, Environment } from "../model/environment.ts";
-import { tokenUrlOf } from "../model/token-settings.ts";
-import { cacheKey, issuerOf } from "../oauth/token.ts";
+import { type CredentialSet, type Environment, tokenUrlOf } from "../model/environment.ts";
+import { cacheKey } from "../oauth/token.ts";
 import { authPoolKey as keyOfAuthPool } from "./upstreams.ts";
 
 /** A credential set as one configuration has it. */
@@ -51,7 +50,7 @@ function configureSet(environment: Environment, owner: string, set: CredentialSe
   const { baseUrl } = environment;
   const { audience, token: { scope, resource, extra = {} } = {} } = set;
   const tokenUrl = tokenUrlOf(environment, set);
-  const tokenKey = cacheKey(issuerOf(tokenUrl), set);
+  const tokenKey = cacheKey(`${tokenUrl.origin}${tokenUrl.path}`, set);
   const authPoolKey = keyOfAuthPool(environment, tokenUrl, config);
   const purpose = fingerprint([tokenUrl, baseUrl, audience, scope, resource, extra]);
   // A cache uses one pool and one way of asking, so it must not outlive them. Nor may the token of a former secret come to

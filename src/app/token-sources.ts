@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { within } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
 import type { CredentialSet, Environment } from "../model/environment.ts";
-import type { Event, Report } from "../model/events.ts";
+import type { Report } from "../model/events.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
@@ -11,33 +11,18 @@ import { TokenCache } from "../oauth/token-cache.ts";
 import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
-import { openTokenBackends, StateReport, type TokenBackends } from "./token-backend.ts";
+import { KeyedResources } from "./keyed-resources.ts";
+import { openTokenBackends } from "./token-backend.ts";
 import { type ConfiguredSet, ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
-
-/** The tokens of all sites, over the backend that the configuration names. */
-export interface Tokens extends Reloadable, Pick<TokenBackends, "replaysOf" | "onceOf" | "redis"> {
-  /** The tokens of the sets that are configured at a site. */
-  readonly tokensOf: (environment: string, owner: string) => TokenSource;
-  /** Fetches tokens in the background where there are none. */
-  warm(): void;
-  /** The configured sets at this moment, by their sites; one that several sites use is there several times. */
-  credentials(): readonly CredentialSnapshot[];
-  close(): Promise<void>;
-}
 
 /** The longest that a changed configuration waits for its tokens before it is committed. */
 const longestPrefetchMs = 5_000;
-/** Enough to tell two pools apart. It is shared through Redis, so it is not the whole fingerprint of a key. */
-const shownPoolDigits = 16;
 
 /** A set with its token cache. */
 interface OpenSet {
   readonly configured: ConfiguredSet;
   readonly source: TokenCache;
   readonly store: TokenStore;
-  /** Of its token. */
-  readonly state: StateReport;
 }
 
 /** What limits the token requests of a set, at whichever sites it is configured. */
@@ -47,11 +32,14 @@ interface RequestLimits {
   readonly forcedRefreshes: ForcedRefreshLimiter;
 }
 
+/** The tokens of all sites, over the backend that the configuration names. */
+export type Tokens = ReturnType<typeof openTokens>;
+
 export function openTokens(
   tokenEndpointOf: (environment: Environment, set: CredentialSet) => TokenEndpoint,
   report: Report,
   dependencies: Dependencies,
-): Tokens {
+) {
   const { clock, random } = dependencies;
   const thresholds = drawThresholds(random);
   const backends = openTokenBackends(report, dependencies, () => {
@@ -70,13 +58,12 @@ export function openTokens(
 
   /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
   function limitsOf(configured: ConfiguredSet): RequestLimits {
-    const { tokenKey, authPoolKey } = configured;
-    const pool = authPoolKey.slice(0, shownPoolDigits);
+    const { tokenKey } = configured;
     return limits.prepare(limitsKey(configured), () => {
       const before = limits.values().findLast((other) => other.tokenKey === tokenKey);
       return {
         tokenKey,
-        backoff: before?.backoff.withTransport(pool) ?? new EndpointBackoff(clock, random, pool),
+        backoff: before?.backoff.withOtherTransport() ?? new EndpointBackoff(clock, random),
         forcedRefreshes: before?.forcedRefreshes ?? new ForcedRefreshLimiter(clock),
       };
     });
@@ -87,14 +74,14 @@ export function openTokens(
     const { store, lock } = backends.of(config);
     const { environment, set, tokenKey } = configured;
     const { backoff, forcedRefreshes } = limitsOf(configured);
+    const { tokenMs: tokenTimeoutMs } = config.timeouts;
     const named = { environment: environment.name, set, key: tokenKey };
-    const state = new StateReport(report, tokenSubjectOf);
     const endpoint = tokenEndpointOf(environment, set);
-    const ports = { store, lock, endpoint, clock, random, report: state.report };
-    const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds });
+    const ports = { store, lock, endpoint, clock, random, report };
+    const source = new TokenCache({ ...named, ...ports, backoff, forcedRefreshes, thresholds, tokenTimeoutMs });
     const same = sets.values().find((other) => other.source.hasToken && other.configured.tokenKey === tokenKey);
     if (same !== undefined) source.adoptFrom(same.source);
-    return { source, configured, store, state };
+    return { source, configured, store };
   }
 
   function openSet(configured: ConfiguredSet, config: Config): TokenCache {
@@ -109,9 +96,8 @@ export function openTokens(
 
   /** Its token is gone, unless the set now in its slot has one. */
   function retireSet(retired: OpenSet): void {
-    const { configured, source, state } = retired;
+    const { configured, source } = retired;
     const { environment, set, slot } = configured;
-    state.isActive = false;
     if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
       report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
     }
@@ -139,14 +125,14 @@ export function openTokens(
 
   return {
     /** A changed secret has its token before its site depends on it, unless the authorization server takes too long. */
-    async prepare(config) {
+    async prepare(config: Config): Promise<void> {
       await backends.prepare(config);
       const opened = ownersOf(config).map((owner) => ({ owner, sources: openSources(owner, config) }));
       const awaited = opened.filter(({ owner }) => failovers.get(owner.key) !== undefined);
       await within(clock, Promise.all(awaited.map(({ sources }) => fetchFirst(sources))), longestPrefetchMs);
     },
 
-    commit(config) {
+    commit(config: Config): void {
       const before = credentialsOf(owners);
       owners = ownersOf(config);
       for (const owner of owners) configure(owner, config);
@@ -154,7 +140,6 @@ export function openTokens(
       activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
       failovers.commit(owners.map(({ key }) => key));
       sets.commit(activeKeys.values());
-      for (const { state } of sets.values()) state.isActive = true;
       limits.commit(configured.map(limitsKey));
       backends.commit(config);
       const present = credentialsOf(owners);
@@ -163,23 +148,25 @@ export function openTokens(
       }
     },
 
-    tokensOf(environment, owner) {
+    /** The tokens of the sets that are configured at a site. */
+    tokensOf(environment: string, owner: string): TokenSource {
       const failover = failovers.get(ownerKey(environment, owner));
       if (failover === undefined) throw new Error("every site with credentials has a source");
       return failover;
     },
 
-    warm() {
+    /** Fetches tokens in the background where there are none. */
+    warm(): void {
       for (const { key } of owners) failovers.get(key)?.warm();
     },
 
-    credentials: () => owners.flatMap(({ key }) => failovers.get(key)?.snapshot() ?? []),
+    /** The configured sets at this moment, by their sites; one that several sites use is there several times. */
+    credentials: (): readonly CredentialSnapshot[] => owners.flatMap(({ key }) => failovers.get(key)?.snapshot() ?? []),
 
-    replaysOf: backends.replaysOf,
-    onceOf: backends.onceOf,
+    claimsOf: backends.claimsOf,
     redis: backends.redis,
 
-    async close() {
+    async close(): Promise<void> {
       owners = [];
       await sets.close();
       await backends.close();
@@ -202,12 +189,6 @@ async function fetchFirst(sources: readonly TokenCache[]): Promise<void> {
     await source.warm("start");
     if (!source.isRefused) return;
   }
-}
-
-/** What a set's event tells of its token. */
-function tokenSubjectOf({ kind }: Event): string | undefined {
-  if (kind === "token_used") return "use";
-  return kind === "token_adopted" || kind === "token_lapsed" ? "freshness" : undefined;
 }
 
 function limitsKey({ tokenKey, authPoolKey }: ConfiguredSet): string {

@@ -1,33 +1,21 @@
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
-import { credentialSetsOf } from "../model/environment.ts";
-import type { Report } from "../model/events.ts";
-import { tokenUrlOf } from "../model/token-settings.ts";
+import { credentialSetsOf, tokenUrlOf } from "../model/environment.ts";
+import type { Event, Report } from "../model/events.ts";
 import type { Tracer } from "../proxy/access-event.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import { KeyedResources, lingerMarginMs } from "./keyed-resources.ts";
 import type { SpanExport } from "./span-export.ts";
 
 /** The tracer of each configuration that has one. */
-export interface Tracing extends Reloadable {
-  tracerOf(config: Config): Tracer | undefined;
-  /** Reports the events of tokens, and records a span for each token request. */
-  observeTokens(report: Report): Report;
-  /** Sends what is left of the spans, within a bound. */
-  close(): Promise<void>;
-}
-
-/** A tracer outlives the deadline of its last request by this much. */
-const lingerMarginMs = 1_000;
-
-export function openTracing(report: Report, { clock, random }: Dependencies): Tracing {
+export function openTracing(report: Report, { clock, random }: Dependencies) {
   const exports = new KeyedResources<SpanExport>(clock, { close: (each) => each.close() });
   let active: { readonly config: Config; readonly spans: SpanExport } | undefined;
 
   const exportOf = (config: Config) => exports.get(keyOf(config));
 
   return {
-    async prepare(config) {
+    async prepare(config: Config): Promise<void> {
       const { tracing, timeouts } = config;
       if (tracing === undefined) return;
       // A process that does not trace saves its memory, and time at its start.
@@ -36,15 +24,16 @@ export function openTracing(report: Report, { clock, random }: Dependencies): Tr
       exports.prepare(keyOf(config), open, timeouts.requestMs + lingerMarginMs);
     },
 
-    commit(config) {
+    commit(config: Config): void {
       const spans = exportOf(config);
       active = spans && { config, spans };
       exports.commit([keyOf(config)]);
     },
 
-    tracerOf: (config) => exportOf(config)?.tracer,
+    tracerOf: (config: Config): Tracer | undefined => exportOf(config)?.tracer,
 
-    observeTokens: (next) => (event) => {
+    /** Reports the events of tokens, and records a span for each token request. */
+    observeTokens: (next: Report) => (event: Event) => {
       next(event);
       if (active === undefined || event.kind !== "token_requested") return;
       const environment = active.config.environments.get(event.environment);
@@ -53,6 +42,7 @@ export function openTracing(report: Report, { clock, random }: Dependencies): Tr
       active.spans.tracer.tokenRequested(event, tokenUrlOf(environment, found.set));
     },
 
+    /** Sends what is left of the spans, within a bound. */
     close: () => exports.close(),
   };
 }

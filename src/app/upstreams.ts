@@ -1,96 +1,189 @@
-import { ConnectionPool } from "../adapters/http-client/connection-pool.ts";
+import { type ConnectSettings, createConnect } from "../adapters/http-client/connect.ts";
+import { ConnectionPool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
+import { createDeliver } from "../adapters/http-client/deliver.ts";
 import { createSend } from "../adapters/http-client/exchange.ts";
 import { createPostTokenRequest } from "../adapters/http-client/post.ts";
+import { explainTransportError } from "../adapters/http-client/transport-error.ts";
+import type { TunnelReport } from "../adapters/http-client/tunnel.ts";
+import type { HttpProxy, StreamPool } from "../adapters/http-proxy/pool.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
-import type { Config } from "../config/config.ts";
-import { fingerprint } from "../config/hash.ts";
-import type { Clock } from "../model/clock.ts";
-import { type Address, type CredentialSet, credentialSetsOf, type Environment } from "../model/environment.ts";
-import { tokenUrlOf } from "../model/token-settings.ts";
-import { fetchDeadlineMs, type TokenEndpoint } from "../oauth/token-endpoint.ts";
+import type { Deliver } from "../callbacks/application.ts";
+import type { CallbackListenerConfig, Config } from "../config/config.ts";
+import { fingerprint, fingerprintOf } from "../config/hash.ts";
+import { type Clock, LogThrottle } from "../model/clock.ts";
+import {
+  type Address,
+  type CredentialSet,
+  credentialSetsOf,
+  type Environment,
+  egressTo,
+  placeOf,
+  tokenUrlOf,
+} from "../model/environment.ts";
+import type { Report } from "../model/events.ts";
+import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
+import type { SendStream } from "../pass-through/messages.ts";
 import type { Send } from "../proxy/messages.ts";
-import { type ConnectSettingsOf, connectionKeyOf, createConnectSettings } from "./connect-settings.ts";
-import { KeyedResources, type Reloadable } from "./keyed-resources.ts";
+import { KeyedResources, lingerMarginMs, poolEndings, type Reloadable } from "./keyed-resources.ts";
 
-/** The connections to services and authorization servers. A request uses those of the configuration that accepted it. */
+type Application = CallbackListenerConfig["application"];
+
+/**
+ * All connections that this process makes, but to Redis and a collector of spans. They lead to the configured hosts and to no
+ * others. A request uses those of the configuration that accepted it.
+ */
 export interface Upstreams extends Reloadable {
+  /** To the services. */
   readonly send: Send;
+  /** The same of pass-through routes, on connections of their own. */
+  readonly sendStream: SendStream;
+  /** To an authorization server. */
   readonly tokenEndpointOf: (environment: Environment, set: CredentialSet) => TokenEndpoint;
+  /** To the application of a listener for callbacks. */
+  readonly deliverTo: (application: Application) => Deliver;
   /** Ends all connections. */
   close(): Promise<void>;
 }
 
-/** One token request a set at a time, and few sets. */
-const authConnections = 8;
-/** A pool outlives the deadline of its last user by this much. */
-const lingerMarginMs = 1_000;
+/**
+ * One token request a set at a time, and few sets. Each has a connection of its own: tokens are asked for seldom, and an idle
+ * connection whose network is gone would swallow the request.
+ */
+const toAuthorizationServer = { connections: 8, requestsPerConnection: 1 };
 
-/** Opens a pool for each environment and host: they lead to the configured hosts and to no others. */
-export function openUpstreams(
-  clock: Clock,
-  connectSettingsOf: ConnectSettingsOf = createConnectSettings(clock, () => {}),
-): Upstreams {
-  const pools = new KeyedResources<ConnectionPool>(clock, {
-    retire: (pool) => pool.close(),
-    close: (pool) => pool.destroy(),
-  });
-  const servicePools = new WeakMap<Environment, ConnectionPool>();
+export function openUpstreams(clock: Clock, report: Report = () => {}): Upstreams {
+  const connectSettingsOf = createConnectSettings(clock, report);
+  const pools = new KeyedResources<ConnectionPool>(clock, poolEndings);
+  const streamPools = new KeyedResources<StreamPool>(clock, poolEndings);
+  const poolOf = new WeakMap<Environment | Application, ConnectionPool>();
+  const streamPoolOf = new WeakMap<Environment, StreamPool>();
   /** By origin. */
-  const authPools = new WeakMap<Environment, ReadonlyMap<string, ConnectionPool>>();
+  const authPoolsOf = new WeakMap<Environment, ReadonlyMap<string, ConnectionPool>>();
+  let proxy: HttpProxy | undefined;
+
+  async function prepareStreams(config: Config, lingerMs: number): Promise<void> {
+    const routed = routedOf(config);
+    if (routed.length === 0) return;
+    // A process without such routes saves its memory.
+    const { loadHttpProxy, openStreamPool } = await import("../adapters/http-proxy/pool.ts");
+    proxy ??= await loadHttpProxy();
+    const loaded = proxy;
+    for (const environment of routed) {
+      const { baseUrl, requestsPerConnection } = environment;
+      const open = () => {
+        const to = { ...connectSettingsOf(environment, baseUrl), connectTimeoutMs: config.timeouts.connectMs };
+        const settings = {
+          connect: createConnect(to, clock),
+          authority: new URL(baseUrl.origin).host,
+          explain: explainTransportError,
+          requests: config.limits.inFlightPerEnvironment,
+          requestsPerConnection,
+        };
+        return openStreamPool(loaded, settings, clock);
+      };
+      streamPoolOf.set(environment, streamPools.prepare(servicePoolKey(environment, config), open, lingerMs));
+    }
+  }
 
   return {
-    send: createSend((environment) => opened(servicePools.get(environment))),
+    send: createSend((environment) => opened(poolOf.get(environment))),
+    sendStream: (request, times, control) =>
+      opened(streamPoolOf.get(request.environment)).send(request, times, control),
     tokenEndpointOf(environment, set) {
       const { origin, path } = tokenUrlOf(environment, set);
-      const pool = opened(authPools.get(environment)?.get(origin));
+      const pool = opened(authPoolsOf.get(environment)?.get(origin));
       return { post: createPostTokenRequest(pool, path, clock), sign: signAssertion };
     },
+    deliverTo: (application) => createDeliver(opened(poolOf.get(application))),
 
-    prepare(config) {
-      const connectTimeoutMs = config.timeouts.connectMs;
-      const lingerMs = Math.max(config.timeouts.requestMs, fetchDeadlineMs) + lingerMarginMs;
-      const prepared = (key: string, environment: Environment, address: Address, connections: number) => {
-        const settings = { ...connectSettingsOf(environment, address), connectTimeoutMs, connections };
-        return pools.prepare(key, () => new ConnectionPool(settings, clock), lingerMs);
-      };
+    async prepare(config) {
+      const { requestMs, connectMs: connectTimeoutMs, tokenMs } = config.timeouts;
+      const { inFlightPerEnvironment: connections } = config.limits;
+      const lingerMs = Math.max(requestMs, tokenMs) + lingerMarginMs;
+      const prepared = (key: string, settings: Omit<PoolSettings, "connectTimeoutMs">) =>
+        pools.prepare(key, () => new ConnectionPool({ ...settings, connectTimeoutMs }, clock), lingerMs);
       for (const environment of config.environments.values()) {
-        const { baseUrl } = environment;
-        const connections = config.limits.inFlightPerEnvironment;
-        servicePools.set(environment, prepared(servicePoolKey(environment, config), environment, baseUrl, connections));
+        const { baseUrl, requestsPerConnection } = environment;
+        const settings = { ...connectSettingsOf(environment, baseUrl), connections, requestsPerConnection };
+        poolOf.set(environment, prepared(servicePoolKey(environment, config), settings));
         const own = authorizationServersOf(environment).map((address): [string, ConnectionPool] => {
-          const key = authPoolKey(environment, address, config);
-          return [address.origin, prepared(key, environment, address, authConnections)];
+          const to = { ...connectSettingsOf(environment, address), ...toAuthorizationServer };
+          return [address.origin, prepared(authPoolKey(environment, address, config), to)];
         });
-        authPools.set(environment, new Map(own));
+        authPoolsOf.set(environment, new Map(own));
       }
+      for (const { application } of config.callbacks) {
+        const { url: address, tls } = application;
+        const settings = { address, tls, connections, requestsPerConnection: 1 };
+        poolOf.set(application, prepared(applicationPoolKey(application, config), settings));
+      }
+      await prepareStreams(config, lingerMs);
     },
 
     commit(config) {
-      pools.commit(
-        [...config.environments.values()].flatMap((environment) => [
+      const { environments, callbacks } = config;
+      pools.commit([
+        ...[...environments.values()].flatMap((environment) => [
           servicePoolKey(environment, config),
           ...authorizationServersOf(environment).map((address) => authPoolKey(environment, address, config)),
         ]),
-      );
+        ...callbacks.map(({ application }) => applicationPoolKey(application, config)),
+      ]);
+      streamPools.commit(routedOf(config).map((environment) => servicePoolKey(environment, config)));
     },
 
-    close: () => pools.close(),
+    async close() {
+      await Promise.all([pools.close(), streamPools.close()]);
+    },
+  };
+}
+
+type ConnectSettingsOf = (environment: Environment, address: Address) => Omit<ConnectSettings, "connectTimeoutMs">;
+
+/**
+ * How connections to a host of an environment are made, directly or through its forward proxy. All tunnels are reported, and
+ * the log has each failure once a minute.
+ */
+function createConnectSettings(clock: Clock, report: Report): ConnectSettingsOf {
+  const tunnelLog = new LogThrottle(clock);
+  return (environment, address) => {
+    const { name, tls } = environment;
+    const egress = egressTo(environment, address);
+    if (egress === undefined) return { address, tls };
+    const about = { environment: name, proxy: placeOf(egress.proxy), destination: placeOf(address) };
+    const onTunnel = (tunnel: TunnelReport) => {
+      const isFirst = tunnel.cause !== undefined && tunnelLog.isFirst(`${name} ${tunnel.cause}`);
+      report({ kind: "tunnel_requested", ...about, ...tunnel, isFirst });
+    };
+    return { address, tls, egress: { ...egress, onTunnel } };
   };
 }
 
 /** All that a pool is made from: configurations that agree in it share the pool. */
 function servicePoolKey(environment: Environment, { timeouts, limits }: Config): string {
-  return fingerprint([
-    "service",
-    ...connectionKeyOf(environment, environment.baseUrl),
-    limits.inFlightPerEnvironment,
-    timeouts,
-  ]);
+  const to = connectionKeyOf(environment, environment.baseUrl);
+  return fingerprint(["service", ...to, limits.inFlightPerEnvironment, timeouts]);
 }
 
 /** The same for the pool to an authorization server. */
 export function authPoolKey(environment: Environment, address: Address, { timeouts }: Config): string {
   return fingerprint(["authorization server", ...connectionKeyOf(environment, address), timeouts]);
+}
+
+/** The same for the pool to an application; listeners for callbacks may share one. */
+function applicationPoolKey({ url, tls }: Application, { timeouts, limits }: Config): string {
+  return fingerprint(["application", url.origin, fingerprintOf(tls), limits.inFlightPerEnvironment, timeouts]);
+}
+
+/** All that decides how a host of the environment is reached. */
+function connectionKeyOf(environment: Environment, address: Address): unknown[] {
+  const { name, tls, requestsPerConnection } = environment;
+  const { proxy, tls: proxyTls, credentials } = egressTo(environment, address) ?? {};
+  return [name, address.origin, fingerprintOf(tls), requestsPerConnection, proxy?.origin, proxyTls, credentials];
+}
+
+function routedOf({ environments }: Config): Environment[] {
+  return [...environments.values()].filter(({ passThrough }) => passThrough !== undefined);
 }
 
 /** Where an environment's tokens come from; sets whose endpoints are on one host share its connections. */
@@ -101,7 +194,7 @@ export function authorizationServersOf(environment: Environment): Address[] {
   return [...new Map(all.map((address) => [address.origin, address])).values()];
 }
 
-function opened(pool: ConnectionPool | undefined): ConnectionPool {
-  if (pool === undefined) throw new Error("every environment that is served has its pools");
+function opened<Pool>(pool: Pool | undefined): Pool {
+  if (pool === undefined) throw new Error("a configuration is prepared before it serves");
   return pool;
 }

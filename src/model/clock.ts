@@ -10,7 +10,10 @@ export interface Clock {
   wallMs(): number;
   /** Monotonic clock in milliseconds, from an arbitrary start. For every lifetime, deadline and duration. */
   nowMs(): number;
-  /** Runs the task once after the delay. The timer alone does not keep the process alive. */
+  /**
+   * Runs the task once after the delay. What came in while the process stood still is read before it: a throttled process
+   * takes no answer for late that was there. The timer alone does not keep the process alive.
+   */
   after(delayMs: number, task: () => void): Cancel;
 }
 
@@ -21,9 +24,16 @@ export const systemClock: Clock = {
   wallMs: () => Date.now(),
   nowMs: () => performance.now(),
   after(delayMs, task) {
-    const timer = setTimeout(task, Math.min(Math.max(delayMs, 0), longestTimerMs));
-    timer.unref();
-    return () => clearTimeout(timer);
+    let turn: NodeJS.Immediate | undefined;
+    // Node runs timers before it reads sockets, and immediates after that.
+    const runAfterReading = () => {
+      turn = setImmediate(task);
+    };
+    const timer = setTimeout(runAfterReading, Math.min(Math.max(delayMs, 0), longestTimerMs)).unref();
+    return () => {
+      clearTimeout(timer);
+      clearImmediate(turn);
+    };
   },
 };
 
@@ -77,9 +87,11 @@ export function parseDurationMs(text: string): number | undefined {
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
 }
 
-/** As the configuration writes it: whole seconds as `20s`, anything else as `1500ms`. */
+/** As the configuration writes it, in the longest unit that fits: `24h`, `90s`, `1500ms`. */
 export function formatDuration(ms: number): string {
-  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+  if (ms === 0) return "0s";
+  const [unit = "ms", unitMs = 1] = Object.entries(msPerUnit).findLast(([, each]) => ms % each === 0) ?? [];
+  return `${ms / unitMs}${unit}`;
 }
 
 const reportAgainMs = 60_000;
@@ -125,7 +137,7 @@ export class DeadlineTimer {
     if (deadlineMs < this.#firesAtMs) this.#arm();
   }
 
-  /** There is no deadline now. */
+  /** No deadline is set any more. */
   clear(): void {
     this.#deadlineMs = Number.POSITIVE_INFINITY;
   }

@@ -122,6 +122,8 @@ export interface Site {
   readonly decimals: ReadonlySet<string>;
   readonly keys: readonly SigningKey[];
   readonly defaultKey: SigningKey | undefined;
+  /** Verify callbacks that name the site, beside its default key, until a moment by the wall clock. Absent: none. */
+  readonly alsoVerifyWith?: readonly { readonly key: SigningKey; readonly untilMs: number }[];
   readonly credentials: Credentials | undefined;
 }
 
@@ -183,8 +185,8 @@ export interface Environment {
   readonly sites: ReadonlyMap<string, Site>;
   /** Which site a K… belongs to. */
   readonly siteOfKey: ReadonlyMap<string, Site>;
-  /** Statuses from 500 to 599 that may come from an intermediary: answers with them pass, their outcome is `unknown`. */
-  readonly undecided: ReadonlySet<number>;
+  /** Statuses that tell nothing of the effect: answers with them pass, and their outcome is `unknown`. */
+  readonly undecided: ReadonlySet<number> | "5xx";
   /** Extra request headers to let through, in lower case. */
   readonly forwardHeaders: readonly string[];
   /** Whether requests upstream carry `Via` (RFC 9110 section 7.6.3). */
@@ -192,8 +194,15 @@ export interface Environment {
   /** Whether `http://` was allowed for baseUrl and authUrl. */
   readonly allowsPlaintext?: boolean;
   readonly tls: Tls;
+  /** How many requests one connection to the service, or to the authorization server, carries at most; absent where there is no limit. */
+  readonly requestsPerConnection?: number | undefined;
   /** Absent where every host is reached directly. */
   readonly egress?: Egress | undefined;
+}
+
+/** Whether an answer with this status leaves open what the request has done. */
+export function isUndecided(status: number, { undecided }: Pick<Environment, "undecided">): boolean {
+  return undecided === "5xx" ? status >= 500 : undecided.has(status);
 }
 
 /** What leads to a host of the environment; undefined where it is reached directly. */
@@ -206,4 +215,34 @@ export function credentialSetsOf({ sites }: Environment): { readonly set: Creden
   return [...sites.values()].flatMap(({ identifier, credentials }) =>
     credentials?.owner === identifier ? credentials.sets.map((set, index) => ({ set, index })) : [],
   );
+}
+
+/** Where the service's own authorization server has its token endpoint (spec 4.2). */
+export const tokenPath = "/oauth/token";
+
+/**
+ * The settings that make a token another token, as names and values; none where they are the service's own. The token
+ * endpoint and the audience are not among them, nor is what only the way to a token depends on.
+ */
+export function identityOf(token: TokenSettings | undefined): string[] {
+  if (token === undefined) return [];
+  const { clientAuth, scope, resource, extra, certificate } = token;
+  const { method } = clientAuth;
+  const settings: [name: string, value: string | undefined][] = [
+    ["clientAuth", method === "post" ? undefined : method],
+    ["certificate", certificate],
+    ["scope", scope],
+    ["resource", resource],
+    ...Object.entries(extra)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, value]): [string, string] => [`extra ${name}`, value]),
+  ];
+  return settings.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+}
+
+/** Where a set's token requests go (spec 4.2). The configuration is refused where that is nowhere. */
+export function tokenUrlOf({ authUrl }: Environment, { token }: CredentialSet): Address {
+  if (token?.url !== undefined) return token.url;
+  if (authUrl === undefined) throw new Error("an environment with credentials says where tokens come from");
+  return { ...authUrl, path: `${authUrl.path}${tokenPath}` };
 }

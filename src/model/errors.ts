@@ -1,5 +1,3 @@
-import { callbackFailures, callerFailures, onceFailures } from "./further-failures.ts";
-
 /**
  * Every way Countersign can fail to serve a request. `failures` is the whole table: the error reference of the
  * documents (docs/reference/errors.md) is made from it.
@@ -10,208 +8,212 @@ import { callbackFailures, callerFailures, onceFailures } from "./further-failur
  *
  * - `answered`: the service's own, complete answer was passed on.
  * - `unknown`: at least one byte of an attempt was written and no complete answer came, or one whose status the
- *   environment calls `undecided`: it may be an intermediary's. Look before repeating.
+ *   environment calls `undecided`: a server error says nothing of the effect. Look before repeating, unless the method is safe.
  * - `not_sent`: nothing reached the service, or every attempt was answered before anything could happen.
  */
 export type Outcome = "answered" | "unknown" | "not_sent";
 
 /** One row of the failure table: HTTP status, RFC 9457 title, the outcomes it can have, and what it means. */
 export interface Failure {
+  /** Where only requests with `Countersign-Once`, or only callbacks, can fail with it. */
+  readonly only?: "once" | "callback";
   readonly status: number;
   readonly title: string;
   readonly outcomes: readonly Outcome[];
   readonly meaning: string;
 }
 
-const notSent = ["not_sent"] as const;
 const unknown = ["unknown"] as const;
 
-/** Codes in the order of the reference. `target_not_allowed` is 403 when the target names a foreign host. */
-export const failures = {
+/**
+ * Codes in the order of the reference. Where a row has no outcomes, nothing was sent. `target_not_allowed` is 403 when the
+ * target names a foreign host.
+ */
+const rows = {
   malformed_request: {
     status: 400,
     title: "Malformed request",
-    outcomes: notSent,
     meaning: "The request is not well-formed HTTP/1.1, or a Countersign header is misspelt or has an impossible value.",
   },
   body_not_json: {
     status: 400,
     title: "Body is not a JSON object",
-    outcomes: notSent,
     meaning: "The body is not one flat JSON object in valid UTF-8 (RFC 8259), without a byte order mark.",
   },
   duplicate_parameter: {
     status: 400,
     title: "Parameter given twice",
-    outcomes: notSent,
     meaning: "Two names are equal after JSON unescaping; which value was meant cannot be known.",
+  },
+  secret_in_body: {
+    status: 400,
+    title: "Secret in the body",
+    meaning:
+      "A parameter is called `secret_key` (spec 5.2 step 1), or its value is a secret of the listener's environment: an HMAC key, a client secret, a private key, a proxy's credentials.",
   },
   query_not_allowed: {
     status: 400,
     title: "Query string not allowed",
-    outcomes: notSent,
-    meaning: "From version 3.0 on every parameter travels in the body, never in the URL.",
+    meaning:
+      "The request target has a query. Countersign takes the parameters of every version from the body alone; from version 3.0 on the service does, too (spec 9).",
   },
   target_not_allowed: {
     status: 400,
     title: "Request target not allowed",
-    outcomes: notSent,
     meaning: "The path is not made of plain segments (400), or the target or Host names a foreign host (403).",
   },
   operation_not_allowed: {
     status: 403,
     title: "Operation not allowed",
-    outcomes: notSent,
     meaning: "The operation is not in the environment's `operations`.",
   },
   site_not_configured: {
     status: 403,
     title: "Site not configured",
-    outcomes: notSent,
     meaning: "The site or key identifier is not configured in the environment of this listener.",
   },
   auth_not_configured: {
     status: 403,
     title: "Authentication method not configured",
-    outcomes: notSent,
     meaning: "The site has no such method of authentication.",
   },
   method_not_allowed: {
     status: 405,
     title: "Method not allowed",
-    outcomes: notSent,
     meaning:
       "Operations are called with POST, a pass-through route with its `methods`; a CONNECT means that an https URL came " +
       "through a proxy setting.",
   },
-  ...callerFailures,
+  caller_not_authenticated: {
+    status: 407,
+    title: "Caller not authenticated",
+    meaning: "The listener asks its callers for a token, and got none that it knows.",
+  },
+  caller_not_known: {
+    status: 403,
+    title: "Caller not known",
+    meaning:
+      "The client certificate is of a known authority, and its names are no caller's of the listener, or several callers'.",
+  },
+  caller_not_allowed: {
+    status: 403,
+    title: "Caller not allowed",
+    meaning: "The caller is known, and the operation or the site is not in its `operations` or `sites`.",
+  },
+  caller_rate_limited: {
+    status: 429,
+    title: "Caller makes too many requests",
+    meaning: "The caller makes more than its `requestsPerSecond`. Retry-After says when to come back.",
+  },
   request_timeout: {
     status: 408,
     title: "Request not received in time",
-    outcomes: notSent,
     meaning: "The head or the body of the request arrived too slowly.",
   },
   body_too_large: {
     status: 413,
     title: "Body too large",
-    outcomes: notSent,
     meaning: "The body exceeds `limits.bodyBytes`.",
   },
   media_type_not_supported: {
     status: 415,
     title: "Media type not supported",
-    outcomes: notSent,
     meaning: "Content-Type is not application/json (charset utf-8 or none), or the body is compressed.",
   },
   expectation_not_supported: {
     status: 417,
     title: "Expectation not supported",
-    outcomes: notSent,
     meaning: "An Expect header other than 100-continue.",
   },
   headers_too_large: {
     status: 431,
     title: "Header section too large",
-    outcomes: notSent,
     meaning: "More than 100 header lines or more than 16 KiB of them.",
   },
   null_value: {
     status: 422,
     title: "Parameter is null",
-    outcomes: notSent,
     meaning: "Every value is sent as a string (spec 2.1), and null has no string form.",
   },
   nested_value: {
     status: 422,
     title: "Parameter is not a plain value",
-    outcomes: notSent,
     meaning: "A value is an object or an array; parameters are flat (spec 2.1).",
   },
   decimal_invalid: {
     status: 422,
     title: "Amount is not a decimal with two digits",
-    outcomes: notSent,
     meaning:
       "A DECIMAL parameter cannot be written with exactly two digits after the point without rounding (spec 5.2).",
   },
   number_out_of_range: {
     status: 422,
     title: "Number out of range",
-    outcomes: notSent,
     meaning: "A number would take more than 64 digits when written without an exponent.",
   },
   character_not_allowed: {
     status: 422,
     title: "Character not allowed in a signed value",
-    outcomes: notSent,
     meaning:
       "HMAC only: a value has a character other than letters, digits, hyphen, underscore and period (spec 5.2 rule 3).",
   },
   name_not_allowed: {
     status: 422,
     title: "Parameter name not allowed",
-    outcomes: notSent,
     meaning: "A name is empty, longer than 256 characters, or has a character outside A-Z a-z 0-9 _ . and -.",
   },
   version_mismatch: {
     status: 422,
     title: "Version differs from the site's",
-    outcomes: notSent,
     meaning: "The body's `version` is not the version configured for the site.",
   },
   site_conflict: {
     status: 422,
     title: "Two different sites named",
-    outcomes: notSent,
     meaning: "Countersign-Site and the body's `site_identifier` mean different sites or different keys.",
   },
   site_required: {
     status: 422,
     title: "Site required",
-    outcomes: notSent,
     meaning: "No site was named, and the environment has neither a `defaultSite` nor exactly one site.",
   },
   upstream_unreachable: {
     status: 502,
     title: "Service unreachable",
-    outcomes: notSent,
     meaning: "No connection to the service: refused, DNS, TLS, or a forward proxy that opened no tunnel.",
   },
   credentials_refused: {
     status: 502,
     title: "Credentials refused by the authorization server",
-    outcomes: notSent,
     meaning: "The authorization server refused every configured credential set of the site.",
   },
   upstream_reset: {
     status: 502,
     title: "Connection to the service broke",
     outcomes: unknown,
-    meaning: "The connection was reset or closed after bytes were written and before the answer was complete.",
+    meaning:
+      "The connection was reset or closed after bytes were written and before the answer was complete. Over TLS a close completes no answer.",
   },
   upstream_bad_response: {
     status: 502,
     title: "Answer of the service not understood",
     outcomes: unknown,
-    meaning: "The service answered with something that is not HTTP/1.1.",
+    meaning: "The service answered with something that is not HTTP/1.1, or is not the answer to this request.",
   },
   token_unavailable: {
     status: 503,
     title: "No token available",
-    outcomes: notSent,
     meaning:
       "No valid token, and the authorization server did not issue one in time. Retry-After says when to come back.",
   },
   overloaded: {
     status: 503,
     title: "Too many requests at once",
-    outcomes: notSent,
     meaning: "More connections, requests in flight or buffered bytes than the limits allow.",
   },
   draining: {
     status: 503,
     title: "Shutting down",
-    outcomes: notSent,
     meaning: "The process is ending and its time for open requests has run out.",
   },
   body_incomplete: {
@@ -226,27 +228,114 @@ export const failures = {
     outcomes: ["unknown", "not_sent"],
     meaning: "The deadline passed: `unknown` if a byte was written, `not_sent` if not.",
   },
-  ...onceFailures,
-  ...callbackFailures,
+  already_sent: {
+    only: "once",
+    status: 409,
+    title: "Already sent",
+    meaning:
+      "A request with this Countersign-Once was sent before; `first` says what is known of it. The outcome is that of the repetition.",
+  },
+  once_in_progress: {
+    only: "once",
+    status: 409,
+    title: "First request in progress",
+    meaning: "A request with this Countersign-Once is being sent now. Retry-After says when to ask again.",
+  },
+  once_key_reused: {
+    only: "once",
+    status: 422,
+    title: "Key of another request",
+    meaning: "This Countersign-Once belongs to a request with another operation or other parameters.",
+  },
+  once_unavailable: {
+    only: "once",
+    status: 503,
+    title: "Repetitions cannot be told",
+    meaning:
+      "Whether a request with this Countersign-Once was sent before cannot be looked up: there is no Redis, or it does not answer.",
+  },
+  callback_not_genuine: {
+    only: "callback",
+    status: 401,
+    title: "Callback not genuine",
+    meaning: "A callback's signature, timestamp or site is not the service's (spec 6). The log has the reason.",
+  },
+  callback_too_old: {
+    only: "callback",
+    status: 422,
+    title: "Callback too old",
+    meaning: "A genuine callback was signed longer ago than `callbacks.remember`: it may have been delivered before.",
+  },
+  callback_too_early: {
+    only: "callback",
+    status: 503,
+    title: "Callback from the future",
+    meaning:
+      "A genuine callback's timestamp is more than 10 minutes ahead of this machine's clock: a clock is wrong. Retry-After says when it passes.",
+  },
+  callback_replayed: {
+    only: "callback",
+    status: 409,
+    title: "Callback replayed",
+    meaning: "The application has taken a callback with this signature already, and this one has other bytes.",
+  },
+  callback_in_delivery: {
+    only: "callback",
+    status: 503,
+    title: "Callback in delivery",
+    meaning: "The same callback is being delivered at this moment. Retry-After says when to come back.",
+  },
+  replay_store_unavailable: {
+    only: "callback",
+    status: 503,
+    title: "Replays cannot be told",
+    meaning:
+      "With `replay: strict`, whether a callback was delivered before cannot be told. Retry-After says when to come back.",
+  },
+  application_unreachable: {
+    only: "callback",
+    status: 502,
+    title: "Application unreachable",
+    meaning: "No connection to the application that a callback is for: refused, DNS, or TLS.",
+  },
+  application_failed: {
+    only: "callback",
+    status: 502,
+    title: "No answer of the application",
+    outcomes: unknown,
+    meaning:
+      "After bytes of a callback were written, the application's connection broke, or its answer is not HTTP/1.1 or too long.",
+  },
+  application_timeout: {
+    only: "callback",
+    status: 504,
+    title: "No answer of the application in time",
+    outcomes: ["unknown", "not_sent"],
+    meaning: "A callback's `application.timeout` passed: `unknown` if a byte was written, `not_sent` if not.",
+  },
   internal: {
     status: 500,
     title: "Internal error",
     outcomes: ["not_sent", "unknown"],
     meaning: "A defect in Countersign. The outcome is stated as far as it is known.",
   },
-} as const satisfies Record<string, Failure>;
+} as const satisfies Record<string, Omit<Failure, "outcomes"> & Partial<Failure>>;
 
 /** A code of the failure table; part of every failure answer, log line and metric. */
-export type FailureCode = keyof typeof failures;
+export type FailureCode = keyof typeof rows;
+
+export const failures = Object.fromEntries(
+  Object.entries(rows).map(([code, row]) => [code, { outcomes: ["not_sent"], ...row }]),
+) as unknown as Readonly<Record<FailureCode, Failure>>;
 
 /** Every code, in the order of the reference. */
 export const failureCodes = Object.keys(failures) as readonly FailureCode[];
 
 /** Those that any request of an application can fail with. */
-export const requestFailureCodes = failureCodes.filter((code) => !(code in callbackFailures || code in onceFailures));
+export const requestFailureCodes = failureCodes.filter((code) => !("only" in failures[code]));
 
 /** How a failure deviates from its row of the table, and what its answer carries along. */
-export interface FailureDetails {
+interface FailureDetails {
   /** Overrides the row's only or first outcome. */
   readonly outcome?: Outcome;
   /** Overrides the row's status (`target_not_allowed` for a foreign host). */
@@ -284,7 +373,7 @@ export class ProxyError extends Error {
 
   constructor(code: FailureCode, detail: string, details: FailureDetails = {}) {
     super(detail);
-    const row: Failure = failures[code];
+    const row = failures[code];
     this.code = code;
     this.outcome = details.outcome ?? row.outcomes[0] ?? "unknown";
     this.status = details.status ?? row.status;

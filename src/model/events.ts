@@ -1,8 +1,5 @@
-import type { CallbackFinished } from "./callback-events.ts";
-import type { CallerSignatureResult } from "./caller.ts";
 import type { AuthMethod } from "./environment.ts";
 import type { FailureCode, Outcome } from "./errors.ts";
-import type { ProcessEvent, TraceEvent } from "./process-events.ts";
 import type { RedisEvent } from "./redis-access.ts";
 
 /** Receives every event worth counting or logging. It never throws and never waits. */
@@ -14,10 +11,8 @@ export type Report = (event: Event) => void;
  * parameter's value.
  */
 export type Event =
-  | RequestAccepted
   | RequestFinished
   | UpstreamUnauthorized
-  | RetryFinished
   | ClockSkewMeasured
   | CharacterWarned
   | CallbackFinished
@@ -27,20 +22,17 @@ export type Event =
   | TraceEvent
   | ProcessEvent;
 
-/** A request was admitted; exactly one RequestFinished with the same id follows. */
-export interface RequestAccepted {
-  readonly kind: "request_accepted";
+/**
+ * The end of whatever came in at a listener. Foreign text in it is printable and bounded. It holds no value of a parameter, no
+ * query, no signature and no secret.
+ */
+interface Finished {
   readonly environment: string;
   readonly requestId: string;
-}
-
-/**
- * What the log says of a request beyond what is counted. Foreign text in it is printable and bounded. It holds no value
- * of a parameter, no query and no secret.
- */
-export interface RequestDetails {
-  /** What a failure came from: a code, the name of a parameter, header or setting, or a foreign host. */
-  readonly cause?: string | undefined;
+  /** `x-request-id` as it came in, where it is well-formed. */
+  readonly callerRequestId?: string | undefined;
+  /** The trace-id of `traceparent` (W3C Trace Context), where one was sent; with tracing that of the request's trace. */
+  readonly traceId?: string | undefined;
   /** Absent where the head could not be read. */
   readonly method?: string | undefined;
   /** The request target up to its query; absent for CONNECT, whose target is a foreign host. */
@@ -51,29 +43,34 @@ export interface RequestDetails {
   readonly caller?: string | undefined;
   /** The caller's IP address; absent over a Unix socket. */
   readonly callerAddress?: string | undefined;
-  /** `x-request-id` of the caller, where it is well-formed. */
-  readonly callerRequestId?: string | undefined;
-  /** `<site>/<name>` of the credential set whose token was attached last. */
-  readonly credential?: string | undefined;
+  /** S… once it is known. */
+  readonly site?: string | undefined;
+  /** The HTTP status that was given. */
+  readonly status: number;
+  readonly outcome: Outcome;
+  /** Set when Countersign failed to serve, or an answer was cut short after its head had been passed on. */
+  readonly code?: FailureCode | undefined;
+  /** What a failure came from: a code, a reason, the name of a parameter, header or setting, or a foreign host. */
+  readonly cause?: string | undefined;
   /** K… of the key that signed. */
   readonly key?: string | undefined;
-  /** Where the site has them checked: what the caller's own signature is. */
-  readonly callerSignature?: CallerSignatureResult | undefined;
-  /** What came of its Countersign-Once. */
-  readonly once?: OnceResult | undefined;
-  /** Id of the request that has its Countersign-Once. */
-  readonly onceFirst?: string | undefined;
-  /** All waits for a token together. */
-  readonly tokenWaitMs?: number | undefined;
-  /** Until a connection to the service was ready, all attempts together. */
-  readonly connectMs?: number | undefined;
-  /** Length of the body that the caller sent. */
+  /** From the complete head to the end of the answer. */
+  readonly durationMs: number;
+  /** Length of the body that came in. */
   readonly requestBytes?: number | undefined;
-  /** Length of the body that the caller was given, as far as it got. */
+  /** Length of the body that was given, as far as it got. */
   readonly responseBytes?: number | undefined;
-  /** The answer's headers named in `log.upstreamHeaders`. */
-  readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined;
+  readonly callerLeft: boolean;
 }
+
+export const callerSignatureResults = ["valid", "invalid", "unknown_key", "incomplete", "missing"] as const;
+/**
+ * What is found of the signature that a caller makes itself, from its days with HMAC. `valid`: it is that of the key
+ * that the service would check it with, over what the caller sent (spec 5.2, 5.3). `invalid`: it is not the key's.
+ * `unknown_key`: no such key of that version is configured at the site. `incomplete`: version, site_identifier or
+ * timestamp is missing. `missing`: there is no signature.
+ */
+export type CallerSignatureResult = (typeof callerSignatureResults)[number];
 
 export const onceResults = [
   "recorded",
@@ -89,51 +86,127 @@ export const onceResults = [
  * `freed`: it was not sent, and the key may be used again. `unrecorded`: its end could not be written, so that the key reads
  * as `unknown`. The rest: why it was refused.
  */
-export type OnceResult = (typeof onceResults)[number];
+type OnceResult = (typeof onceResults)[number];
+
+export const retryResults = ["cured", "refused", "failed", "not_possible"] as const;
+/** What came of a 401. `cured`: the retry got another answer. `refused`: 401 again. `failed`: no answer. `not_possible`: no retry. */
+type RetryResult = (typeof retryResults)[number];
+
+const suppressionReasons = ["paused", "limited"] as const;
+/**
+ * Why a refresh after a 401 was not made. `paused`: the site's last ones were useless. `limited`: one for another site was,
+ * a moment ago, and this site has not accepted the present token.
+ */
+export type SuppressionReason = (typeof suppressionReasons)[number];
+
+/** Why a 401 brings no newer token. `no_token`: the authorization server issued none. `too_late`: none came in time for a retry. */
+export type NoNewerToken = SuppressionReason | "no_token" | "too_late";
+
+export const noRetryReasons = [...suppressionReasons, "no_token", "too_late", "caller_left", "not_repeatable"] as const;
+/** Why a 401 was not followed by a retry. `not_repeatable`: the body has been streamed. */
+export type NoRetryReason = (typeof noRetryReasons)[number];
 
 /** The end of a request, answered by the service or by Countersign. */
-export interface RequestFinished extends RequestDetails {
+export interface RequestFinished extends Finished {
   readonly kind: "request_finished";
-  readonly environment: string;
-  readonly requestId: string;
-  /** The trace-id of `traceparent` (W3C Trace Context), when the caller sent one; with tracing that of the request's trace. */
-  readonly traceId: string | undefined;
   /** Of its own span, where the trace is recorded: 16 hex digits. */
   readonly spanId?: string | undefined;
   /** The caller's own key for this order, from Countersign-Reference. */
   readonly reference: string | undefined;
-  /** S… once it is known. */
-  readonly site: string | undefined;
   readonly auth: AuthMethod | undefined;
   /** As called; log it, but label metrics with `operationLabel`. */
   readonly operation: string | undefined;
   /** Configured operation name, `other`, or `none` before one is known. */
   readonly operationLabel: string;
-  /** The HTTP status given to the caller. */
-  readonly status: number;
   readonly by: "service" | "countersign";
-  readonly outcome: Outcome;
-  /** Set when Countersign failed to serve, or an answer was cut short after its head had been passed on. */
-  readonly code: FailureCode | undefined;
   /** The step at which it ended, e.g. `read_parameters`, `send`, `stream_answer`. */
   readonly stage: string;
   /** How many times it was handed to the service's connection: 0, 1 or 2. */
   readonly attempts: number;
+  /** With OAuth, where the first attempt was answered 401. */
+  readonly retry?: RetryResult | undefined;
+  /** Where no retry was possible. */
+  readonly retryReason?: NoRetryReason | undefined;
   /** True when this request was admitted and counted in flight. */
   readonly admitted: boolean;
-  /** From the complete request head to the end of the answer. */
-  readonly durationMs: number;
   /** All attempts together, from handing over to the end of the answer; undefined when none was made. */
   readonly upstreamMs: number | undefined;
   /** The proxy's own share: the duration without the service, the wait for a token and the caller's sending. */
   readonly overheadMs: number;
+  /** All waits for a token together. */
+  readonly tokenWaitMs?: number | undefined;
+  /** Until a connection to the service was ready, all attempts together. */
+  readonly connectMs?: number | undefined;
   /** The name that the configuration gives to its caller, where callers have names. */
   readonly callerName?: string | undefined;
-  readonly callerLeft: boolean;
+  /** `<site>/<name>` of the credential set whose token was attached last. */
+  readonly credential?: string | undefined;
+  /** Where the site has them checked: what the caller's own signature is. */
+  readonly callerSignature?: CallerSignatureResult | undefined;
+  /** What came of its Countersign-Once. */
+  readonly once?: OnceResult | undefined;
+  /** Id of the request that has its Countersign-Once. */
+  readonly onceFirst?: string | undefined;
+  /** The answer's headers named in `log.upstreamHeaders`. */
+  readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
+const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
+
+/** Whether a request asks for no change (RFC 9110 section 9.2.1). */
+export function isSafe({ method }: Pick<RequestFinished, "method">): boolean {
+  return method !== undefined && safeMethods.has(method);
+}
+
+/**
+ * Whether it may have changed something without anybody knowing: an alarm counts it, and an operator looks it up. A safe request
+ * has changed nothing, whatever became of it and of its stream.
+ */
+export function hasUnknownEffect(event: Pick<RequestFinished, "outcome" | "method">): boolean {
+  return event.outcome === "unknown" && !isSafe(event);
+}
+
+/** The end of a callback: the access line of a listener for callbacks. */
+export interface CallbackFinished extends Finished {
+  readonly kind: "callback_finished";
+  readonly listener: string;
+  /** Where the callback named one that is configured; it is true where the callback is genuine. */
+  readonly site?: string | undefined;
+  /** K… of the key that verified it. */
+  readonly key?: string | undefined;
+  readonly form?: "json" | "form" | "query" | undefined;
+  /** What came of it: a label of metrics, from a fixed list. */
+  readonly result: CallbackResult;
+  /** `answered`: by the application. */
+  readonly outcome: Outcome;
+  /** False where the store of replays failed, so that the application may get it twice. */
+  readonly isGuarded?: boolean | undefined;
+  /** From connecting to the end of the application's answer. */
+  readonly applicationMs?: number | undefined;
+}
+
+/** What is wrong with a callback that is not genuine. */
+export const forgeryReasons = [
+  "parameter_missing",
+  "site_unknown",
+  "key_missing",
+  "signature_wrong",
+  "timestamp_invalid",
+] as const;
+/**
+ * `parameter_missing`: version, site_identifier, timestamp or signature. `key_missing`: the site has no key of the
+ * callback's version. `timestamp_invalid`: it is not in Unix seconds.
+ */
+export type ForgeryReason = (typeof forgeryReasons)[number];
+
+/**
+ * `delivered`: the application answered 2xx. `declined`: it answered something else. `repeated`: it had answered 2xx to the
+ * same callback before, so that it did not get it again. The rest: why it did not get it, or gave no answer.
+ */
+export type CallbackResult = "delivered" | "declined" | "repeated" | ForgeryReason | FailureCode;
+
 /** The service answered 401 (spec 5.4). */
-export interface UpstreamUnauthorized {
+interface UpstreamUnauthorized {
   readonly kind: "upstream_unauthorized";
   readonly environment: string;
   readonly site: string;
@@ -146,21 +219,8 @@ export interface UpstreamUnauthorized {
   readonly upstreamHeaders: Readonly<Record<string, string>>;
 }
 
-/** The result of a second attempt. */
-export interface RetryFinished {
-  readonly kind: "retry_finished";
-  readonly environment: string;
-  readonly site: string;
-  /** `cured`: no 401 any more. `refused`: 401 again. `failed`: no answer. `not_possible`: no other token was to be had. */
-  readonly result: RetryResult;
-  readonly requestId: string;
-}
-
-export const retryResults = ["cured", "refused", "failed", "not_possible"] as const;
-export type RetryResult = (typeof retryResults)[number];
-
 /** The service's Date header against our wall clock, at each answer that has one. */
-export interface ClockSkewMeasured {
+interface ClockSkewMeasured {
   readonly kind: "clock_skew_measured";
   readonly environment: string;
   /** Ours minus theirs. */
@@ -168,13 +228,19 @@ export interface ClockSkewMeasured {
 }
 
 /** `characters: warn` let a value through that breaks spec 5.2 rule 3. */
-export interface CharacterWarned {
+interface CharacterWarned {
   readonly kind: "character_warned";
   readonly environment: string;
   readonly site: string;
   readonly parameter: string;
   /** 1-based position in the value. */
   readonly position: number;
+}
+
+/** What fails again and again is logged once a minute. */
+interface Repeating {
+  /** The first of its kind for a minute. */
+  readonly isFirst: boolean;
 }
 
 export const tunnelResults = ["opened", "unauthorized", "refused", "malformed", "timed_out", "failed"] as const;
@@ -185,7 +251,7 @@ export const tunnelResults = ["opened", "unauthorized", "refused", "malformed", 
 export type TunnelResult = (typeof tunnelResults)[number];
 
 /** A forward proxy was asked for a tunnel to a host of the environment. */
-export interface TunnelRequested {
+interface TunnelRequested extends Repeating {
   readonly kind: "tunnel_requested";
   readonly environment: string;
   /** `host:port` of the proxy. */
@@ -197,20 +263,11 @@ export interface TunnelRequested {
   readonly cause?: string | undefined;
   /** From the attempt to connect to the proxy. */
   readonly durationMs: number;
-  /** A failure that is the first of its kind for a minute. */
-  readonly isFirst: boolean;
 }
 
-export const tokenResults = ["issued", "refused", "throttled", "failed", "timed_out", "malformed"] as const;
+const tokenResults = ["issued", "refused", "throttled", "failed", "timed_out", "malformed"] as const;
 /** What came of one request to the authorization server. */
 export type TokenResult = (typeof tokenResults)[number];
-
-export const suppressionReasons = ["paused", "limited"] as const;
-/**
- * Why a refresh after a 401 was not made. `paused`: the site's last new token was refused too. `limited`: three
- * refreshes of the set cured nothing within a minute; six, where sites ask whose last token had been accepted.
- */
-export type SuppressionReason = (typeof suppressionReasons)[number];
 
 /** Why a token was asked for. */
 export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_recovered" | "reload";
@@ -250,7 +307,6 @@ export type TokenEvent =
       readonly remainingMs: number;
     }
   | { readonly kind: "token_lapsed"; readonly environment: string; readonly credential: string }
-  | { readonly kind: "token_used"; readonly environment: string; readonly credential: string }
   | {
       /** Which set of a site is in use changed. */
       readonly kind: "credential_switched";
@@ -274,6 +330,121 @@ export type TokenEvent =
       readonly result: (typeof cacheResults)[number];
     }
   | { readonly kind: "refresh_lock_tried"; readonly result: (typeof lockResults)[number] };
+
+/** Why the configuration was read again. */
+export type ReloadTrigger = "sighup" | "file_change";
+
+/** A name was not looked up in time, or no name server answered: a connection goes to the address that it had before. */
+export interface OldAddressUsed extends Repeating {
+  readonly kind: "old_address_used";
+  readonly host: string;
+  /** `DNS_TIMEOUT`: the answer is late. `EAI_AGAIN`: no name server answered, or none could. */
+  readonly cause: string;
+  /** How long ago the name server gave that address. */
+  readonly ageMs: number;
+}
+
+interface AtListener extends Repeating {
+  /** Where it listens, as configured. */
+  readonly listener: string;
+  /** A code of OpenSSL, Node or the system. */
+  readonly reason: string;
+}
+
+/** Events of the process. */
+type ProcessEvent =
+  | OldAddressUsed
+  | {
+      readonly kind: "started";
+      readonly version: string;
+      readonly configHash: string;
+      /** Where each listener leads, one line each. */
+      readonly routes: readonly string[];
+      readonly admin: string;
+      readonly status: string;
+    }
+  | {
+      /** A warning that was not there before: at the start each, at a reload what is new. */
+      readonly kind: "configuration_warned";
+      /** Stable; `acknowledge` takes it. */
+      readonly code: string;
+      readonly path: string;
+      /** What is so, and what to do. */
+      readonly message: string;
+      /** Further warnings of this code, which get no line; `countersign check` prints them. */
+      readonly more?: number | undefined;
+    }
+  /** A caller's TLS handshake failed at a listener with mTLS: its certificate or its TLS version was refused. */
+  | (AtListener & { readonly kind: "handshake_failed" })
+  /** A connection could not be taken; `ENFILE` where the machine can open no more. */
+  | (AtListener & { readonly kind: "accept_failed" })
+  | {
+      /** Node warned of something in this process. */
+      readonly kind: "process_warned";
+      /** Its name, its code if it has one, and its stack frames, without the message, which may quote foreign text. */
+      readonly warning: string;
+    }
+  | {
+      /** Standard output takes lines again, after its reader stalled or a disk was full. */
+      readonly kind: "log_lines_dropped";
+      readonly dropped: number;
+    }
+  | {
+      /** Another configuration is active from now on. */
+      readonly kind: "config_applied";
+      readonly hash: string;
+      readonly previousHash: string;
+      readonly trigger: ReloadTrigger;
+      /** Where each listener leads, one line each. */
+      readonly routes: readonly string[];
+    }
+  | {
+      readonly kind: "config_refused";
+      /** Of the configuration that stays active. */
+      readonly hash: string;
+      readonly trigger: ReloadTrigger;
+      /** What is wrong with the refused one, for people; no secret in it. */
+      readonly problems: readonly string[];
+    }
+  /** What was read again is the active configuration. */
+  | { readonly kind: "config_unchanged"; readonly hash: string }
+  | { readonly kind: "draining"; readonly signal: string; readonly inFlight: number }
+  | { readonly kind: "stopped"; readonly drained: boolean }
+  | {
+      /** A defect: something that is not a ProxyError reached the outermost catch. */
+      readonly kind: "defect";
+      readonly where: string;
+      /** Of the request that met it. */
+      readonly requestId?: string | undefined;
+      /** The error's class and its stack frames without the message, which may quote foreign text. */
+      readonly error: string;
+    };
+
+/** Events of the spans that tracing exports. */
+export type TraceEvent =
+  /** The collector has taken spans. */
+  | { readonly kind: "spans_exported"; readonly count: number }
+  | (Repeating & {
+      /** Spans that no collector will have. */
+      readonly kind: "spans_lost";
+      /** `dropped`: they were not sent, since too many waited, or at the end. `rejected`: the collector refused them. */
+      readonly result: "dropped" | "rejected";
+      readonly count: number;
+      /** `no room`, `the end`, or the collector's status. */
+      readonly cause: string;
+    })
+  | (Repeating & {
+      /** The collector took nothing now; the spans are sent again. */
+      readonly kind: "spans_delayed";
+      /** How many wait. */
+      readonly waiting: number;
+      /** A code of the connection, or the collector's status. */
+      readonly cause: string;
+      readonly pauseMs: number;
+    });
+
+/** What became of spans. */
+export const spanResults = ["exported", "dropped", "rejected"] as const;
 
 export const statusClasses = ["2xx", "3xx", "4xx", "5xx"] as const;
 /** The class of an answer's status (RFC 9110 section 15); 1xx is never the last word. */

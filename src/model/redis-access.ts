@@ -72,6 +72,8 @@ export const redisFailures = [
   "clusterdown",
   "masterdown",
   "tryagain",
+  "moved",
+  "ask",
   "busy",
   "other",
 ] as const;

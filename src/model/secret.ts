@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, createSecretKey, hash, type KeyObject, randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 
 const masked = "[secret]";
@@ -50,25 +50,23 @@ export class Secret {
 
 /**
  * Finds which of several secrets a text from outside is. How long it takes tells nothing of them, not even their length:
- * what is compared are digests under a key that is never known outside.
+ * what is compared are digests behind random bytes of this process, so that nobody can choose a text by its digest.
  */
 export class SecretLookup<Value> {
-  readonly #entries: readonly { readonly digest: Buffer; readonly value: Value }[];
-  readonly #key = randomBytes(32);
+  readonly #values: ReadonlyMap<string, Value>;
+  readonly #salt = randomBytes(32);
 
   constructor(entries: readonly (readonly [secret: Secret, value: Value])[]) {
-    this.#entries = entries.map(([secret, value]) => ({ digest: this.#digest(secret.reveal()), value }));
+    this.#values = new Map(entries.map(([secret, value]) => [this.#digest(secret.key.export()), value]));
   }
 
   find(given: string): Value | undefined {
-    const digest = this.#digest(given);
-    // All are compared, also after one was equal: the time does not tell which one it is.
-    const [found] = this.#entries.filter((entry) => timingSafeEqual(entry.digest, digest));
-    return found?.value;
+    return this.#values.get(this.#digest(Buffer.from(given, "utf8")));
   }
 
-  #digest(text: string): Buffer {
-    return createHmac("sha256", this.#key).update(text, "utf8").digest();
+  /** In one call, a quarter of what HMAC costs: no digest leaves this object, so nobody can extend one. */
+  #digest(bytes: Buffer): string {
+    return hash("sha256", Buffer.concat([this.#salt, bytes]), "base64url");
   }
 }
 

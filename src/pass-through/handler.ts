@@ -15,7 +15,7 @@ import { checkAuthority, parseTarget, type Target } from "../proxy/target.ts";
 import type { BodyStream, SendStream, StreamedRequest, StreamedResponse, StreamingRequest } from "./messages.ts";
 import { checkMethod, findRoute, resolvePath } from "./route.ts";
 
-export interface PassThroughParts extends Omit<RequestHandlerParts, "send"> {
+interface PassThroughParts extends Omit<RequestHandlerParts, "send"> {
   readonly sendStream: SendStream;
   /** Ends what is still under way when the process drains no longer. */
   readonly shutdown: AbortSignal;
@@ -50,7 +50,7 @@ function prepare(
   const { environment } = listener;
   const { method } = request;
   context.setOperation(route.prefix, new Set([route.prefix]));
-  const { caller, buffer } = admit(request, listener, context, parts);
+  const { caller, buffer } = admit(request, listener, context);
   context.admission.acquirePermit();
   context.setStage("check_head");
   checkAuthority(target, listener);
@@ -66,6 +66,7 @@ function prepare(
     environment,
     { site: options.site ?? route.site, auth: options.auth ?? "oauth" },
     undefined,
+    caller,
   );
   context.setRoute(choice);
   checkCallerSite(caller, choice.site);

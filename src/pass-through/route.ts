@@ -5,10 +5,12 @@ import { originPath, type Target } from "../proxy/target.ts";
 
 /** Characters of a path (RFC 3986 section 3.3), each escape whole. */
 const plainPath = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/;
-/** What a server may take for a slash or collapse into one. */
-const doubtfulSlash = /\/\/|%2f|%5c/i;
-/** What a server may climb by; some ignore what follows a semicolon. */
-const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:;[^/]*)?(?:\/|$)/i;
+/** A run of escapes, which stands for bytes. */
+const escapes = /(?:%[0-9A-Fa-f]{2})+/g;
+/** A path that still changes after so many decodings is refused. */
+const mostDecodings = 4;
+/** C0, DEL and C1. */
+const control = /\p{Cc}/u;
 
 /**
  * The route of a request target, by the longest prefix: of its own in origin-form, of the baseUrl's in absolute-form.
@@ -60,8 +62,16 @@ function explainDoubt(path: string, whole: string): string | undefined {
   if (whole.includes("#")) return "has a fragment";
   if (!plainPath.test(path)) return "has a character that must be percent-encoded";
   // The prefix ends with a slash.
-  if (path.startsWith("/") || doubtfulSlash.test(path)) return "has an empty segment, or an encoded slash";
-  return dotSegment.test(path) ? "has a segment of dots" : undefined;
+  if (path.startsWith("/") || path.includes("//")) return "has an empty segment";
+  for (const segment of path.split("/")) {
+    const text = decodeWhole(segment);
+    if (text === undefined)
+      return `has escapes that are not UTF-8, or that are encoded more than ${mostDecodings} times`;
+    if (control.test(text)) return "has an encoded control character";
+    if (/[/\\]/.test(text)) return "has an encoded slash or backslash";
+    if (/^\.{1,2}$/.test(nameIn(text))) return "has a segment of dots";
+  }
+  return undefined;
 }
 
 /** A longer route has methods, a site and rights of its own, and no spelling may reach below it by way of a shorter one. */
@@ -73,14 +83,34 @@ function explainOther(
 ): string | undefined {
   const { length } = beginningOf(route, scheme);
   const longer = routes.map((other) => beginningOf(other, scheme)).filter((beginning) => beginning.length > length);
-  const isOther = longer.some((beginning) => readLoosely(path).startsWith(beginning.toLowerCase()));
+  if (longer.length === 0) return undefined;
+  const names = path.split("/").map((segment) => nameIn(decodeWhole(segment) ?? segment).toLowerCase());
+  const isOther = longer.some((beginning) => names.join("/").startsWith(beginning.toLowerCase()));
   return isOther ? "could be read as one of another route" : undefined;
 }
 
-/** As a server may read it that decodes, and minds neither case nor what follows a semicolon. */
-function readLoosely(path: string): string {
-  const decoded = path.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return decoded.replace(/;[^/]*/g, "").toLowerCase();
+/**
+ * A segment as a server reads it that decodes more than once.
+ * @returns undefined where no decoding of it is valid UTF-8 (RFC 3629 section 3), or where it still changes at the last
+ */
+function decodeWhole(segment: string): string | undefined {
+  let text = segment;
+  try {
+    for (let decodings = 0; text.includes("%"); decodings += 1) {
+      const decoded = text.replace(escapes, decodeURIComponent);
+      if (decoded === text) break;
+      if (decodings === mostDecodings) return undefined;
+      text = decoded;
+    }
+  } catch {
+    return undefined;
+  }
+  return text;
+}
+
+/** What is left of a segment at a server that cuts off parameters, a query or a fragment, and drops blanks. */
+function nameIn(segment: string): string {
+  return segment.replace(/[;?#].*$/s, "").replace(/\s/g, "");
 }
 
 /** The baseUrl's own paths come with a scheme, through HTTP_PROXY. */

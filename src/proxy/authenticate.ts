@@ -1,6 +1,5 @@
-import type { CallerSignatureResult } from "../model/caller.ts";
 import type { SigningKey, Site } from "../model/environment.ts";
-import type { Report } from "../model/events.ts";
+import type { CallerSignatureResult, Report } from "../model/events.ts";
 import type { Secret } from "../model/secret.ts";
 import type { Token } from "../oauth/token.ts";
 import { findSigner, isSigned, sign, stringToSign } from "../signing/hmac.ts";

@@ -1,5 +1,5 @@
-import type { Caller } from "../model/caller.ts";
 import type { Clock } from "../model/clock.ts";
+import type { Caller } from "../model/listener.ts";
 import { SecretLookup } from "../model/secret.ts";
 
 /** A caller, with the count of its requests where they are limited. */
@@ -57,7 +57,7 @@ export class RateLimit {
     this.#burst = burstOf(requestsPerSecond);
   }
 
-  /** Requests of late count on, and at most as a whole burst of the new rate. */
+  /** Recent requests still count, but never for more than one burst of the new rate. */
   resize(requestsPerSecond: number): void {
     const nowMs = this.#clock.nowMs();
     const spent = Math.max(0, this.#dueMs - nowMs) / this.#intervalMs;

@@ -1,6 +1,8 @@
 import { endToEndHeaders, type HeaderLines, isCoded, isFramed } from "../http/headers.ts";
 import { printable } from "../model/defect.ts";
-import { failures, type Outcome, ProxyError } from "../model/errors.ts";
+import { type FailureCode, failures, type Outcome, ProxyError } from "../model/errors.ts";
+import { isSafe } from "../model/events.ts";
+import { homepage } from "../version.ts";
 import type { RequestContext } from "./context.ts";
 import type { ClientResponse, UpstreamResponse } from "./messages.ts";
 
@@ -33,7 +35,7 @@ export function toClientResponse(
     isFramed: isFramed(response),
     idleMs,
     signal,
-    onSlowReader: () => context.admission.buffer?.chargeSlowReader(),
+    onSlowReader: (cutOff) => context.admission.buffer?.awaitReader(cutOff),
   };
 }
 
@@ -53,36 +55,47 @@ export function toProxyError(
 export function problemReply(
   error: ProxyError,
   context: RequestContext,
+  docsUrl: string | undefined,
 ): ClientResponse & { readonly body: Uint8Array } {
-  const { requestId, reference, attempts } = context.event;
+  const { attempts } = context.event;
   const more = attempts > 1 ? ["Countersign-Attempts", String(attempts)] : [];
-  return buildProblem(error, adviseOn(error, context), { requestId, reference }, more);
+  return buildProblem(error, adviseOn(error, context), context, docsUrl, more);
+}
+
+/** What failed: a request or a callback, and how long it has taken. */
+interface Served {
+  readonly event: { readonly requestId: string; readonly reference?: string | undefined };
+  readonly elapsedMs: number;
 }
 
 /**
  * The only place where an error becomes an HTTP response: problem details (RFC 9457), and headers that say the same.
  * @param advice what became of the request, in whole sentences
+ * @param docsUrl where the site of the documentation is, if failures lead there
  * @param more further header lines
  */
 export function buildProblem(
   error: ProxyError,
   advice: string,
-  { requestId, reference }: { readonly requestId: string; readonly reference?: string | undefined },
+  { event: { requestId, reference }, elapsedMs }: Served,
+  docsUrl: string | undefined,
   more: HeaderLines = [],
 ): ClientResponse & { readonly body: Uint8Array } {
   const { status, code, outcome } = error;
+  const elapsed = status === 504 ? ` ${(elapsedMs / 1_000).toFixed(1)} s had passed by then.` : "";
   const problem = {
-    type: `urn:countersign:failure:${code}`,
+    type: failureType(code, docsUrl, homepage),
     title: failures[code].title,
     status,
-    detail: `${error.message} ${advice}`,
+    detail: `${error.message}${elapsed} ${advice}`,
     code,
     outcome,
     request_id: requestId,
     reference,
     ...error.members,
   };
-  const body = Buffer.from(JSON.stringify(problem));
+  // A terminal shows its prompt below.
+  const body = Buffer.from(`${JSON.stringify(problem)}\n`);
   const headers = ["Content-Type", "application/problem+json", "Content-Length", String(body.length)];
   headers.push("Cache-Control", "no-store", "Countersign-Request-Id", requestId);
   headers.push("Countersign-Error", code, "Countersign-Outcome", outcome);
@@ -95,11 +108,24 @@ export function buildProblem(
   return { status, headers, body, isLocal: true, isFramed: true };
 }
 
+/**
+ * The section of the documents about a failure: on the configured site, or else of the release. A URN where there is neither.
+ * @param readme the address of the release's README.md
+ */
+export function failureType(code: FailureCode, docsUrl: string | undefined, readme: string | undefined): string {
+  if (docsUrl !== undefined) return `${docsUrl}/docs/reference/errors.html#${code}`;
+  return readme === undefined
+    ? `urn:countersign:failure:${code}`
+    : new URL(`docs/reference/errors.md#${code}`, readme).href;
+}
+
 /** What became of the request, and so whether it may be repeated. */
 function adviseOn({ outcome, members }: ProxyError, { operation, event }: RequestContext): string {
   // An earlier request with its key was sent.
   if ("first" in members) return "This request was not sent.";
   if (outcome === "not_sent") return "Nothing was sent.";
+  if (isSafe(event))
+    return `The request was sent. It is a ${event.method} and changes nothing: send it again as you like.`;
   const effect = operation === "create_order" ? "The order may exist" : "The call may have taken effect";
   const trace = event.reference === undefined ? `request ${event.requestId}` : `reference ${event.reference}`;
   return `${operation ?? "The request"} was sent. ${effect}: look for ${trace} before sending it again.`;

@@ -83,6 +83,15 @@ export class RequestContext {
     return found;
   }
 
+  /** How long the request may take in all. */
+  get allowedMs(): number {
+    return this.deadlineMs - this.#startedMs;
+  }
+
+  get elapsedMs(): number {
+    return this.#clock.nowMs() - this.#startedMs;
+  }
+
   /** The client gives it less time than `timeouts.request`. */
   limitDeadline(timeoutMs: number | undefined): void {
     if (timeoutMs !== undefined) this.deadlineMs = this.#startedMs + timeoutMs;
@@ -158,7 +167,7 @@ export class RequestContext {
 
   /** The event as it is reported. */
   finish(isClosed: boolean): RequestFinished {
-    this.event.durationMs = this.#clock.nowMs() - this.#startedMs;
+    this.event.durationMs = this.elapsedMs;
     this.event.overheadMs = Math.max(0, this.event.durationMs - this.#waitedMs);
     this.event.callerLeft = isClosed;
     this.trace?.end();

@@ -2,7 +2,7 @@ import { parseHttpDate } from "../http/date.ts";
 import { firstOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { Report, RetryResult } from "../model/events.ts";
+import type { NoRetryReason, Report } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
 import { pickHeaders } from "./access-event.ts";
 import { type AuthMaterial, authenticate } from "./authenticate.ts";
@@ -19,6 +19,7 @@ export interface ForwardParts {
   readonly tokensOf: (environment: string, owner: string) => TokenSource;
   /** `log.upstreamHeaders`, in lower case. */
   readonly upstreamHeaders: readonly string[];
+  readonly slowAnswers: SlowAnswers;
 }
 
 /** What is sent, in as many attempts as its authentication takes. */
@@ -43,11 +44,27 @@ export class ClientClosedRequest extends Error {
   override readonly name = "ClientClosedRequest";
 }
 
+/**
+ * How long the slowest of a service's recent answers took: a peak, which each faster answer brings down a little. It comes close to
+ * the 99th percentile, and costs one number.
+ */
+export class SlowAnswers {
+  #peakMs = 0;
+
+  get peakMs(): number {
+    return this.#peakMs;
+  }
+
+  add(tookMs: number): void {
+    this.#peakMs = Math.max(tookMs, this.#peakMs - (this.#peakMs - tookMs) / 64);
+  }
+}
+
 /** A retry waits this long for the rest of the 401 before it; its status is known, and no more of it is needed. */
 const longestFinishMs = 1_000;
 
 /**
- * Sends the request once; with OAuth a second time after a 401, if a newer token is to be had (spec 5.4). A 401 with
+ * Sends the request once; with OAuth a second time after a 401, if a newer token is to be had in time (spec 5.4). A 401 with
  * HMAC and every other response pass.
  * @throws ProxyError of the token source and of Send; ClientClosedRequest
  */
@@ -93,23 +110,28 @@ async function retryOnce(
 ): Promise<UpstreamResponse> {
   const { sending, client, context, parts } = forwarding;
   const site = sending.route.site.identifier;
-  const token = await context.awaitToken(() => source.replace(refused, site, context.deadlineMs));
-  if (token === undefined || client.isClosed() || !sending.isRepeatable()) {
-    reportRetry(forwarding, "not_possible");
+  const passFirst = (reason: NoRetryReason) => {
+    context.event.retry = "not_possible";
+    context.event.retryReason = reason;
     return first.response;
-  }
-  const remainingMs = context.deadlineMs - parts.clock.nowMs();
+  };
+  const latestMs = latestRetryMs(forwarding);
+  const token = await context.awaitToken(() => source.replace(refused, site, latestMs));
+  const spareMs = latestMs - parts.clock.nowMs();
+  if (typeof token === "string") return passFirst(token);
+  if (spareMs <= 0) return passFirst("too_late");
+  if (client.isClosed()) return passFirst("caller_left");
+  if (!sending.isRepeatable()) return passFirst("not_repeatable");
   context.beginWait("send");
-  await first.finishReading(Math.min(longestFinishMs, remainingMs / 2));
+  await first.finishReading(Math.min(longestFinishMs, spareMs));
   try {
     const second = await attempt(forwarding, { method: "oauth", token });
     first.discard();
-    if (second.status === 401) source.refusedAgain(token, site);
-    else if (showsAcceptance(second)) source.cured(token, site);
-    reportRetry(forwarding, second.status === 401 ? "refused" : "cured");
+    if (second.status !== 401 && showsAcceptance(second)) source.cured(token, site);
+    context.event.retry = second.status === 401 ? "refused" : "cured";
     return second;
   } catch (error) {
-    reportRetry(forwarding, "failed");
+    context.event.retry = "failed";
     // Whatever became of the second attempt, the first was sent and answered.
     if (context.event.outcome === "not_sent") context.event.outcome = "answered";
     if (error instanceof ProxyError && error.outcome === "not_sent") {
@@ -119,6 +141,17 @@ async function retryOnce(
     first.discard();
     throw error;
   }
+}
+
+/**
+ * The last moment for a second attempt: one that is not answered by the deadline makes `unknown` of a 401 that is certain. It needs a
+ * tenth of the request's whole time, the time of the 401, and the time of the service's slowest recent answers. The last may
+ * be bad luck, so it counts for half of the request's time at most.
+ */
+function latestRetryMs({ context, parts }: Forwarding): number {
+  const { deadlineMs, allowedMs, event } = context;
+  const usualMs = Math.min(parts.slowAnswers.peakMs, allowedMs / 2);
+  return deadlineMs - Math.max(allowedMs / 10, event.upstreamMs ?? 0, usualMs);
 }
 
 /** A 5xx may come from something in front of the service that looks at no token. */
@@ -171,7 +204,10 @@ function recordResponse({ sending, context, parts }: Forwarding, material: AuthM
   }
   const upstreamHeaders = pickHeaders(response.headers, parts.upstreamHeaders);
   context.event.upstreamHeaders = upstreamHeaders;
-  if (response.status !== 401) return;
+  if (response.status !== 401) {
+    if (attempts === 1) parts.slowAnswers.add(context.event.upstreamMs ?? 0);
+    return;
+  }
   parts.report({
     kind: "upstream_unauthorized",
     environment: environment.name,
@@ -183,10 +219,4 @@ function recordResponse({ sending, context, parts }: Forwarding, material: AuthM
     reference,
     upstreamHeaders: upstreamHeaders ?? {},
   });
-}
-
-function reportRetry({ sending, context, parts }: Forwarding, result: RetryResult): void {
-  const { environment, site } = sending.route;
-  const { requestId } = context.event;
-  parts.report({ kind: "retry_finished", environment: environment.name, site: site.identifier, result, requestId });
 }

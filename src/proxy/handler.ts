@@ -1,5 +1,7 @@
 import { describeDefect } from "../model/defect.ts";
+import { isUndecided } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
+import { isSafe } from "../model/events.ts";
 import { openAccessEvent, type Tracer } from "./access-event.ts";
 import { checkCallerSignature, checkCharacters } from "./authenticate.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
@@ -15,6 +17,7 @@ import { OnceKey, type OnceRules } from "./once.ts";
 import { mostParameters, readParameters } from "./parameters.ts";
 import { checkHead } from "./request-head.ts";
 import { readRequestOptions } from "./request-options.ts";
+import { checkForSecrets } from "./secrets-in-body.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
 
@@ -28,6 +31,8 @@ export interface RequestHandlerParts extends ForwardParts {
   /** One for all. */
   readonly buffers: BufferBudget;
   readonly once: OnceRules;
+  /** Where the site of the documentation is, if failures lead there. */
+  readonly docsUrl?: string | undefined;
   /** Absent where tracing is not configured. */
   readonly tracer?: Tracer | undefined;
 }
@@ -35,7 +40,7 @@ export interface RequestHandlerParts extends ForwardParts {
 /** What every request is served with, whatever its steps are. */
 export type ServeParts = Pick<
   RequestHandlerParts,
-  "clock" | "report" | "newRequestId" | "requestMs" | "concurrency" | "buffers" | "tracer"
+  "clock" | "report" | "newRequestId" | "requestMs" | "concurrency" | "buffers" | "docsUrl" | "tracer"
 >;
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
@@ -55,7 +60,7 @@ async function proxy(
   parts: RequestHandlerParts,
 ): Promise<void> {
   const { environment } = listener;
-  const { caller, buffer } = admit(request, listener, context, parts);
+  const { caller, buffer } = admit(request, listener, context);
   context.setStage("check_head");
   checkAuthority(target, listener);
   const host = checkHead(request, listener);
@@ -74,8 +79,9 @@ async function proxy(
   context.event.requestBytes = body.length;
   const parameters = readParameters(body);
   buffer.chargeParameters(body.length, parameters.size);
+  checkForSecrets(parameters, environment);
   context.setStage("choose_site");
-  const choice = chooseSite(environment, options, parameters.get("site_identifier")?.value);
+  const choice = chooseSite(environment, options, parameters.get("site_identifier")?.value, caller);
   context.setRoute(choice);
   checkCallerSite(caller, choice.site);
   const { site } = choice;
@@ -133,7 +139,6 @@ export function admit(
   request: ClientRequest,
   listener: ListenerContext,
   context: RequestContext,
-  { report }: Pick<ServeParts, "report">,
 ): { readonly caller: KnownCaller | undefined; readonly buffer: RequestBuffer } {
   const { event, admission } = context;
   context.setStage("check_caller");
@@ -141,9 +146,8 @@ export function admit(
   context.setClient(caller?.name);
   checkCallerRate(caller);
   context.setStage("admit");
-  const buffer = admission.begin(request.peer);
+  const buffer = admission.begin(request);
   event.admitted = true;
-  report({ kind: "request_accepted", environment: event.environment, requestId: event.requestId });
   return { caller, buffer };
 }
 
@@ -156,7 +160,8 @@ export async function deliver(
   streaming?: Pick<ClientResponse, "idleMs" | "signal">,
 ): Promise<void> {
   const { status } = response;
-  const outcome = environment.undecided.has(status) ? "unknown" : "answered";
+  // A safe request has no effect, so its answer decides its outcome.
+  const outcome = isUndecided(status, environment) && !isSafe(client) ? "unknown" : "answered";
   const clientResponse = toClientResponse(response, outcome, context, streaming);
   // Recorded before the client has its response.
   if (context.once !== undefined) await context.once.recordEnd({ outcome, status });
@@ -192,7 +197,7 @@ async function fail(
   if (status !== undefined) return;
   // The rest of the request's body may take a while to come, and none of it is kept.
   context.admission.buffer?.close();
-  const reply = problemReply(failure, context);
+  const reply = problemReply(failure, context, parts.docsUrl);
   context.event.responseBytes = reply.body.length;
   await client.reply(reply, context.deadlineMs);
 }

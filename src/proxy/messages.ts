@@ -30,15 +30,20 @@ export interface Peer {
   readonly certificateNames?: readonly string[];
 }
 
-/** What a body asks for memory while it is being read. */
+/** What a body asks for memory while it is being read, and a connection for what waits on it. */
 export interface BodyBuffer {
   /**
-   * Reserves so many bytes in all: the declared length before reading, or what has come of a chunked body.
+   * Reserves so many bytes in all: the declared length before reading, or what is kept of what has come.
    * @throws ProxyError overloaded; body_too_large where it would never fit
    */
   reserve(totalBytes: number): void;
-  /** Called with ProxyError overloaded when the body is slow and others need its memory. */
+  /** Called with ProxyError overloaded when it is slow and others need its memory. */
   onEvicted: (error: ProxyError) => void;
+}
+
+/** Gives memory to what waits on a connection: heads and whatever is behind a request. `close` gives it back. */
+export interface Buffers {
+  open(peer: Peer): BodyBuffer & { close(): void };
 }
 
 /** The client's side of a request: what its head says, whether it is still connected, and how to answer it. */
@@ -67,6 +72,8 @@ export interface ClientRequest extends ClientConnection {
   readonly method: string;
   /** The request target exactly as on the request line. */
   readonly target: string;
+  /** The memory that its head takes. */
+  readonly headBytes: number;
   /**
    * Reads the whole body, within the deadline on the monotonic clock.
    * @returns the bytes themselves where they have come with the head
@@ -157,6 +164,10 @@ export interface ClientResponse {
   readonly idleMs?: number | undefined;
   /** Ends it in the middle, with its reason as the error, though the client takes nothing of it. */
   readonly signal?: AbortSignal | undefined;
-  /** Called when the client does not read the body as fast as it comes. */
-  readonly onSlowReader?: () => void;
+  /**
+   * Called when the client does not read the body as fast as it comes.
+   * @param cutOff ends the response in the middle
+   * @returns called when the client has taken what was written
+   */
+  readonly onSlowReader?: (cutOff: (error: ProxyError) => void) => (() => void) | undefined;
 }

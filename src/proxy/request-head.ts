@@ -2,33 +2,22 @@ import { type HeaderLines, valuesOf } from "../http/headers.ts";
 import { type FailureCode, ProxyError } from "../model/errors.ts";
 import type { ClientRequest, ListenerContext } from "./messages.ts";
 
-const mostHeaderLines = 100;
 const json = "application/json";
 const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
 
 /**
  * Checks everything about a request's head that does not depend on configuration, before its body is read.
  * @returns the only Host value
- * @throws ProxyError headers_too_large, malformed_request, method_not_allowed, expectation_not_supported,
- * media_type_not_supported
+ * @throws ProxyError malformed_request, method_not_allowed, expectation_not_supported, media_type_not_supported
  */
 export function checkHead(
   { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
   listener: Pick<ListenerContext, "url">,
 ): string {
-  checkCount(headers);
   checkMethod(method, target, listener.url);
   const host = checkFraming(headers);
   checkContentType(headers);
   return host;
-}
-
-/** @throws ProxyError headers_too_large */
-export function checkCount(headers: HeaderLines): void {
-  const length = headers.length / 2;
-  if (length <= mostHeaderLines) return;
-  const what = `The request has ${length} header lines; at most ${mostHeaderLines} are read.`;
-  throw refuse("headers_too_large", what, `${length} lines`);
 }
 
 /**
@@ -46,10 +35,9 @@ export function checkFraming(headers: HeaderLines): string {
 
 /**
  * The same of a request whose body is passed on as it comes, compressed or not.
- * @throws ProxyError headers_too_large, malformed_request, expectation_not_supported, media_type_not_supported
+ * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported
  */
 export function checkHeadOfStream(headers: HeaderLines): string {
-  checkCount(headers);
   const host = checkHost(headers);
   checkExpectation(headers);
   checkTransferEncoding(headers);

@@ -1,5 +1,7 @@
 import type { AuthMethod, Environment, SigningKey, Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
+import { listNames } from "../model/names.ts";
+import type { KnownCaller } from "./caller-registry.ts";
 import type { Route } from "./messages.ts";
 import type { RequestOptions } from "./request-options.ts";
 
@@ -9,19 +11,26 @@ interface Named {
   readonly key: string | undefined;
 }
 
+/** As in spec 5.3, and shorter than any sound secret. */
+const shortIdentifier = /^[SK][A-Za-z0-9_-]{1,14}$/;
+
 /**
  * Which site a request is for, how it is authenticated, and what is sent as `site_identifier`: the header, else the
  * body, else the environment's default, else its only site (spec 5.1, 5.3).
+ * @param caller who asks, where callers have names: it is told of no site that it may not use
  * @throws ProxyError site_not_configured, auth_not_configured, site_conflict, site_required
  */
 export function chooseSite(
   environment: Environment,
   options: Pick<RequestOptions, "site" | "auth">,
   inBody: string | undefined,
+  caller?: Pick<KnownCaller, "sites">,
 ): Pick<Route, "site" | "auth" | "key" | "identifier"> {
   const { site, key } =
-    reconcile(lookUp(environment, options.site, "Countersign-Site"), lookUp(environment, inBody, "site_identifier")) ??
-    fallBack(environment);
+    reconcile(
+      lookUp(environment, options.site, "Countersign-Site", caller),
+      lookUp(environment, inBody, "site_identifier", caller),
+    ) ?? fallBack(environment);
   const auth = options.auth ?? site.auth[0];
   if (!site.auth.includes(auth)) throw notConfigured(site, auth);
   return { site, auth, key, identifier: key ?? ownIdentifier(site, auth) };
@@ -43,16 +52,26 @@ function ownIdentifier(site: Site, auth: AuthMethod): string {
   return byKey ?? site.identifier;
 }
 
-/** @param givenIn the header or parameter that has the identifier, whose value is not repeated */
-function lookUp(environment: Environment, identifier: string | undefined, givenIn: string): Named | undefined {
+/** @param givenIn the header or the parameter that has the identifier */
+function lookUp(
+  environment: Environment,
+  identifier: string | undefined,
+  givenIn: "Countersign-Site" | "site_identifier",
+  caller: Pick<KnownCaller, "sites"> | undefined,
+): Named | undefined {
   if (identifier === undefined) return undefined;
   const site = environment.sites.get(identifier);
   if (site !== undefined) return { site, key: undefined };
   const ofKey = environment.siteOfKey.get(identifier);
   if (ofKey !== undefined) return { site: ofKey, key: identifier };
+  // A parameter's value is never repeated, nor is a header's that may be a secret.
+  const asked = givenIn === "Countersign-Site" && shortIdentifier.test(identifier) ? `, ${identifier},` : "";
+  const { sites = "any" } = caller ?? {};
+  const usable = [...environment.sites.keys()].filter((each) => sites === "any" || sites.has(each));
   throw new ProxyError(
     "site_not_configured",
-    `The site or key named is not configured in environment ${environment.name}, which this listener serves.`,
+    `The site or key in ${givenIn}${asked} is not configured in environment ${environment.name}, ` +
+      `which this listener serves. Sites that can be used here: ${listNames(usable)}.`,
     { causedBy: givenIn },
   );
 }

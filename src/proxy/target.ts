@@ -65,7 +65,9 @@ export function checkAuthority({ scheme, authority }: Target, { environment, hos
 export function resolveTarget(target: Target, host: string, listener: ListenerContext): string {
   const path = target.scheme === undefined ? originPath(target, host, listener) : absolutePath(target, listener);
   if (path.includes("?")) {
-    const what = "The target has a query string; from version 3.0 on every parameter goes into the JSON body.";
+    const what =
+      "The target has a query string. Countersign takes the parameters of every version from the JSON body alone; " +
+      "from version 3.0 on the service does, too (spec 9).";
     throw new ProxyError("query_not_allowed", what);
   }
   if (operationPath.test(path)) return path.slice(1);

@@ -1,5 +1,6 @@
 import type { Address } from "../model/environment.ts";
 import type { RequestFinished, TokenEvent } from "../model/events.ts";
+import type { ListenerContext } from "../proxy/messages.ts";
 import type { Attributes } from "./span.ts";
 
 export type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
@@ -22,15 +23,15 @@ export function routeOf(operationLabel: string): string | undefined {
   return operationLabel.startsWith("/") ? operationLabel : `/${operationLabel}`;
 }
 
-/** @param scheme of the listener */
-export function attributesOfRequest(event: RequestFinished, scheme: "http" | "https"): Attributes {
+export function attributesOfRequest(event: RequestFinished, listener: ListenerContext): Attributes {
   const isKnown = event.method === undefined || knownMethods.has(event.method);
   return {
     "http.request.method": isKnown ? event.method : "_OTHER",
     "http.request.method_original": isKnown ? undefined : event.method,
     "http.route": routeOf(event.operationLabel),
-    "url.scheme": scheme,
-    "url.path": event.target,
+    "url.scheme": listener.url.startsWith("https:") ? "https" : "http",
+    "url.path": pathOf(event, listener.environment.baseUrl),
+    ...serverOf(listener),
     "http.response.status_code": event.status,
     "error.type": isFailure(event) ? (event.code ?? String(event.status)) : undefined,
     "client.address": event.callerAddress,
@@ -51,6 +52,22 @@ export function attributesOfRequest(event: RequestFinished, scheme: "http" | "ht
     "countersign.stage": event.stage,
     "countersign.attempts": event.attempts,
   };
+}
+
+/** The log shows no path of a URL, since that may be another service's. Where an operation was found, it is its path. */
+function pathOf({ target, operation }: RequestFinished, baseUrl: Address): string | undefined {
+  if (target === undefined || target.startsWith("/")) return target;
+  return operation === undefined ? "/…" : `${baseUrl.path}/${operation}`;
+}
+
+const boundTo = /^(?:unix:(?<path>.+)|\[?(?<host>[^\]]*)\]?:(?<port>\d+))$/;
+
+/** Where the listener is, as configured: every address is `0.0.0.0`, and a Unix socket its path. */
+function serverOf({ listener = "" }: ListenerContext): Attributes {
+  const { path, host, port } = boundTo.exec(listener)?.groups ?? {};
+  if (path !== undefined) return { "server.address": path };
+  if (port === undefined) return {};
+  return { "server.address": host === "" ? "0.0.0.0" : host, "server.port": Number(port) };
 }
 
 /** A 4xx is the caller's error, not the server's; an answer that was cut short is a failure whatever its status says. */

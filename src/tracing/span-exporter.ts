@@ -1,3 +1,4 @@
+import { retryAfterMs } from "../http/date.ts";
 import { type Clock, LogThrottle, within } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import { encodeRequest, encodeSpan, type Origin, type Span } from "./span.ts";
@@ -8,6 +9,7 @@ export type PostResult =
       readonly kind: "answered";
       readonly status: number;
       readonly retryAfter: string | undefined;
+      readonly date: string | undefined;
       readonly body: string;
     }
   | { readonly kind: "failed"; readonly cause: string };
@@ -15,7 +17,7 @@ export type PostResult =
 /** Posts a body to the collector, once. It never rejects. */
 export type PostSpans = (body: string, timeoutMs: number) => Promise<PostResult>;
 
-export interface SpanExporterParts {
+interface SpanExporterParts {
   readonly post: PostSpans;
   readonly origin: Origin;
   readonly clock: Clock;
@@ -115,9 +117,11 @@ export class SpanExporter {
     if (batch.length === 0) return undefined;
     const result = await post(encodeRequest(batch, origin), postTimeoutMs);
     if (this.#hasEnded) return undefined;
-    if (result.kind === "failed") return this.#delay(result.cause, undefined);
-    const { status, retryAfter, body } = result;
-    if (retryable.has(status)) return this.#delay(`HTTP ${status}`, retryAfter);
+    if (result.kind === "failed") return this.#delay(result.cause);
+    const { status, retryAfter, date, body } = result;
+    if (retryable.has(status)) {
+      return this.#delay(`HTTP ${status}`, retryAfterMs(retryAfter, date, this.#parts.clock.wallMs()));
+    }
     this.#failuresInARow = 0;
     this.#waiting.splice(0, batch.length);
     const isTaken = status >= 200 && status <= 299;
@@ -128,10 +132,9 @@ export class SpanExporter {
     return undefined;
   }
 
-  #delay(cause: string, retryAfter: string | undefined): number {
+  #delay(cause: string, askedMs = 0): number {
     const backoffMs = Math.min(batchDelayMs * 2 ** this.#failuresInARow, longestPauseMs);
-    const askedMs = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) * 1_000 : 0;
-    const pauseMs = Math.max(Math.min(askedMs, longestPauseMs), backoffMs * (0.5 + this.#parts.random() / 2));
+    const pauseMs = Math.max(askedMs, backoffMs * (0.5 + this.#parts.random() / 2));
     this.#failuresInARow += 1;
     const isFirst = this.#throttle.isFirst("delayed");
     this.#parts.report({ kind: "spans_delayed", waiting: this.#waiting.length, cause, pauseMs, isFirst });

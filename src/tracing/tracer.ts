@@ -1,21 +1,25 @@
 import type { HeaderLines } from "../http/headers.ts";
-import { readTraceParent, readTraceState, type SpanContext } from "../http/trace-context.ts";
+import { formatTraceParent, readTraceParent, readTraceState, type SpanContext } from "../http/trace-context.ts";
 import type { Clock } from "../model/clock.ts";
-import type { Address } from "../model/environment.ts";
+import type { Address, Environment } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
 import type { AccessEvent, RequestTrace, Tracer } from "../proxy/access-event.ts";
-import type { ListenerContext } from "../proxy/messages.ts";
-import { attributesOfPost, attributesOfTokenRequest, type TokenRequested } from "./attributes.ts";
+import type { ListenerContext, Send, UpstreamRequest, UpstreamResponse } from "../proxy/messages.ts";
 import {
-  type BegunSpan,
-  PassingTrace,
-  type Propagation,
-  RecordedTrace,
-  type RequestTraceParts,
-  type TokenWait,
-} from "./request-trace.ts";
-import type { RecordSpan } from "./span.ts";
+  attributesOfPost,
+  attributesOfRequest,
+  attributesOfTokenRequest,
+  isFailure,
+  nameOfRequest,
+  routeOf,
+  type TokenRequested,
+} from "./attributes.ts";
+import type { Attributes, RecordSpan, Span, SpanLink } from "./span.ts";
 
-export interface TracerParts {
+/** Whether the service gets `traceparent`: where the caller sent one, with every request, or with none. */
+type Propagation = "callers" | "always" | "never";
+
+interface TracerParts {
   readonly clock: Clock;
   /** So many random bytes as lower-case hex digits. */
   readonly randomHex: (bytes: number) => string;
@@ -27,16 +31,10 @@ export interface TracerParts {
 
 /** Begins the spans of requests, and records those of token requests. */
 export class SpanTracer implements Tracer {
-  readonly #clock: Clock;
-  readonly #randomHex: (bytes: number) => string;
-  readonly #sampleRatio: number;
   readonly #parts: RequestTraceParts;
 
-  constructor({ clock, randomHex, record, sampleRatio, propagation }: TracerParts) {
-    this.#clock = clock;
-    this.#randomHex = randomHex;
-    this.#sampleRatio = sampleRatio;
-    this.#parts = { newSpanId: () => newId(randomHex, 8), record, waits: new Set(), propagation };
+  constructor(parts: TracerParts) {
+    this.#parts = { ...parts, newSpanId: () => newId(parts.randomHex, 8), waits: new Set() };
   }
 
   start(headers: HeaderLines, event: AccessEvent, listener: ListenerContext): RequestTrace {
@@ -45,7 +43,7 @@ export class SpanTracer implements Tracer {
     const traceState = parent === undefined ? undefined : readTraceState(headers);
     const begun: BegunSpan = { context, parentSpanId: parent?.spanId, traceState, now: this.#timeFromNow() };
     event.traceId = context.traceId;
-    if (!context.isSampled) return new PassingTrace(begun, this.#parts.propagation);
+    if (!context.isSampled) return passingTrace(begun, this.#parts.propagation);
     event.spanId = context.spanId;
     return new RecordedTrace(this.#parts, begun, event, listener);
   }
@@ -56,8 +54,8 @@ export class SpanTracer implements Tracer {
    * @param url of the token endpoint
    */
   tokenRequested(event: TokenRequested, url: Address): void {
-    const { record, waits, newSpanId } = this.#parts;
-    const endMs = this.#clock.wallMs();
+    const { record, waits, newSpanId, clock } = this.#parts;
+    const endMs = clock.wallMs();
     const startMs = endMs - event.durationMs;
     const waiting = [...waits].filter((wait) => isEndedBy(event, wait));
     // The two times are of two readings of the clock, each of whole milliseconds.
@@ -82,15 +80,17 @@ export class SpanTracer implements Tracer {
 
   /** The first span of a new trace. Its random id decides whether it is recorded. */
   #begin(): SpanContext {
-    const traceId = newId(this.#randomHex, 16);
-    const isSampled = Number.parseInt(traceId.slice(-13), 16) / 2 ** 52 < this.#sampleRatio;
-    return { traceId, spanId: this.#parts.newSpanId(), isSampled };
+    const { randomHex, sampleRatio, newSpanId } = this.#parts;
+    const traceId = newId(randomHex, 16);
+    const isSampled = Number.parseInt(traceId.slice(-13), 16) / 2 ** 52 < sampleRatio;
+    return { traceId, spanId: newSpanId(), isSampled };
   }
 
   /** The wall clock as it would go on from now, without jumps, in fractions of a millisecond. */
   #timeFromNow(): () => number {
-    const offsetMs = this.#clock.wallMs() - this.#clock.nowMs();
-    return () => offsetMs + this.#clock.nowMs();
+    const { clock } = this.#parts;
+    const offsetMs = clock.wallMs() - clock.nowMs();
+    return () => offsetMs + clock.nowMs();
   }
 }
 
@@ -105,4 +105,212 @@ function isEndedBy({ environment: name, credential }: TokenRequested, { environm
 function newId(randomHex: (bytes: number) => string, bytes: number): string {
   const id = randomHex(bytes);
   return /^0+$/.test(id) ? newId(randomHex, bytes) : id;
+}
+
+/** A recorded request that waits for a token. */
+interface TokenWait extends SpanLink {
+  readonly environment: Environment;
+  /** S… of its site. */
+  readonly site: string | undefined;
+  readonly startMs: number;
+  /** Token requests of other traces that it waited for too. */
+  readonly links: SpanLink[];
+}
+
+interface RequestTraceParts extends TracerParts {
+  readonly newSpanId: () => string;
+  /** Requests that wait at this moment, the longest wait first. */
+  readonly waits: Set<TokenWait>;
+}
+
+/** The span of a request, which has begun. */
+interface BegunSpan {
+  readonly context: SpanContext;
+  /** Of the caller; undefined where the trace begins here. */
+  readonly parentSpanId: string | undefined;
+  readonly traceState: string | undefined;
+  /** By the wall clock, from the moment of the start on. */
+  readonly now: () => number;
+}
+
+type OpenSpan = { -readonly [Name in keyof Span]: Span[Name] };
+
+/** A request whose trace is recorded elsewhere, or nowhere: it is continued, and has no spans. */
+function passingTrace({ context, traceState }: BegunSpan, propagation: Propagation): RequestTrace {
+  return {
+    traced: (send) => (request, deadlineMs, onConnected) => {
+      const headers = propagate(request.headers, context, traceState, propagation);
+      return send({ ...request, headers }, deadlineMs, onConnected);
+    },
+    beginTokenWait() {},
+    endTokenWait() {},
+    end() {},
+  };
+}
+
+/** A request whose spans are recorded: its own, its wait for a token, and each attempt. */
+class RecordedTrace implements RequestTrace {
+  readonly #parts: RequestTraceParts;
+  readonly #begun: BegunSpan;
+  readonly #event: AccessEvent;
+  readonly #listener: ListenerContext;
+  readonly #startMs: number;
+  /** What was written, as it is known so far. */
+  readonly #attempts: OpenSpan[] = [];
+  #wait: TokenWait | undefined;
+
+  constructor(parts: RequestTraceParts, begun: BegunSpan, event: AccessEvent, listener: ListenerContext) {
+    this.#parts = parts;
+    this.#begun = begun;
+    this.#event = event;
+    this.#listener = listener;
+    this.#startMs = begun.now();
+  }
+
+  traced(send: Send): Send {
+    const { now, context, traceState } = this.#begun;
+    const { newSpanId, propagation } = this.#parts;
+    return async (request, deadlineMs, onConnected) => {
+      const own = { ...context, spanId: newSpanId() };
+      const headers = propagate(request.headers, own, traceState, propagation);
+      const startMs = now();
+      const record = (attributes: Attributes, isError: boolean) => {
+        const span = { ...this.#describeAttempt(request, own.spanId, attributes), startMs, endMs: now(), isError };
+        this.#attempts.push(span);
+        return span;
+      };
+      try {
+        const response = await send({ ...request, headers }, deadlineMs, onConnected);
+        const { status } = response;
+        const isError = status >= 400;
+        const type = isError ? { "error.type": String(status) } : {};
+        return timed(response, record({ "http.response.status_code": status, ...type }, isError), now);
+      } catch (error) {
+        // What was not sent is no attempt at the service, and leaves no span that looks like one.
+        if (error instanceof ProxyError && error.outcome !== "not_sent") {
+          record({ "error.type": error.code, "countersign.cause": error.causedBy }, true);
+        }
+        throw error;
+      }
+    };
+  }
+
+  #describeAttempt({ environment, path }: UpstreamRequest, spanId: string, more: Attributes) {
+    const { site, credential, key, operationLabel } = this.#event;
+    const { baseUrl } = environment;
+    const route = routeOf(operationLabel);
+    const template = route === undefined ? undefined : `${baseUrl.path}${route}`;
+    const resent = this.#attempts.length;
+    return {
+      ...this.#child(spanId),
+      name: template === undefined ? "POST" : `POST ${template}`,
+      kind: "client",
+      attributes: {
+        ...attributesOfPost(baseUrl, path),
+        "url.template": template,
+        "http.request.resend_count": resent === 0 ? undefined : resent,
+        "countersign.site": site,
+        "countersign.credential": credential,
+        "countersign.key": key,
+        ...more,
+      },
+    } as const;
+  }
+
+  #child(spanId: string) {
+    const { context, traceState } = this.#begun;
+    return { traceId: context.traceId, spanId, parentSpanId: context.spanId, traceState };
+  }
+
+  beginTokenWait(): void {
+    const { waits, newSpanId } = this.#parts;
+    const { context, now } = this.#begun;
+    const { site } = this.#event;
+    const { environment } = this.#listener;
+    const { traceId } = context;
+    this.#wait = { traceId, spanId: newSpanId(), environment, site, startMs: now(), links: [] };
+    waits.add(this.#wait);
+  }
+
+  endTokenWait(): void {
+    const wait = this.#wait;
+    if (wait === undefined) return;
+    this.#wait = undefined;
+    const { waits, record } = this.#parts;
+    waits.delete(wait);
+    const { spanId, environment, site, startMs, links } = wait;
+    record({
+      ...this.#child(spanId),
+      name: "await token",
+      kind: "internal",
+      startMs,
+      endMs: this.#begun.now(),
+      attributes: { "countersign.environment": environment.name, "countersign.site": site },
+      links,
+      isError: false,
+    });
+  }
+
+  end(): void {
+    const { context, parentSpanId, traceState, now } = this.#begun;
+    const { record } = this.#parts;
+    for (const attempt of this.#attempts) record(attempt);
+    record({
+      traceId: context.traceId,
+      spanId: context.spanId,
+      parentSpanId,
+      traceState,
+      name: nameOfRequest(this.#event),
+      kind: "server",
+      startMs: this.#startMs,
+      endMs: now(),
+      attributes: attributesOfRequest(this.#event, this.#listener),
+      isError: isFailure(this.#event),
+    });
+  }
+}
+
+/** An attempt lasts until its response has come whole, or as much of it as is read. */
+function timed(response: UpstreamResponse, span: OpenSpan, now: () => number): UpstreamResponse {
+  const { status, headers, body } = response;
+  if (body instanceof Uint8Array) return response;
+  return { status, headers, body: untilItsEnd(body, span, now), discard: () => response.discard() };
+}
+
+async function* untilItsEnd(
+  body: AsyncIterable<Uint8Array>,
+  span: OpenSpan,
+  now: () => number,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* body;
+  } finally {
+    span.endMs = now();
+  }
+}
+
+/**
+ * The headers of an attempt, with its own place in the trace instead of the caller's.
+ * @param headers in lower case, with those of the caller that may pass
+ * @param traceState of the caller, where it is sound
+ */
+function propagate(
+  headers: HeaderLines,
+  context: SpanContext,
+  traceState: string | undefined,
+  propagation: Propagation,
+): HeaderLines {
+  const sent: string[] = [];
+  let hasParent = false;
+  let hasState = false;
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? "";
+    if (name === "traceparent") hasParent = true;
+    else if (name === "tracestate") hasState = true;
+    else sent.push(name, headers[index + 1] ?? "");
+  }
+  if (propagation === "never" || (propagation === "callers" && !hasParent)) return sent;
+  sent.push("traceparent", formatTraceParent(context));
+  if (hasState && traceState !== undefined) sent.push("tracestate", traceState);
+  return sent;
 }

@@ -1,0 +1,192 @@
+import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
+import { createCallbackHandler } from "../callbacks/handler.ts";
+import type { ClaimStore } from "../claims/claim.ts";
+import { type CallbackListenerConfig, type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
+import type { Environment } from "../model/environment.ts";
+import { type Caller, type Callers, callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
+import { createPassThroughHandler } from "../pass-through/handler.ts";
+import type { Tracer } from "../proxy/access-event.ts";
+import { CallerRegistry, RateLimit } from "../proxy/caller-registry.ts";
+import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import { SlowAnswers } from "../proxy/forward.ts";
+import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
+import type { ListenerContext } from "../proxy/messages.ts";
+import type { OnceRules } from "../proxy/once.ts";
+import { loopbackHosts } from "../proxy/target.ts";
+import type { ServingOn } from "./hot-listener.ts";
+import { KeyedResources } from "./keyed-resources.ts";
+import type { Upstreams } from "./upstreams.ts";
+
+interface HandlersParts extends Pick<RequestHandlerParts, "clock" | "report" | "tokensOf" | "buffers"> {
+  readonly upstreams: Pick<Upstreams, "send" | "sendStream" | "deliverTo">;
+  readonly tracerOf: (config: Config) => Tracer | undefined;
+  readonly claimsOf: (config: Config) => ClaimStore;
+}
+
+/** What listeners serve with: their handlers, the limits of environments, and the rates of callers. */
+export type Handlers = ReturnType<typeof openHandlers>;
+
+export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: HandlersParts) {
+  const { clock } = parts;
+  /** For each environment. They outlive a reload, and `limits.inFlightPerEnvironment` resizes them. */
+  const limits = new KeyedResources<Limit>(clock);
+  /** How much each caller has called lately: one count for each name in an environment. */
+  const rates = new KeyedResources<RateLimit>(clock);
+  /** Ends streams that are still under way. */
+  const shutdown = new AbortController();
+  setMaxListeners(0, shutdown.signal);
+
+  function limitOf(use: Limit["use"], environment: string, { limits: { inFlightPerEnvironment }, timeouts }: Config) {
+    const create = () => ({ use, environment, requests: new ConcurrencyLimit(inFlightPerEnvironment) });
+    return limits.prepare(`${use} ${environment}`, create, timeouts.requestMs).requests;
+  }
+
+  /** The callers of a listener of this environment; undefined where they have no names. */
+  function registryOf(environment: string, callers: Callers | undefined): CallerRegistry | undefined {
+    if (callers === undefined || callers.kind === "anyone") return undefined;
+    return new CallerRegistry(callersOf(callers).map((caller) => ({ ...caller, rate: rateOf(environment, caller) })));
+  }
+
+  function rateOf(environment: string, { name, requestsPerSecond }: Caller): RateLimit | undefined {
+    if (requestsPerSecond === undefined) return undefined;
+    return rates.prepare(rateKey(environment, name), () => new RateLimit(requestsPerSecond, clock));
+  }
+
+  function servingWith(handler: ServingOn["handler"], tls: ServingOn["tls"], config: Config): ServingOn {
+    const settings = { ...config.limits, clock, buffers: parts.buffers };
+    return { handler, requestMs: config.timeouts.requestMs, settings, tls };
+  }
+
+  return {
+    /** Where its environment has pass-through routes, what is below none of them goes to the main path. */
+    forApplications(listener: ListenerConfig, config: Config): ServingOn {
+      const { environment: name, callers } = listener;
+      const context = contextOf(listener, config, registryOf(name, callers));
+      const own = {
+        ...parts,
+        requestMs: config.timeouts.requestMs,
+        upstreamHeaders: config.log.upstreamHeaders,
+        newRequestId: randomUUID,
+        docsUrl: config.docsUrl,
+        once: onceRules(config, claimsOf(config)),
+        tracer: tracerOf(config),
+      };
+      const main = createRequestHandler(
+        {
+          ...own,
+          send: upstreams.send,
+          concurrency: limitOf("operations", name, config),
+          slowAnswers: new SlowAnswers(),
+        },
+        context,
+      );
+      const routes = context.environment.passThrough;
+      if (routes === undefined) return servingWith(main, callersTlsOf(callers), config);
+      const streaming = {
+        ...own,
+        sendStream: upstreams.sendStream,
+        shutdown: shutdown.signal,
+        concurrency: limitOf("streams", name, config),
+        slowAnswers: new SlowAnswers(),
+      };
+      return servingWith(createPassThroughHandler(streaming, context, routes, main), callersTlsOf(callers), config);
+    },
+
+    forCallbacks(listener: CallbackListenerConfig, config: Config): ServingOn {
+      const { bind, environment: name, application, exempt, rememberMs, replay: mode, tls } = listener;
+      const own = {
+        newRequestId: randomUUID,
+        deliver: upstreams.deliverTo(application),
+        claims: claimsOf(config),
+        docsUrl: config.docsUrl,
+        concurrency: limitOf("callbacks", name, config),
+      };
+      const { url, timeoutMs } = application;
+      const rules = { environment: environmentOf(name, config), exempt, rememberMs, mode, timeoutMs };
+      const path = url.path === "" ? "/" : url.path;
+      const place = { listener: describeBind(bind), origin: url.origin, path, requestMs: config.timeouts.requestMs };
+      return servingWith(createCallbackHandler({ ...parts, ...own }, { ...rules, ...place }), tls, config);
+    },
+
+    prepare() {},
+
+    commit(config: Config): void {
+      const { listeners, callbacks } = config;
+      limits.commit([
+        ...listeners.flatMap(({ environment }) => [`operations ${environment}`, `streams ${environment}`]),
+        ...callbacks.map(({ environment }) => `callbacks ${environment}`),
+      ]);
+      for (const { requests } of limits.values()) requests.resize(config.limits.inFlightPerEnvironment);
+      const wanted = ratesOf(config);
+      rates.commit(wanted.keys());
+      for (const [key, requestsPerSecond] of wanted) rates.get(key)?.resize(requestsPerSecond);
+    },
+
+    /** Requests of applications that are being served, by environment. */
+    inFlight(): ReadonlyMap<string, number> {
+      const sums = new Map<string, number>();
+      for (const { use, environment, requests } of limits.values()) {
+        if (use !== "callbacks") sums.set(environment, (sums.get(environment) ?? 0) + requests.inFlight);
+      }
+      return sums;
+    },
+
+    /** From now on nothing is let in, and streams that are still under way end. */
+    refuseAll(): void {
+      for (const { requests } of limits.values()) requests.close();
+      shutdown.abort();
+    },
+  };
+}
+
+/** How many requests of one kind may be served at once. Streams of pass-through routes may take long, so they are counted apart. */
+interface Limit {
+  readonly use: "operations" | "streams" | "callbacks";
+  readonly environment: string;
+  readonly requests: ConcurrencyLimit;
+}
+
+/** There is no store without Redis: one process would forget everything when it ends. */
+function onceRules({ tokens, once = defaultOnce }: Config, claims: ClaimStore): OnceRules {
+  const shared = tokens.cache === "redis" ? { claims, digestKeys: tokens.redis.encryptionKeys } : undefined;
+  return { shared, lifetimeMs: once.ttlMs };
+}
+
+/** What a listener's requests belong to, and by which names it may be called. */
+function contextOf(
+  { bind, environment: name, hosts, callers: proofs }: ListenerConfig,
+  config: Config,
+  callers: CallerRegistry | undefined,
+): ListenerContext {
+  const environment = environmentOf(name, config);
+  const listener = describeBind(bind);
+  const known = { environment, listener, callers };
+  if (bind.kind === "unix") return { ...known, hosts: "any", url: listener };
+  const own = bind.host === "" ? [] : [bind.host.includes(":") ? `[${bind.host}]` : bind.host];
+  return {
+    ...known,
+    hosts: new Set([...loopbackHosts, ...own, environment.baseUrl.host, ...hosts]),
+    url: `${callersTlsOf(proofs) === undefined ? "http" : "https"}://${listener}`,
+  };
+}
+
+function environmentOf(name: string, { environments }: Config): Environment {
+  const environment = environments.get(name);
+  if (environment === undefined) throw new Error("a listener names an environment that does not exist");
+  return environment;
+}
+
+/** The callers' rates in requests per second, by the keys of their limits. */
+function ratesOf({ listeners }: Config): ReadonlyMap<string, number> {
+  const rates = listeners.flatMap(({ environment, callers }) =>
+    callersOf(callers).flatMap(({ name, requestsPerSecond }) =>
+      requestsPerSecond === undefined ? [] : [[rateKey(environment, name), requestsPerSecond] as const],
+    ),
+  );
+  return new Map(rates);
+}
+
+function rateKey(environment: string, caller: string): string {
+  return `${environment} ${caller}`;
+}
