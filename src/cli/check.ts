@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { formatProblems, inFileOrder, type Problem } from "../config/diagnostics.ts";
 import { explain, routes } from "../config/explain.ts";
+import { toYaml } from "../config/files/yaml.ts";
+import { jsonSchema } from "../config/form/json-schema.ts";
 import { loadConfig } from "../config/load.ts";
-import { jsonSchema } from "../config/schema.ts";
-import { toYaml } from "../config/yaml.ts";
 import { configOption, countOf, exitCodes, loadOrRefuse } from "./command.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
@@ -14,7 +14,7 @@ interface Options {
 
 export function createCommand(): Command {
   return new Command("check")
-    .description("Check a configuration with everything it names, and print the effective one, secrets masked.")
+    .description("Check a configuration with everything it names, and print it as it is in effect, with every default.")
     .addOption(configOption())
     .option("--json", "print the result as JSON")
     .action((options: Options) => (options.json ? checkAsJson(options.config) : checkForPeople(options.config)));

@@ -46,7 +46,7 @@ function readFileName(text: string): string {
 export async function loadOrRefuse(file: string): Promise<Extract<Loaded, { kind: "loaded" }>> {
   // `health` needs the option alone, and starts anew for each probe.
   const { loadConfig } = await import("../config/load.ts");
-  const { readAtOnce } = await import("../config/file-system.ts");
+  const { readAtOnce } = await import("../config/files/file-system.ts");
   const loaded = await loadConfig(file, { readFile: readAtOnce });
   if (loaded.kind === "loaded") return loaded;
   const { formatProblems } = await import("../config/diagnostics.ts");

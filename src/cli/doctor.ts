@@ -1,23 +1,39 @@
-import { Command } from "commander";
-import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
+import { Command, Option } from "commander";
+import { openTokenBackend } from "../app/token-backend.ts";
+import { ownersOf } from "../app/token-owners.ts";
 import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { systemClock } from "../model/clock.ts";
-import { describeBind } from "../model/listener.ts";
-import { configOption, exitCodes, loadOrRefuse } from "./command.ts";
-import { checkCallers } from "./doctor/callers.ts";
-import { type Check, type Run, runMs, timed, toCheck, type Verdict } from "./doctor/check.ts";
-import { checkCallerSignatures, checkConfig, checkPassThrough } from "./doctor/config.ts";
-import { boundLookUps, checkEnvironment } from "./doctor/environment.ts";
+import type { Report } from "../model/events.ts";
+import { listNames } from "../model/names.ts";
+import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
+import {
+  type Check,
+  type ChosenRequest,
+  type OpenRun,
+  type Run,
+  runMs,
+  type SharedSet,
+  type Verdict,
+} from "./doctor/check.ts";
+import { checkCallers, checkConfig, checkPassThrough } from "./doctor/config.ts";
+import { boundLookUps, checkEnvironments } from "./doctor/environment.ts";
 import { checkCallbacks, checkServe, checkTracing } from "./doctor/peers.ts";
-import { checkRedis, evaluateEncryptionKeys } from "./doctor/redis.ts";
-import { openSharedCache, type SharedSet } from "./doctor/token.ts";
+import { checkRedis } from "./doctor/redis.ts";
+import { checkSend } from "./doctor/send.ts";
+import { checkEncryptionKeys } from "./doctor/token.ts";
+import { pickEnvironment } from "./serve-one.ts";
 import { paint, print, printJson } from "./terminal.ts";
 
 interface Options {
   readonly config: string;
   readonly token: boolean;
+  readonly send?: string;
+  readonly operation?: string;
+  readonly environment?: string;
+  readonly site?: string;
+  readonly auth?: string;
   readonly json?: boolean;
 }
 
@@ -28,22 +44,38 @@ export function createCommand(): Command {
     )
     .addOption(configOption())
     .option("--no-token", "ask for no token; one in the shared cache is looked at all the same")
+    .addOption(
+      new Option("--send <body>", "send one real request with this JSON body, which you know to be harmless").conflicts(
+        "token",
+      ),
+    )
+    .option("--operation <name>", "operation of --send")
+    .option("--environment <name>", "environment of --send; not needed where there is only one")
+    .option("--site <identifier>", "site of --send, S… or K…, as in the header Countersign-Site")
+    .option("--auth <method>", "oauth or hmac for --send, as in the header Countersign-Auth")
     .option("--json", "print the result as JSON")
     .addHelpText("after", harmless)
     .action(doctor);
 }
 
 const harmless = `
-It sends no order. Each host gets one HEAD / without credentials, for its Date. The authorization server is asked for a token only for
-credential sets that have none in the shared cache, and what it issues goes there. In Redis, probe keys under countersign: are
-written, and removed at once. An application that callbacks go to is connected to, and gets nothing. A collector gets an export without spans. It needs neither a shell nor other programs, and ends within 30 s:
+Without --send it sends no order:
+  Each host gets one HEAD / without credentials, for its Date.
+  The authorization server is asked for a token only for credential sets that
+  have none in the shared cache. What it issues goes there.
+  In Redis, probe keys under countersign: are written, and removed at once.
+  An application that callbacks go to is connected to, and gets nothing.
+  A collector gets an export without spans.
+
+It needs neither a shell nor other programs, and ends within 30 s:
 
   kubectl exec POD -c countersign -- node /app/dist/main.js doctor
 
 Exit code 0: nothing failed. 1: something did. 2: the configuration is refused.
 `;
 
-async function doctor({ config: file, token: withToken, json = false }: Options): Promise<void> {
+async function doctor(options: Options): Promise<void> {
+  const { config: file, token: withToken, json = false } = options;
   const loaded = json ? await loadConfig(file) : await loadOrRefuse(file);
   if (loaded.kind === "refused") {
     printJson({ ok: false, problems: loaded.problems });
@@ -51,8 +83,9 @@ async function doctor({ config: file, token: withToken, json = false }: Options)
     return;
   }
   const { config } = loaded;
+  const chosen = chooseRequest(options, config);
   boundLookUps(config.timeouts.connectMs);
-  const run: Run = { file, ...loaded, withToken, clock: systemClock, deadlineMs: systemClock.nowMs() + runMs };
+  const run: Run = { file, ...loaded, withToken, clock: systemClock, deadlineMs: systemClock.nowMs() + runMs, chosen };
   const environmentWidth = Math.max(...[...config.environments.keys()].map((name) => name.length));
   const checks: Check[] = [];
   const sum: Record<Verdict, number> = { ok: 0, warn: 0, fail: 0, skipped: 0 };
@@ -61,57 +94,81 @@ async function doctor({ config: file, token: withToken, json = false }: Options)
     sum[check.verdict] += 1;
     if (!json) print(formatCheck(check, environmentWidth));
   }
-  if (json) printJson({ ok: sum.fail === 0, sum, configHash: config.hash, checks });
-  else print(`\n${formatSum(sum)}`);
+  const notChecked = listUnchecked(config, checks);
+  if (json) printJson({ ok: sum.fail === 0, sum, configHash: config.hash, checks, notChecked });
+  else print(`\n${formatSum(sum)}\n${formatUnchecked(notChecked)}`.trimEnd());
   process.exitCode = sum.fail === 0 ? exitCodes.ok : exitCodes.no;
   // What was given up, such as a look-up, must not keep the process alive.
   systemClock.after(0, () => process.exit());
 }
 
-/**
- * Everything that can keep a request from being served, in the order in which one thing depends on another. Redis is
- * checked first, while nothing disturbs its measurement, and reported after the environments, which run in parallel.
- */
+/** In the order in which one thing depends on another. */
+const probes: readonly ((run: OpenRun) => readonly Check[] | Promise<readonly Check[]>)[] = [
+  checkEnvironments,
+  checkSend,
+  ({ redis }) => redis,
+  checkEncryptionKeys,
+  checkCallers,
+  checkPassThrough,
+  checkCallbacks,
+  checkTracing,
+  checkServe,
+];
+
+/** Everything that can keep a request from being served. */
 export async function* runChecks(run: Run): AsyncGenerator<Check> {
   const { config, clock } = run;
-  const { tokens } = config;
   yield* checkConfig(run);
-  yield* checkCallerSignatures(run);
-  const sets = distinctSets(config);
-  const tags = sets.map(({ tokenKey }) => tokenKey);
-  const redis = tokens.cache === "redis" ? await checkRedis(tokens.redis, tags, run) : [];
-  const cache = await openSharedCache(run);
+  const owned = ownersOf(config).flatMap((owner) => owner.sets);
+  const distinct = [...new Map(owned.map((set) => [set.tokenKey, set])).values()];
+  const redis = await checkRedis(
+    run,
+    distinct.map(({ tokenKey }) => tokenKey),
+  );
+  let read: SharedSet["read"] = "miss";
+  const report: Report = (event) => {
+    if (event.kind === "token_cache_read") read = event.result;
+  };
+  const { store, close } = await openTokenBackend(config, report, { clock, random: Math.random, report });
   const upstreams = openUpstreams(clock);
   await upstreams.prepare(config);
   try {
-    const shared: SharedSet[] = [];
-    for (const set of sets) shared.push({ ...set, shared: await cache.read(set.tokenKey) });
-    const environments = [...config.environments.values()].map((environment) => {
-      const own = shared.filter((set) => set.environment === environment);
-      return checkEnvironment(environment, own, cache, upstreams, run);
-    });
-    for (const checks of await Promise.all(environments)) yield* checks;
-    yield* redis;
-    if (tokens.cache === "redis") {
-      const keys = evaluateEncryptionKeys(shared.map((set) => set.shared));
-      yield toCheck({ topic: "redis", subject: "encryptionKeys" }, keys);
+    const sets: SharedSet[] = [];
+    // One at a time, since the store reports what came of each.
+    for (const set of distinct) {
+      const { token, limits } = await store.read(set.tokenKey);
+      const backoff = limits?.endpoint;
+      sets.push({ ...set, read, token, backoff: backoff?.remainingMs === 0 ? undefined : backoff });
     }
-    yield* checkCallers(run);
-    yield* checkPassThrough(run);
-    yield* await checkCallbacks(run);
-    yield* await checkTracing(run);
-    const serve = { topic: "serve" as const, subject: `admin ${describeBind(config.admin)}` };
-    yield timed(run, serve, () => checkServe(run));
+    for (const probe of probes) yield* await probe({ ...run, upstreams, store, sets, redis });
   } finally {
-    await cache.close();
+    await close();
     await upstreams.close();
   }
 }
 
-/** Each once, however many sites share it. */
-function distinctSets(config: Config): ConfiguredSet[] {
-  const all = ownersOf(config).flatMap(({ sets }) => sets);
-  return [...new Map(all.map((set) => [set.tokenKey, set])).values()];
+/** What --send asks for. */
+function chooseRequest(
+  { send, operation, environment, site, auth }: Options,
+  config: Config,
+): ChosenRequest | undefined {
+  if (send === undefined) return undefined;
+  if (operation === undefined) throw usageFailure("Name the operation that --send calls with --operation.");
+  return { operation, site, auth, body: Buffer.from(send), environment: pickEnvironment(config, environment) };
+}
+
+/** What only a real request shows, by environment: a request shows the path, and the key that signed it. */
+function listUnchecked({ environments }: Config, checks: readonly Check[]): readonly string[] {
+  return [...environments.values()].flatMap(({ name, sites }) => {
+    const answered = checks.find(({ topic, environment }) => topic === "send" && environment === name)?.answered;
+    const signing = [...sites.values()].filter(({ auth }) => auth.includes("hmac"));
+    const keys = new Set(signing.flatMap((site) => site.keys.map(({ identifier }) => identifier)));
+    const isKeyShown = keys.delete(answered?.key ?? "");
+    return [
+      ...(answered === undefined ? [`the path of baseUrl in ${name}`] : []),
+      ...(keys.size > 0 ? [`whether ${name} accepts the ${isKeyShown ? "other " : ""}HMAC keys`] : []),
+    ];
+  });
 }
 
 const styles = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
@@ -127,6 +184,14 @@ export function formatCheck(check: Check, environmentWidth: number): string {
 }
 
 function formatSum({ ok, warn, fail, skipped }: Record<Verdict, number>): string {
-  const verdict = fail > 0 ? paint("red", "Something has to be fixed") : paint("green", "Nothing stands in the way");
+  const verdict =
+    fail > 0
+      ? paint("red", "Something has to be fixed")
+      : paint("green", "Nothing of what was checked stands in the way");
   return `${verdict}: ${ok} ok, ${warn} to be warned of, ${fail} failed, ${skipped} skipped.`;
+}
+
+function formatUnchecked(all: readonly string[]): string {
+  if (all.length === 0) return "";
+  return `Not checked: ${listNames(all)}. One real request shows it: --send '{…}' --operation NAME.`;
 }

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
-import { readAdmin } from "../config/listeners.ts";
-import { readBind } from "../config/values.ts";
+import { readDocument } from "../config/files/yaml.ts";
+import { type Read, readBind } from "../config/form/values.ts";
 import { systemClock } from "../model/clock.ts";
 import { type Bind, describeBind } from "../model/listener.ts";
 import { askAdmin } from "./ask.ts";
@@ -18,7 +18,7 @@ const answerMs = 3_000;
 
 export function createCommand(): Command {
   return new Command("health")
-    .description("Ask the serve that runs beside whether it is alive; for health checks of containers.")
+    .description("Ask the running serve whether it is alive; for health checks of containers.")
     .addOption(configOption().makeOptionMandatory(false))
     .option("--admin <address>", "ask at this host:port instead of the configuration's admin.bind", parseBind)
     .option("--ready", "ask whether it is ready (/readyz), not only alive (/livez)")
@@ -27,8 +27,11 @@ export function createCommand(): Command {
 }
 
 const notes = `
-Of the configuration it reads admin.bind and nothing else, so a change that serve has refused leaves it as it was.
-Exit code 0: yes. 1: no, or no answer within 3 s. 2: the configuration does not say where to ask.
+Of the configuration it reads admin.bind and nothing else. So it also
+works while the file has a change that serve has refused.
+
+Exit code 0: yes. 1: no, or no answer within 3 s. 2: the configuration does not
+say where to ask.
 `;
 
 async function askHealth({ config: file, admin: given, ready = false }: Options): Promise<void> {
@@ -62,4 +65,16 @@ async function readAdminBind(file: string | undefined): Promise<Bind> {
     throw usageFailure(`${file}: admin.bind takes any free port, so it cannot be asked: name one.`);
   }
   return bind;
+}
+
+/** The admin port of a configuration. The rest of the text is not checked. */
+export function readAdmin(text: string): Read<Bind> {
+  const { value, yamlProblems } = readDocument(text);
+  if (yamlProblems.length > 0) return { fix: "correct the YAML" };
+  const bind = valueAt(valueAt(value, "admin"), "bind");
+  return typeof bind === "string" ? readBind(bind) : { fix: 'write admin: { bind: ":7412" }' };
+}
+
+function valueAt(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }

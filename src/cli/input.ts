@@ -3,7 +3,7 @@ import { errorCodeOf } from "../model/defect.ts";
 import { usageFailure } from "./command.ts";
 import { printError } from "./terminal.ts";
 
-/** The most that `limits.bodyBytes` may be, and far more than any manifest. */
+/** The most that `limits.bodyBytes` may be. */
 const longestBytes = 16_777_216;
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { toYaml } from "../config/yaml.ts";
+import { toYaml } from "../config/files/yaml.ts";
 import { CommandFailure, exitCodes } from "./command.ts";
 import { print, printError, printJson } from "./terminal.ts";
 

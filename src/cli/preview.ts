@@ -1,22 +1,21 @@
 import { Command, Option } from "commander";
-import { tooLarge } from "../adapters/http-server/read-body.ts";
-import type { CallbackForm } from "../callbacks/parameters.ts";
-import type { Config } from "../config/config.ts";
-import type { HeaderLines } from "../http/headers.ts";
+import { type CallbackForm, readCallback } from "../callbacks/parameters.ts";
+import { checkAge, NotGenuine, verifyCallback } from "../callbacks/verify.ts";
+import type { CallbackListenerConfig, Config } from "../config/config.ts";
+import { dropNewline } from "../config/rules/load-context.ts";
 import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
+import { ProxyError } from "../model/errors.ts";
 import type { Event } from "../model/events.ts";
+import { describeBind } from "../model/listener.ts";
 import { Secret } from "../model/secret.ts";
 import type { TokenSource } from "../oauth/token.ts";
-import { BufferBudget } from "../proxy/buffer-budget.ts";
-import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
-import { createRequestHandler } from "../proxy/handler.ts";
 import type { ClientResponse, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
 import { stringToSign } from "../signing/hmac.ts";
 import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
 import { readStandardInput } from "./input.ts";
-import { callbackForms, previewCallback } from "./preview-callback.ts";
+import { pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
 import { print, printError, printJson } from "./terminal.ts";
 
 interface Options {
@@ -29,6 +28,8 @@ interface Options {
   readonly listener?: string;
   readonly json?: boolean;
 }
+
+const callbackForms: readonly CallbackForm[] = ["json", "form", "query"];
 
 export function createCommand(): Command {
   return new Command("preview")
@@ -56,60 +57,21 @@ export function createCommand(): Command {
 /** The request handler of `serve`, with a `send` that keeps the request, so that it is printed instead. */
 async function preview(options: Options): Promise<void> {
   const { config } = await loadOrRefuse(options.config);
-  const { bodyBytes } = config.limits;
   const environment = pickEnvironment(config, options.environment);
   if (options.callback !== undefined) return previewCallback(options.callback, environment, config, options);
   const body = await readStandardInput("the body of a request, a JSON object,");
   let sent: UpstreamRequest | undefined;
-  let refusal: ClientResponse | undefined;
-  const parts = {
-    clock: systemClock,
+  const response = await serveOne({ ...options, body }, environment, config, {
+    newRequestId: () => "preview",
     report: printEvent,
     tokensOf: () => maskedTokens,
-    upstreamHeaders: [],
-    once: { store: undefined, lifetimeMs: 0 },
-    newRequestId: () => "preview",
-    requestMs: config.timeouts.requestMs,
-    concurrency: new ConcurrencyLimit(1),
-    buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock),
-    async send(attempt: UpstreamRequest) {
+    async send(attempt) {
       sent = attempt;
       return { status: 200, headers: [], body: new Uint8Array(), discard: () => {} };
     },
-  };
-  const listener = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
-  await createRequestHandler(parts, listener).handle({
-    method: "POST",
-    target: `/${options.operation}`,
-    headers: describeHeaders(options),
-    readBody() {
-      if (body.length > bodyBytes) throw tooLarge(bodyBytes);
-      return body;
-    },
-    isClosed: () => false,
-    repliedStatus: () => undefined,
-    reply(reply) {
-      refusal = reply;
-      return undefined;
-    },
   });
   if (sent !== undefined) printRequest(sent, options.json === true);
-  else if (refusal !== undefined) printRefusal(refusal, options.json === true);
-}
-
-function pickEnvironment({ environments }: Config, wanted: string | undefined): Environment {
-  const [only, ...others] = environments.values();
-  const environment = wanted === undefined && others.length === 0 ? only : environments.get(wanted ?? "");
-  if (environment !== undefined) return environment;
-  throw usageFailure(`Name the environment with --environment: ${[...environments.keys()].join(" or ")}.`);
-}
-
-function describeHeaders({ site, auth }: Options): HeaderLines {
-  return [
-    ...["host", "localhost", "content-type", "application/json"],
-    ...(site === undefined ? [] : ["countersign-site", site]),
-    ...(auth === undefined ? [] : ["countersign-auth", auth]),
-  ];
+  else if (response !== undefined) printRefusal(response, options.json === true);
 }
 
 /** What `serve` would log. */
@@ -128,9 +90,8 @@ const token = { secret: new Secret("[token]"), id: "preview", credential: "previ
 const maskedTokens: TokenSource = {
   get: async () => token,
   accepted: () => {},
-  replace: async () => undefined,
+  replace: async () => "no_token",
   cured: () => {},
-  refusedAgain: () => {},
 };
 
 /** What was signed, read from the body that is sent, and the K… of the key pair; undefined with OAuth. */
@@ -158,9 +119,98 @@ function printRequest({ environment, path, headers, render }: UpstreamRequest, a
   if (signed !== undefined) print(`\nstring to sign (HMAC-SHA256, key ${signed.key}):\n${signed.stringToSign}`);
 }
 
-function printRefusal({ body }: ClientResponse, asJson: boolean): void {
-  const problem = JSON.parse(Buffer.from(body as Uint8Array).toString("utf8"));
+function printRefusal(refusal: ClientResponse, asJson: boolean): void {
+  const problem = problemOf(refusal);
   if (asJson) printJson(problem);
   else print(`${problem.status} ${problem.code}: ${problem.detail}`);
   process.exitCode = exitCodes.no;
+}
+
+/** What a callback is found to be. No signature is in it: one that is right would make a forgery genuine. */
+interface Verdict {
+  readonly listener: string;
+  readonly isGenuine: boolean;
+  /** Why it is refused: the log's `cause` or the failure's code. */
+  readonly reason?: string;
+  readonly detail?: string;
+  readonly site?: string | undefined;
+  /** The key that verifies it. */
+  readonly key?: string;
+  /** Keys that do not. */
+  readonly keys?: readonly string[];
+  readonly stringToSign?: string;
+}
+
+/** Says what the listener of an environment would make of the callback on standard input; the application gets nothing. */
+async function previewCallback(
+  form: CallbackForm,
+  environment: Environment,
+  config: Config,
+  options: { readonly listener?: string; readonly json?: boolean },
+): Promise<void> {
+  const listener = pickListener(config, environment, options.listener);
+  const input = dropNewline(await readStandardInput(`a callback (${form})`));
+  const verdict = evaluate(form, input, listener, environment);
+  if (options.json === true) printJson(verdict);
+  else printVerdict(verdict);
+  if (verdict.reason !== undefined) process.exitCode = exitCodes.no;
+}
+
+function pickListener({ callbacks }: Config, { name }: Environment, wanted?: string): CallbackListenerConfig {
+  const own = callbacks.filter(({ environment }) => environment === name);
+  const binds = own.map(({ bind }) => describeBind(bind));
+  if (binds.length === 0) throw usageFailure(`No listener for callbacks of ${name} is configured (callbacks).`);
+  const found = wanted === undefined && own.length === 1 ? own[0] : own[binds.indexOf(wanted ?? "")];
+  if (found === undefined) throw usageFailure(`Name the listener with --listener: ${binds.join(" or ")}.`);
+  return found;
+}
+
+function evaluate(
+  form: CallbackForm,
+  input: Uint8Array,
+  { bind, exempt, rememberMs }: CallbackListenerConfig,
+  environment: Environment,
+): Verdict {
+  const listener = describeBind(bind);
+  const isQuery = form === "query";
+  const query = isQuery ? Buffer.from(input).toString("latin1").replace(/^\?/, "") : undefined;
+  let parameters: ReadonlyMap<string, string> = new Map();
+  const unreadable = refusalOf(() => {
+    parameters = readCallback(form, query, isQuery ? new Uint8Array() : input);
+  });
+  if (unreadable !== undefined) return { listener, isGenuine: false, ...unreadable };
+  const named = Array.from(parameters, ([name, value]) => ({ name, value }));
+  const signed = { listener, stringToSign: stringToSign(named, exempt) };
+  try {
+    const nowMs = systemClock.wallMs();
+    const callback = verifyCallback(parameters, { environment, exempt }, nowMs);
+    const genuine = { ...signed, isGenuine: true, site: callback.site.identifier, key: callback.key.identifier };
+    return { ...genuine, ...refusalOf(() => checkAge(callback, rememberMs, nowMs)) };
+  } catch (error) {
+    if (!(error instanceof NotGenuine)) throw error;
+    const keys = error.site?.keys.map(({ identifier }) => identifier) ?? [];
+    return { ...signed, isGenuine: false, reason: error.reason, site: error.site?.identifier, keys };
+  }
+}
+
+/** Why a step refuses; undefined where it does not. */
+function refusalOf(step: () => void): Pick<Verdict, "reason" | "detail"> | undefined {
+  try {
+    step();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ProxyError)) throw error;
+    return { reason: error.code, detail: error.message };
+  }
+}
+
+function printVerdict({ listener, isGenuine, reason, detail, site, key, keys, stringToSign: text }: Verdict): void {
+  if (reason === undefined)
+    print(`${listener}: genuine, of ${site}; the application gets it with Countersign-Verified: ${key}`);
+  else
+    print(
+      `${listener}: ${isGenuine ? "genuine, and " : ""}refused, ${reason}${detail === undefined ? "" : `: ${detail}`}`,
+    );
+  if (site !== undefined && keys !== undefined) print(`keys of ${site}: ${keys.join(", ") || "none"}`);
+  if (text !== undefined) print(`\nstring to sign (HMAC-SHA256):\n${text}`);
 }

@@ -8,6 +8,7 @@ import { createAll, type Program, runProgram } from "./run-program.ts";
 const program: Program = {
   name: "countersign",
   description: "Outbound, auth-injecting HTTP sidecar: plain JSON in, signed or authorised requests out.",
+  notes: '"spec 5.2" is a section of docs/service-interface.md.',
   commands: {
     serve: () => import("./serve.ts"),
     check: () => import("./check.ts"),
@@ -19,7 +20,6 @@ const program: Program = {
     token: () => import("./token.ts"),
     keygen: () => import("./keygen.ts"),
     schema: async () => ({ createCommand: (await import("./check.ts")).createSchemaCommand }),
-    inject: () => import("./inject.ts"),
     simulate: simulatorCommand("simulate", "Play the payment service, for trials and tests."),
     demo: simulatorCommand("demo", "Show Countersign at work in front of a simulated service."),
   },

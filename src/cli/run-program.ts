@@ -14,6 +14,8 @@ const leastDescriptors = 1_024;
 export interface Program {
   readonly name: string;
   readonly description: string;
+  /** Stands below the list of commands. */
+  readonly notes?: string;
   /** By their names; each is loaded only when it is called. */
   readonly commands: Readonly<Record<string, () => Promise<CommandFile>>>;
 }
@@ -28,11 +30,15 @@ export async function createAll({ commands }: Program): Promise<Command[]> {
  * Runs one command line.
  * @returns the exit code: 0 yes, 1 no, 2 usage or configuration, 70 a defect
  */
-export async function runProgram({ name, description, commands }: Program, args: readonly string[]): Promise<number> {
+export async function runProgram(
+  { name, description, notes, commands }: Program,
+  args: readonly string[],
+): Promise<number> {
   // Without a handler it opens Node's inspector, through which every process in the pod could read every secret.
   process.on("SIGUSR1", () => {});
   exitOnSignalsAsPidOne();
   const program = new Command(name).description(description).version(version).exitOverride();
+  if (notes !== undefined) program.addHelpText("after", `\n${notes}`);
   // The reader of the output has closed it, as `head` and `less` do.
   process.stdout.on("error", () => process.exit(exitCodes.no));
   try {
@@ -40,13 +46,25 @@ export async function runProgram({ name, description, commands }: Program, args:
     const loaders = wanted === undefined ? Object.values(commands) : [wanted];
     for (const load of loaders) {
       const { createCommand } = await load();
-      program.addCommand(createCommand().copyInheritedSettings(program));
+      const command = createCommand().copyInheritedSettings(program);
+      askForMandatoryLast(command);
+      program.addCommand(command);
     }
     await program.parseAsync([...args], { from: "user" });
     return Number(process.exitCode ?? exitCodes.ok);
   } catch (error) {
     return explainExit(error, name);
   }
+}
+
+/** By itself Commander asks for `--config` before it complains of `--confg`, which may be why there is none. */
+function askForMandatoryLast(command: Command): void {
+  const mandatory = command.options.filter((option) => option.mandatory);
+  for (const option of mandatory) option.mandatory = false;
+  command.hook("preAction", () => {
+    const missing = mandatory.find((option) => command.getOptionValue(option.attributeName()) === undefined);
+    if (missing !== undefined) command.error(`error: required option '${missing.flags}' not specified`);
+  });
 }
 
 function explainExit(error: unknown, name: string): number {

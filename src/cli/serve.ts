@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { shareLookups } from "../adapters/http-client/host-lookup.ts";
 import { createStandardLogging } from "../adapters/log/logger.ts";
 import { start } from "../app/app.ts";
 import { explainListenError } from "../app/listeners.ts";
@@ -17,7 +18,7 @@ interface Options {
 
 export function createCommand(): Command {
   return new Command("serve")
-    .description("Run the proxy until SIGTERM or SIGINT; open requests are let finish. SIGHUP reads the files again.")
+    .description("Run the proxy until SIGTERM or SIGINT; open requests end first. SIGHUP reads the files again.")
     .addOption(configOption())
     .action(serve);
 }
@@ -28,6 +29,7 @@ async function serve({ config: file }: Options): Promise<void> {
   const { report, setLevel, droppedLines, flush } = createStandardLogging(written.log.level, systemClock);
   exitOnDefects(report, flush);
   logWarnings(report);
+  shareLookups(systemClock, report);
   const warn = createWarner(report);
   warn(warnings);
   const fitDescriptors = createDescriptorFit(await askDescriptorLimit(), report);
@@ -35,9 +37,7 @@ async function serve({ config: file }: Options): Promise<void> {
   const running = await start(config, { report, droppedLogLines: droppedLines }).catch((error: unknown) => {
     const reason = explainListenError(error);
     if (reason === undefined) throw error;
-    const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
-    const fix = isTaken ? " End the process that listens there, or give `bind` another port." : "";
-    throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.${fix}`);
+    throw usageFailure(`Countersign cannot listen: ${reason}. Nothing was started.`);
   });
   const load = async () => {
     const loaded = await loadConfig(file);

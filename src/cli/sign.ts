@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { dropNewline } from "../config/load-context.ts";
+import { dropNewline } from "../config/rules/load-context.ts";
 import { ProxyError } from "../model/errors.ts";
 import { Secret } from "../model/secret.ts";
 import { readParameters } from "../proxy/parameters.ts";

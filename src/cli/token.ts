@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
 import { openUpstreams } from "../app/upstreams.ts";
 import { systemClock } from "../model/clock.ts";
+import { listNames } from "../model/names.ts";
 import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
 import { paint, print, printJson } from "./terminal.ts";
@@ -28,22 +29,31 @@ export function createCommand(): Command {
 async function fetchTokens(options: Options): Promise<void> {
   const { environment, site, json = false } = options;
   const { config } = await loadOrRefuse(options.config);
-  const sets = ownersOf(config)
+  const owners = ownersOf(config);
+  const sets = owners
     .filter((owner) => environment === undefined || owner.environment === environment)
     .filter((owner) => site === undefined || owner.site === site)
     .flatMap((owner) => owner.sets);
-  if (sets.length === 0) throw usageFailure("No credential set matches --environment and --site.");
+  if (sets.length === 0) throw noneMatches(owners);
   const upstreams = openUpstreams(systemClock);
   await upstreams.prepare(config);
   const fetched: Fetched[] = [];
   for (const each of sets) {
     const endpoint = upstreams.tokenEndpointOf(each.environment, each.set);
-    fetched.push(describe(each, await requestToken(endpoint, each.set, () => systemClock.wallMs())));
+    const asking = { wallMs: () => systemClock.wallMs(), timeoutMs: config.timeouts.tokenMs };
+    fetched.push(describe(each, await requestToken(endpoint, each.set, asking)));
   }
   await upstreams.close();
   if (json) printJson(fetched);
   else for (const each of fetched) print(formatFetched(each));
   if (fetched.some(({ result }) => result !== "issued")) process.exitCode = exitCodes.no;
+}
+
+/** Names what there is: a name that is mistyped is found among them. */
+function noneMatches(owners: readonly { readonly environment: string; readonly site: string }[]): Error {
+  const there = owners.map(({ environment, site }) => `--environment ${environment} --site ${site}`);
+  const fix = there.length === 0 ? "None is configured." : `Configured: ${listNames(there, 10)}.`;
+  return usageFailure(`No credential set matches --environment and --site. ${fix}`);
 }
 
 function describe({ environment, set }: ConfiguredSet, answer: TokenAnswer) {

@@ -1,6 +1,13 @@
+import type { ConfiguredSet } from "../../app/token-owners.ts";
+import type { Upstreams } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
 import type { Problem } from "../../config/diagnostics.ts";
 import { type Clock, within } from "../../model/clock.ts";
+import type { Environment } from "../../model/environment.ts";
+import type { cacheResults } from "../../model/events.ts";
+import type { EndpointPause } from "../../oauth/shared-limits.ts";
+import type { StoredToken, TokenStore } from "../../oauth/token-store.ts";
+import type { OneRequest } from "../serve-one.ts";
 
 /** `skipped`: there is nothing to check, or what it depends on has failed. */
 export type Verdict = "ok" | "warn" | "fail" | "skipped";
@@ -12,6 +19,8 @@ export interface CheckResult {
   readonly detail: string;
   /** What to do about it; always present with `warn` and `fail`. */
   readonly fix?: string;
+  /** Present where the service answered a real request; with the K… of the key that signed it. */
+  readonly answered?: { readonly key: string | undefined };
 }
 
 /** One line of the report. */
@@ -21,6 +30,7 @@ export interface Check extends CheckResult {
     | "egress"
     | "dns"
     | "tls"
+    | "http"
     | "clock"
     | "token"
     | "redis"
@@ -28,7 +38,8 @@ export interface Check extends CheckResult {
     | "route"
     | "callback"
     | "tracing"
-    | "serve";
+    | "serve"
+    | "send";
   /** Absent where it concerns all of them. */
   readonly environment?: string;
   /** A host, a credential set, a server, a prefix. */
@@ -59,6 +70,11 @@ export function explain(explanations: Explanations, code: string, values: object
   return fail(detail, fix);
 }
 
+/** A request that the operator has chosen, and where it goes. */
+export interface ChosenRequest extends OneRequest {
+  readonly environment: Environment;
+}
+
 /** One run of the doctor: what it checks, and until when. */
 export interface Run {
   readonly file: string;
@@ -69,10 +85,32 @@ export interface Run {
   readonly clock: Clock;
   /** Monotonic. Nothing is waited for any longer. */
   readonly deadlineMs: number;
+  /** A real request to send. */
+  readonly chosen?: ChosenRequest | undefined;
+}
+
+/** A credential set, and what replicas share about it. */
+export interface SharedSet extends ConfiguredSet {
+  /** As in `token_cache_read`; `miss` with the cache in memory, which ends with its process. */
+  readonly read: (typeof cacheResults)[number];
+  readonly token: StoredToken | undefined;
+  /** How long the authorization server gets no request, by its last answer. */
+  readonly backoff: EndpointPause | undefined;
+}
+
+/** A run with the connectors that `serve` has. */
+export interface OpenRun extends Run {
+  readonly upstreams: Upstreams;
+  /** The token cache. */
+  readonly store: TokenStore;
+  /** Each once, however many sites share it. */
+  readonly sets: readonly SharedSet[];
+  /** What was found of Redis, before anything could disturb the measurement. */
+  readonly redis: readonly Check[];
 }
 
 /** What a check is about. */
-export type Subject = Pick<Check, "topic" | "environment" | "subject">;
+type Subject = Pick<Check, "topic" | "environment" | "subject">;
 
 /** @param tookMs 0 where nothing was waited for */
 export function toCheck(about: Subject, result: CheckResult, tookMs = 0): Check {

@@ -1,16 +1,18 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { authorizationServersOf, type Upstreams } from "../../app/upstreams.ts";
+import { authorizationServersOf } from "../../app/upstreams.ts";
 import { parseHttpDate } from "../../http/date.ts";
 import { errorCodeOf } from "../../model/defect.ts";
-import { type Address, type Environment, egressTo, placeOf } from "../../model/environment.ts";
+import { type Address, type Environment, egressTo, placeOf, tokenUrlOf } from "../../model/environment.ts";
 import { listNames } from "../../model/names.ts";
-import { tokenUrlOf } from "../../model/token-settings.ts";
 import {
   type Check,
   type CheckResult,
+  type Explanations,
+  explain,
   fail,
   formatSpan,
+  type OpenRun,
   ok,
   type Run,
   skip,
@@ -21,59 +23,55 @@ import {
 } from "./check.ts";
 import {
   checkConnection,
+  type DatedAnswer,
   type Destination,
   evaluateConnection,
-  type HeadResponse,
+  type Probe,
   probe,
   type Target,
   targetAt,
-} from "./tls.ts";
-import { checkToken, type SharedCache, type SharedSet } from "./token.ts";
+} from "./connection.ts";
+import { checkToken } from "./token.ts";
 
-/** Both hosts in parallel; then a token for each set, from an authorization server that can be reached. */
-export async function checkEnvironment(
-  environment: Environment,
-  sets: readonly SharedSet[],
-  cache: SharedCache,
-  { tokenEndpointOf }: Upstreams,
-  run: Run,
-): Promise<Check[]> {
-  const { name, baseUrl, authUrl } = environment;
-  const servers = sets.length === 0 ? [] : authorizationServersOf(environment);
-  const login = servers.map((address) => {
-    return hostOf(environment, address.origin === authUrl?.origin ? "authUrl" : "token.url", address, run);
-  });
-  const hosts = [hostOf(environment, "baseUrl", baseUrl, run), ...login];
-  const egress = await checkEgress(environment, run);
-  const hasProxy = egress.every(({ verdict }) => verdict !== "fail");
-  const reports = await Promise.all(hosts.map((host) => checkHost(name, host, hasProxy, run)));
-  const about = { topic: "token" as const, environment: name };
-  const checkSet = (set: SharedSet) =>
-    timed(run, { ...about, subject: set.set.label }, async () => {
-      const { origin } = tokenUrlOf(environment, set.set);
-      const report = reports[1 + servers.findIndex((address) => address.origin === origin)];
-      const isReachable = ["ok", "warn"].includes(report?.tls.verdict ?? "skipped");
-      if (!isReachable && set.shared.token === undefined) return skip("the authorization server cannot be reached");
-      return checkToken(set, cache, tokenEndpointOf(environment, set.set), run);
-    });
-  const needless = skip("no site has credentials, so the authorization server is not asked");
-  const tokens =
-    login.length === 0
-      ? [toCheck({ ...about, subject: authUrl?.host ?? "tokens" }, needless)]
-      : await Promise.all(sets.map(checkSet));
-  return [
-    ...egress,
-    ...(["dns", "tls", "clock"] as const).flatMap((topic) => reports.map((report) => report[topic])),
-    ...tokens,
-  ];
+/** All in parallel. */
+export async function checkEnvironments(run: OpenRun): Promise<Check[]> {
+  const environments = [...run.config.environments.values()];
+  return (await Promise.all(environments.map((environment) => checkEnvironment(environment, run)))).flat();
 }
 
-function hostOf(
-  environment: Environment,
-  key: "baseUrl" | "authUrl" | "token.url",
-  address: Address,
-  run: Run,
-): Target {
+const hostTopics = ["dns", "tls", "http", "clock"] as const;
+
+/** Its hosts in parallel; then a token for each set, from an authorization server that can be reached. */
+async function checkEnvironment(environment: Environment, run: OpenRun): Promise<Check[]> {
+  const { name, baseUrl, authUrl } = environment;
+  const sets = run.sets.filter((set) => set.environment === environment);
+  const servers = sets.length === 0 ? [] : authorizationServersOf(environment);
+  const egress = await checkEgress(environment, run);
+  const hasProxy = egress.every(({ verdict }) => verdict !== "fail");
+  const check = (key: string, address: Address) =>
+    checkHost(name, hostOf(environment, key, address, run), hasProxy, run);
+  const hosts = await Promise.all([
+    check("baseUrl", baseUrl),
+    ...servers.map((address) => check(address.origin === authUrl?.origin ? "authUrl" : "token.url", address)),
+  ]);
+  const about = { topic: "token" as const, environment: name };
+  const tokens = sets.map((set) =>
+    timed(run, { ...about, subject: set.set.label }, async () => {
+      const { origin } = tokenUrlOf(environment, set.set);
+      const host = hosts[1 + servers.findIndex((address) => address.origin === origin)];
+      const connection = host?.find(({ topic }) => topic === "tls")?.verdict;
+      const isReachable = connection === "ok" || connection === "warn";
+      if (!isReachable && set.token === undefined) return skip("the authorization server cannot be reached");
+      return checkToken(set, run);
+    }),
+  );
+  const needless = skip("no site has credentials, so the authorization server is not asked");
+  const none = sets.length === 0 ? [toCheck({ ...about, subject: authUrl?.host ?? "tokens" }, needless)] : [];
+  const byTopic = hostTopics.flatMap((topic) => hosts.flat().filter((each) => each.topic === topic));
+  return [...egress, ...byTopic, ...none, ...(await Promise.all(tokens))];
+}
+
+function hostOf(environment: Environment, key: string, address: Address, run: Run): Target {
   const path = `environments.${environment.name}`;
   return {
     ...targetAt(address, environment.tls, { setting: `${path}.${key}`, tlsSetting: `${path}.tls` }, run),
@@ -97,15 +95,10 @@ async function checkEgress({ name, egress }: Environment, run: Run): Promise<Che
 }
 
 /**
- * Name, connection and clock of one host. Each depends on the one before.
+ * Name, connection, HTTP and clock of one host. Each depends on the one before.
  * @param hasProxy whether the proxy takes connections, where there is one
  */
-async function checkHost(
-  environment: string,
-  to: Target,
-  hasProxy: boolean,
-  run: Run,
-): Promise<Readonly<Record<"dns" | "tls" | "clock", Check>>> {
+async function checkHost(environment: string, to: Target, hasProxy: boolean, run: Run): Promise<Check[]> {
   const { clock } = run;
   const { egress } = to;
   const lookUp = async () => (egress === undefined ? checkDns(to, run) : skip("the proxy looks it up"));
@@ -114,26 +107,47 @@ async function checkHost(
   const isCutOff = egress !== undefined && !hasProxy;
   if (dns.verdict === "fail" || isCutOff) {
     const unknown = skip(isCutOff ? "the proxy cannot be reached" : "its address is not known");
-    return {
-      dns,
-      tls: toCheck({ topic: "tls", ...about }, unknown),
-      clock: toCheck({ topic: "clock", ...about }, unknown),
-    };
+    return [dns, ...(["tls", "http", "clock"] as const).map((topic) => toCheck({ topic, ...about }, unknown))];
   }
   const sinceMs = clock.nowMs();
-  const probed = await probe(to, clock);
+  // No credentials, no body, outside the base path: nothing that a service could take for an order.
+  const probed = await probe(to, clock, { method: "HEAD", path: "/" });
   const tookMs = Math.round((probed.connectedAtMs ?? clock.nowMs()) - sinceMs);
-  const { response, code } = probed;
-  const noDate = skip(`HEAD / got no answer (${code}), so no Date to compare with`);
-  const dated = response === undefined ? noDate : evaluateClock(response);
+  const { answer } = probed;
   const connection = evaluateConnection(probed, to, clock.wallMs());
   const way = egress === undefined || connection.verdict === "fail" ? "" : `through ${placeOf(egress.proxy)}: `;
-  return {
+  const dated = answer === undefined ? skip("there is no Date to compare with") : evaluateClock(answer);
+  return [
     dns,
-    tls: toCheck({ topic: "tls", ...about }, { ...connection, detail: `${way}${connection.detail}` }, tookMs),
-    clock: toCheck({ topic: "clock", ...about }, dated),
-  };
+    toCheck({ topic: "tls", ...about }, { ...connection, detail: `${way}${connection.detail}` }, tookMs),
+    toCheck({ topic: "http", ...about }, evaluateAnswer(probed, to, connection.verdict !== "fail")),
+    toCheck({ topic: "clock", ...about }, dated),
+  ];
 }
+
+/** Whether it speaks HTTP. A status tells little of a request that is no order, but for one of 5xx. */
+function evaluateAnswer({ answer, code = "UNKNOWN" }: Probe, to: Target, isConnected: boolean): CheckResult {
+  if (!isConnected) return skip("there is no connection");
+  if (answer === undefined) {
+    const fix = `see what stands between here and ${to.place}, and that host and port in ${to.setting} are right`;
+    return explain(answerFailures, code, { ...to, code }) ?? fail(`HEAD / got no answer (${code})`, fix);
+  }
+  const { status } = answer;
+  // 501: it does not know HEAD (RFC 9110 section 15.6.2).
+  if (status < 500 || status === 501) return ok(`it answers HEAD / (${status})`);
+  return fail(
+    `it answers ${status} to HEAD /: it fails, or what stands before it`,
+    `see the state of ${to.place} first`,
+  );
+}
+
+const answerFailures: Explanations = {
+  ETIMEDOUT:
+    "it takes connections, and does not answer ($code) | see how busy it is, and what stands between here and $place",
+  "ECONNRESET|EPIPE":
+    "it closes the connection without an answer ($code) | see its log, and what stands between here and $place (proxy, firewall, service mesh)",
+  "HPE_.*": "what it answers is no HTTP/1.1 ($code) | correct host and port in $setting",
+};
 
 /** A look-up that takes longer is a noticeable part of every new connection. */
 const slowMs = 500;
@@ -179,7 +193,7 @@ const goodSkewMs = 5_000;
 const badSkewMs = 30_000;
 
 /** Both sides have some leeway: a Date is cut to its second, and a response takes a while to come. */
-export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: HeadResponse): CheckResult {
+export function evaluateClock({ status, date, sentAtMs, receivedAtMs }: DatedAnswer): CheckResult {
   const theirsMs = parseHttpDate(date);
   if (theirsMs === undefined) return skip(`its answer (${status}) has no Date to compare with`);
   const aheadMs = Math.max(0, sentAtMs - (theirsMs + 1_000));

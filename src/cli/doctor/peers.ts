@@ -1,16 +1,15 @@
-import { TLSSocket } from "node:tls";
 import type { TracingConfig } from "../../config/config.ts";
 import { type Environment, placeOf } from "../../model/environment.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
-import { ask, askAdmin } from "../ask.ts";
+import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
-import { checkConnection, connectTo, type Destination, explainNoConnection, targetAt } from "./tls.ts";
+import { checkConnection, type Destination, evaluateConnection, probe, targetAt } from "./connection.ts";
 
 /** Whether what callbacks rest on is there: keys that verify, and an application that takes connections. It gets none. */
 export async function checkCallbacks(run: Run): Promise<Check[]> {
-  const { callbacks = [], environments } = run.config;
+  const { callbacks, environments } = run.config;
   const checks = callbacks.map(async (listener, index) => {
     const environment = environments.get(listener.environment);
     const about = { topic: "callback" as const, environment: listener.environment };
@@ -38,7 +37,6 @@ function checkKeys({ sites }: Environment): CheckResult {
   );
 }
 
-const exportMs = 5_000;
 /** An ExportTraceServiceRequest without a span. */
 const noSpans = '{"resourceSpans":[]}';
 
@@ -50,24 +48,17 @@ export async function checkTracing(run: Run): Promise<Check[]> {
   return [await timed(run, about, () => checkCollector(tracing, run))];
 }
 
-async function checkCollector({ endpoint, headers, tls }: TracingConfig, run: Run): Promise<CheckResult> {
-  const { clock } = run;
-  const settings = { setting: "tracing.otlp.endpoint", tlsSetting: "tracing.otlp.tls" };
-  const to = targetAt(endpoint, tls, settings, run);
-  const { socket, certificate, code } = await connectTo(to, clock);
-  try {
-    if (code !== undefined) return explainNoConnection(code, to, certificate, clock.wallMs());
-    const protocol = socket instanceof TLSSocket ? socket.getProtocol() : undefined;
-    const sent = Object.fromEntries([...headers].map(([name, value]) => [name, value.reveal()]));
-    const own = { host: new URL(endpoint.origin).host, "content-type": "application/json", connection: "close" };
-    const options = { method: "POST", path: endpoint.path, createConnection: () => socket };
-    const answer = await ask({ ...options, headers: { ...sent, ...own } }, exportMs, clock, noSpans);
-    return typeof answer === "string"
-      ? warn(`it takes connections, and does not answer (${answer})`, `see that ${to.setting} is OTLP over HTTP`)
-      : evaluateExport(answer.status, to, protocol ?? "no TLS");
-  } finally {
-    socket.destroy();
-  }
+async function checkCollector({ endpoint, headers: secrets, tls }: TracingConfig, run: Run): Promise<CheckResult> {
+  const to = targetAt(endpoint, tls, { setting: "tracing.otlp.endpoint", tlsSetting: "tracing.otlp.tls" }, run);
+  const sent = Object.fromEntries([...secrets].map(([name, value]) => [name, value.reveal()]));
+  const headers = { ...sent, "content-type": "application/json" };
+  const probed = await probe(to, run.clock, { method: "POST", path: endpoint.path, headers, body: noSpans });
+  const connection = evaluateConnection(probed, to, run.clock.wallMs());
+  if (connection.verdict === "fail") return connection;
+  const { answer, code, protocol = "no TLS" } = probed;
+  return answer === undefined
+    ? warn(`it takes connections, and does not answer (${code})`, `see that ${to.setting} is OTLP over HTTP`)
+    : evaluateExport(answer.status, to, protocol);
 }
 
 function evaluateExport(status: number, to: Destination, protocol: string): CheckResult {
@@ -82,7 +73,12 @@ function evaluateExport(status: number, to: Destination, protocol: string): Chec
 const answerMs = 3_000;
 
 /** The `serve` beside: whether it is ready, and whether it runs with this configuration. */
-export async function checkServe(run: Run): Promise<CheckResult> {
+export async function checkServe(run: Run): Promise<Check[]> {
+  const about = { topic: "serve" as const, subject: `admin ${describeBind(run.config.admin)}` };
+  return [await timed(run, about, () => askServe(run))];
+}
+
+async function askServe(run: Run): Promise<CheckResult> {
   const { admin, hash } = run.config;
   if (admin.kind === "tcp" && admin.port === 0) return skip("the admin port is any free one, so it cannot be asked");
   const get = (path: string) => askAdmin(admin, path, boundMs(run, answerMs), run.clock);

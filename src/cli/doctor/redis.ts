@@ -1,6 +1,7 @@
 import { createCacheClient, createNodeClient, type RedisClient } from "../../adapters/redis/client.ts";
 import type { RedisTrouble } from "../../adapters/redis/failure.ts";
 import { probeRedis, type RedisProbe, type ServerFacts } from "../../adapters/redis/probe.ts";
+import type { Config } from "../../config/config.ts";
 import { describeBind } from "../../model/listener.ts";
 import {
   describeRedisNode,
@@ -17,12 +18,10 @@ import {
   fail,
   ok,
   type Run,
-  skip,
   toCheck,
   warn,
 } from "./check.ts";
-import { connectFailures } from "./tls.ts";
-import type { SharedState } from "./token.ts";
+import { connectFailures } from "./connection.ts";
 
 /** A Redis server that the configuration names, or all that share the tokens as Sentinels or a Cluster. */
 interface RedisServer {
@@ -42,21 +41,24 @@ type Answered = Extract<RedisProbe, { kind: "answered" }>;
  * Each server, then all of them together. One after the other, so that no measurement disturbs another.
  * @param tags the sets' cache keys: commands are tried where their tokens are
  */
-export async function checkRedis(access: RedisAccess, tags: readonly string[], run: Run): Promise<Check[]> {
+export async function checkRedis({ config, clock }: Run, tags: readonly string[]): Promise<Check[]> {
+  const { tokens } = config;
+  if (tokens.cache === "memory") return [];
+  const { redis: access } = tokens;
   const { username: user = "default" } = access;
   const checks: Check[] = [];
   const report = (subject: string, result: CheckResult, tookMs = 0) =>
     checks.push(toCheck({ topic: "redis", subject }, result, tookMs));
   const probes = new Map<string, RedisProbe>();
   for (const server of serversOf(access)) {
-    const sinceMs = run.clock.nowMs();
-    const probe = await probeRedis(server.client, tags, run.clock);
-    const tookMs = Math.round(run.clock.nowMs() - sinceMs);
+    const sinceMs = clock.nowMs();
+    const probe = await probeRedis(server.client, tags, clock);
+    const tookMs = Math.round(clock.nowMs() - sinceMs);
     probes.set(server.node, probe);
     const results =
       probe.kind === "refused" ? [explainRefusal(probe.trouble, server, user)] : evaluateServer(probe, server, user);
-    const promises = run.config.once !== undefined && server.node === "cache" && probe.kind === "answered";
-    if (promises) report("once", evaluateOnce(probe.facts));
+    const isRememberedIn = server.node === "cache" && probe.kind === "answered";
+    if (isRememberedIn) for (const subject of remembered(config)) report(subject, evaluateMemory(probe.facts));
     for (const [index, result] of results.entries()) {
       report(`${server.node} ${server.place}`, result, index === 0 ? tookMs : 0);
     }
@@ -227,29 +229,20 @@ function evaluateLock(probes: ReadonlyMap<string, RedisProbe>): CheckResult {
   return answering.length >= needed ? warn(detail, fix) : fail(detail, fix);
 }
 
-/** Whether our keys decrypt what other replicas encrypted. */
-export function evaluateEncryptionKeys(shared: readonly SharedState[]): CheckResult {
-  const unreadable = shared.filter(({ result }) => result === "unreadable").length;
-  const readable = shared.filter(({ token }) => token !== undefined).length;
-  if (unreadable > 0) {
-    const roll = "give every replica the same redis.encryptionKeys (docs/redis.md: roll the encryption key)";
-    const detail = `${unreadable} of ${unreadable + readable} values in the cache cannot be opened`;
-    return warn(detail, `${roll}; else each replaces the others' tokens`);
-  }
-  if (shared.some(({ result }) => result === "error")) return skip("the cache could not be read");
-  if (readable === 0) return skip("nothing is in the cache that they could open");
-  return ok(`open what is in the cache (${readable})`);
+/** What must not be forgotten before its time. */
+function remembered({ once, callbacks }: Config): string[] {
+  return [...(once === undefined ? [] : ["once"]), ...(callbacks.length === 0 ? [] : ["callbacks"])];
 }
 
-/** Whether Redis keeps the keys of Countersign-Once as long as they are promised: what is forgotten is sent again. */
-function evaluateOnce(facts: ServerFacts | undefined): CheckResult {
+/** Whether Redis keeps it: what is forgotten is sent, or handed over, again. */
+function evaluateMemory(facts: ServerFacts | undefined): CheckResult {
   if (facts?.evictionPolicy === undefined) {
     return warn("INFO does not tell whether Redis keeps keys", "see that maxmemory-policy is noeviction");
   }
   const { evictionPolicy, isAppendOnly } = facts;
   if (evictionPolicy !== "noeviction") {
-    const detail = `maxmemory-policy ${evictionPolicy}: a full Redis drops keys before their once.ttl is over`;
-    return warn(detail, "set maxmemory-policy noeviction; a full Redis then refuses such requests with 503");
+    const detail = `maxmemory-policy ${evictionPolicy}: a full Redis drops keys before their time is over`;
+    return warn(detail, "set maxmemory-policy noeviction; a full Redis then refuses with 503");
   }
   if (isAppendOnly) return ok("Redis drops no key before its time, and keeps them on disk");
   const fix = "set appendonly yes, and appendfsync always where no second may be lost; docs/once.md says more";

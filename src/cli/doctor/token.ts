@@ -1,77 +1,38 @@
-import { openTokenBackend } from "../../app/token-backend.ts";
 import type { ConfiguredSet } from "../../app/token-owners.ts";
 import type { Config } from "../../config/config.ts";
-import type { CredentialSet } from "../../model/environment.ts";
-import type { cacheResults, Report } from "../../model/events.ts";
-import { tokenUrlOf } from "../../model/token-settings.ts";
+import { type CredentialSet, tokenUrlOf } from "../../model/environment.ts";
 import { describeNoToken } from "../../oauth/endpoint-backoff.ts";
 import type { EndpointPause } from "../../oauth/shared-limits.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
-import {
-  fetchDeadlineMs,
-  notSigned,
-  requestToken,
-  type TokenAnswer,
-  type TokenEndpoint,
-} from "../../oauth/token-endpoint.ts";
-import type { IssuedToken, StoredToken } from "../../oauth/token-store.ts";
+import { notSigned, requestToken, type TokenAnswer } from "../../oauth/token-endpoint.ts";
+import type { IssuedToken } from "../../oauth/token-store.ts";
 import { printable } from "../terminal.ts";
-import { type CheckResult, fail, formatSpan, ok, type Run, skip, warn, withinRun } from "./check.ts";
+import {
+  type Check,
+  type CheckResult,
+  fail,
+  formatSpan,
+  type OpenRun,
+  ok,
+  type SharedSet,
+  skip,
+  toCheck,
+  warn,
+  withinRun,
+} from "./check.ts";
 
-/** What replicas share about a credential set. */
-export interface SharedState {
-  /** As in `token_cache_read`; `miss` with the cache in memory, which ends with its process. */
-  readonly result: (typeof cacheResults)[number];
-  readonly token: StoredToken | undefined;
-  /** How long the authorization server gets no request, by its last answer. */
-  readonly backoff: EndpointPause | undefined;
-}
-
-export interface SharedSet extends ConfiguredSet {
-  readonly shared: SharedState;
-}
-
-export type SharedCache = Awaited<ReturnType<typeof openSharedCache>>;
-
-/** The token cache as `serve` uses it. */
-export async function openSharedCache({ config, clock }: Run) {
-  let result: SharedState["result"] = "miss";
-  const report: Report = (event) => {
-    if (event.kind === "token_cache_read") result = event.result;
-  };
-  const cache = await openTokenBackend(config, report, { clock, random: Math.random, report });
-  const { store } = cache;
-  return {
-    /** One at a time. */
-    async read(key: string): Promise<SharedState> {
-      const { token, limits } = await store.read(key);
-      return { result, token, backoff: limits?.endpoint };
-    },
-    /** Whether others can read the token from now on. */
-    async save(key: string, token: IssuedToken, ageMs: number): Promise<boolean> {
-      await store.save(key, token, ageMs);
-      return (await store.read(key)).token !== undefined;
-    },
-    close: () => cache.close(),
-  };
-}
-
+/** Longer than requests wait, so that one can say how slow the authorization server is. */
+const patienceMs = 15_000;
 /** A shared token with less of its life left is due: `serve` would request a new one too. */
 const overdueShare = 0.1;
 
 /** Whether a set gets tokens. One is requested only where no shared token proves that: quotas count token requests. */
-export async function checkToken(
-  set: SharedSet,
-  cache: SharedCache,
-  endpoint: TokenEndpoint,
-  run: Run,
-): Promise<CheckResult> {
-  const { token } = set.shared;
-  if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs))
-    return requestIfAllowed(set, cache, endpoint, run);
+export async function checkToken(set: SharedSet, run: OpenRun): Promise<CheckResult> {
+  const { token } = set;
+  if (token === undefined || token.remainingMs <= longestLeewayMs(token.lifetimeMs)) return requestIfAllowed(set, run);
   const inCache = `in the shared cache, live for another ${formatSpan(token.remainingMs)}`;
   const isDue = token.remainingMs <= token.lifetimeMs * overdueShare;
-  const result = isDue ? await requestIfAllowed(set, cache, endpoint, run) : undefined;
+  const result = isDue ? await requestIfAllowed(set, run) : undefined;
   if (result === undefined || result.verdict === "skipped") return ok(`${inCache}; none was asked for`);
   // `serve` uses a token up to its leeway.
   return result.verdict === "fail"
@@ -80,21 +41,17 @@ export async function checkToken(
 }
 
 /** Requests a token, unless replicas are to wait. */
-async function requestIfAllowed(
-  set: SharedSet,
-  cache: SharedCache,
-  endpoint: TokenEndpoint,
-  run: Run,
-): Promise<CheckResult> {
-  const { clock, config } = run;
-  if (set.shared.backoff !== undefined) return explainBackoff(set.shared.backoff, set, config);
+async function requestIfAllowed(set: SharedSet, run: OpenRun): Promise<CheckResult> {
+  const { clock, config, upstreams } = run;
+  if (set.backoff !== undefined) return explainBackoff(set.backoff, set, config);
   if (!run.withToken) return skip("not asked for (--no-token)");
   const sinceMs = clock.nowMs();
-  const request = requestToken(endpoint, set.set, () => clock.wallMs());
-  const answer = (await withinRun(run, request, fetchDeadlineMs)) ?? ({ kind: "timed_out" } as const);
+  const endpoint = upstreams.tokenEndpointOf(set.environment, set.set);
+  const request = requestToken(endpoint, set.set, { wallMs: () => clock.wallMs(), timeoutMs: patienceMs });
+  const answer = (await withinRun(run, request, patienceMs)) ?? ({ kind: "timed_out" } as const);
   const tookMs = clock.nowMs() - sinceMs;
   if (answer.kind !== "issued") return explainNoToken(answer, set, config);
-  const where = await share(set, cache, answer.grant, tookMs, config);
+  const where = await share(set, answer.grant, tookMs, run);
   const detail = `issued, valid for ${formatSpan(answer.grant.lifetimeMs)}, ${where}`;
   const { tokenMs } = config.timeouts;
   if (tookMs <= tokenMs) return ok(detail);
@@ -104,15 +61,35 @@ async function requestIfAllowed(
 
 /** As `serve` does, so that the token is used. A value that another replica encrypted stays, as the evidence. */
 async function share(
-  { tokenKey, shared }: SharedSet,
-  cache: SharedCache,
+  { tokenKey, read }: SharedSet,
   token: IssuedToken,
   ageMs: number,
-  { tokens }: Config,
+  { config, store }: OpenRun,
 ): Promise<string> {
-  if (tokens.cache === "memory") return "not kept (tokens.cache is memory)";
-  if (shared.result === "unreadable") return "not kept, since another value is in its place";
-  return (await cache.save(tokenKey, token, ageMs)) ? "and shared from now on" : "but Redis did not take it";
+  if (config.tokens.cache === "memory") return "not kept (tokens.cache is memory)";
+  if (read === "unreadable") return "not kept, since another value is in its place";
+  await store.save(tokenKey, token, ageMs);
+  const isThere = (await store.read(tokenKey)).token !== undefined;
+  return isThere ? "and shared from now on" : "but Redis did not take it";
+}
+
+export function checkEncryptionKeys({ config, sets }: OpenRun): Check[] {
+  const about = { topic: "redis" as const, subject: "encryptionKeys" };
+  return config.tokens.cache === "memory" ? [] : [toCheck(about, evaluateEncryptionKeys(sets))];
+}
+
+/** Whether our keys decrypt what other replicas encrypted. */
+function evaluateEncryptionKeys(sets: readonly SharedSet[]): CheckResult {
+  const unreadable = sets.filter(({ read }) => read === "unreadable").length;
+  const readable = sets.filter(({ token }) => token !== undefined).length;
+  if (unreadable > 0) {
+    const roll = "give every replica the same redis.encryptionKeys (docs/redis.md: roll the encryption key)";
+    const detail = `${unreadable} of ${unreadable + readable} values in the cache cannot be opened`;
+    return warn(detail, `${roll}; else each replaces the others' tokens`);
+  }
+  if (sets.some(({ read }) => read === "error")) return skip("the cache could not be read");
+  if (readable === 0) return skip("nothing is in the cache that they could open");
+  return ok(`open what is in the cache (${readable})`);
 }
 
 type NotIssued = Exclude<TokenAnswer, { kind: "issued" }>;

@@ -52,9 +52,9 @@ describe("check", () => {
     expect(exitCode).toBe(0);
     expect(stderr).toBe("");
     expect(stdout).toContain("baseUrl: https://api.sandbox.example/json-api");
-    expect(stdout).toContain("secret: '[secret from file ".replaceAll("'", '"'));
+    expect(stdout).toMatch(/secret:\n +file: \/.*\/k1\n/);
     expect(stdout).toContain(
-      "ok  127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)\n",
+      "ok  127.0.0.1:7411 leads to sandbox: https://api.sandbox.example/json-api (create_order)",
     );
     expect(stdout).toContain(`\n1 warning\n${file}:15:7  environments.sandbox.sites.S1000000003: new clients must`);
   });
@@ -90,13 +90,9 @@ describe("check", () => {
     expect(exitCode).toBe(2);
     expect(stdout).toBe("");
     expect(stderr.split("\n").filter((line) => !line.startsWith("    "))).toEqual([
-      expect.stringContaining(
-        `${file}:2:7  listeners[0].bind: every client that reaches this listener can spend money`,
-      ),
+      expect.stringContaining(`${file}:2:7  listeners[0].bind: every client that reaches this`),
       `${file}:10:5  environments.sandbox.defaultSite: there is no such site`,
-      expect.stringMatching(
-        /:17:40 {2}environments\.sandbox\.sites\.S1000000003\.keys\[0\]\.secret: the file cannot be read \(ENOENT\)/,
-      ),
+      expect.stringMatching(/:17:40 {2}environments\..*\.keys\[0\]\.secret: the file cannot be read \(ENOENT\)/),
       "",
       "3 problems; nothing was started.",
       "",
@@ -111,9 +107,7 @@ describe("check", () => {
     expect(stdout).toBe("");
     expect(stderr.split("\n").filter((line) => !line.startsWith("    "))).toEqual([
       `${file}:9:5  environments.sandbox.operations: this must be a list`,
-      expect.stringMatching(
-        /:17:40 {2}environments\.sandbox\.sites\.S1000000003\.keys\[0\]\.secret: a secret is never/,
-      ),
+      expect.stringMatching(/:17:40 {2}environments\..*\.keys\[0\]\.secret: a secret is never/),
       "",
       "2 problems; nothing was started.",
       "",
@@ -166,6 +160,20 @@ describe("serve", () => {
     expect(sameButSound.exitCode).toBe(2);
     expect(sameButSound.stderr).toContain("cannot listen");
   });
+
+  it.each([
+    ["203.0.113.9:7411", /which is no address of this machine \(EADDRNOTAVAIL\); name one of its own\./],
+    ["no-such-host.invalid:7411", /a name that cannot be resolved \((ENOTFOUND|EAI_AGAIN)\); name an address\./],
+    ["unix:/nowhere/app.sock", /whose folder does not exist \(ENOENT\); create it, or name another\./],
+  ])("says that it cannot listen at %s, by which setting, and what to do", async (bind, why) => {
+    const yaml = sound
+      .replace('"127.0.0.1:7411"', `"${bind}"`)
+      .replace("environment: sandbox }", "environment: sandbox, callers: anyone }");
+    const { exitCode, stderr } = await run(["serve", "--config", write(yaml)]);
+    expect(stderr).toMatch(why);
+    expect(stderr).toContain(`Countersign cannot listen: listeners[0].bind is ${bind}, `);
+    expect(exitCode).toBe(2);
+  });
 });
 
 it("schema prints the JSON Schema", async () => {
@@ -186,15 +194,33 @@ describe("every command", async () => {
     const { exitCode, stdout, stderr } = await run([name, "--help"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`Usage: countersign ${name}`);
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
     expect(stderr).toBe("");
   });
 
+  it("is listed with --help, which also says what a spec is", async () => {
+    const { exitCode, stdout } = await run(["--help"]);
+    expect(exitCode).toBe(0);
+    for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
+    expect(stdout).toMatch(/^"spec 5\.2" is a section of docs\/service-interface\.md\.$/m);
+  });
+
   it.each(commands)("$_name refuses an option that it does not have", async (command) => {
-    const needed = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [String(long), "x"]);
-    const { exitCode, stdout, stderr } = await run([command.name(), ...needed, "--nonsense"]);
+    const { exitCode, stdout, stderr } = await run([command.name(), "--nonsense"]);
     expect(exitCode).toBe(2);
     expect(stdout).toBe("");
     expect(stderr).toContain("--nonsense");
+  });
+
+  const misspelt = commands.flatMap((command) =>
+    command.options
+      .slice(0, 1)
+      .map(({ long = "" }) => ({ name: command.name(), long: `${long}`, typed: `${long}`.replace(/.(?=.$)/, "") })),
+  );
+  it.each(misspelt)("$name suggests $long for $typed", async ({ name, long, typed }) => {
+    const { exitCode, stderr } = await run([name, typed, "x"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toBe(`error: unknown option '${typed}'\n(Did you mean ${long}?)\n`);
   });
 });
 

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../../simulator/src/demo/env.ts";
 import { call } from "../../../testkit/call.ts";
 import { secrets, startDemo } from "../../../testkit/demo-run.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 
 // `countersign demo --folder demo`: what a reader of docs/operations.md practises with. Configuration, secrets and log are
 // where they can be seen and edited; changes are taken up as `serve` does; nothing of anybody else's is removed.
@@ -13,8 +13,7 @@ import { secrets, startDemo } from "../../../testkit/demo-run.ts";
 const anyPorts = { listener: 0, admin: 0, status: 0, api: 0, login: 0 };
 
 async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "countersign-test-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   return folder;
 }
 

@@ -58,13 +58,17 @@ it("says what is wrong, in the width of the terminal and without a secret", asyn
   if (first === undefined) throw new Error("there are scenes");
   const broken: Scene = { ...first, fault: { host: "api", kind: "answer", status: 500, body: "no JSON" } };
   const played = await createRun(demo)(broken, 1);
-  expect(played.wrong).toEqual(["status: should be 200, is 500", "orders created: should be 1, is 0"]);
+  expect(played.wrong).toEqual([
+    "status: should be 200, is 500",
+    'Countersign-Outcome: should be "answered", is "unknown"',
+    "orders created: should be 1, is 0",
+  ]);
   for (const width of [60, 80, 100]) {
     const lines = formatScene(played, width);
     expect(lines[0]).toMatch(/^1 {2}.+ not ok$/);
     expect(lines[0]).toHaveLength(width);
     expect(lines.filter((line) => line.length > width)).toEqual([]);
-    expect(lines.filter((line) => line.trimStart().startsWith("wrong"))).toHaveLength(2);
+    expect(lines.filter((line) => line.trimStart().startsWith("wrong"))).toHaveLength(3);
     for (const secret of secrets) expect(lines.join("\n")).not.toMatch(secret);
   }
 });

@@ -1,9 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { scenes } from "../../../simulator/src/demo/scenes.ts";
 import { call } from "../../../testkit/call.ts";
 import { folderOf, isOpen, secrets, startDemo } from "../../../testkit/demo-run.ts";
@@ -66,24 +62,6 @@ it("gives programs the same as JSON, with exact counts for each scene", async ()
   );
   const ten = '"10.00"';
   expect(amounts).toEqual([[ten], [ten], [ten], ['"25.50"'], [ten, ten], [], [ten]]);
-});
-
-it("takes free ports where the usual ones are taken", async () => {
-  const held: number[] = [];
-  for (const port of [7411, 7412, 7413, 7421, 7422]) {
-    const server = createServer();
-    onTestFinished(() => void server.close());
-    server.on("listening", () => held.push(port));
-    // Taken by another demo, which may end before this one has begun.
-    await new Promise((done) => server.on("error", done).listen(port, "127.0.0.1", () => done(undefined)));
-  }
-  const demo = startDemo(["--once", "--json"]);
-  expect(await demo.ended).toBe(0);
-  const { ok, addresses } = JSON.parse(demo.stdout());
-  expect(ok).toBe(true);
-  const ports = Object.values<string>(addresses).map((address) => Number(new URL(address).port));
-  expect(new Set(ports).size).toBe(5);
-  expect(ports.filter((port) => held.includes(port))).toEqual([]);
 });
 
 /** Loaded before the command: Countersign, which keeps its keys as KeyObjects, signs with another one. */
@@ -182,21 +160,6 @@ it.runIf(hasTerminal).each([
     expect(demo.stdout().includes("\u001b[")).toBe(isColoured);
   },
 );
-
-it("is nothing that serve loads", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "countersign-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const env = plainEnvironment({ NODE_V8_COVERAGE: folder });
-  const serve = startProgram(process.execPath, ["dist/main.js", "serve", "--config", join(folder, "none.yaml")], env);
-  expect(await serve.ended).toBe(2);
-  const [report = ""] = await readdir(folder);
-  const { result } = JSON.parse(await readFile(join(folder, report), "utf8"));
-  const loaded = result.map(({ url }: { url: string }) => url).filter((url: string) => url.includes("/dist/"));
-  expect(loaded.some((url: string) => /\/dist\/bundled\/serve-\w+\.js$/.test(url))).toBe(true);
-  const texts = await Promise.all(loaded.map((url: string) => readFile(new URL(url), "utf8")));
-  expect(texts.join("\n")).toMatch(/^\/\/ src\/app\/app\.ts$/m);
-  expect(texts.join("\n")).not.toMatch(/^\/\/ (simulator\/|src\/cli\/(demo|simulate))/m);
-});
 
 function preload(code: string): string {
   return `--import "data:text/javascript,${encodeURIComponent(code)}"`;

@@ -49,7 +49,7 @@ it("a proxy over TLS", async () => {
   expect(good.of("tls")[0]).toMatch(/: TLSv1\.3, certificate of elsewhere\.example by Countersign test CA/);
   const bad = await diagnose(`proxy: "${forward.url}"`);
   expect(bad.of("egress")[1]).toMatch(
-    /^fail localhost:\d+: its certificate is by an unknown issuer.*environments\.sandbox\.egress\.tls\.caFile/,
+    /^fail localhost:\d+: .* unknown issuer.*environments\.sandbox\.egress\.tls\.caFile/,
   );
   expect(bad.of("tls")).toEqual([`skipped ${places.api}: the proxy cannot be reached`]);
   expect(bad.hasFailed).toBe(true);
@@ -102,9 +102,7 @@ it.each([
 it("a proxy that intercepts", async () => {
   const { forward } = await startBoth();
   const { of } = await diagnose(`proxy: "${forward.url}"`, "via: true");
-  expect(of("tls")[0]).toMatch(
-    /its certificate is by an unknown issuer.*otherwise something intercepts the connection/,
-  );
+  expect(of("tls")[0]).toMatch(/by an unknown issuer.*otherwise something intercepts the connection/);
 });
 
 it("a host that is reached directly is looked up as without a proxy", async () => {

@@ -17,9 +17,7 @@ it("warns of a serve that runs with another configuration", async () => {
   const [, active = ""] = /^countersign_config_info\{hash="(\w{12})"\} 1$/m.exec(text) ?? [];
   const detail = `runs with another active configuration (${active}) than this file is (`;
   expect(of("serve")).toEqual([expect.stringContaining(`warn admin 127.0.0.1:${adminPort}: ${detail}`)]);
-  expect(of("serve")[0]).toMatch(
-    /\((\w{12})\) than this file is \((?!\1)\w{12}\) \| its log says why \(config_refused\)/,
-  );
+  expect(of("serve")[0]).toMatch(/\((\w{12})\) than this file is \((?!\1)\w{12}\) \| its log .*\(config_refused\)/);
   expect(of("token")).toEqual(["skipped S1/blue: not asked for (--no-token)"]);
 });
 

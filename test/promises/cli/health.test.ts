@@ -1,9 +1,9 @@
 /** `countersign health`: what a container's health check asks, every 30 s. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { readAdmin } from "../../../src/config/listeners.ts";
+import { expect, it } from "vitest";
+import { readAdmin } from "../../../src/cli/health.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 import { environmentOf, openFolder, serve, startService } from "./doctor-setup.ts";
@@ -92,8 +92,7 @@ it("finds a Unix socket too", () => {
 
 it("loads only what it needs, since it starts anew each time", async () => {
   const { file } = await startServe();
-  const coverage = mkdtempSync(join(tmpdir(), "health-loads-"));
-  onTestFinished(() => rmSync(coverage, { recursive: true, force: true }));
+  const coverage = emptyFolder();
   const env = plainEnvironment({ NODE_V8_COVERAGE: coverage, COUNTERSIGN_CONFIG: file });
   expect(await startProgram(process.execPath, ["dist/main.js", "health"], env).ended).toBe(0);
   const [report = ""] = readdirSync(coverage);

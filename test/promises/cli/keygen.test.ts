@@ -41,14 +41,14 @@ it("prints keys that check accepts, and shows nothing of them", async () => {
   expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
   expect(checked.stdout).toContain("url: rediss://cache:6379\n");
   for (const name of ["one", "other"]) {
-    expect(checked.stdout).toContain(`[secret from file ${join(folder.path, name)}]`);
+    expect(checked.stdout).toContain(`- file: ${name}\n`);
   }
   for (const { stdout } of [one, other]) expect(checked.stdout).not.toContain(stdout.trim());
 });
 
 it("writes a key into a file that only its owner may read, and says what to configure", async () => {
   const folder = new ConfigFolder();
-  const file = join(folder.path, "token-key");
+  const file = join(folder.path, "new-key");
   // With a umask that would give the file to everybody.
   const command = `umask 0; exec "${process.execPath}" dist/main.js keygen --out "${file}"`;
   const { exitCode, stdout, stderr } = await runProgram("/bin/sh", ["-c", command]);
@@ -64,15 +64,15 @@ it("writes a key into a file that only its owner may read, and says what to conf
 
 it("keeps a file that exists, and says so", async () => {
   const folder = new ConfigFolder();
-  const file = folder.write("token-key", "an older key");
+  const file = folder.write("new-key", "an older key");
   const { exitCode, stdout, stderr } = await run("keygen", "--out", file);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toMatch(/token-key exists already and stays as it is: .*\. Name a new file\.\n$/);
+  expect(stderr).toMatch(/new-key exists already and stays as it is: .*\. Name a new file\.\n$/);
   expect(readFileSync(file, "utf8")).toBe("an older key");
 });
 
 it("names a folder that is not there", async () => {
-  const file = join(new ConfigFolder().path, "nothing", "token-key");
+  const file = join(new ConfigFolder().path, "nothing", "new-key");
   const { exitCode, stdout, stderr } = await run("keygen", "--out", file);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
   expect(stderr).toContain(`${file} cannot be written (ENOENT).`);
@@ -83,7 +83,7 @@ it("gives programs JSON: the key, or where it is and what to configure", async (
   expect(printed).toMatchObject({ exitCode: 0, stderr: "" });
   expect(JSON.parse(printed.stdout)).toEqual({ key: expect.stringMatching(/^[0-9a-f]{64}$/) });
 
-  const file = join(new ConfigFolder().path, "token-key");
+  const file = join(new ConfigFolder().path, "new-key");
   const written = await run("keygen", "--json", "--out", file);
   expect(written).toMatchObject({ exitCode: 0, stderr: "" });
   expect(JSON.parse(written.stdout)).toEqual({ file, configuration: { redis: { encryptionKeys: [{ file }] } } });

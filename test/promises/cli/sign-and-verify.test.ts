@@ -23,8 +23,7 @@ function run(command: "sign" | "verify", keyFile: string, input: object) {
 
 /** With the key as `serve` reads it. */
 async function signatureOfServe(folder: ConfigFolder): Promise<string> {
-  const loaded = await folder.load(sound);
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const loaded = await folder.loadSound(sound);
   const key = loaded.config.environments.get("sandbox")?.siteOfKey.get("K2000000001")?.defaultKey;
   if (key === undefined) throw new Error("the site has a key");
   return sign(text, key.secret);

@@ -34,9 +34,7 @@ it("names what the user lacks, as the rules to add", async () => {
   const { hasFailed, about, token } = await check(urlOf(redis));
   expect(hasFailed).toBe(true);
   expect(about("cache")).toContainEqual(
-    expect.stringMatching(
-      /^fail: the user countersign may not SET, PTTL \| ACL SETUSER countersign \+set \+pttl {3}\(and/,
-    ),
+    expect.stringMatching(/^fail: the user countersign may not SET, PTTL \| ACL SETUSER countersign \+set \+pttl/),
   );
   expect(token).toBe("ok S1/blue: issued, valid for 24 h, but Redis did not take it");
 

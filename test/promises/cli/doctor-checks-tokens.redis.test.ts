@@ -49,11 +49,7 @@ it.each([
     fault: { kind: "answer", status: 200, body: "<html>canary</html>" },
     says: /: answered, but not with a token \| see what is at http:\S+\/oauth\/token: authUrl may lead to something else$/,
   },
-  {
-    what: "half an answer",
-    fault: { kind: "truncate" },
-    says: /: no complete answer \([A-Z_]+\) \| run this again$/,
-  },
+  { what: "half an answer", fault: { kind: "truncate" }, says: /: no complete answer \([A-Z_]+\) \| run this again$/ },
 ] as const)("reports $what, and requests once", async ({ fault, says }) => {
   const { simulator, file } = await setUp();
   // The HEAD is no client's, so the fault leaves it alone.
@@ -97,9 +93,7 @@ it("shares the token that it requests, requests none where one is shared, and re
   folder.write("token-key", "fedcba9876543210".repeat(4));
   const third = await diagnose(otherKey);
   expect(third.of("redis")).toContainEqual(
-    expect.stringMatching(
-      /^warn encryptionKeys: 1 of 1 values in the cache cannot be opened \| give every replica the same/,
-    ),
+    expect.stringMatching(/^warn encryptionKeys: 1 of 1 values .* cannot be opened \| give every replica the same/),
   );
   expect(third.of("token")).toEqual([
     "ok S1/blue: issued, valid for 24 h, not kept, since another value is in its place",
@@ -109,12 +103,10 @@ it("shares the token that it requests, requests none where one is shared, and re
 
   // A replica was told to wait.
   const endpoint = String(name).replace(/token$/, "endpoint");
-  await redis.command("SET", endpoint, "throttled 429 1 - 3600000", "PX", 3_600_000);
+  await redis.command("SET", endpoint, "throttled 429 1 3600000", "PX", 3_660_000);
   const fourth = await diagnose(otherKey);
   expect(fourth.of("token")).toEqual([
-    expect.stringMatching(
-      /^fail S1\/blue: a replica was told: the authorization server answered 429, and is left alone for another \d+ min \| wait: nothing/,
-    ),
+    expect.stringMatching(/^fail S1\/blue: a replica was told: .* answered 429, .* for another \d+ min \| wait/),
   ]);
   expect(asked(simulator)).toBe(2);
 });
@@ -137,9 +129,7 @@ it("accepts a shared token up to its leeway, even where the authorization server
   simulator.deleteCredentials("blue-id");
   const refused = await diagnose(file);
   expect(refused.of("token")).toEqual([
-    expect.stringMatching(
-      /^warn S1\/blue: in the shared cache, live for another 2 h, and due; refused \(401\) for client/,
-    ),
+    expect.stringMatching(/^warn S1\/blue: in the shared cache, live for another 2 h, and due; refused \(401\)/),
   ]);
   await live(100_000);
   expect((await diagnose(file)).of("token")).toEqual([expect.stringMatching(/^fail S1\/blue: refused \(401\)/)]);

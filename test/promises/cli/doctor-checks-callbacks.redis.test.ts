@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../../testkit/free-port.ts";
+import { startRedis } from "../../../testkit/redis.ts";
 import { diagnose } from "./doctor-run.ts";
 import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
 
@@ -9,13 +10,13 @@ import { environmentOf, openFolder, startService } from "./doctor-setup.ts";
 
 const keys = "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]";
 
-async function diagnoseCallbacks(applicationPort: number, moreSites = "") {
+async function diagnoseCallbacks(applicationPort: number, moreSites = "", redis?: string) {
   const { write } = await openFolder();
   const service = await startService();
   const sandbox = environmentOf(service).replace(/sites: \{/, `sites: { S1000000003: { ${keys} }${moreSites},`);
   const url = `http://127.0.0.1:${applicationPort}/callbacks`;
   const listener = `{ bind: "127.0.0.1:${await freePort()}", environment: sandbox, application: { url: "${url}" } }`;
-  const file = write({ environments: { sandbox }, more: `callbacks: [ ${listener} ]` });
+  const file = write({ environments: { sandbox }, more: `callbacks: [ ${listener} ]`, ...(redis && { redis }) });
   return diagnose(file, { withToken: false });
 }
 
@@ -38,7 +39,13 @@ it("fails where the application refuses connections", async () => {
   const port = await freePort();
   const { hasFailed, of } = await diagnoseCallbacks(port);
   expect(hasFailed).toBe(true);
-  expect(of("callback")[1]).toMatch(
-    /^fail application 127\.0\.0\.1:\d+: connections are refused \(ECONNREFUSED\) \| .*callbacks\[0\]\.application\.url/,
+  expect(of("callback")[1]).toMatch(/^fail application \S+: .*\(ECONNREFUSED\) \| .*callbacks\[0\]\.application\.url/);
+});
+
+it("warns of a Redis that forgets what was delivered", async () => {
+  const { port } = await startRedis({ args: ["--maxmemory-policy", "volatile-lru"] });
+  const { of } = await diagnoseCallbacks(await freePort(), "", `url: "redis://127.0.0.1:${port}"`);
+  expect(of("redis")).toContainEqual(
+    expect.stringMatching(/^warn callbacks: maxmemory-policy volatile-lru: .* noeviction/),
   );
 });

@@ -10,7 +10,7 @@ import { ask } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { type CheckResult, type Explanations, explain, fail, formatSpan, ok, type Run, warn } from "./check.ts";
 
-/** What texts about a connection name: where it should lead, and which settings decide about it. */
+/** What texts about a connection name: where it leads, and which settings decide about it. */
 export interface Destination {
   /** `host:port` */
   readonly place: string;
@@ -47,22 +47,22 @@ export function targetAt(
 }
 
 /** What a certificate says of itself; foreign text. */
-export interface Certificate {
+interface Certificate {
   readonly subject: string;
   readonly issuer: string;
   readonly validFromMs: number;
   readonly validToMs: number;
 }
 
-/** The response to HEAD, by our wall clock. */
-export interface HeadResponse {
+/** The answer to the one request of a probe, by our wall clock. */
+export interface DatedAnswer {
   readonly status: number;
   readonly date: string | undefined;
   readonly sentAtMs: number;
   readonly receivedAtMs: number;
 }
 
-/** What a connection and one request have shown. */
+/** What a connection, and one request on it, have shown. */
 export interface Probe {
   /** Monotonic; undefined without a connection. A server that wants a client certificate may object after it. */
   readonly connectedAtMs?: number;
@@ -71,13 +71,37 @@ export interface Probe {
   /** Such as TLSv1.3; undefined without TLS. */
   readonly protocol?: string | undefined;
   readonly certificate?: Certificate | undefined;
-  readonly response?: HeadResponse | undefined;
+  readonly answer?: DatedAnswer;
 }
 
 const answerMs = 5_000;
 
+/** Connects as the proxy does, sends the request on that one connection where there is one, and closes. */
+export async function probe(
+  to: Target,
+  clock: Clock,
+  request?: { readonly method: string; readonly path: string; readonly headers?: object; readonly body?: string },
+): Promise<Probe> {
+  const { socket, certificate, code } = await connectTo(to, clock);
+  try {
+    if (code !== undefined) return { code, certificate };
+    const connected = { connectedAtMs: clock.nowMs(), protocol: protocolOf(to.address, socket), certificate };
+    if (request === undefined) return connected;
+    const sentAtMs = clock.wallMs();
+    const own = { host: new URL(to.address.origin).host, "user-agent": `countersign-doctor/${version}` };
+    const headers = { ...own, connection: "close", ...request.headers };
+    const options = { method: request.method, path: request.path, headers, createConnection: () => socket };
+    const answer = await ask(options, answerMs, clock, request.body);
+    if (typeof answer === "string") return { ...connected, code: answer };
+    const { status, headers: theirs } = answer;
+    return { ...connected, answer: { status, date: theirs.date, sentAtMs, receivedAtMs: clock.wallMs() } };
+  } finally {
+    socket.destroy();
+  }
+}
+
 /** A connection that is there, or what it failed with. The socket is the caller's to end. */
-export function connectTo(
+function connectTo(
   { address, tls, connectMs, egress }: Target,
   clock: Clock,
 ): Promise<{ readonly socket: Socket; readonly certificate?: Certificate | undefined; readonly code?: string }> {
@@ -106,38 +130,7 @@ export function connectTo(
   });
 }
 
-/** Connects, and closes: for what is no destination of requests. */
-export async function checkConnection(to: Target, { clock }: Run): Promise<CheckResult> {
-  const { socket, certificate, code } = await connectTo(to, clock);
-  const protocol = protocolOf(to.address, socket);
-  socket.destroy();
-  if (code === undefined && protocol === undefined) return ok("takes connections");
-  const probe = code === undefined ? { connectedAtMs: clock.nowMs(), protocol, certificate } : { code, certificate };
-  return evaluateConnection(probe, to, clock.wallMs());
-}
-
-/**
- * Connects as the proxy does, and sends `HEAD /` on that one connection: no credentials, no body, outside the base path,
- * so nothing that a service could take for an order.
- */
-export async function probe(to: Target, clock: Clock): Promise<Probe> {
-  const { socket, certificate, code } = await connectTo(to, clock);
-  try {
-    if (code !== undefined) return { code, certificate };
-    const connected = { connectedAtMs: clock.nowMs(), protocol: protocolOf(to.address, socket), certificate };
-    const sentAtMs = clock.wallMs();
-    const agent = `countersign-doctor/${version}`;
-    const headers = { host: new URL(to.address.origin).host, "user-agent": agent, connection: "close" };
-    const answer = await ask({ method: "HEAD", path: "/", headers, createConnection: () => socket }, answerMs, clock);
-    if (typeof answer === "string") return { ...connected, code: answer };
-    const response = { status: answer.status, date: answer.headers.date, sentAtMs, receivedAtMs: clock.wallMs() };
-    return { ...connected, response };
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** Undefined without TLS, be it that a proxy in between has some. */
+/** Undefined where the service is reached without TLS, even if a proxy in between uses it. */
 function protocolOf({ scheme }: Address, socket: Socket): string | undefined {
   const isSecure = scheme === "https" && socket instanceof TLSSocket;
   return isSecure ? (socket.getProtocol() ?? undefined) : undefined;
@@ -152,9 +145,12 @@ function readCertificate(socket: TLSSocket): Certificate | undefined {
   return { subject: nameIn(subject), issuer: nameIn(issuer), validFromMs, validToMs };
 }
 
-const dayMs = 86_400_000;
-/** Authorities renew earlier than that, so a certificate with less time left has no working renewal. */
-const renewalDays = 14;
+/** Connects, and closes: for what is no destination of requests. */
+export async function checkConnection(to: Target, { clock }: Run): Promise<CheckResult> {
+  const probed = await probe(to, clock);
+  const isPlain = probed.code === undefined && probed.protocol === undefined;
+  return isPlain ? ok("takes connections") : evaluateConnection(probed, to, clock.wallMs());
+}
 
 export function evaluateConnection(probe: Probe, to: Destination, nowMs: number): CheckResult {
   const { connectedAtMs, code, protocol, certificate } = probe;
@@ -167,11 +163,18 @@ export function evaluateConnection(probe: Probe, to: Destination, nowMs: number)
   }
   if (certificate === undefined) return ok(`${protocol}, verified`);
   const { subject, issuer, validToMs } = certificate;
-  const days = Math.floor((validToMs - nowMs) / dayMs);
-  const names = `certificate of ${printable(subject)} by ${printable(issuer)}`;
-  const detail = `${protocol}, ${names}, valid for another ${days} ${days === 1 ? "day" : "days"}`;
-  if (days >= renewalDays) return ok(detail);
-  return warn(detail, "its owner has to renew it before that; from then on nothing can be sent");
+  const names = `${protocol}, certificate of ${printable(subject)} by ${printable(issuer)}`;
+  const fix = "its owner has to renew it before that; from then on nothing can be sent";
+  return evaluateTimeLeft(names, validToMs - nowMs, fix);
+}
+
+/** Authorities renew earlier than that, so a certificate with less time left has no working renewal. */
+const renewalMs = 14 * 86_400_000;
+
+/** How long a certificate is still valid. */
+export function evaluateTimeLeft(name: string, leftMs: number, fix: string): CheckResult {
+  const detail = `${name}, valid for another ${formatSpan(leftMs)}`;
+  return leftMs >= renewalMs ? ok(detail) : warn(detail, fix);
 }
 
 /** By the code of the error and the certificate that was shown. */

@@ -1,0 +1,83 @@
+import { tooLarge } from "../adapters/http-server/read-body.ts";
+import type { Config } from "../config/config.ts";
+import { systemClock } from "../model/clock.ts";
+import type { Environment } from "../model/environment.ts";
+import { BufferBudget } from "../proxy/buffer-budget.ts";
+import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import { SlowAnswers } from "../proxy/forward.ts";
+import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
+import type { ClientResponse } from "../proxy/messages.ts";
+import { usageFailure } from "./command.ts";
+
+/** What a command asks for in place of an application. */
+export interface OneRequest {
+  readonly operation: string;
+  /** S… or K…, as in Countersign-Site. */
+  readonly site?: string | undefined;
+  /** As in Countersign-Auth. */
+  readonly auth?: string | undefined;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Serves one request with the request handler of `serve`, and no listener.
+ * @returns what its caller would get; undefined where it would have no connection any more
+ */
+export async function serveOne(
+  { operation, site, auth, body }: OneRequest,
+  environment: Environment,
+  config: Config,
+  parts: Pick<RequestHandlerParts, "report" | "send" | "tokensOf" | "newRequestId">,
+): Promise<ClientResponse | undefined> {
+  let response: ClientResponse | undefined;
+  const all: RequestHandlerParts = {
+    ...parts,
+    clock: systemClock,
+    upstreamHeaders: [],
+    slowAnswers: new SlowAnswers(),
+    once: { shared: undefined, lifetimeMs: 0 },
+    requestMs: config.timeouts.requestMs,
+    concurrency: new ConcurrencyLimit(1),
+    buffers: new BufferBudget(Number.POSITIVE_INFINITY, systemClock),
+  };
+  const { bodyBytes } = config.limits;
+  const listener = { environment, hosts: new Set(["localhost"]), url: "http://localhost" };
+  await createRequestHandler(all, listener).handle({
+    method: "POST",
+    target: `/${operation}`,
+    headers: [
+      ...["host", "localhost", "content-type", "application/json"],
+      ...(site === undefined ? [] : ["countersign-site", site]),
+      ...(auth === undefined ? [] : ["countersign-auth", auth]),
+    ],
+    headBytes: 0,
+    readBody() {
+      if (body.length > bodyBytes) throw tooLarge(bodyBytes);
+      return body;
+    },
+    isClosed: () => false,
+    repliedStatus: () => undefined,
+    reply(reply) {
+      response = reply;
+      return undefined;
+    },
+  });
+  return response;
+}
+
+/** The one that an option names, or the only one. */
+export function pickEnvironment({ environments }: Config, wanted: string | undefined): Environment {
+  const [only, ...others] = environments.values();
+  const environment = wanted === undefined && others.length === 0 ? only : environments.get(wanted ?? "");
+  if (environment !== undefined) return environment;
+  throw usageFailure(`Name the environment with --environment: ${[...environments.keys()].join(" or ")}.`);
+}
+
+/** What a failure answer of our own says (RFC 9457). */
+export function problemOf({ body }: ClientResponse): {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+} {
+  return JSON.parse(Buffer.from(body as Uint8Array).toString("utf8"));
+}

@@ -1,0 +1,78 @@
+/** `doctor --send`: one real request of the operator's choice shows what no probe can, the path of baseUrl and the key. */
+import { expect, it } from "vitest";
+import { runDoctor } from "./doctor-run.ts";
+import { blueSites, openFolder, startService } from "./doctor-setup.ts";
+
+const secret = "canary-api-secret-key-of-S3";
+const signing = "S3: { keys: [ { identifier: K3, secret: { file: DIR/own/3 } } ] }";
+const body = '{"order_amount":"1.00"}';
+
+/** A service with one site of each kind, and a configuration for it. */
+async function stage({ path = "/json-api", keySecret = secret } = {}) {
+  const audience = "https://api.sandbox.example";
+  const credentials = [{ clientId: "blue-id", clientSecret: "canary-client-secret-blue", audience }];
+  const keys = [{ identifier: "K3", secret, isDefault: true }];
+  const service = await startService({
+    sites: [
+      { identifier: "S1", credentials },
+      { identifier: "S3", keys },
+    ],
+  });
+  const { folder, write } = await openFolder();
+  folder.write("own/3", keySecret);
+  const { origin } = new URL(service.apiUrl);
+  const sites = blueSites.replace(/ \}$/, `, ${signing} }`);
+  const sandbox = `baseUrl: "${origin}${path}", authUrl: "${service.loginUrl}", allowPlaintext: true, defaultSite: S1, ${sites}`;
+  const file = write({ environments: { sandbox } });
+  const send = (...more: readonly string[]) => runDoctor(["--config", file, "--send", body, ...more]);
+  const orders = () => service.seen.apiRequests.filter(({ method }) => method === "POST").length;
+  return { service, orders, send };
+}
+
+it("sends exactly one request, with a token or signed, and says that the service answers it", async () => {
+  const { send, orders } = await stage();
+  const withToken = await send("--operation", "create_order");
+  expect(withToken.stdout).toMatch(/^ok {4}send {4}sandbox {2}create_order: the service answers 200/m);
+  expect(withToken.stdout).toMatch(/^Not checked: whether sandbox accepts the HMAC keys\./m);
+  expect({ exitCode: withToken.exitCode, orders: orders() }).toEqual({ exitCode: 0, orders: 1 });
+  const signed = await send("--operation", "create_order", "--site", "S3");
+  expect(signed.stdout).toMatch(/^ok {4}send .*answers 200/m);
+  expect(signed.stdout).not.toContain("Not checked");
+  expect({ exitCode: signed.exitCode, orders: orders() }).toEqual({ exitCode: 0, orders: 2 });
+});
+
+it.each([
+  [
+    "a wrong path",
+    { path: "/json-apy" },
+    "S1",
+    /^fail {2}send .*answers 404: it does not know the path.*\n +fix: .*baseUrl/m,
+  ],
+  [
+    "a wrong key",
+    { keySecret: "canary-another-secret-key" },
+    "S3",
+    /^fail {2}send .*answers 4\d\d: it does not accept/m,
+  ],
+])("finds %s, which no other check sees", async (_, faults, site, line) => {
+  const { send } = await stage(faults);
+  const { exitCode, stdout } = await send("--operation", "create_order", "--site", site);
+  expect(stdout).toMatch(line);
+  expect(stdout.match(/^fail/gm)).toHaveLength(1);
+  expect(exitCode).toBe(1);
+});
+
+it("says what Countersign itself refuses, and what it needs to know, and sends nothing", async () => {
+  const { send, orders } = await stage();
+  const refused = await send("--operation", "delete_order");
+  expect(refused.stdout).toMatch(/^fail {2}send .*Countersign answers 403 operation_not_allowed: .*Nothing was sent/m);
+  expect(refused.stdout).toMatch(
+    /^Not checked: the path of baseUrl in sandbox, whether sandbox accepts the HMAC keys\./m,
+  );
+  const unnamed = await send();
+  expect(unnamed).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(unnamed.stderr).toContain("--operation");
+  const tokenless = await send("--operation", "create_order", "--no-token");
+  expect(tokenless.exitCode).toBe(2);
+  expect(orders()).toBe(0);
+});
