@@ -30,7 +30,7 @@ describe.each(["json", "form", "query"])("in the form %s", (form) => {
     ["signature", 401, "signature_wrong"],
     ["value", 401, "signature_wrong"],
     ["key", 401, "signature_wrong"],
-    ["timestamp", 401, "timestamp_outside_window"],
+    ["timestamp", 422, "callback_too_old"],
     ["nested", 422, "nested_value"],
     ["repeated", 400, "duplicate_parameter"],
   ])("one with a forged %s is answered %i", async (forge, status, result) => {

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { usageFailure } from "countersign/cli/command";
-import { toYaml } from "countersign/config/yaml";
+import { toYaml } from "countersign/config/files/yaml";
 import type { SimulatedCredentials, SimulatedKey, SimulatedSite } from "../service/sites.ts";
 import type { DemoPorts } from "./ports.ts";
 

@@ -74,7 +74,7 @@ export function untilReleased(
 }
 
 /** Resolves when the ended answer is out (true) or the connection is gone before that (false). */
-export function untilAnswered(response: ServerResponse): Promise<boolean> {
+function untilAnswered(response: ServerResponse): Promise<boolean> {
   const { socket } = response;
   if (socket === null || response.destroyed) return Promise.resolve(false);
   return new Promise((resolve) => {

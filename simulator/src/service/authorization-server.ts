@@ -99,7 +99,7 @@ export type Grant =
     };
 
 /** Reads a token request: JSON or form, four required strings, `client_credentials` only (spec 4.2). */
-export function readGrant(request: IncomingMessage, body: Buffer): Grant {
+function readGrant(request: IncomingMessage, body: Buffer): Grant {
   const contentType = request.headers["content-type"];
   if (request.url !== "/oauth/token") return refuse(404, "not_found", "tokens are at /oauth/token");
   if (request.method !== "POST") return refuse(405, "method_not_allowed", "tokens are asked for with POST");

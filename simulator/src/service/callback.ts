@@ -4,6 +4,8 @@ import { signatureOf, stringToSign } from "./verify-signature.ts";
 /** In which form a callback is sent. */
 const forms = ["json", "form", "query"] as const;
 /** How a callback is no longer what the service would send. */
+/** Nobody remembers callbacks for so long: 60 days. */
+const tooOldSeconds = 5_184_000;
 const forgeries = ["signature", "value", "key", "timestamp", "nested", "repeated"] as const;
 
 type Form = (typeof forms)[number];
@@ -70,7 +72,7 @@ function sign({ site, parameters, forge }: CallbackOrder, directory: SiteDirecto
   const identifier = site ?? directory.keys[0]?.site.identifier ?? "";
   const key = directory.identify(identifier)?.key;
   if (key === undefined) throw new Error(identifier === "" ? "no site has a key" : `${identifier} has no key`);
-  const seconds = Math.floor(nowMs / 1_000) - (forge === "timestamp" ? 86_400 : 0);
+  const seconds = Math.floor(nowMs / 1_000) - (forge === "timestamp" ? tooOldSeconds : 0);
   const own = { version: key.version, site_identifier: identifier, timestamp: String(seconds), ...parameters };
   const secret = forge === "key" ? `not ${key.key.secret}` : key.key.secret;
   const signature = signatureOf(stringToSign(new Map(Object.entries(own))), secret);

@@ -115,7 +115,7 @@ export interface RingBuffer<T> {
   list(): readonly T[];
 }
 
-export function createRingBuffer<T>(limit: number): RingBuffer<T> {
+function createRingBuffer<T>(limit: number): RingBuffer<T> {
   let items: T[] = [];
   return {
     add(item) {

@@ -83,7 +83,7 @@ export interface TokenRules {
 }
 
 /** Checks the bearer token of a call for the site that it names (spec 5.4, and 7 second row). */
-export function verifyToken(presented: string, site: SimulatedSite, rules: TokenRules): Refusal | undefined {
+function verifyToken(presented: string, site: SimulatedSite, rules: TokenRules): Refusal | undefined {
   const { issuer, sets, environment } = rules;
   const token = issuer.find(presented);
   if (token === undefined) return refuse("token_unknown", "this token was not issued here");

@@ -76,7 +76,7 @@ export interface Mismatch {
 }
 
 /** Tries the mistakes that people make (spec 5.2, 7), so that the answer names the one that was made. */
-export function explainMismatch(mismatch: Mismatch): string {
+function explainMismatch(mismatch: Mismatch): string {
   const { signature, key, keys, signed, isSignatureOf } = mismatch;
   const other = keys.find((one) => one !== key && isSignatureOf(signed, one.key.secret, signature));
   if (other !== undefined) {

@@ -1,22 +1,31 @@
 import { describe, expect, it } from "vitest";
-import { Account, type FleetEvent, noTotals, type Totals } from "../../../scripts/demo-fleet/account.ts";
+import {
+  Account,
+  brokenPromises,
+  type FleetEvent,
+  formatAccount,
+  formatSum,
+  judge,
+  noTotals,
+  type Promised,
+  sumUp,
+  type Totals,
+} from "../../../scripts/demo-fleet/account.ts";
 import { createChapters } from "../../../scripts/demo-fleet/chapters.ts";
-import { formatAccount } from "../../../scripts/demo-fleet/format.ts";
-import { brokenPromises, judge, type Promised } from "../../../scripts/demo-fleet/judge.ts";
 import { readOptions } from "../../../scripts/demo-fleet/options.ts";
-import { formatSum, sumUp } from "../../../scripts/demo-fleet/sum.ts";
 
 // The account of `npm run demo:fleet` is worth something only if it can say NOT KEPT: here every fact is made wrong once.
 
-const answered = (replica: string, durationMs = 5, failure?: string): FleetEvent => {
-  return { kind: "answered", replica, durationMs, failure };
+const answered = (durationMs: number, failure?: string): FleetEvent => ({ kind: "answered", durationMs, failure });
+const requested = (replica: string, reason: "due" | "start", result: string): FleetEvent => {
+  return { kind: "logged", replica, line: { event: "token_requested", reason, result } };
 };
-const issuedTo = (replica: string, reason: "due" | "start" = "due"): FleetEvent => {
-  return { kind: "token_requested", replica, reason, result: "issued" };
+const issuedTo = (replica: string, reason: "due" | "start" = "due") => requested(replica, reason, "issued");
+const taken = (replica: string, issuedHere = false): FleetEvent => {
+  return { kind: "logged", replica, line: { event: "token_adopted", issuedHere } };
 };
-const taken = (replica: string, issuedHere = false): FleetEvent => ({ kind: "token_adopted", replica, issuedHere });
 const counted = (tokensIssued: number, unauthorized: number, tokensInUse = 1): FleetEvent => {
-  return { kind: "service_counted", tokensIssued, unauthorized, tokensInUse };
+  return { kind: "service_counted", counts: { tokensIssued, unauthorized, tokensInUse } };
 };
 
 function accountOf(...events: readonly FleetEvent[]): Account {
@@ -28,9 +37,9 @@ function accountOf(...events: readonly FleetEvent[]): Account {
 describe("the account", () => {
   it("counts what callers, service and replicas say", () => {
     const { all } = accountOf(
-      answered("a", 3),
-      answered("b", 12.5),
-      answered("a", 7, "503 token_unavailable not_sent"),
+      answered(3),
+      answered(12.5),
+      answered(7, "503 token_unavailable not_sent"),
       issuedTo("b", "start"),
       taken("b", true),
       taken("c"),
@@ -51,15 +60,14 @@ describe("the account", () => {
   });
 
   it("counts no token for a request that brought none", () => {
-    const failed: FleetEvent = { kind: "token_requested", replica: "a", reason: "due", result: "timed_out" };
-    expect(accountOf(failed).all.issues).toEqual([]);
+    expect(accountOf(requested("a", "due", "timed_out")).all.issues).toEqual([]);
   });
 
   it("keeps a chapter apart from all so far", () => {
-    const account = accountOf(answered("a", 900), issuedTo("a", "start"), taken("b"), counted(1, 4));
+    const account = accountOf(answered(900), issuedTo("a", "start"), taken("b"), counted(1, 4));
     account.openChapter();
     expect(account.here).toEqual({ ...noTotals });
-    for (const event of [answered("a", 2), issuedTo("b"), counted(2, 5, 3)]) account.add(event);
+    for (const event of [answered(2), issuedTo("b"), counted(2, 5, 3)]) account.add(event);
     expect(account.here).toEqual({
       requests: 1,
       failed: 0,
