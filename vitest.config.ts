@@ -1,29 +1,30 @@
 import { defineConfig } from "vitest/config";
-import { redisIsMissing, redisTests } from "./testkit/left-out.ts";
+import { isLeftOut } from "./testkit/left-out.ts";
 import { LongestFirst } from "./testkit/longest-first.ts";
 
-/** What several replicas promise above all: one file at a time. */
-const replicas = "test/promises/replicas/**/*.test.ts";
-/** Beside the main path: commands that take their time, and the status page in a browser. */
+/** Beside the main path: commands and pages that take their time or wait most of it, and what tells a slow Redis from a good one. */
 const beside = [
-  "test/promises/cli/{builds,demo,inject}*.test.ts",
-  "test/promises/observability/{grows-no-series-by-what-callers-send,status-page}.test.ts",
-];
-/** They wait most of the time, as those of test/faults do. */
-const waiting = [
-  "test/clients/outwait-countersign.test.ts",
   "test/docs/operations-doc.test.ts",
+  "test/promises/cli/{builds,demo}*.test.ts",
+  "test/promises/{cli/doctor*,reload/reports-the-active}.redis.test.ts",
+  "test/promises/observability/{grows-no-series-by-what-callers-send,status-page}.test.ts",
+  "test/promises/process/outlives-the-reader-of-its-log.test.ts",
   "test/simulator/demo/**/*.test.ts",
 ];
 /** On a real cluster, and in no project: `npm run test:platform -- --cluster`. */
 const cluster = "test/platform/cluster/**/*.test.ts";
 
-/** Without a redis-server its tests are left out, and the last line says so. */
-const unavailable = redisIsMissing() ? redisTests() : [];
+/** What starts a Redis says so in its path. Where there is no redis-server it is left out, and the last line says so. */
+const unavailable = isLeftOut("redis-server") ? ["test/**/*.redis.test.ts", "test/**/redis/**"] : [];
 
-/** A group of test files. Groups run one after the other, in the order of this list; each file belongs to one. */
-function group(name: string, order: number, settings: object) {
-  return { extends: true as const, test: { name, sequence: { groupOrder: order }, ...settings } };
+/** A project of test files. Those of one order run together, one order after the other; each file belongs to one project. */
+function group(
+  name: string,
+  order: number,
+  { exclude = [], ...settings }: { exclude?: string[]; [setting: string]: unknown },
+) {
+  const test = { name, sequence: { groupOrder: order }, ...settings, exclude: [...exclude, ...unavailable] };
+  return { extends: true as const, test };
 }
 
 export default defineConfig({
@@ -33,8 +34,10 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     // For what hangs, on the slowest of machines.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    // For an event that a busy machine brings late.
+    expect: { poll: { timeout: 30_000 } },
     globalSetup: [
       "testkit/left-out.ts",
       "testkit/leaks/watch.ts",
@@ -47,25 +50,19 @@ export default defineConfig({
       group("unit", 0, { include: ["test/unit/**/*.test.ts"], isolate: false }),
       group("promises", 1, {
         include: ["test/{promises,docs,fuzz,simulator}/**/*.test.ts"],
-        exclude: [replicas, ...beside, ...waiting, ...unavailable],
-        // Vitest leaves one processor to itself, which of two is half; and these wait more than they compute.
-        maxWorkers: 3,
+        exclude: beside,
+        // These wait more than they compute, and on two processors Vitest would take one file at a time.
+        maxWorkers: 4,
         isolate: false,
       }),
-      group("replicas", 2, { include: [replicas], exclude: unavailable, fileParallelism: false }),
-      group("clients", 3, {
-        include: ["test/clients/**/*.test.ts", ...beside],
-        exclude: [...waiting, ...unavailable],
-        maxWorkers: 3,
-        isolate: false,
-      }),
-      // Many processes that wait most of the time: four files at once.
-      group("fleet", 4, { include: ["test/fleet/**/*.test.ts"], maxWorkers: 4 }),
-      group("faults", 5, { include: ["test/faults/**/*.test.ts", ...waiting], maxWorkers: 4 }),
+      // Many processes that wait most of the time. Of one order, so that no worker waits for another project's last file.
+      group("clients", 2, { include: ["test/clients/**/*.test.ts", ...beside], maxWorkers: 4, isolate: false }),
+      group("fleet", 2, { include: ["test/fleet/**/*.test.ts"], maxWorkers: 4 }),
+      group("faults", 2, { include: ["test/faults/**/*.test.ts"], maxWorkers: 4 }),
       // These want the machine for themselves, one file at a time.
-      group("load", 6, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
+      group("load", 3, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
       // Tools are built or installed first. Two files at once: images wait for the engine.
-      group("platform", 7, { include: ["test/platform/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),
+      group("platform", 4, { include: ["test/platform/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),
     ],
   },
 });

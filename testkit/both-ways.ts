@@ -2,9 +2,12 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { startSimulator } from "../simulator/src/service/simulator.ts";
 import { call, order } from "./call.ts";
-import { ConfigFolder, canaries, tokenKey } from "./config-folder.ts";
+import { ConfigFolder, canaries } from "./config-folder.ts";
 import { audience, configuration, sites } from "./faults-configuration.ts";
 import { startRedis } from "./redis.ts";
+
+/** No busy machine reaches them. */
+const patient = { requestSeconds: 50, waitSeconds: 20 };
 
 /** A configuration with both ways of authentication, and all that a `serve` of it needs; for tests that start it in their own way. */
 export async function stageBothWays() {
@@ -17,9 +20,8 @@ export async function stageBothWays() {
   onTestFinished(() => simulator.stop());
   const redis = await startRedis();
   const folder = new ConfigFolder();
-  folder.write("token-key", tokenKey);
   const socketPath = join(folder.path, "app.sock");
-  const yaml = configuration(simulator, socketPath, redis.url);
+  const yaml = configuration(simulator, socketPath, redis.url, patient);
   const file = folder.write("countersign.yaml", yaml.replaceAll("DIR", folder.path));
   const orderAt = (site: string) =>
     call("http://localhost", order, { socketPath, headers: { "Countersign-Site": site } }).then(({ status }) => status);

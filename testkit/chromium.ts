@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { onTestFinished } from "vitest";
+import { isLeftOut } from "./left-out.ts";
 
 const executablePath = spawnSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).stdout.trim();
 
 /** Whether Debian's Chromium is on this machine. */
-export const hasChromium = executablePath !== "";
+export const hasChromium = !isLeftOut("chromium");
 
 /** Starts it without a window. */
 export function launchChromium(): Promise<Browser> {

@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
 import type { Problem } from "../src/config/diagnostics.ts";
-import { readRegularFile } from "../src/config/file-system.ts";
+import { readRegularFile } from "../src/config/files/file-system.ts";
 import { type Loaded, loadConfig } from "../src/config/load.ts";
-import type { ConfigDependencies } from "../src/config/load-context.ts";
+import type { ConfigDependencies } from "../src/config/rules/load-context.ts";
 import { ConfigWriter } from "./config-writer.ts";
 
 /** Long enough to pass without a warning, and easy to find where it must not be. */
@@ -50,7 +50,8 @@ type Around = Partial<ConfigDependencies>;
 
 /** A folder of real files with the secrets that the configurations above point to. It goes away with the test. */
 export class ConfigFolder extends ConfigWriter {
-  constructor() {
+  /** @param files more of them, by their names */
+  constructor(files: Readonly<Record<string, string>> = {}) {
     super("config");
     onTestFinished(() => this.remove());
     this.write("blue/client-id", "blue-id\n");
@@ -60,11 +61,26 @@ export class ConfigFolder extends ConfigWriter {
     this.write("main", "canary-client-secret-main");
     this.write("k1", canaries.key);
     this.write("k2", "canary-api-secret-key-two");
+    this.write("token-key", tokenKey);
+    for (const [name, content] of Object.entries(files)) this.write(name, content);
   }
 
   load(yaml: string, around: Around = {}): Promise<Loaded> {
     const file = this.write("countersign.yaml", yaml.replaceAll("DIR", this.path));
-    return loadConfig(file, { env: {}, mountPoints: new Set(), readFile: readRegularFile, ...around });
+    return loadConfig(file, {
+      env: {},
+      mountPoints: new Set(),
+      readFile: readRegularFile,
+      wallMs: Date.now,
+      ...around,
+    });
+  }
+
+  /** @throws where it is refused */
+  async loadSound(yaml: string, around: Around = {}): Promise<Extract<Loaded, { kind: "loaded" }>> {
+    const loaded = await this.load(yaml, around);
+    if (loaded.kind === "refused") throw new Error(`${yaml}\n${JSON.stringify(loaded.problems)}`);
+    return loaded;
   }
 
   async problemsOfFile(file: string): Promise<readonly Problem[]> {

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { toYaml } from "../src/config/yaml.ts";
+import type { SimulatedSite } from "../simulator/src/service/sites.ts";
+import { toYaml } from "../src/config/files/yaml.ts";
 import { command } from "./processes.ts";
 
 /** Where a configuration has a secret. */
@@ -48,6 +49,21 @@ export class ConfigWriter {
     const file = join(this.path, name);
     execFileSync(process.execPath, [command, "keygen", "--out", file], { stdio: ["ignore", "ignore", "inherit"] });
     return { file };
+  }
+
+  /** The simulator's sites as a configuration has them. */
+  sites(simulated: readonly SimulatedSite[]): object {
+    const entries = simulated.map(({ identifier, credentials, keys }) => {
+      const sets = credentials?.map(({ clientSecret, ...set }) => {
+        return { name: set.clientId, ...set, clientSecret: this.secret(set.clientId, clientSecret) };
+      });
+      const pairs = keys?.map((key) => ({
+        identifier: key.identifier,
+        secret: this.secret(key.identifier, key.secret),
+      }));
+      return [identifier, { credentials: sets, keys: pairs }];
+    });
+    return Object.fromEntries(entries);
   }
 
   /** Writes a configuration as YAML, and returns its file. A process that watches the file never sees half of it. */

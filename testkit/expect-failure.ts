@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { expect } from "vitest";
 import { type FailureCode, failures } from "../src/model/errors.ts";
+import { failureType } from "../src/proxy/client-response.ts";
+import { homepage } from "../src/version.ts";
 
 export interface Answered {
   readonly status: number;
@@ -32,6 +34,8 @@ export function expectFailure(answer: Answered, expected: ExpectedFailure): stri
   expect({ status: answer.status, code: headers["countersign-error"] }, answer.text).toEqual({ status, code });
   expect(headers["countersign-outcome"]).toBe(outcome);
   expect(headers["content-type"]).toBe("application/problem+json");
+  // A terminal shows its prompt below.
+  expect(answer.text.endsWith("}\n")).toBe(true);
   expect(headers["content-length"]).toBe(String(Buffer.byteLength(answer.text)));
   expect(headers["cache-control"]).toBe("no-store");
   expect(headers["countersign-attempts"]).toBeUndefined();
@@ -46,7 +50,7 @@ export function expectFailure(answer: Answered, expected: ExpectedFailure): stri
   const { first, ...body } = JSON.parse(answer.text);
   expect(first !== undefined).toBe(tellsOfFirst.has(code));
   expect(body).toEqual({
-    type: `urn:countersign:failure:${code}`,
+    type: failureType(code, undefined, homepage),
     title: failures[code].title,
     status,
     detail: expect.stringMatching(detail),

@@ -12,12 +12,14 @@ export function configuration(
     readonly listeners?: readonly string[];
     readonly callbacks?: string;
     readonly requestSeconds?: number;
+    /** For a connection, and for a token. */
+    readonly waitSeconds?: number;
     readonly tracing?: string;
     /** Another environment, `out`. */
     readonly out?: string;
   } = {},
 ): string {
-  const { listeners = [], callbacks = "[]", requestSeconds = 2, tracing = "", out } = more;
+  const { listeners = [], callbacks = "[]", requestSeconds = 2, waitSeconds = 1, tracing = "", out } = more;
   const all = [`{ bind: "unix:${socketPath}", environment: sandbox }`, ...listeners];
   return `listeners: [ ${all.join(", ")} ]
 callbacks: ${callbacks}
@@ -37,7 +39,7 @@ environments:
         credentials:
           - { name: blue, dir: DIR/blue }
           - { name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }
-${out === undefined ? "" : `  out: ${out}\n`}timeouts: { request: ${requestSeconds}s, connect: 1s, token: 1s }
+${out === undefined ? "" : `  out: ${out}\n`}timeouts: { request: ${requestSeconds}s, connect: ${waitSeconds}s, token: ${waitSeconds}s }
 tokens: { cache: redis }
 redis: { url: "${redisUrl}", encryptionKeys: [ { file: DIR/token-key } ] }
 ${tracing}

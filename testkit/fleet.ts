@@ -4,10 +4,10 @@ import { onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../simulator/src/service/simulator.ts";
 import { aclUser } from "./acl.ts";
 import { type Called, call, order } from "./call.ts";
-import { ConfigFolder, tokenKey } from "./config-folder.ts";
+import { ConfigFolder } from "./config-folder.ts";
 import { type Exposition, scrape } from "./exposition.ts";
 import { freePort } from "./free-port.ts";
-import { plainEnvironment, startProgram } from "./run-program.ts";
+import { startServe } from "./run-program.ts";
 
 /** Two sites share one credential set, so that one can be refused while the other is served. */
 export const site = "S1000000001";
@@ -24,6 +24,8 @@ export interface FleetOptions {
   readonly front?: (apiUrl: string) => Promise<string>;
   /** Further credential sets of the site, in YAML, one each. */
   readonly moreSets?: readonly string[];
+  /** Further keys of the environment, in YAML. */
+  readonly environment?: string;
   /** Further sites, in YAML. */
   readonly moreSites?: string;
   /** Further top-level keys, in YAML. */
@@ -50,8 +52,8 @@ export interface Replica {
 export interface Fleet {
   readonly simulator: Simulator;
   readonly replicas: readonly Replica[];
-  /** One more process with the same configuration. */
-  add(): Promise<Replica>;
+  /** One more process with the same configuration, but for what is given. */
+  add(own?: Pick<FleetOptions, "environment">): Promise<Replica>;
   /** The secret of the first set as all replicas have it mounted. */
   changeMountedSecret(secret: string): void;
   /** Sum of a metric over the replicas that are alive. */
@@ -66,15 +68,14 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   onTestFinished(() => simulator.stop());
   const baseUrl = (await options.front?.(simulator.apiUrl)) ?? simulator.apiUrl;
   const folder = new ConfigFolder();
-  folder.write("token-key", tokenKey);
   folder.write("redis-password", aclUser.password);
   const replicas: Replica[] = [];
-  const add = async () => {
-    const replica = await startReplica(folder, replicas.length, simulator, { ...options, baseUrl });
+  const add = async (own: Pick<FleetOptions, "environment"> = {}) => {
+    const replica = await startReplica(folder, replicas.length, simulator, { ...options, ...own, baseUrl });
     replicas.push(replica);
     return replica;
   };
-  await Promise.all(Array.from({ length: options.replicas ?? 2 }, add));
+  await Promise.all(Array.from({ length: options.replicas ?? 2 }, () => add()));
   return {
     simulator,
     replicas,
@@ -108,7 +109,15 @@ async function startReplica(
   folder: ConfigFolder,
   index: number,
   simulator: Simulator,
-  { redis, authUrl, baseUrl, moreSets = [], moreSites = "", more = "" }: FleetOptions & { readonly baseUrl: string },
+  {
+    redis,
+    authUrl,
+    baseUrl,
+    moreSets = [],
+    moreSites = "",
+    environment = "",
+    more = "",
+  }: FleetOptions & { readonly baseUrl: string },
 ): Promise<Replica> {
   started += 1;
   const socketPath = join(folder.path, `app-${index}-${started}.sock`);
@@ -123,30 +132,23 @@ environments:
     allowPlaintext: true
     operations: [create_order]
     defaultSite: ${site}
+    ${environment}
     sites: { ${site}: { credentials: [ ${sets.join(", ")} ], children: { ${otherSite}: {} } }, ${moreSites} }
 tokens: { cache: redis }
 redis: { username: ${aclUser.username}, password: { file: DIR/redis-password }, encryptionKeys: [ { file: DIR/token-key } ], ${redis.trim().replace(/^\{|\}$/g, "")} }
 ${more}
 `;
   const file = folder.write(`countersign-${started}.yaml`, yaml.replaceAll("DIR", folder.path));
-  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  const startedLine = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  const program = await startServe(file);
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
-  const adminUrl = `http://${startedLine.adminBind}`;
-  const linesOf = (kind: string) =>
-    program
-      .stdout()
-      .split("\n")
-      .slice(0, -1)
-      .filter((line) => line.includes(`"event":"${kind}"`))
-      .map((line) => JSON.parse(line));
+  const { adminUrl } = program;
   return {
     pid: program.child.pid ?? 0,
     adminUrl,
     order: (headers = {}) => call("http://localhost", order, { socketPath, agent, headers }),
     metrics: () => scrape(adminUrl),
-    events: linesOf,
+    events: program.events,
     event: async (kind, isMeant = () => true) => {
       const line = await program.line((text) => text.includes(`"event":"${kind}"`) && isMeant(JSON.parse(text)));
       return JSON.parse(line);

@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
-import { onTestFinished } from "vitest";
+import { listen } from "./listen.ts";
 
 export interface ForwardProxyOptions {
   /** What it reaches: a port on loopback for each `host:port`. What is not named gets 502. */
@@ -50,7 +49,6 @@ export async function startForwardProxy(options: ForwardProxyOptions = {}): Prom
     established = "HTTP/1.1 200 Connection established\r\n\r\n",
   } = options;
   const heads: string[] = [];
-  const sockets = new Set<Socket>();
   let [connections, tunnels, sentBytes] = [0, 0, 0];
 
   const serve = (socket: Socket) => {
@@ -67,10 +65,7 @@ export async function startForwardProxy(options: ForwardProxyOptions = {}): Prom
     socket.on("data", read);
     accept?.(socket);
   };
-  const follow = (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket)).on("error", () => socket.destroy());
-  };
+  const follow = (socket: Socket) => socket.on("error", () => socket.destroy());
   const open = (client: Socket, head: string) => {
     const wanted = proxy.credentials && `Basic ${Buffer.from(proxy.credentials).toString("base64")}`;
     if (wanted !== undefined && fieldOf(head, "proxy-authorization") !== wanted) {
@@ -97,13 +92,7 @@ export async function startForwardProxy(options: ForwardProxyOptions = {}): Prom
     connections += 1;
     if (tls !== undefined) follow(socket);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const proxy = {
     url: tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
     place: tls === undefined ? `127.0.0.1:${port}` : `localhost:${port}`,

@@ -32,8 +32,13 @@ export class Children {
    * @param onLine receives each line of its standard output
    * @throws Error with the code ENOENT when there is no such program
    */
-  async start(command: string, args: readonly string[], onLine: (line: string) => void): Promise<Child> {
-    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  async start(
+    command: string,
+    args: readonly string[],
+    onLine: (line: string) => void,
+    place: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  ): Promise<Child> {
+    const child = spawn(command, args, { ...place, stdio: ["ignore", "pipe", "pipe"] });
     this.#living.add(child);
     let complaints = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -89,19 +94,8 @@ export interface ServeParts {
   readonly nodeArgs?: readonly string[];
 }
 
-/** Another process may take a port between choosing and listening. */
-const mostTries = 3;
-
 /** @throws Error with what the process said, when it does not start */
-export async function startServing(parts: ServeParts): Promise<Serving> {
-  for (let tries = 1; ; tries++) {
-    const started = await tryToStart(parts);
-    if (typeof started !== "string") return started;
-    if (tries === mostTries || !started.includes("cannot listen")) throw new Error(`it did not start: ${started}`);
-  }
-}
-
-async function tryToStart({ children, writeConfig, onLine, nodeArgs = [] }: ServeParts): Promise<Serving | string> {
+export async function startServing({ children, writeConfig, onLine, nodeArgs = [] }: ServeParts): Promise<Serving> {
   const port = await freePort();
   let announce = (_: string) => {};
   const started = new Promise<{ readonly line: string }>((resolve) => {
@@ -113,54 +107,7 @@ async function tryToStart({ children, writeConfig, onLine, nodeArgs = [] }: Serv
     onLine(line);
   });
   const first = await Promise.race([started, child.ended]);
-  if (typeof first === "string") return `${first}. ${child.complaints()}`;
+  if (typeof first === "string") throw new Error(`it did not start: ${first}. ${child.complaints()}`);
   const { adminBind }: { adminBind: string } = JSON.parse(first.line);
   return { port, url: `http://127.0.0.1:${port}`, adminUrl: `http://${adminBind}`, process: child };
-}
-
-/** The replicas that are meant to be alive, by their names. */
-export class Replicas<Replica extends { readonly process: Child }> {
-  readonly #alive = new Map<string, Replica>();
-  readonly #onRemoved: (name: string, replica: Replica) => void;
-  /** Replicas that ended although they were not asked to, in a sentence each. */
-  readonly accidents: string[] = [];
-
-  constructor(onRemoved: (name: string, replica: Replica) => void = () => {}) {
-    this.#onRemoved = onRemoved;
-  }
-
-  get names(): readonly string[] {
-    return [...this.#alive.keys()];
-  }
-
-  get replicas(): readonly Replica[] {
-    return [...this.#alive.values()];
-  }
-
-  add(name: string, replica: Replica): void {
-    this.#alive.set(name, replica);
-    void replica.process.ended.then((end) => {
-      if (this.#alive.get(name) !== replica) return;
-      this.remove(name);
-      this.accidents.push(`replica ${name} ended by itself (${end}) ${replica.process.complaints()}`.trim());
-    });
-  }
-
-  find(name: string): Replica {
-    const replica = this.#alive.get(name);
-    if (replica === undefined) throw new Error(`there is no replica ${name}`);
-    return replica;
-  }
-
-  /** Its end is no accident from here on. */
-  remove(name: string): Replica {
-    const replica = this.find(name);
-    this.#alive.delete(name);
-    this.#onRemoved(name, replica);
-    return replica;
-  }
-
-  clear(): void {
-    for (const name of this.names) this.remove(name);
-  }
 }

@@ -106,11 +106,16 @@ export class RawConnection {
     return this;
   }
 
-  /** Resolves with all that came as soon as it matches. */
+  /**
+   * Resolves with all that came as soon as it matches.
+   * @throws Error where the connection ends or is reset before
+   */
   async until(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.#text)) {
-      if (this.socket.readableEnded) throw new Error(`ended without ${pattern}: ${this.#text.slice(0, 300)}`);
-      await Promise.race([once(this.socket, "text"), once(this.socket, "end")]);
+      if (this.socket.readableEnded || this.socket.closed) {
+        throw new Error(`ended without ${pattern}: ${this.#text.slice(0, 300)}`);
+      }
+      await Promise.race([once(this.socket, "text"), once(this.socket, "end"), this.closed]);
     }
     return this.#text;
   }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
-import { onTestFinished } from "vitest";
+import { createServer, type Socket } from "node:net";
+import { listen } from "./listen.ts";
 
 /** One request as its bytes came in. */
 export interface RawRequest {
@@ -40,13 +40,11 @@ export interface RawBehaviour {
 /** A TCP server that counts what comes and answers with whatever bytes the test writes. Ends with the test. */
 export async function startRawUpstream({ answer, accept, receive }: RawBehaviour = {}): Promise<RawUpstream> {
   const requests: RawRequest[] = [];
-  const sockets = new Set<Socket>();
   let connections = 0;
   let spoken = 0;
   const server = createServer((socket) => {
     connections += 1;
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket)).on("error", () => {});
+    socket.on("error", () => {});
     let received = 0;
     let text = "";
     socket.on("data", (chunk) => {
@@ -66,13 +64,7 @@ export async function startRawUpstream({ answer, accept, receive }: RawBehaviour
     server.emit("counted");
   });
   server.setMaxListeners(0);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const until = async (isReached: () => boolean) => {
     while (!isReached()) await once(server, "counted");
   };

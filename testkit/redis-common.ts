@@ -2,7 +2,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import type { TestProject } from "vitest/node";
-import { redisIsMissing } from "./left-out.ts";
+import { isLeftOut } from "./left-out.ts";
 import { missingServer, openRedis } from "./redis.ts";
 
 declare module "vitest" {
@@ -14,7 +14,7 @@ declare module "vitest" {
 
 /** One Redis for a whole run; tests that need none do not fail for the lack of it. */
 export default async function setup({ name, provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
-  if (name === "unit" || redisIsMissing()) return undefined;
+  if (name === "unit" || isLeftOut("redis-server")) return undefined;
   try {
     const { kind, url, end } = await findRedis(process.env);
     provide("redis", { kind, url });

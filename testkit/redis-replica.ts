@@ -1,16 +1,17 @@
 import { Redis } from "ioredis";
 import { inject, onTestFinished } from "vitest";
+import { createRedisClaimRecords } from "../src/adapters/redis/claim-records.ts";
 import { createCacheClient, createNodeClient } from "../src/adapters/redis/client.ts";
 import { RedisConnection } from "../src/adapters/redis/connection.ts";
-import { createRedisOnceStore } from "../src/adapters/redis/once-store.ts";
 import { createRedisRefreshLock } from "../src/adapters/redis/refresh-lock.ts";
-import { createRedisReplayStore } from "../src/adapters/redis/replay-store.ts";
 import { createRedisTokenStore } from "../src/adapters/redis/token-store.ts";
+import { Claims } from "../src/claims/claim.ts";
 import { type Clock, systemClock } from "../src/model/clock.ts";
 import type { RedisAccess, RedisNode } from "../src/model/redis-access.ts";
 import { Secret } from "../src/model/secret.ts";
 import { aclUser } from "./acl.ts";
 import { EventRecorder } from "./event-recorder.ts";
+import { expectDeclared } from "./redis.ts";
 
 /** 32 bytes for tests. */
 export const sealKey = (byte = 7) => new Secret(Buffer.alloc(32, byte));
@@ -30,6 +31,7 @@ export function accessTo(node: RedisNode, more: Partial<RedisAccess> = {}): Redi
  * @throws Error that says how to get one
  */
 export function commonRedis(): RedisAccess {
+  expectDeclared();
   const redis = inject("redis");
   if ("why" in redis) throw new Error(redis.why);
   const { hostname, port, username, password, pathname, protocol } = new URL(redis.url);
@@ -50,7 +52,7 @@ export const patientClock: Clock = {
   after: (delayMs, task) => systemClock.after(delayMs * 20, task),
 };
 
-/** One process's store and lock, with its own connections; ends with the test. */
+/** One process's stores and lock, with its own connections; ends with the test. */
 export function openReplica(at: { readonly port: number } | RedisAccess, clock: Clock = systemClock) {
   const access = "port" in at ? accessTo(nodeAt(at.port)) : at;
   const recorder = new EventRecorder();
@@ -64,12 +66,13 @@ export function openReplica(at: { readonly port: number } | RedisAccess, clock: 
   };
   const cache = connect(createCacheClient(access), "cache");
   const others = access.lockNodes.map((node, index) => connect(createNodeClient(node, access), `lock-${index + 2}`));
+  const claims = new Claims(createRedisClaimRecords(cache), clock);
+  onTestFinished(() => claims.close());
   return {
     recorder,
     connection: cache,
     store: createRedisTokenStore({ connection: cache, keys: access.encryptionKeys, clock, report }),
-    replays: createRedisReplayStore(cache),
-    once: createRedisOnceStore(cache, access.encryptionKeys),
-    lock: createRedisRefreshLock([cache, ...others], clock),
+    claims,
+    lock: createRedisRefreshLock(cache, others, clock),
   };
 }

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { setPriority, tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { aclLine } from "./acl.ts";
 import { freePort } from "./free-port.ts";
 import { searchRedis } from "./leaks/search-redis.ts";
@@ -64,6 +64,7 @@ export async function openRedis({
   sentinel,
   isOnUnixSocket = false,
 }: RedisOptions = {}): Promise<RealRedis> {
+  expectDeclared();
   const folder = mkdtempSync(join(tmpdir(), "countersign-redis-"));
   const port = isOnUnixSocket ? 0 : await freePort();
   const path = join(folder, "redis.sock");
@@ -107,6 +108,25 @@ export async function openRedis({
       folders.delete(folder);
     },
   };
+}
+
+/**
+ * Where there is no redis-server, test files are left out by their paths (vitest.config.ts): any other would fail there.
+ * @throws Error where the path of the test file that runs does not say that it needs a Redis
+ */
+export function expectDeclared(): void {
+  const file = runningTestFile();
+  if (file === undefined || /[./]redis[./]/.test(relative(process.cwd(), file))) return;
+  throw new Error(`${basename(file)} asks for a Redis: rename it to ${basename(file, ".test.ts")}.redis.test.ts`);
+}
+
+/** Undefined in scripts, benchmarks and the global set-up, which Vitest runs in no worker. */
+function runningTestFile(): string | undefined {
+  try {
+    return expect.getState().testPath;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Resolves when it accepts connections. */

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import { searchStream } from "./leaks/outflow.ts";
+import { isCertain } from "./left-out.ts";
 
 /** A program that was started, and what it has written so far. */
 export interface Program {
@@ -11,6 +12,9 @@ export interface Program {
   readonly stderr: () => string;
   /** The first line on standard output that satisfies the condition. */
   line(isMeant: (line: string) => boolean): Promise<string>;
+  /** The log's lines of this event so far. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
+  events(kind: string): any[];
   /** Its exit code once it has ended; the signal's name where one ended it. */
   readonly ended: Promise<number | string>;
 }
@@ -61,6 +65,12 @@ export function startProgram(
     stdout: () => stdout,
     stderr: () => stderr,
     ended,
+    events: (kind) =>
+      stdout
+        .split("\n")
+        .slice(0, -1)
+        .filter((line) => line.includes(`"event":"${kind}"`))
+        .map((line) => JSON.parse(line)),
     line(isMeant) {
       const before = stdout.split("\n").slice(0, -1).find(isMeant);
       if (before !== undefined) return Promise.resolve(before);
@@ -74,7 +84,17 @@ export function startProgram(
   };
 }
 
-/** Whether a program is on this machine and works. */
+/** The command serving by this configuration, once it listens, with the addresses of its admin and status servers. */
+export async function startServe(
+  file: string,
+  { main = "dist/main.js", options = [] as readonly string[], env = plainEnvironment() } = {},
+): Promise<Program & { readonly adminUrl: string; readonly statusUrl: string }> {
+  const program = startProgram(process.execPath, [...options, main, "serve", "--config", file], env);
+  const { adminBind, statusBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  return { ...program, adminUrl: `http://${adminBind}`, statusUrl: `http://${statusBind}` };
+}
+
+/** Whether a program is on this machine and works. In CI those are that it installs: a test fails that finds one missing. */
 export function isInstalled(command: string, ...args: readonly string[]): boolean {
-  return spawnSync(command, args, { stdio: "ignore" }).status === 0;
+  return isCertain(command) || spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }

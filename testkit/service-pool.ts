@@ -9,6 +9,7 @@ import { ShiftedClock } from "./shifted-clock.ts";
 
 export interface PoolOptions {
   readonly connections?: number;
+  readonly requestsPerConnection?: number;
   readonly connectTimeoutMs?: number;
   readonly tls?: Tls;
 }
@@ -20,13 +21,14 @@ export interface AttemptOptions extends Partial<Omit<UpstreamRequest, "environme
 
 /** A pool of connections to a service, and what came of each request: `200 {}`, or `upstream_reset unknown ECONNRESET`. */
 export function openServicePool(url: string, options: PoolOptions = {}) {
-  const { connections = 4, connectTimeoutMs = 5_000 } = options;
+  const { connections = 4, connectTimeoutMs = 5_000, requestsPerConnection } = options;
   const { tls = { ca: undefined, cert: undefined, key: undefined } } = options;
   const { origin, hostname, port, protocol } = new URL(url);
   const scheme = protocol === "https:" ? "https" : "http";
   const address = { origin, scheme, host: hostname, port: Number(port), path: "" } as const;
   const clock = new ShiftedClock();
-  const pool = new ConnectionPool({ address, tls, connectTimeoutMs, connections }, clock satisfies Clock);
+  const settings = { address, tls, connectTimeoutMs, connections, requestsPerConnection };
+  const pool = new ConnectionPool(settings, clock satisfies Clock);
   onTestFinished(() => pool.destroy());
   const sendBy = createSend(() => pool);
   const send = ({ timeoutMs = 30_000, onConnected = () => {}, ...request }: AttemptOptions = {}) =>

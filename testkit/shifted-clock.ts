@@ -14,9 +14,15 @@ export class ShiftedClock implements Clock {
   #offsetMs = 0;
   #wallOffsetMs = 0;
   readonly #timers = new Set<Timer>();
+  readonly #machineMs: () => number;
+
+  /** @param machineMs the machine's monotonic clock; a constant is one that stands still */
+  constructor(machineMs = () => systemClock.nowMs()) {
+    this.#machineMs = machineMs;
+  }
 
   nowMs(): number {
-    return systemClock.nowMs() + this.#offsetMs;
+    return this.#machineMs() + this.#offsetMs;
   }
 
   wallMs(): number {
@@ -30,15 +36,10 @@ export class ShiftedClock implements Clock {
     return () => this.#disarm(timer);
   }
 
-  /** Both clocks move on together; what is due by then fires in order, as after a process was suspended. */
+  /** Both clocks move on together. What is due by then fires soon, in order, as after a process was suspended. */
   push(byMs: number): void {
     this.#offsetMs += byMs;
-    const pending = [...this.#timers].sort((a, b) => a.atMs - b.atMs);
-    for (const timer of pending) {
-      if (!this.#timers.has(timer)) continue;
-      if (timer.atMs <= this.nowMs()) this.#fire(timer);
-      else this.#arm(timer);
-    }
+    for (const timer of [...this.#timers].sort((a, b) => a.atMs - b.atMs)) this.#arm(timer);
   }
 
   /** A step of the wall clock alone: a person sets it, or NTP does. */

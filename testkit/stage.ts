@@ -4,9 +4,10 @@ import { type App, start } from "../src/app/app.ts";
 import type { Dependencies } from "../src/app/dependencies.ts";
 import type { Binds } from "../src/app/listeners.ts";
 import type { Config } from "../src/config/config.ts";
-import type { AuthMethod, CredentialSet, Environment, SigningKey, Site } from "../src/model/environment.ts";
+import type { CredentialSet, Environment, SigningKey, Site } from "../src/model/environment.ts";
 import { Secret } from "../src/model/secret.ts";
 import { addressOf } from "./address.ts";
+import { environmentOf, siteOf } from "./environment.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { freePort } from "./free-port.ts";
 
@@ -108,7 +109,9 @@ function describeConfig(options: StageOptions, simulator: Simulator): Config {
   const anyPort = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
   return {
     listeners: [{ bind: anyPort, environment: environment.name, hosts: [] }],
+    callbacks: [],
     admin: anyPort,
+    adminHosts: [],
     status: anyPort,
     environments: new Map([[environment.name, environment]]),
     tokens: { cache: "memory" },
@@ -118,28 +121,20 @@ function describeConfig(options: StageOptions, simulator: Simulator): Config {
     readiness: "listening",
     reload: { unreadyAfterRefusalMs: undefined },
     drain: { minMs: 0 },
+    acknowledge: [],
     hash: "0123456789ab",
     ...options.config,
   };
 }
 
 function describeEnvironment(options: StageOptions, simulator: Simulator): Environment {
-  const sites = new Map(describeSites(options).map((site) => [site.identifier, site]));
-  const keyed = [...sites.values()].flatMap((site) => site.keys.map(({ identifier }) => [identifier, site] as const));
-  return {
-    name: "sandbox",
+  return environmentOf(describeSites(options), {
     baseUrl: addressOf(options.baseUrl ?? simulator.apiUrl),
     authUrl: addressOf(options.authUrl ?? simulator.loginUrl),
     operations: new Set(["create_order", "get_order"]),
     defaultSite: oauthSite,
-    sites,
-    siteOfKey: new Map(keyed),
-    undecided: new Set(),
-    forwardHeaders: [],
-    via: true,
-    tls: { ca: undefined, cert: undefined, key: undefined },
     ...options.environment,
-  };
+  });
 }
 
 function describeSites({ site = {}, oneSet = false, withBoth = false }: StageOptions): Site[] {
@@ -150,31 +145,12 @@ function describeSites({ site = {}, oneSet = false, withBoth = false }: StageOpt
   const keyOne = signingKey("K2000000001", canaries.keyOne);
   const keyTwo = signingKey("K2000000002", canaries.keyTwo);
   const keyFive = signingKey("K2000000005", canaries.keyOne);
-  const make = (identifier: string, auth: readonly [AuthMethod, ...AuthMethod[]], own: Partial<Site>): Site => ({
-    identifier,
-    auth,
-    parent: undefined,
-    version: "3.0",
-    identifyBy: "site",
-    characters: "reject",
-    exempt: new Set(["format", "signature", "call"]),
-    decimals: new Set(),
-    keys: [],
-    defaultKey: undefined,
-    credentials: undefined,
-    ...own,
-    ...site,
-  });
-  const bothWays = make(bothSite, ["oauth", "hmac"], {
-    keys: [keyFive],
-    defaultKey: keyFive,
-    credentials: { owner: bothSite, sets: [both] },
-  });
+  const bothWays: Partial<Site> = { keys: [keyFive], credentials: { owner: bothSite, sets: [both] } };
   return [
-    make(oauthSite, ["oauth"], { credentials }),
-    make(childSite, ["oauth"], { parent: oauthSite, credentials }),
-    make(hmacSite, ["hmac"], { keys: [keyOne, keyTwo], defaultKey: keyOne }),
-    ...(withBoth ? [bothWays] : []),
+    siteOf(oauthSite, { credentials, ...site }),
+    siteOf(childSite, { parent: oauthSite, credentials, ...site }),
+    siteOf(hmacSite, { auth: ["hmac"], keys: [keyOne, keyTwo], ...site }),
+    ...(withBoth ? [siteOf(bothSite, { auth: ["oauth", "hmac"], ...bothWays, ...site })] : []),
   ];
 }
 

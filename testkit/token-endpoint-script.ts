@@ -6,11 +6,16 @@ type PostResult = Awaited<ReturnType<TokenEndpoint["post"]>>;
 export class TokenEndpointScript {
   /** Client ids in the order they asked. */
   readonly asked: string[] = [];
+  readonly timeoutsMs: number[] = [];
   readonly #answers: (() => PostResult | Promise<PostResult>)[] = [];
   lifetimeSeconds = 3_600;
+  /** Whether requests get a connection. */
+  isConnected = true;
 
   readonly endpoint: TokenEndpoint = {
-    post: async ({ body }) => {
+    post: async ({ body }, timeoutMs, onConnected) => {
+      this.timeoutsMs.push(timeoutMs);
+      if (this.isConnected) onConnected();
       this.asked.push(new URLSearchParams(body).get("client_id") ?? "");
       const next = this.#answers.shift();
       return next === undefined ? this.issued(this.asked.length) : next();

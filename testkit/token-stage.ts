@@ -1,10 +1,14 @@
+import { onTestFinished } from "vitest";
 import { createMemoryRefreshLock, createMemoryTokenStore } from "../src/adapters/memory/token-store.ts";
+import { openTokens } from "../src/app/token-sources.ts";
+import type { Config } from "../src/config/config.ts";
 import type { CredentialSet } from "../src/model/environment.ts";
+import type { Event, NoNewerToken } from "../src/model/events.ts";
 import { Secret } from "../src/model/secret.ts";
 import { CredentialFailover } from "../src/oauth/credential-failover.ts";
 import { EndpointBackoff } from "../src/oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../src/oauth/forced-refresh-limiter.ts";
-import { cacheKey } from "../src/oauth/token.ts";
+import { cacheKey, type Token } from "../src/oauth/token.ts";
 import { TokenCache } from "../src/oauth/token-cache.ts";
 import type { RefreshLock, TokenStore } from "../src/oauth/token-store.ts";
 import { EventRecorder } from "./event-recorder.ts";
@@ -14,6 +18,7 @@ import { TokenEndpointScript } from "./token-endpoint-script.ts";
 /** 90 s of leeway and 84 %: in the middle of what is drawn. */
 export const thresholds = { dueShare: 0.84, leewayMs: 90_000 };
 export const hourMs = 3_600_000;
+const tokenTimeoutMs = 5_000;
 
 /** The cache key of the set `blue`. */
 export const keyOfBlue = cacheKey("https://login", {
@@ -24,10 +29,16 @@ export const keyOfBlue = cacheKey("https://login", {
   audience: "https://api",
 });
 
+/** A token's text, or why there is none. */
+export function show(found: Token | NoNewerToken): string {
+  return typeof found === "string" ? found : found.secret.reveal();
+}
+
 /** What replicas have in common. */
 interface Sharing {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
+  readonly login: TokenEndpointScript;
 }
 
 /** The token wing of one process and one site, on a clock and an authorization server that the test owns. */
@@ -40,7 +51,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const random = () => 0.5;
   const { report } = recorder;
 
-  const openMember = (name: string, shared: Sharing) => {
+  const openMember = (name: string, { login: asked, ...shared }: Sharing) => {
     const set: CredentialSet = {
       label: `S1/${name}`,
       name,
@@ -55,25 +66,26 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
       set,
       key,
       ...shared,
-      endpoint: login.endpoint,
+      endpoint: asked.endpoint,
       ...towards,
       thresholds,
+      tokenTimeoutMs,
       clock,
       random,
       report,
     };
     return new TokenCache(parts);
   };
-  /** Another process's view of the same sets: its own memory, the same store and lock unless given others. */
+  /** Another process's view of the same sets: its own memory; store, lock and authorization server unless given others. */
   const openReplica = (shared: Partial<Sharing> = {}) => {
     const [first, ...rest] = names;
-    const sharing = { store, lock, ...shared };
+    const sharing = { store, lock, login, ...shared };
     const candidates = [openMember(first, sharing), ...rest.map((name) => openMember(name, sharing))] as const;
     const source = new CredentialFailover({
       environment: "test",
       owner: "S1",
       candidates,
-      tokenTimeoutMs: 5_000,
+      tokenTimeoutMs,
       clock,
       report,
     });
@@ -84,4 +96,20 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   /** A token within the usual deadline, by its text. */
   const get = async (from = source) => (await from.get(clock.nowMs() + 20_000)).secret.reveal();
   return { clock, login, recorder, store, lock, source, openSource, openReplica, get };
+}
+
+/** The token wing of a process by its configuration, the same way. It ends with the test. */
+export async function openTokensOf(config: Config) {
+  const clock = new FakeClock();
+  const login = new TokenEndpointScript();
+  const kinds: string[] = [];
+  const note = ({ kind }: Event) => void kinds.push(kind);
+  const tokens = openTokens(() => login.endpoint, note, { clock, random: () => 0.5, report: () => {} });
+  onTestFinished(() => tokens.close());
+  const apply = async (next: Config) => {
+    await tokens.prepare(next);
+    tokens.commit(next);
+  };
+  await apply(config);
+  return { clock, login, tokens, kinds, apply };
 }

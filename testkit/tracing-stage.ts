@@ -1,5 +1,5 @@
 import type { TracingConfig } from "../src/config/config.ts";
-import { readAddress } from "../src/config/values.ts";
+import { readAddress } from "../src/config/form/values.ts";
 import { type Collector, startCollector } from "./collector.ts";
 import { type Stage, type StageOptions, stageProxy } from "./stage.ts";
 

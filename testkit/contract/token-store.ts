@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/model/secret.ts";
-import { forcedRefreshesOf } from "../../src/oauth/forced-refresh-log.ts";
-import type { EndpointPause, LimitEvent } from "../../src/oauth/shared-limits.ts";
+import { type EndpointPause, everySite, type LimitEvent } from "../../src/oauth/shared-limits.ts";
 import type { StoredToken, TokenStore } from "../../src/oauth/token-store.ts";
 
 /** A store under test, seen by two holders, a key that nobody has used, and a way to let its time pass. */
@@ -20,9 +19,9 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
   describe(`a token store (${name})`, () => {
     it("knows nothing at first", async () => {
       const { one, key } = await open();
-      const { token, limits } = await one.read(key);
+      const { token, limits } = await one.read(key, ["S1"]);
       expect(token).toBeUndefined();
-      expect(limits).toEqual({ endpoint: undefined, sites: new Map(), facts: [] });
+      expect(limits).toEqual({ endpoint: undefined, forced: new Map() });
     });
 
     it("shows a saved token to everyone, with the life that is left of it", async () => {
@@ -62,10 +61,10 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       const { one, other, key } = await open();
       await one.save(`${key}1`, token("t1"), 0);
       await one.save(`${key}2`, token("t2"), 0);
-      await one.record(`${key}1`, { kind: "forced", token: "t1", site: "S1" });
+      await one.record(`${key}1`, { kind: "refresh_forced", useless: new Map([["S1", 4]]) });
       expect(textOf((await other.read(`${key}1`)).token)).toBe("t1");
       expect(textOf((await other.read(`${key}2`)).token)).toBe("t2");
-      expect((await other.read(`${key}2`)).limits?.facts).toEqual([]);
+      expect((await other.read(`${key}2`, ["S1"])).limits?.forced.size).toBe(0);
     });
 
     it("forgets a token at the end of its life", async () => {
@@ -81,24 +80,15 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       kind: "endpoint_paused",
       pause: { kind: "throttled", status: 429, failures: 3, remainingMs: 60_000, ...more },
     });
-    const forced = (token: string, { site = "S1", isDoubtful = false } = {}): LimitEvent => {
-      return { kind: isDoubtful ? "doubtful" : "forced", token, site };
+    const forced = (counts: Readonly<Record<string, number>>): LimitEvent => {
+      return { kind: "refresh_forced", useless: new Map(Object.entries(counts)) };
     };
-    const accepted = (token: string): LimitEvent => ({ kind: "accepted", token, site: "S1" });
-    const recovered = (token: string): LimitEvent => ({ kind: "recovered", token, site: "S1" });
-    const failed = (token: string, pauseMs: number): LimitEvent => ({ kind: "failed", token, site: "S1", pauseMs });
 
     const limitsOf = async (store: TokenStore, key: string) => {
-      const { limits } = await store.read(key);
+      const { limits } = await store.read(key, ["S1", "S2", everySite]);
       if (limits === undefined) throw new Error("the store could not be read");
-      return { ...limits, refreshes: forcedRefreshesOf(limits.facts) };
+      return limits;
     };
-
-    it("say with which transport the authorization server was not reached", async () => {
-      const { one, other, key } = await open();
-      await one.record(key, paused({ kind: "failing", status: undefined, transport: "0a1b2c" }));
-      expect((await limitsOf(other, key)).endpoint).toMatchObject({ kind: "failing", transport: "0a1b2c" });
-    });
 
     it("say how long the authorization server is to be left alone", async () => {
       const { one, other, key, pass } = await open();
@@ -121,12 +111,11 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect((await limitsOf(one, key)).endpoint?.kind).toBe("refused");
     });
 
-    it("end the pause when it is over, and when a token is issued later", async () => {
+    it("end the pause when it is over, but for its failures, and when a token is issued later", async () => {
       const { one, other, key, pass } = await open();
-      await one.record(key, paused({ remainingMs: 200, status: undefined }));
-      expect((await limitsOf(other, key)).endpoint?.status).toBeUndefined();
+      await one.record(key, paused({ remainingMs: 200 }));
       await pass(220);
-      expect((await limitsOf(other, key)).endpoint).toBeUndefined();
+      expect((await limitsOf(other, key)).endpoint).toMatchObject({ remainingMs: 0, failures: 3 });
       await one.record(key, paused());
       await pass(5);
       await other.save(key, token("t1"), 0);
@@ -140,95 +129,35 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect((await limitsOf(one, key)).endpoint?.kind).toBe("throttled");
     });
 
-    it("know forced refreshes for a minute, and whether their token is accepted", async () => {
+    it("count forced refreshes by name, and say how long ago the last was", async () => {
       const { one, other, key, pass } = await open();
-      await one.record(key, forced("t1"));
-      await pass(5);
-      await one.record(key, forced("t2", { site: "S2" }));
-      const { refreshes } = await limitsOf(other, key);
-      expect(refreshes.map(({ token, site, status }) => [token, site, status])).toEqual([
-        ["t1", "S1", "pending"],
-        ["t2", "S2", "pending"],
+      await one.record(key, forced({ S1: 5, [everySite]: 1 }));
+      await pass(100);
+      const { forced: known } = await limitsOf(other, key);
+      expect([...known].map(([name, { useless }]) => [name, useless])).toEqual([
+        ["S1", 5],
+        [everySite, 1],
       ]);
-      await other.record(key, accepted("t1"));
-      expect((await limitsOf(one, key)).refreshes.map(({ token, status }) => [token, status])).toEqual([
-        ["t1", "accepted"],
-        ["t2", "pending"],
-      ]);
+      expect(known.get("S1")?.ageMs).toBeGreaterThanOrEqual(90);
+      expect(known.get("S1")?.ageMs).toBeLessThan(20_000);
     });
 
-    it("pause a site once for one token, and no later success takes a failed refresh back", async () => {
-      const { one, other, key } = await open();
-      await one.record(key, forced("t1"));
-      await one.record(key, failed("t1", 30_000));
-      await other.record(key, failed("t1", 60_000));
-      const { sites, refreshes } = await limitsOf(other, key);
-      expect(sites.get("S1")?.pauseMs).toBe(30_000);
-      expect(sites.get("S1")?.remainingMs).toBeLessThanOrEqual(30_000);
-      expect(refreshes.map(({ status }) => status)).toEqual(["failed"]);
-      await other.record(key, accepted("t1"));
-      const after = await limitsOf(one, key);
-      expect(after.sites.size).toBe(0);
-      expect(after.refreshes).toMatchObject([{ token: "t1", status: "failed", isAccepted: true }]);
-    });
-
-    it("keep each site's own pause, the newest", async () => {
-      const { one, other, key } = await open();
-      await one.record(key, failed("t1", 30_000));
-      await one.record(key, { kind: "failed", token: "t1", site: "S1-more", pauseMs: 60_000 });
-      await other.record(key, failed("t2", 120_000));
-      const { sites } = await limitsOf(one, key);
-      expect([...sites].map(([site, { pauseMs }]) => [site, pauseMs]).sort()).toEqual([
-        ["S1", 120_000],
-        ["S1-more", 60_000],
-      ]);
-      await other.record(key, recovered("t2"));
-      expect([...(await limitsOf(one, key)).sites.keys()]).toEqual(["S1-more"]);
-    });
-
-    it("keep a doubt about a refresh, whatever becomes of its token", async () => {
-      const { one, other, key } = await open();
-      await one.record(key, forced("t1", { isDoubtful: true }));
-      await one.record(key, forced("t2", { isDoubtful: true }));
-      await other.record(key, forced("t2"));
-      await other.record(key, recovered("t1"));
-      await other.record(key, accepted("t2"));
-      await other.record(key, recovered("t3"));
-      const { refreshes } = await limitsOf(one, key);
-      const doubts = Object.fromEntries(refreshes.map(({ token, isDoubtful }) => [token, isDoubtful]));
-      expect(doubts).toEqual({ t1: true, t2: true, t3: false });
-      await other.record(key, failed("t2", 30_000));
-      expect((await limitsOf(one, key)).refreshes.find(({ token }) => token === "t2")?.isDoubtful).toBe(true);
-    });
-
-    it("never take back that a refresh has recovered a request", async () => {
-      const { one, other, key } = await open();
-      await one.record(key, failed("t1", 30_000));
-      await other.record(key, recovered("t1"));
-      await one.record(key, failed("t1", 30_000));
-      await one.record(key, forced("t1"));
-      await one.record(key, accepted("t1"));
-      const { sites, refreshes } = await limitsOf(other, key);
-      expect(sites.size).toBe(0);
-      expect(refreshes.map(({ token, status }) => [token, status])).toEqual([["t1", "recovered"]]);
-    });
-
-    it("know a site's pause when it is over, so that the next can be longer", async () => {
+    it("take the last count for true, and know that there was none", async () => {
       const { one, other, key, pass } = await open();
-      await one.record(key, failed("t1", 50));
-      await pass(60);
-      expect((await limitsOf(other, key)).sites.get("S1")).toEqual({ pauseMs: 50, remainingMs: 0 });
+      await one.record(key, forced({ S1: 5, S2: 4 }));
+      await pass(100);
+      await other.record(key, forced({ S1: 0 }));
+      const { forced: known } = await limitsOf(one, key);
+      expect(known.get("S1")?.useless).toBe(0);
+      expect(known.get("S2")?.ageMs).toBeGreaterThan(known.get("S1")?.ageMs ?? 0);
+      expect(known.has(everySite)).toBe(false);
     });
 
-    it("keep the newest 32 forced refreshes, however many there are", async () => {
-      const { one, key, pass } = await open();
-      for (let n = 0; n < 40; n++) {
-        await one.record(key, forced(`t${n}`));
-        await pass(2);
-      }
-      const { refreshes } = await limitsOf(one, key);
-      expect(refreshes).toHaveLength(32);
-      expect(refreshes.at(-1)?.token).toBe("t39");
+    it("are read for the names that are asked for", async () => {
+      const { one, other, key } = await open();
+      await one.record(key, forced({ S1: 5, S2: 4 }));
+      expect([...((await other.read(key, ["S2"])).limits?.forced.keys() ?? [])]).toEqual(["S2"]);
+      expect((await other.read(key)).limits?.forced.size).toBe(0);
     });
   });
 }

@@ -33,14 +33,15 @@ export const lawful: readonly Lawful[] = [
   {
     outlet: "stdout",
     canary: "a token",
-    file: "test/docs/moving-from-hmac-page.test.ts",
+    file: "test/docs/try-it.test.ts",
     why: "the simulator's log names the tokens that it made up itself",
   },
   {
     outlet: "stdout",
-    canary: "a token",
-    file: "test/docs/tracing-page.test.ts",
-    why: "the simulator's log names the tokens that it made up itself",
+    canary: "a signature or a key",
+    file: "test/docs/try-it.test.ts",
+    test: "docs/callbacks.md",
+    why: "the simulator shows the callback that it has signed with a made-up key",
   },
   {
     outlet: "stdout",

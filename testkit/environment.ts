@@ -1,0 +1,39 @@
+import type { Environment, Site } from "../src/model/environment.ts";
+import { addressOf } from "./address.ts";
+
+/** A site as the configuration has one of which little is written. */
+export function siteOf(identifier: string, more: Partial<Site> = {}): Site {
+  return {
+    identifier,
+    parent: undefined,
+    version: "3.0",
+    auth: ["oauth"],
+    identifyBy: "site",
+    characters: "reject",
+    exempt: new Set(["format", "signature", "call"]),
+    decimals: new Set(),
+    keys: [],
+    defaultKey: more.keys?.[0],
+    credentials: undefined,
+    ...more,
+  };
+}
+
+/** An environment of these sites, the same way. None is the default one. */
+export function environmentOf(sites: readonly Site[] = [], more: Partial<Environment> = {}): Environment {
+  const keyed = sites.flatMap((site) => site.keys.map(({ identifier }) => [identifier, site] as const));
+  return {
+    name: "sandbox",
+    baseUrl: addressOf("https://api.example"),
+    authUrl: addressOf("https://login.example"),
+    operations: "any",
+    defaultSite: undefined,
+    sites: new Map(sites.map((site) => [site.identifier, site])),
+    siteOfKey: new Map(keyed),
+    undecided: "5xx",
+    forwardHeaders: [],
+    via: true,
+    tls: { ca: undefined, cert: undefined, key: undefined },
+    ...more,
+  };
+}

@@ -1,0 +1,108 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Pool } from "undici";
+
+/** One order on its way. */
+export interface Letter {
+  readonly reference: string;
+  readonly site: string;
+  /** After how long the caller goes away, if at all. */
+  readonly leavesAfterMs?: number | undefined;
+}
+
+/** What the caller was told about its order. */
+export type Told =
+  /** The service's own answer, whole; a 5xx leaves its order unknown. */
+  | { readonly kind: "answered"; readonly status: number; readonly outcome: string; readonly attempts: number }
+  /** A failure answer of Countersign. */
+  | {
+      readonly kind: "failed";
+      readonly status: number;
+      readonly code: string;
+      readonly outcome: string;
+      readonly attempts: number;
+    }
+  /** The head of an answer came, its end did not. */
+  | { readonly kind: "cut" }
+  /** The caller did not wait for the answer. */
+  | { readonly kind: "left" }
+  /** No answer at all, or one that is no answer to this order. */
+  | { readonly kind: "broken"; readonly why: string };
+
+export interface Answer {
+  readonly told: Told;
+  readonly requestId: string | undefined;
+  /** The replica has said that this connection is the last that it serves. */
+  readonly isClosing: boolean;
+  /** The connection was refused, so that the order can be given to another replica. */
+  readonly isRefused: boolean;
+}
+
+/** Beyond the replica's own deadline, so that it is the replica that says how a request ended. */
+const timeoutMs = 30_000;
+
+/** Sends one order; never rejects. */
+export async function sendOrder(pool: Pool, { reference, site, leavesAfterMs }: Letter): Promise<Answer> {
+  const leaving = new AbortController();
+  const timer = leavesAfterMs === undefined ? undefined : setTimeout(() => leaving.abort(), leavesAfterMs);
+  let head: Omit<Answer, "told"> | undefined;
+  try {
+    const {
+      statusCode: status,
+      headers,
+      body,
+    } = await pool.request({
+      method: "POST",
+      path: "/create_order",
+      headers: { "content-type": "application/json", "countersign-site": site, "countersign-reference": reference },
+      body: JSON.stringify({ order_amount: "10.00", order_currency: "EUR", order_reference: reference }),
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      signal: leaving.signal,
+    });
+    const requestId = headers["countersign-request-id"];
+    head = {
+      requestId: typeof requestId === "string" ? requestId : undefined,
+      isClosing: headers["connection"] === "close",
+      isRefused: false,
+    };
+    return { ...head, told: readAnswer(status, headers, await body.text(), reference) };
+  } catch (error) {
+    const why = describe(error);
+    const nothing = { requestId: head?.requestId, isClosing: false, isRefused: false };
+    if (leaving.signal.aborted) return { ...nothing, told: { kind: "left" } };
+    if (head !== undefined) return { ...head, told: { kind: "cut" } };
+    return { ...nothing, isRefused: why === "ECONNREFUSED", told: { kind: "broken", why } };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function readAnswer(status: number, headers: IncomingHttpHeaders, text: string, reference: string): Told {
+  const attempts = Number(headers["countersign-attempts"] ?? 1);
+  const { "countersign-error": code, "countersign-outcome": outcome } = headers;
+  if (typeof code === "string") return { kind: "failed", status, code, outcome: String(outcome), attempts };
+  // The simulated service repeats what it has received: this is how an answer that belongs to another shows.
+  if (status === 200 && !text.includes(`"${reference}"`)) return { kind: "broken", why: "the answer to another order" };
+  return { kind: "answered", status, outcome: String(outcome), attempts };
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return "code" in error && typeof error.code === "string" ? error.code : error.message;
+}
+
+/** What went wrong, in a few words; undefined for an order that was created, and for a caller that left. */
+export function labelOf(told: Told): string | undefined {
+  switch (told.kind) {
+    case "answered":
+      return told.status === 200 ? undefined : `service ${told.status}${told.attempts === 2 ? " twice" : ""}`;
+    case "failed":
+      return `${told.code} ${told.outcome}`;
+    case "cut":
+      return "cut unknown";
+    case "left":
+      return undefined;
+    case "broken":
+      return `no answer (${told.why})`;
+  }
+}

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { ConfigWriter } from "./config-writer.ts";
+import { freePort } from "./free-port.ts";
+import { plainEnvironment, startProgram } from "./run-program.ts";
+
+/** A part of a page that its reader types into a shell. */
+export interface TryIt {
+  readonly page: string;
+  readonly heading: string;
+  /** What the shell and its jobs print, with the page's ports. */
+  readonly prints: readonly (RegExp | string)[];
+}
+
+/** The ports of pages and examples. */
+const shown = ["3128", "4318", "6379", "7411", "7412", "7413", "7414", "7415", "7421", "7422", "8080"];
+
+/** Types it into an empty folder, on other ports, from the first command to the one that ends all jobs. */
+export async function follow({ page, heading, prints }: TryIt): Promise<void> {
+  const [, part = ""] = new RegExp(`^## ${heading}$(.*?)^## `, "ms").exec(readFileSync(page, "utf8")) ?? [];
+  const blocksIn = (language: string) =>
+    [...part.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, text = ""]) => text);
+  const typed = blocksIn("sh").join("");
+  const jobs = typed.split("\n").filter((line) => line.endsWith(" &"));
+  const [, ended = ""] = /\n(kill .*?)(?: {3}#.*)?\n$/.exec(typed) ?? [];
+  expect(new Set(ended.match(/%\d/g))).toEqual(new Set(jobs.map((_, index) => `%${index + 1}`)));
+  expect(typed).toContain("umask 077");
+
+  const folder = new ConfigWriter("try-it");
+  onTestFinished(() => folder.remove());
+  const ports = new Map<string, string>();
+  for (const port of shown) ports.set(port, String(await freePort()));
+  const elsewhere = (text: string) => text.replace(/\b\d{4}\b/g, (port) => ports.get(port) ?? port);
+  let config = blocksIn("yaml")[0] ?? "";
+  for (const [, topic = ""] of typed.matchAll(/"\$EXAMPLES"\/([\w-]+)\//g)) {
+    for (const name of readdirSync(join("examples", topic))) {
+      const text = readFileSync(join("examples", topic, name), "utf8");
+      if (name === "countersign.yaml") config = text;
+      folder.write(join("examples", topic, name), elsewhere(text));
+    }
+  }
+  if (!typed.includes("$EXAMPLES")) folder.write("countersign.yaml", elsewhere(config));
+  // Where it names no authorization server, the page does not name its port either.
+  const simulate = config.includes("authUrl") ? "simulate" : `simulate --login-port ${ports.get("7422")}`;
+
+  // As in a shell that somebody types into: with jobs.
+  folder.write("bin/countersign", `#!/bin/sh\nexec node '${join(process.cwd(), "dist/main.js")}' "$@"\n`, 0o700);
+  // Each job prints into a file of its own, or a line of it might stand in the middle of an answer.
+  const apart = elsewhere(typed).replace("simulate", simulate).replace(/^(?=.* &$)/gm, ">>'%JOBS' 2>&1 ");
+  const printedByJobs = join(folder.path, "jobs.log");
+  const script = `set -m; cd '${folder.path}'; EXAMPLES=$PWD/examples PATH=$PWD/bin:$PATH\n${apart.replaceAll("%JOBS", printedByJobs)}\nwait`;
+  const shell = startProgram("bash", ["-c", script], plainEnvironment());
+  await shell.ended;
+  const own = new Map([...ports].map(([port, other]) => [other, port]));
+  const jobsPrinted = jobs.length > 0 ? readFileSync(printedByJobs, "utf8") : "";
+  const printed = `${shell.stdout()}\n${shell.stderr()}\n${jobsPrinted}`.replace(/\b\d{5}\b/g, (port) => own.get(port) ?? port);
+  for (const pattern of prints) expect(printed).toMatch(pattern);
+  expect(printed).not.toMatch(/configuration_warned|^ *warn(ing)?\b|not found|No such|curl: \(|SyntaxError/im);
+}
