@@ -125,17 +125,23 @@ function asItIs(...settings: Parameters<typeof example>): Client {
   return { ...example(...settings), isExample: false };
 }
 
+/** From Node.js 24 on, its fetch reads the variables when it is told to. */
+function fetchByProxyVariables(line: string, isThere: boolean): Client {
+  return example(
+    `${line}, fetch with NODE_USE_ENV_PROXY=1`,
+    isThere ? nodeVersion : undefined,
+    () => [process.execPath, "examples/node/with-fetch.mjs"],
+    (port) => ({ env: { ...environmentVariables(port).env, NODE_USE_ENV_PROXY: "1" } }),
+  );
+}
+
 export const clients: readonly Client[] = [
   example("curl", curlVersion, () => ["sh", "examples/curl/create-order.sh"]),
   example("Python, requests", askPython("requests"), () => python("examples/python/with_requests.py")),
   example("Python, httpx", askPython("httpx"), () => python("examples/python/with_httpx.py")),
   example("Node.js, fetch", nodeVersion, () => [process.execPath, "examples/node/with-fetch.mjs"]),
-  example(
-    "Node.js 24, fetch with NODE_USE_ENV_PROXY=1",
-    major >= 24 ? nodeVersion : undefined,
-    () => [process.execPath, "examples/node/with-fetch.mjs"],
-    (port) => ({ env: { ...environmentVariables(port).env, NODE_USE_ENV_PROXY: "1" } }),
-  ),
+  fetchByProxyVariables("Node.js 24", major === 24),
+  fetchByProxyVariables("Node.js 26", major >= 26),
   example("Node.js, axios", existsSync(axios) ? `axios ${versionIn(axios)}, ${nodeVersion}` : undefined, () => [
     process.execPath,
     "examples/node/with-axios.mjs",

@@ -1,7 +1,7 @@
 /** Row 80: which names a certificate is known by. */
 import { X509Certificate } from "node:crypto";
 import { expect, it } from "vitest";
-import { certificateNames } from "../../src/model/caller.ts";
+import { certificateNames } from "../../src/model/listener.ts";
 import {
   bothCertificate,
   hostileCertificate,

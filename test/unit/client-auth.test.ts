@@ -4,9 +4,7 @@ import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { CallerRegistry, type RegisteredCaller } from "../../src/proxy/caller-registry.ts";
 import { authenticateClient } from "../../src/proxy/client-auth.ts";
-
-/** One header line. */
-type HeaderLine = readonly [name: string, value: string];
+import type { HeaderLine } from "./header-line.ts";
 
 const token = "canary-caller.token_1~+/==";
 const older = "canary-caller-token-0";

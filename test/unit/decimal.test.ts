@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expandNumber, toTwoDigits } from "../../src/signing/parameter-rules.ts";
+import { cpuMsOf } from "../../testkit/cpu-time.ts";
 
 const zeros = (count: number) => "0".repeat(count);
 const nines = (count: number) => "9".repeat(count);
@@ -75,21 +76,12 @@ describe("a number is written out exactly (row 16)", () => {
   });
 
   it.each([
-    "1E400",
-    "1e999999999",
-    "-1e999999999",
-    "1e-999999999",
-    "0e-999999999",
-    `1e${nines(5_000)}`,
-    `1e-${nines(5_000)}`,
-    `1.${zeros(250_000)}`,
-    `${nines(250_000)}`,
-    `0.${zeros(250_000)}1`,
-    `1e${nines(250_000)}`,
+    ...["1E400", "1e999999999", "-1e999999999", "1e-999999999", "0e-999999999", `1e${nines(5_000)}`],
+    ...[`1e-${nines(5_000)}`, `1.${zeros(250_000)}`, `${nines(250_000)}`, `0.${zeros(250_000)}1`],
+    ...[`1e${nines(250_000)}`],
   ])("decides about a huge one without building it: case %#", (text) => {
-    const startedMs = performance.now();
-    expect(expandNumber(text)).toBeUndefined();
-    expect(performance.now() - startedMs).toBeLessThan(200);
+    const tookMs = cpuMsOf(() => expect(expandNumber(text)).toBeUndefined());
+    expect(tookMs).toBeLessThan(200);
   });
 
   it.each(["", "-", "01", "1.", ".5", "+1", "1e", "0x10", "NaN", "Infinity", " 1", "1 ", "1\n", "1,5"])(
@@ -163,9 +155,7 @@ describe("an amount has two digits after the point, and is never rounded (spec 5
   it.each([`1.${zeros(250_000)}`, `1.${zeros(250_000)}1`, `${nines(250_000)}x`, `1.${nines(250_000)}`])(
     "takes its time in proportion: case %#",
     (text) => {
-      const startedMs = performance.now();
-      toTwoDigits(text);
-      expect(performance.now() - startedMs).toBeLessThan(200);
+      expect(cpuMsOf(() => void toTwoDigits(text))).toBeLessThan(200);
     },
   );
 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/model/clock.ts";
 import type { Environment, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { forward } from "../../src/proxy/forward.ts";
+import { forward, SlowAnswers } from "../../src/proxy/forward.ts";
 import type { UpstreamRequest } from "../../src/proxy/messages.ts";
 import { EventRecorder } from "../../testkit/event-recorder.ts";
 import { openContext } from "./open-context.ts";
@@ -19,6 +19,7 @@ it("sends nothing for an OAuth site that has a key and no credentials", async ()
     clock: systemClock,
     report: new EventRecorder().report,
     upstreamHeaders: [],
+    slowAnswers: new SlowAnswers(),
     tokensOf: () => expect.unreachable("there is nothing to fetch a token with"),
     async send(upstreamRequest: UpstreamRequest) {
       sent.push(upstreamRequest);

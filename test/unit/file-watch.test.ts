@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { findFolders, systemFiles, type WatchableFiles } from "../../src/config/file-system.ts";
-import { digestOf, FileWatch } from "../../src/config/watch.ts";
+import { findFolders, systemFiles, type WatchableFiles } from "../../src/config/files/file-system.ts";
+import { digestOf, FileWatch } from "../../src/config/files/watch.ts";
 import { systemClock } from "../../src/model/clock.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 

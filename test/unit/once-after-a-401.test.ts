@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
-import { ClientClosedRequest, type Sending, sendAuthenticated } from "../../src/proxy/forward.ts";
+import { ClientClosedRequest, type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
 import { openContext } from "./open-context.ts";
 
 it("a client that leaves while the retry finds no connection leaves the 401 behind, which was sent and answered", async () => {
@@ -26,7 +26,13 @@ it("a client that leaves while the retry finds no connection leaves the 401 behi
       throw new ProxyError("upstream_unreachable", "No connection.");
     },
   };
-  const parts = { clock: systemClock, report() {}, tokensOf: () => source, upstreamHeaders: [] };
+  const parts = {
+    clock: systemClock,
+    report() {},
+    tokensOf: () => source,
+    upstreamHeaders: [],
+    slowAnswers: new SlowAnswers(),
+  };
   await expect(sendAuthenticated(sending, { isClosed: () => hasLeft }, context, parts)).rejects.toThrow(
     ClientClosedRequest,
   );

@@ -1,27 +1,55 @@
-/** Row 82: a key holds no body while its request waits; only what is charged may be kept. */
+/** Row 82: what a key is claimed with, and which repetitions are the same request. */
 import { expect, it } from "vitest";
+import { createMemoryClaimRecords } from "../../src/adapters/memory/claim-records.ts";
+import { Claims, type ClaimTerms } from "../../src/claims/claim.ts";
 import { systemClock } from "../../src/model/clock.ts";
+import type { Secret } from "../../src/model/secret.ts";
 import type { PreparedRequest } from "../../src/proxy/messages.ts";
 import { OnceKey } from "../../src/proxy/once.ts";
-import type { KeyUse, OnceStore } from "../../src/proxy/once-store.ts";
+import { sealKey } from "../../testkit/redis-replica.ts";
 import { openContext } from "./open-context.ts";
 
-async function useOf(value: string): Promise<KeyUse> {
-  const uses: KeyUse[] = [];
-  const store: OnceStore = { claim: async (use) => void uses.push(use), recordEnd: async () => {} };
-  const route = { environment: { name: "sandbox" }, site: { identifier: "S1" }, operation: "create_order" };
-  const parameters = [{ name: "note", value, isPlain: true }];
-  const prepared = { route, headers: [], parameters } as unknown as PreparedRequest;
-  const context = openContext(systemClock, 1_000);
-  await OnceKey.open("order-1", prepared, { store, lifetimeMs: 900_000 }, context, systemClock).claim();
-  const [use] = uses;
-  if (use === undefined) throw new Error("nothing was claimed");
-  return use;
+function stage() {
+  const claims = new Claims(createMemoryClaimRecords(systemClock), systemClock);
+  const opened: ClaimTerms[] = [];
+  const store = {
+    open(terms: ClaimTerms) {
+      opened.push(terms);
+      return claims.open(terms);
+    },
+  };
+  const claim = async (value: string, digestKeys: readonly [Secret, ...Secret[]] = [sealKey()]) => {
+    const route = { environment: { name: "sandbox" }, site: { identifier: "S1" }, operation: "create_order" };
+    const parameters = [{ name: "note", value, isPlain: true }];
+    const prepared = { route, headers: [], parameters } as unknown as PreparedRequest;
+    const context = openContext(systemClock, 1_000);
+    const rules = { shared: { claims: store, digestKeys }, lifetimeMs: 900_000 };
+    return OnceKey.open("order-1", prepared, rules, context, systemClock)
+      .claim()
+      .then(
+        () => "claimed",
+        (error) => error.code,
+      );
+  };
+  return { claim, opened };
 }
 
 it("holds a digest of the request, not the request", async () => {
-  const { content } = await useOf("x".repeat(1_000_000));
-  expect(content.length).toBeLessThan(100);
-  expect((await useOf("x".repeat(1_000_000))).content).toBe(content);
-  expect((await useOf("x".repeat(1_000_001))).content).not.toBe(content);
+  const { claim, opened } = stage();
+  for (const length of [1_000_000, 1_000_000, 1_000_001]) await claim("x".repeat(length));
+  const [one, same, other] = opened.map(({ note }) => note);
+  expect(one?.length).toBeLessThan(100);
+  expect(same).toBe(one);
+  expect(other).not.toBe(one);
+});
+
+it("compares what was digested with an older key, and takes for the same what it cannot compare", async () => {
+  const { claim } = stage();
+  expect(await claim("a")).toBe("claimed");
+  expect(await claim("a")).toBe("once_in_progress");
+  expect(await claim("b")).toBe("once_key_reused");
+  const rolled = [sealKey(8), sealKey()] as const;
+  expect(await claim("a", rolled)).toBe("once_in_progress");
+  expect(await claim("b", rolled)).toBe("once_key_reused");
+  expect(await claim("b", [sealKey(8)])).toBe("once_in_progress");
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mostParameters, readParameters } from "../../src/proxy/parameters.ts";
+import { cpuMsOf } from "../../testkit/cpu-time.ts";
 import { malformedTexts } from "./corpus/malformed-json.ts";
 import { loneSurrogates, otherTopLevels, refusedBytes } from "./corpus/refused-json.ts";
 import { refusalOf } from "./refusal-of.ts";
@@ -254,11 +255,13 @@ describe("hostile bodies cost nothing (row 17 and 18)", () => {
     ["256 KiB of [ at the top level", fill("", "[")],
     ["5,000 levels at the top level", body("[".repeat(5_000) + "]".repeat(5_000))],
   ])("refuses %s in 20 ms, and goes on", (_, deep) => {
-    const startedMs = performance.now();
-    const { code, message } = refusalOf(() => readParameters(deep));
-    expect(performance.now() - startedMs).toBeLessThan(tenTimes(20));
-    expect(code).toBe("body_not_json");
-    expect(message).toMatch(/deeper than 64 levels|is an array, not a JSON object/);
+    let refusal: ReturnType<typeof refusalOf> | undefined;
+    const tookMs = cpuMsOf(() => {
+      refusal = refusalOf(() => readParameters(deep));
+    });
+    expect(tookMs).toBeLessThan(tenTimes(20));
+    expect(refusal?.code).toBe("body_not_json");
+    expect(refusal?.message).toMatch(/deeper than 64 levels|is an array, not a JSON object/);
     expect(readPairs('{"a":1}')).toEqual([["a", "1"]]);
   });
 
@@ -281,11 +284,12 @@ describe("hostile bodies cost nothing (row 17 and 18)", () => {
     ["emoji before a fault", fill('{"a":"', "\u{1F600}"), "body_not_json"],
     ["bad bytes", new Uint8Array(limitBytes).fill(0x80), "body_not_json"],
   ])("reads 256 KiB of %s in 50 ms", (_, hostile, code) => {
-    const startedMs = performance.now();
-    mostParameters(hostile);
-    const outcome = () => readParameters(hostile);
-    if (code === undefined) expect(outcome()).toHaveProperty("size");
-    else expect(refusalOf(outcome).code).toBe(code);
-    expect(performance.now() - startedMs).toBeLessThan(tenTimes(50));
+    const tookMs = cpuMsOf(() => {
+      mostParameters(hostile);
+      const outcome = () => readParameters(hostile);
+      if (code === undefined) expect(outcome()).toHaveProperty("size");
+      else expect(refusalOf(outcome).code).toBe(code);
+    });
+    expect(tookMs).toBeLessThan(tenTimes(50));
   });
 });

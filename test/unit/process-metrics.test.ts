@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { registerProcessMetrics } from "../../src/adapters/prometheus/gauges.ts";
+import { registerProcessMetrics } from "../../src/adapters/stats/gauges.ts";
 
 async function read(registry: Registry, name: string): Promise<number> {
   const text = await registry.metrics();
@@ -22,4 +22,20 @@ it("shows little lag of an idle loop, and the length of a stall", async () => {
   while (performance.now() < untilMs);
   await sleep(150);
   expect(await read(registry, "max")).toBeGreaterThan(0.2);
+});
+
+it("shows the same to a scrape before the next sample", async () => {
+  const registry = new Registry();
+  registerProcessMetrics(registry);
+  await sleep(500);
+  const names = ["min", "max", "mean", "stddev", "p50", "p90", "p99"];
+  const readAll = () => Promise.all(names.map((name) => read(registry, name)));
+  const [first] = await readAll();
+  expect(first).toBeGreaterThan(0);
+  for (let scrape = 0; scrape < 20; scrape += 1) {
+    for (const seconds of await readAll()) {
+      expect(seconds).toBeGreaterThanOrEqual(0);
+      expect(seconds).toBeLessThan(10);
+    }
+  }
 });

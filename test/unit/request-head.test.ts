@@ -1,34 +1,18 @@
 /** Proves the checks of a request's head (rows 3, 4, 5, 10, 11) and their order: the first that fails is told. */
 import { describe, expect, it } from "vitest";
 import { checkHead } from "../../src/proxy/request-head.ts";
+import { cpuMsOf } from "../../testkit/cpu-time.ts";
+import type { HeaderLine } from "./header-line.ts";
 import { refusalOf } from "./refusal-of.ts";
-
-/** One header line. */
-type HeaderLine = readonly [name: string, value: string];
 
 const url = "http://127.0.0.1:7411";
 const host: HeaderLine = ["Host", "localhost:7411"];
 const json: HeaderLine = ["Content-Type", "application/json"];
 const check = (headers: readonly HeaderLine[], method = "POST", target = "/create_order") =>
   checkHead({ method, target, headers: headers.flat() }, { url });
-const lines = (count: number): HeaderLine[] => Array.from({ length: count }, (_, n) => [`X-${n}`, "1"]);
 
 it("returns the only Host as it was given", () => {
   expect(check([json, ["hOsT", "LocalHost:1"]])).toBe("LocalHost:1");
-});
-
-describe("the number of lines", () => {
-  it("may be 100", () => {
-    expect(check([host, json, ...lines(98)])).toBe("localhost:7411");
-  });
-
-  it("may not be 101", () => {
-    expect(refusalOf(() => check([host, json, ...lines(99)]))).toMatchObject({
-      code: "headers_too_large",
-      status: 431,
-      message: "The request has 101 header lines; at most 100 are read.",
-    });
-  });
 });
 
 describe("the method", () => {
@@ -118,31 +102,18 @@ describe("codings", () => {
 
 describe("the Content-Type", () => {
   it.each([
-    "application/json",
-    "APPLICATION/JSON",
-    "application/json;charset=utf-8",
-    'application/json ;\tcharset="UTF-8"',
-    "application/json; charset=utf-8 ;",
-    "application/json;",
-    "application/json ",
+    ...["application/json", "APPLICATION/JSON", "application/json;charset=utf-8"],
+    ...['application/json ;\tcharset="UTF-8"', "application/json; charset=utf-8 ;", "application/json;"],
+    ...["application/json "],
   ])("%j is JSON in UTF-8", (type) => {
     expect(check([host, ["Content-Type", type]])).toBeDefined();
   });
 
   it.each([
-    "",
-    "json",
-    "text/json",
-    "application/jsonp",
-    "application/json+x",
-    "application/vnd.api+json",
-    "application/json; charset=latin1",
-    "application/json; charset=utf-16",
-    "application/json; charset=utf-8; x=y",
-    "application/json; charset='utf-8'",
-    "application/json, application/json",
-    "application/json\napplication/json",
-    " application/json",
+    ...["", "json", "text/json", "application/jsonp", "application/json+x", "application/vnd.api+json"],
+    ...["application/json; charset=latin1", "application/json; charset=utf-16"],
+    ...["application/json; charset=utf-8; x=y", "application/json; charset='utf-8'"],
+    ...["application/json, application/json", "application/json\napplication/json", " application/json"],
   ])("%j is not", (type) => {
     expect(refusalOf(() => check([host, ["Content-Type", type]]))).toMatchObject({
       code: "media_type_not_supported",
@@ -166,19 +137,19 @@ describe("the Content-Type", () => {
   });
 
   it("takes its time in proportion", () => {
-    const startedMs = performance.now();
-    for (const type of [`application/json${" ".repeat(16_000)}x`, `application/json;${"\t".repeat(16_000)}x`]) {
-      expect(refusalOf(() => check([host, ["Content-Type", type]])).code).toBe("media_type_not_supported");
-    }
+    const tookMs = cpuMsOf(() => {
+      for (const type of [`application/json${" ".repeat(16_000)}x`, `application/json;${"\t".repeat(16_000)}x`]) {
+        expect(refusalOf(() => check([host, ["Content-Type", type]])).code).toBe("media_type_not_supported");
+      }
+    });
     // A quadratic pattern takes half a second for these; a linear one well under a millisecond.
-    expect(performance.now() - startedMs).toBeLessThan(100);
+    expect(tookMs).toBeLessThan(100);
   });
 });
 
-it("tells what is wrong in this order: lines, method, Host, Expect, codings, type", () => {
+it("tells what is wrong in this order: method, Host, Expect, codings, type", () => {
   const expectX: HeaderLine = ["Expect", "x"];
   const gzip: HeaderLine = ["Content-Encoding", "gzip"];
-  expect(refusalOf(() => check([expectX, gzip, ...lines(99)], "GET")).code).toBe("headers_too_large");
   expect(refusalOf(() => check([expectX, gzip], "GET")).code).toBe("method_not_allowed");
   expect(refusalOf(() => check([expectX, gzip])).code).toBe("malformed_request");
   expect(refusalOf(() => check([host, expectX, gzip])).code).toBe("expectation_not_supported");

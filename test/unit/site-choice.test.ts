@@ -1,32 +1,17 @@
 /** Proves the product's section 2, "Site" and "Method of authentication": which site, which method, which identifier. */
 import { describe, expect, it } from "vitest";
-import type { AuthMethod, Environment, SigningKey, Site } from "../../src/model/environment.ts";
+import type { AuthMethod, SigningKey, Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { chooseSite, keyOf } from "../../src/proxy/site.ts";
+import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { refusalOf } from "./refusal-of.ts";
 
-const key = (identifier: string): SigningKey => ({
-  identifier,
-  version: "3.0",
-  secret: new Secret("0123456789abcdef"),
-});
+const key = (identifier: string): SigningKey => {
+  return { identifier, version: "3.0", secret: new Secret("0123456789abcdef") };
+};
 
-function site(identifier: string, auth: readonly [AuthMethod, ...AuthMethod[]], more: Partial<Site> = {}): Site {
-  const keys = more.keys ?? [];
-  return {
-    identifier,
-    auth,
-    keys,
-    parent: undefined,
-    version: "3.0",
-    identifyBy: "site",
-    characters: "reject",
-    exempt: new Set(),
-    decimals: new Set(),
-    defaultKey: keys[0],
-    credentials: undefined,
-    ...more,
-  };
+function site(identifier: string, auth: Site["auth"], more: Partial<Site> = {}): Site {
+  return siteOf(identifier, { auth, ...more });
 }
 
 const oauth = site("S1", ["oauth"]);
@@ -38,15 +23,7 @@ const byKey = site("S5", ["hmac", "oauth"], { keys: [key("K51"), key("K52")], id
 const callbacks = site("S6", ["oauth"], { keys: [key("K61")] });
 const all = [oauth, child, hmac, both, byKey, callbacks];
 
-function environment(sites: readonly Site[], defaultSite?: string): Environment {
-  const keyed = sites.flatMap((each) => each.keys.map(({ identifier }) => [identifier, each] as const));
-  return {
-    name: "sandbox",
-    defaultSite,
-    sites: new Map(sites.map((each) => [each.identifier, each])),
-    siteOfKey: new Map(keyed),
-  } as unknown as Environment;
-}
+const environment = (sites: readonly Site[], defaultSite?: string) => environmentOf(sites, { defaultSite });
 
 const choose = (header?: string, inBody?: string, auth?: AuthMethod, at = environment(all, "S1")) => {
   const choice = chooseSite(at, { site: header, auth }, inBody);
@@ -101,6 +78,28 @@ describe("who is named", () => {
     const refusal = refusalOf(() => choose(header, inBody));
     expect(refusal).toMatchObject({ code: "site_not_configured", status: 403 });
     expect(refusal.message).toContain("environment sandbox");
+  });
+
+  it.each([
+    ["a header's", "S9", undefined, undefined, "in Countersign-Site, S9, is not", "S1, S2, S3 and 3 more."],
+    ["a header's that may be a secret", "Kd81kfhq0a7zx5mn", undefined, undefined, "in Countersign-Site is not", "S1, "],
+    ["a parameter's", undefined, "S9", undefined, "in site_identifier is not", "S1, S2, S3 and 3 more."],
+    [
+      "that of a caller with few sites",
+      "S9",
+      undefined,
+      new Set(["S5"]),
+      "in Countersign-Site, S9, is not",
+      "here: S5.",
+    ],
+  ])("the refusal says what was asked for and what can be used: %s", (_, header, inBody, sites, asked, usable) => {
+    const options = { site: header, auth: undefined };
+    const caller = sites && { sites };
+    const { message } = refusalOf(() => chooseSite(environment(all, "S1"), options, inBody, caller));
+    expect(message).toContain(asked);
+    expect(message).toContain(usable);
+    expect(message).not.toContain("Kd81");
+    if (inBody !== undefined) expect(message).not.toContain(inBody);
   });
 });
 

@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
-import { Account } from "../../scripts/soak/account.ts";
-import { explain, type Failure, replicaAndSite } from "../../scripts/soak/explain.ts";
-import type { Fault } from "../../scripts/soak/fault.ts";
-import { measureGrowth, type Snapshot, slope } from "../../scripts/soak/growth.ts";
-import { judgeOrder } from "../../scripts/soak/judge-order.ts";
+import { Account, explain, type Failure, replicaAndSite } from "../../scripts/soak/account.ts";
+import type { Fault } from "../../scripts/soak/faults.ts";
 import { Ledger } from "../../scripts/soak/ledger.ts";
-import type { Logged, Order, Sighting, Told } from "../../scripts/soak/order.ts";
+import { measureGrowth, type Snapshot, slope } from "../../scripts/soak/memory.ts";
+import { judgeOrder, type Logged, type Order, type Sighting } from "../../scripts/soak/order.ts";
+import type { Told } from "../../testkit/send-order.ts";
 
 // The soak's judges: what they take for a broken promise, and what not.
 
-const created: Told = { kind: "answered", status: 200, attempts: 1 };
-const retried: Told = { kind: "answered", status: 200, attempts: 2 };
-const passedOn: Told = { kind: "answered", status: 401, attempts: 1 };
+const created: Told = { kind: "answered", status: 200, outcome: "answered", attempts: 1 };
+const retried: Told = { kind: "answered", status: 200, outcome: "answered", attempts: 2 };
+const passedOn: Told = { kind: "answered", status: 401, outcome: "answered", attempts: 1 };
+const unavailable: Told = { kind: "answered", status: 503, outcome: "unknown", attempts: 1 };
 const failed = (outcome: string, attempts = 1): Told => {
   return { kind: "failed", status: 502, code: "upstream_reset", outcome, attempts };
 };
@@ -20,6 +20,9 @@ const lost: Logged = { status: 502, outcome: "unknown" };
 const unsent: Logged = { status: 502, outcome: "not_sent" };
 
 type Row = [what: string, told: Told, seen: Sighting[], logged: Logged[], fault: string | undefined];
+
+const sentAfterAll = "it was not_sent, but the service has accepted it";
+const logged401 = [{ ...ok, status: 401 }];
 
 it.each<Row>([
   ["created", created, ["accepted"], [ok], undefined],
@@ -30,36 +33,26 @@ it.each<Row>([
   ["said to be retried", retried, ["accepted"], [ok], "it was answered after 2 attempts, but seen 1 times"],
   ["retried in silence", created, ["unauthorized", "accepted"], [ok], "it was sent 2 times, and its caller was told 1"],
   ["sent three times", retried, ["unauthorized", "unauthorized", "accepted"], [ok], "it was sent 3 times"],
-  ["a 401 passed on", passedOn, ["unauthorized"], [{ ...ok, status: 401 }], undefined],
+  ["a 401 passed on", passedOn, ["unauthorized"], logged401, undefined],
+  ["a 401 from nowhere", passedOn, ["accepted"], logged401, "it was answered 401, but the service has accepted it"],
+  ["503 of the service", unavailable, ["replaced"], [{ status: 503, outcome: "unknown" }], undefined],
   [
-    "a 401 from nowhere",
-    passedOn,
-    ["accepted"],
-    [{ ...ok, status: 401 }],
-    "it was answered 401, but the service has accepted it",
+    "503 of the service, said to decide",
+    { ...unavailable, outcome: "answered" },
+    ["replaced"],
+    [{ status: 503, outcome: "answered" }],
+    "it was answered 503, and told answered",
   ],
   ["unknown, arrived", failed("unknown"), ["accepted"], [lost], undefined],
   ["unknown, not arrived", failed("unknown"), [], [lost], undefined],
   ["unknown after a 401", failed("unknown", 2), ["unauthorized", "accepted"], [lost], undefined],
   ["not sent", failed("not_sent"), [], [unsent], undefined],
-  [
-    "not sent, yet there",
-    failed("not_sent"),
-    ["accepted"],
-    [unsent],
-    "it was not_sent, but the service has accepted it",
-  ],
+  ["not sent, yet there", failed("not_sent"), ["accepted"], [unsent], sentAfterAll],
   ["cut", { kind: "cut" }, ["accepted"], [{ status: 200, outcome: "unknown" }], undefined],
   ["cut, logged as whole", { kind: "cut" }, ["accepted"], [ok], "its caller was told unknown, the log says answered"],
   ["left before anything came", { kind: "left" }, [], [], undefined],
   ["left, and the order exists", { kind: "left" }, ["accepted"], [{ status: 499, outcome: "answered" }], undefined],
-  [
-    "left, sent all the same",
-    { kind: "left" },
-    ["accepted"],
-    [{ ...unsent, status: 499 }],
-    "it was not_sent, but the service has accepted it",
-  ],
+  ["left, sent all the same", { kind: "left" }, ["accepted"], [{ ...unsent, status: 499 }], sentAfterAll],
   ["not logged", created, ["accepted"], [], "it was not logged"],
   ["logged twice", created, ["accepted"], [ok, ok], "it was logged 2 times"],
   ["logged otherwise", created, ["accepted"], [{ ...ok, status: 502 }], "its caller got status 200, the log says 502"],
@@ -98,6 +91,8 @@ it("keeps the book: columns of what was settled, and what comes after the end is
   ]);
 });
 
+const faultOf = (allows: readonly string[]): Fault => ({ name: "slow", allows, begin: () => undefined });
+
 const reset: Failure = {
   label: "upstream_reset unknown",
   replica: "a",
@@ -118,7 +113,8 @@ it.each<[what: string, failure: Partial<Failure>, isExplained: boolean]>([
   ["sent to a site that has not recovered", { site: "S2", sentMs: 301, endedMs: 310 }, true],
 ])("a failure: %s", (_, more, isExplained) => {
   const failure = { ...reset, ...more };
-  const episode = { allows: [reset.label], startedMs: 100, recoveredMs: new Map([[replicaAndSite(reset), 300]]) };
+  const recoveredMs = new Map([[replicaAndSite(reset), 300]]);
+  const episode = { fault: faultOf([reset.label]), startedMs: 100, recoveredMs };
   expect(explain(failure, [episode])).toBe(isExplained ? episode : undefined);
 });
 
@@ -143,13 +139,6 @@ it("measures growth from the first snapshot to the last, and its slope over all 
   expect(slope([[3, 1]])).toBe(0);
 });
 
-const faultOf = (allows: readonly string[]): Fault => ({
-  name: "slow",
-  allows,
-  tokens: 0,
-  begin: async () => async () => {},
-});
-
 it("a fault explains what was on its way while it lasted, however many have come since, and nothing sent later", () => {
   const account = new Account();
   const failureAt = (sentMs: number): Failure => {
@@ -170,11 +159,11 @@ it("a fault explains what was on its way while it lasted, however many have come
   expect(account.unexplained).toBe(1);
 });
 
-it("explains a few 401s that are passed on after three tokens in a minute, and only while tokens are revoked", () => {
+it("explains 401s that are passed on after more than three forced refreshes, for 10 s, and only while tokens are revoked", () => {
   const account = new Account();
-  const passOn = (): number => {
+  const passOn = (laterMs = 0): number => {
     const [label, replica, site] = ["service 401", "a", "S1"];
-    const nowMs = performance.now();
+    const nowMs = performance.now() + laterMs;
     account.failed({ label, replica, site, number: 1, requestId: undefined, sentMs: nowMs, endedMs: nowMs });
     return account.unexplained;
   };
@@ -183,8 +172,9 @@ it("explains a few 401s that are passed on after three tokens in a minute, and o
   account.refreshForced();
   expect(passOn()).toBe(1);
   account.refreshForced();
-  for (let n = 1; n <= 9; n++) expect(passOn()).toBe(1);
-  expect(passOn()).toBe(2);
+  account.refreshForced();
+  for (let n = 1; n <= 30; n++) expect(passOn()).toBe(1);
+  expect(passOn(11_000)).toBe(2);
   account.end();
   account.succeeded({ replica: "a", site: "S1", sentMs: performance.now() });
   account.begin(faultOf([]));

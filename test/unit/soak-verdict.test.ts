@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import type { Findings } from "../../scripts/soak/findings.ts";
-import { everyFault, schedule } from "../../scripts/soak/schedule.ts";
-import { judge } from "../../scripts/soak/verdict.ts";
+import { everyFault, schedule } from "../../scripts/soak/faults.ts";
+import { type Findings, judge } from "../../scripts/soak/verdict.ts";
 
 const loud = {
   name: "loud",
@@ -36,8 +35,10 @@ const sound: Findings = {
   },
   accepted: 985,
   disagreeing: 0,
+  disagreements: [],
   failures: new Map(),
   unexplained: 0,
+  unexplainedFailures: [],
   growths: [growth],
   replicas: 2,
   descriptorsBefore: 25,
@@ -56,43 +57,28 @@ it("finds nothing wrong with a sound soak", () => {
   expect(broken(sound)).toEqual([]);
 });
 
+const heap = "growth of the heap at equal load";
+const recovery = "all served again after each fault";
+const endings = "processes ended by SIGTERM alone, exit 0";
+const ended = (end: string, tookMs: number) => ({ endings: [{ replica: "b", end, tookMs }] });
+
 it.each<[what: string, more: Partial<Findings>, promise: string]>([
   ["a failure without a cause", { unexplained: 1 }, "failures that no fault explains"],
   ["an order more than was sent", { accepted: 986 }, "orders that the service has created"],
   ["an order without any answer", { sent: 1_001 }, "orders that the service has created"],
   ["an order that the sides do not agree on", { disagreeing: 1 }, "orders on which all sides agree"],
-  [
-    "a heap that grew by 5 MiB and a byte",
-    { growths: [growth, { ...growth, heapBytes: 5_242_881 }] },
-    "growth of the heap at equal load",
-  ],
-  ["a heap that was not measured", { growths: [] }, "growth of the heap at equal load"],
+  ["a heap that grew by 5 MiB and a byte", { growths: [growth, { ...growth, heapBytes: 5_242_881 }] }, heap],
+  ["a heap that was not measured", { growths: [] }, heap],
   ["a descriptor more", { descriptorsAfter: 26 }, "open descriptors at rest"],
   ["/livez red once", { liveness: { asked: 100, failed: 1, slowestMs: 1 } }, "/livez green"],
   ["/livez late", { liveness: { asked: 100, failed: 0, slowestMs: 1_001 } }, "/livez green"],
   ["/livez never asked for", { liveness: { asked: 0, failed: 0, slowestMs: 0 } }, "/livez green"],
   ["a token too many", { tokensIssued: 7 }, "tokens issued"],
-  [
-    "a replica that did not recover",
-    { rounds: [{ ...round, recoveryMs: Number.POSITIVE_INFINITY }] },
-    "all served again after each fault",
-  ],
+  ["a replica that did not recover", { rounds: [{ ...round, recoveryMs: Number.POSITIVE_INFINITY }] }, recovery],
   ["a fault without effect", { rounds: [{ ...round, failures: new Map() }] }, "faults that callers must feel"],
-  [
-    "a process that ended by itself",
-    { accidents: ["b ended by itself: exit code 70"] },
-    "processes ended by SIGTERM alone, exit 0",
-  ],
-  [
-    "a process that did not end well",
-    { endings: [{ replica: "b", end: "SIGKILL", tookMs: 1 }] },
-    "processes ended by SIGTERM alone, exit 0",
-  ],
-  [
-    "a process that took too long to end",
-    { endings: [{ replica: "b", end: "exit code 0", tookMs: 8_001 }] },
-    "processes ended by SIGTERM alone, exit 0",
-  ],
+  ["a process that ended by itself", { accidents: ["b ended by itself: exit code 70"] }, endings],
+  ["a process that did not end well", ended("SIGKILL", 1), endings],
+  ["a process that took too long to end", ended("exit code 0", 8_001), endings],
 ])("finds %s", (_, more, promise) => {
   expect(broken({ ...sound, ...more })).toEqual([promise]);
 });

@@ -1,6 +1,6 @@
 /** Row 84: a collector that is away, slow or refuses costs spans, and nothing else. */
 import { expect, it } from "vitest";
-import type { TraceEvent } from "../../src/model/process-events.ts";
+import type { TraceEvent } from "../../src/model/events.ts";
 import type { Span } from "../../src/tracing/span.ts";
 import { type PostResult, SpanExporter } from "../../src/tracing/span-exporter.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
@@ -16,7 +16,7 @@ const span: Span = {
   attributes: {},
   isError: false,
 };
-const taken: PostResult = { kind: "answered", status: 200, retryAfter: undefined, body: "{}" };
+const taken: PostResult = { kind: "answered", status: 200, retryAfter: undefined, date: undefined, body: "{}" };
 const away: PostResult = { kind: "failed", cause: "ECONNREFUSED" };
 
 function open(answer: () => PostResult | Promise<PostResult>) {
@@ -81,7 +81,7 @@ it("keeps what a collector that is away did not take, up to 2048 spans, and coun
 it.each([429, 502, 503, 504])(
   "sends the same spans again after %i, no sooner than Retry-After says",
   async (status) => {
-    const answers: PostResult[] = [{ kind: "answered", status, retryAfter: "7", body: "" }];
+    const answers: PostResult[] = [{ ...taken, status, retryAfter: "7" }];
     const { clock, posted, add, sum } = open(() => answers.shift() ?? taken);
     add(2);
     await clock.advance(1_000);
@@ -92,6 +92,23 @@ it.each([429, 502, 503, 504])(
     expect(sum("exported")).toBe(2);
   },
 );
+
+it.each([
+  ["300", undefined, 300],
+  ["Sat, 21 Nov 2026 12:02:00 GMT", "Sat, 21 Nov 2026 12:00:00 GMT", 120],
+  // By this machine's clock, where the collector's is not known: a second has passed since 12:00.
+  ["Sat, 21 Nov 2026 12:02:01 GMT", undefined, 120],
+  ["9999999", undefined, 86_400],
+])("waits as long as Retry-After %s says", async (retryAfter, date, seconds) => {
+  const answers: PostResult[] = [{ ...taken, status: 429, retryAfter, date }];
+  const { clock, posted, add } = open(() => answers.shift() ?? taken);
+  add(1);
+  await clock.advance(1_000);
+  await clock.advance(seconds * 1_000 - 1);
+  expect(posted).toEqual([1]);
+  await clock.advance(1);
+  expect(posted).toEqual([1, 1]);
+});
 
 it("gives spans up that the collector refuses, by its status or in part", async () => {
   const partial = '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}';

@@ -15,62 +15,28 @@ describe("origin-form", () => {
   });
 
   it.each([
-    "/",
-    "//",
-    "//evil",
-    "/\\evil",
-    "/create_order/",
-    "//create_order",
-    "/a//b",
-    "/.",
-    "/..",
-    "/../a",
-    "/a/../b",
-    "/a.b",
-    "/%61",
-    "/%2e%2e/a",
-    "/a%2fb",
-    "/a%5cb",
-    "/a%00",
-    "/..;/a",
-    "/a;b",
-    "/a#b",
-    "/a b",
-    "/a\tb",
-    "/a\n",
-    "/a\u0000",
-    "/\u00e9",
-    "/\u0430",
-    "/a@b",
-    "/a:b",
-    "/a,b",
-    "/a+b",
-    "/~a",
-    "/http://evil/a",
-    "/a\u2028",
+    ...["/", "//", "//evil", "/\\evil", "/create_order/", "//create_order", "/a//b", "/.", "/..", "/../a"],
+    ...["/a/../b", "/a.b", "/%61", "/%2e%2e/a", "/a%2fb", "/a%5cb", "/a%00", "/..;/a", "/a;b", "/a#b", "/a b"],
+    ...["/a\tb", "/a\n", "/a\u0000", "/\u00e9", "/\u0430", "/a@b", "/a:b", "/a,b", "/a+b", "/~a"],
+    ...["/http://evil/a", "/a\u2028"],
   ])("%j is refused", (target) => {
     expect(refusalOf(() => resolve(target))).toMatchObject({ code: "target_not_allowed", status: 400 });
   });
 
   it.each(["/a?", "/a?b=c", "/?", "//evil?x", "/a#b?c"])("%s has a query", (target) => {
-    expect(refusalOf(() => resolve(target))).toMatchObject({ code: "query_not_allowed", status: 400 });
+    expect(refusalOf(() => resolve(target))).toMatchObject({
+      code: "query_not_allowed",
+      status: 400,
+      // Older versions may have queries at the service; none of them has one here.
+      message: expect.stringMatching(/of every version .* from version 3\.0 on the service/),
+    });
   });
 });
 
 describe("neither form", () => {
   it.each([
-    "",
-    "*",
-    "@",
-    "evil",
-    "evil:443",
-    "http",
-    "http:",
-    "http:/a",
-    "http:a",
-    "://a/b",
-    "1http://a/b",
-    "\\\\a\\b",
+    ...["", "*", "@", "evil", "evil:443", "http", "http:", "http:/a", "http:a", "://a/b", "1http://a/b"],
+    ...["\\\\a\\b"],
   ])("%j is refused", (target) => {
     expect(refusalOf(() => resolve(target))).toMatchObject({ code: "target_not_allowed", status: 400 });
   });
@@ -150,32 +116,15 @@ describe("the Host of an origin-form request", () => {
   const named = listener("https://api.example", ["countersign.internal"]);
 
   it.each([
-    "localhost",
-    "127.0.0.1",
-    "[::1]",
-    "LOCALHOST:7411",
-    "[::1]:1",
-    "Countersign.Internal",
-    "countersign.internal:80",
+    ...["localhost", "127.0.0.1", "[::1]", "LOCALHOST:7411", "[::1]:1", "Countersign.Internal"],
+    ...["countersign.internal:80"],
   ])("%s is one of the listener's", (host) => {
     expect(resolve("/a", named, host)).toBe("a");
   });
 
   it.each([
-    "",
-    " ",
-    "evil",
-    "api.example",
-    "localhost.",
-    "localhost.evil",
-    "localhost:",
-    "localhost:x",
-    "localhost:123456",
-    "localhost, evil",
-    "a@localhost",
-    "::1",
-    "[::1",
-    "localhost/",
+    ...["", " ", "evil", "api.example", "localhost.", "localhost.evil", "localhost:", "localhost:x"],
+    ...["localhost:123456", "localhost, evil", "a@localhost", "::1", "[::1", "localhost/"],
   ])("%j is foreign", (host) => {
     expect(refusalOf(() => resolve("/a", named, host))).toMatchObject({ code: "target_not_allowed", status: 403 });
   });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { ask, type RawAnswered, RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
@@ -33,9 +34,8 @@ export async function openTheatre(options: StageOptions = {}): Promise<Theatre> 
 
 /** Plays a case on a connection of its own, and a plain order on another one after it. */
 export async function play({ stage, clock }: Theatre, [, steps, statuses]: Case): Promise<Played> {
-  const { port, simulator, recorder } = stage;
+  const { port, simulator } = stage;
   const seen = simulator.counts().apiRequests;
-  const accepted = recorder.count("request_accepted");
   const connection = await RawConnection.open(port);
   let read = 0;
   connection.socket.setTimeout(patienceMs, () => connection.socket.destroy());
@@ -52,7 +52,7 @@ export async function play({ stage, clock }: Theatre, [, steps, statuses]: Case)
   async function take(step: Step): Promise<void> {
     if (step === hangsUp) connection.socket.end();
     else if (step === fallsSilent) {
-      await recorder.nth("request_accepted", accepted + statuses.filter((status) => status >= 200).length);
+      await whenInFlight(stage, 1);
       pass(clock, bodyTimeoutMs);
     } else if (step === readsAnswer) await answered(connection, ++read);
     else connection.write(step);

@@ -14,7 +14,12 @@ const byStatus: readonly (readonly [status: number, targets: readonly (readonly 
       [
         // Origin-form that is more than plain segments.
         ["nothing but a slash", "/"],
-        ["a slash behind", "/create_order//"],
+        ["two slashes behind", "/create_order//"],
+        ["a slash behind", "/create_order/"],
+        ["a fragment and more", "/create_order#x"],
+        ["an at sign behind", "/create_order@evil.example"],
+        ["parameters of two dots", "/..;/create_order"],
+        ["a blank", "/create order"],
         ["two slashes before", "//127.0.0.1/create_order"],
         ["three slashes before", "///create_order"],
         ["two slashes within", "/json-api//create_order"],
@@ -137,6 +142,9 @@ const byStatus: readonly (readonly [status: number, targets: readonly (readonly 
         ["a port and no host", "http://:80/json-api/create_order"],
         ["own: https", `https://${ownAuthority}/json-api/create_order`],
         ["own: another scheme", `ws://${ownAuthority}/json-api/create_order`],
+        ["own: the base path alone", url],
+        ["own: no path", `http://${ownAuthority}`],
+        ["own: a scheme of files", `ftp://${ownAuthority}/json-api/create_order`],
         ["own: an empty port", `http://${ownAuthority}:/json-api/create_order`],
         ["own: a port too many", `http://${ownAuthority}:80/json-api/create_order`],
         ["own: a foreign domain behind", `http://${ownAuthority}.evil.example/json-api/create_order`],

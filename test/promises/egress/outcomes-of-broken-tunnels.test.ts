@@ -3,12 +3,14 @@
  * breaks afterwards is `unknown`, and nobody but the service is told anything.
  */
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import { connect, createServer as createTcpServer, type Socket } from "node:net";
 import { createServer, type TlsOptions } from "node:tls";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { listen } from "../../../testkit/listen.ts";
+import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
 import { certificate } from "../../simulator/certificate.ts";
@@ -19,10 +21,8 @@ const reference = "A-1042";
 
 /** A service over TLS that does as it is told with each request. */
 async function startService(options: TlsOptions, answer: (socket: Socket) => void) {
-  const sockets = new Set<Socket>();
   let said = 0;
   const server = createServer(options, (socket) => {
-    sockets.add(socket);
     socket
       .on("error", () => {})
       .on("data", () => {
@@ -30,13 +30,8 @@ async function startService(options: TlsOptions, answer: (socket: Socket) => voi
         answer(socket);
       });
   });
-  server.on("tlsClientError", () => {}).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return { port: (server.address() as AddressInfo).port, said: () => said };
+  server.on("tlsClientError", () => {});
+  return { port: await listen(server), said: () => said };
 }
 
 describe("not_sent: before the first byte of the request", () => {
@@ -56,9 +51,8 @@ describe("not_sent: before the first byte of the request", () => {
     const chatty = createTcpServer((socket) => {
       socket.on("error", () => {}).once("data", () => socket.end("<html>blocked</html>"));
     });
-    await once(chatty.listen(0, "127.0.0.1"), "listening");
-    onTestFinished(() => void chatty.close());
-    forward.hosts = { ...forward.hosts, [places.api]: (chatty.address() as AddressInfo).port };
+    const port = await listen(chatty);
+    forward.hosts = { ...forward.hosts, [places.api]: port };
     const answer = await call(url, order, signed);
     const detail = /TLS certificate or protocol/;
     expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
@@ -75,10 +69,7 @@ describe("not_sent: before the first byte of the request", () => {
   });
 
   it("nothing answers the TLS handshake: the service is to blame, not the proxy", async () => {
-    const silent = createTcpServer(() => {}).listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    onTestFinished(() => void silent.close());
-    const { port } = silent.address() as AddressInfo;
+    const port = await listen(createTcpServer(() => {}));
     const timeouts = { requestMs: 15_000, connectMs: 300, tokenMs: 2_000 };
     const { url, forward, recorder } = await stageEgress({ config: { timeouts } });
     forward.hosts = { ...forward.hosts, [places.api]: port };
@@ -139,7 +130,7 @@ describe("unknown: once a byte of the request was written", () => {
 
   it.each([true, false])("the tunnel is reset in an answer that only the close ends, http: %s", async (plain) => {
     let tunnel: Socket | undefined;
-    const { url, simulator } = await stageEgress({
+    const { port, simulator } = await stageEgress({
       plain,
       proxy: {
         onTunnel: (client, host) => {
@@ -148,21 +139,27 @@ describe("unknown: once a byte of the request was written", () => {
       },
     });
     simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"part":', close: false });
-    const answer = call(url, order, signed);
-    await simulator.seen.whenApiRequests(1);
-    setTimeout(() => tunnel?.resetAndDestroy(), 100);
-    await expect(answer).rejects.toThrow();
+    const caller = await RawConnection.open(port);
+    const failed = once(caller.socket, "error");
+    caller.write(rawPost({ more: [`Countersign-Site: ${hmacSite}`] }));
+    await caller.until(/"part":/);
+    tunnel?.resetAndDestroy();
+    expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
     expect(simulator.counts().apiRequests).toBe(1);
   });
 
-  it.each([true, false])(
-    "an answer that only the close ends is whole where the close is orderly, http: %s",
-    async (plain) => {
-      const { url, simulator } = await stageEgress({ plain });
-      simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"whole":true}', close: true });
-      expect((await call(url, order, signed)).text).toBe('{"whole":true}');
-    },
-  );
+  it("an answer that only the close ends is whole where the close is orderly, without TLS", async () => {
+    const { url, simulator } = await stageEgress({ plain: true });
+    simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"whole":true}', close: true });
+    expect((await call(url, order, signed)).text).toBe('{"whole":true}');
+  });
+
+  it("an answer that only the close ends has no proved end with TLS", async () => {
+    const { url, simulator, recorder } = await stageEgress({ plain: false });
+    simulator.faults.add({ host: "api", kind: "raw", bytes: 'HTTP/1.1 200 OK\r\n\r\n{"whole":true}', close: true });
+    await call(url, order, signed).catch(() => {});
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "unknown", cause: "UNFRAMED_OVER_TLS" });
+  });
 });
 
 it("a tunnel that broke while it was idle costs no request", async () => {

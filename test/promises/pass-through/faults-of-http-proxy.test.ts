@@ -2,15 +2,15 @@
  * Proves row 77: what http-proxy 1.18.1 does wrong alone, and a pass-through route, which is served by it, does not. Each fault is
  * looked for in both, so that a version without it shows as well.
  */
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Socket } from "node:net";
 import httpProxy from "http-proxy";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
+import { listen } from "../../../testkit/listen.ts";
 import { chunked, RawConnection } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
-import { rawRequest, stageRoute, startService } from "./stage.ts";
+import { connectRoute, rawRequest, stageRoute, startService } from "./stage.ts";
 
 interface Proxy {
   readonly port: number;
@@ -26,13 +26,8 @@ const places = [
       proxy.on("error", (_, __, response) => response.end());
       proxy.on("proxyReq", (request) => request.setHeader("authorization", "Bearer token_1"));
       const server = createServer((request, response) => proxy.web(request, response));
-      server.listen(0, "127.0.0.1");
-      await once(server, "listening");
-      onTestFinished(() => {
-        server.close();
-        server.closeAllConnections();
-      });
-      return { port: (server.address() as AddressInfo).port, base: "/files" };
+      const port = await listen(server);
+      return { port, base: "/files" };
     },
   ],
   [
@@ -142,14 +137,18 @@ it("http-proxy alone ends its process when a WebSocket is reset before it has sw
   expect(await program.ended).not.toBe(0);
 });
 
-/** Answers with a part, and resets while the request's body still comes. */
-const breaksLate = () =>
-  startRawUpstream({
-    receive: (_, socket) =>
-      void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome", () =>
-        delay(50).then(() => socket.resetAndDestroy()),
-      ),
+/** Answers with a part, and resets when it is told to, while the request's body still comes. */
+async function breaksLate() {
+  const sockets: Socket[] = [];
+  const { url } = await startRawUpstream({
+    accept: (socket) => void sockets.push(socket),
+    receive: (_, socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome"),
   });
+  const reset = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return { url, reset };
+}
 const upload = rawRequest("PUT /files/a", ["Content-Length: 1000000"], "x");
 
 it("http-proxy alone ends its process at an error behind the head of an answer, with a handler as its page has it", async () => {
@@ -163,14 +162,15 @@ it("http-proxy alone ends its process at an error behind the head of an answer, 
   const port = Number(await program.line((line) => /^\d+$/.test(line)));
   const caller = await RawConnection.open(port);
   await caller.write(upload).until(/some$/);
+  upstream.reset();
   expect(await program.ended).not.toBe(0);
 });
 
 it("a pass-through route survives an error behind the head of an answer, and tells its caller", async () => {
   const upstream = await breaksLate();
-  const { port, recorder } = await stageRoute(upstream.url);
-  const caller = await RawConnection.open(port);
+  const { caller, recorder } = await connectRoute(upstream.url);
   await caller.write(upload).until(/some$/);
+  upstream.reset();
   await caller.closed;
   expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "unknown" });
   expect(recorder.of("defect")).toEqual([]);

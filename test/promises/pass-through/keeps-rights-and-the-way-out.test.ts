@@ -15,10 +15,7 @@ async function stageFor(rights: Parameters<typeof stageWithCaller>[0], passThrou
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
   const environment = { passThrough };
   const stage = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
-  return {
-    upstream,
-    ask: (target = "/files/a") => ask(stage.port, rawRequest(`GET ${target}`, [right])),
-  };
+  return { upstream, ask: (target = "/files/a") => ask(stage.port, rawRequest(`GET ${target}`, [right])) };
 }
 
 describe("a caller with a name", () => {

@@ -3,9 +3,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
 import { expect, it } from "vitest";
-import { ask, chunked, RawConnection } from "../../../testkit/raw-caller.ts";
+import { ask, chunked } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { rawRequest, stageRoute, startService } from "./stage.ts";
+import { connectRoute, rawRequest, stageRoute, startService } from "./stage.ts";
 
 it("sends method, path, query, headers and body as they came, with the token in place of the caller's", async () => {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(201, "made")) });
@@ -75,8 +75,7 @@ it("streams an upload and a download of 30 MB without keeping them", async () =>
 
 it("reads no more of an upload than the service takes, and gives up when it takes nothing for too long", async () => {
   const service = await startService(() => {});
-  const { port, recorder } = await stageRoute(service.url, { route: { idleMs: 500 } });
-  const caller = await RawConnection.open(port);
+  const { caller, recorder } = await connectRoute(service.url, { route: { idleMs: 500 } });
   caller.write(rawRequest("PUT /files/big", ["Content-Length: 100000000"]));
   caller.socket.write(Buffer.alloc(100_000_000));
   expect(await recorder.nth("request_finished", 1)).toMatchObject({
@@ -92,8 +91,7 @@ it("gives each event of a stream on as it comes, and ends it at the service when
   const service = await startService((_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
   });
-  const { port, recorder } = await stageRoute(service.url);
-  const caller = await RawConnection.open(port);
+  const { caller, recorder } = await connectRoute(service.url);
   caller.write(rawRequest("GET /files/events"));
   await caller.until(/text\/event-stream[\s\S]*\r\n\r\n/);
   await caller.leave();
@@ -107,12 +105,19 @@ it("gives each event of a stream on as it comes, and ends it at the service when
 });
 
 it.each(["DELETE", "OPTIONS", "GET"])("frames a chunked body of %s anew", async (method) => {
-  const upstream = await startRawUpstream({
-    receive: (_, socket) => void socket.write(rawAnswer(200)),
-  });
+  const upstream = await startRawUpstream({ receive: (_, socket) => void socket.write(rawAnswer(200)) });
   const { port } = await stageRoute(upstream.url);
   const smuggled = "GET /admin HTTP/1.1\r\nHost: x\r\n\r\n";
   const answer = await ask(port, rawRequest(`${method} /files/x`, ["Transfer-Encoding: chunked"], chunked(smuggled)));
   expect(answer.status).toBe(200);
   expect(upstream.connections).toBe(1);
+});
+
+it("sends no more requests over one connection than keepAlive.requests", async () => {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200, "{}")) });
+  const { port } = await stageRoute(upstream.url, { environment: { requestsPerConnection: 2 } });
+  for (let n = 1; n <= 5; n++) {
+    expect(await ask(port, rawRequest("GET /files/a"))).toMatchObject({ status: 200 });
+    expect(upstream.spoken).toBe(Math.ceil(n / 2));
+  }
 });

@@ -26,6 +26,19 @@ describe("a path that can be read in two ways is refused", () => {
     "/files/a//b",
     "/files/a%zz",
     "/files/a|b",
+    ...["/files/a%00b", "/files/a%0d%0ab", "/files/a%1fb", "/files/a%7Fb", "/files/a%2500b"],
+    ...["/files/%252e%252E/admin", "/files/.%252e/admin", "/files/a%252fb", "/files/..%255Cadmin"],
+    ...["/files/%25252e%25252e/admin", "/files/%25%32%65%25%32%65/admin", "/files/%2525252525252e./admin"],
+    ...[
+      "/files/..%00/admin",
+      "/files/..%20/admin",
+      "/files/%20../admin",
+      "/files/..%09/admin",
+      "/files/..%c2%a0/admin",
+    ],
+    ...["/files/..%3bx/admin", "/files/..%3fx/admin", "/files/..%23/admin", "/files/.%20./admin"],
+    ...["/files/%c0%ae%c0%ae/admin", "/files/%e0%80%af", "/files/%f0%80%80%af", "/files/%25c0%25ae"],
+    ...["/files/%ff", "/files/%c3", "/files/%c3/%a9", "/files/%ed%a0%80", "/files/%f4%90%80%80"],
     "/files/a#b",
     "/files/a?b#c",
   ])("%s", async (target) => {
@@ -41,6 +54,8 @@ it.each([
   ["/files/", "/json-api/files/"],
   ["/files/a/...b/c.;d", "/json-api/files/a/...b/c.;d"],
   ["/files/%C3%A9?a=//x/../y&b=%2f", "/json-api/files/%C3%A9?a=//x/../y&b=%2f"],
+  ["/files/100%25%20of%20..a/..%20b/%2e%2e%2e", "/json-api/files/100%25%20of%20..a/..%20b/%2e%2e%2e"],
+  ["/files/a%2541%252525b?%00%252e%c0", "/json-api/files/a%2541%252525b?%00%252e%c0"],
 ])("sends the path %s to the letter", async (target, path) => {
   const { upstream, port } = await stageEcho();
   expect((await ask(port, rawRequest(`GET ${target}`))).status).toBe(200);
@@ -109,7 +124,9 @@ it.each([
 
 it("asks for the caller's token first, as everywhere, and keeps it", async () => {
   const listener = { bind: { kind: "tcp", host: "127.0.0.1", port: 0 }, environment: "sandbox", hosts: [] } as const;
-  const callers = { kind: "tokens", tokens: [{ name: "billing", token: new Secret("canary-caller-token") }] } as const;
+  const rights = { certificates: [], sites: "any", operations: "any", requestsPerSecond: undefined } as const;
+  const billing = { ...rights, name: "billing", tokens: [new Secret("canary-caller-token")] };
+  const callers = { kind: "named", callers: [billing], tls: undefined } as const;
   const { upstream, port, recorder } = await stageEcho({ config: { listeners: [{ ...listener, callers }] } });
   expect((await ask(port, rawRequest("GET /files/../a"))).status).toBe(407);
   expect(upstream.spoken).toBe(0);

@@ -1,8 +1,8 @@
 /** Proves row 76: a 401 is retried once with a new token where no byte of a body went out; a body that has begun never is. */
 import { expect, it } from "vitest";
-import { ask, RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
+import { ask, readAnswers } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { rawRequest, stageRoute } from "./stage.ts";
+import { connectRoute, rawRequest, stageRoute } from "./stage.ts";
 
 const bearer = (head: string) => /^authorization: (.*)$/im.exec(head)?.[1];
 
@@ -15,7 +15,7 @@ it("retries a request without a body, once", async () => {
   expect(answer).toMatchObject({ status: 200, text: "yes" });
   expect(answer.headers["countersign-attempts"]).toBe("2");
   expect(upstream.requests.map(({ head }) => bearer(head))).toEqual(["Bearer token_1", "Bearer token_2"]);
-  expect(recorder.of("retry_finished")).toMatchObject([{ result: "cured" }]);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "cured" });
 });
 
 it("passes on the second 401", async () => {
@@ -33,7 +33,8 @@ it("passes on the 401 of a body that has begun, and has a new token for the next
   const put = rawRequest("PUT /files/a", ["Content-Length: 4"], "body");
   expect(await ask(port, put)).toMatchObject({ status: 401, text: "no" });
   expect(upstream.requests).toHaveLength(1);
-  expect(recorder.of("retry_finished")).toMatchObject([{ result: "not_possible" }]);
+  const told = { retry: "not_possible", retryReason: "not_repeatable" };
+  expect(await recorder.nth("request_finished", 1)).toMatchObject(told);
   expect(await ask(port, put)).toMatchObject({ status: 200, text: "yes" });
   expect(bearer(upstream.requests[1]?.head ?? "")).toBe("Bearer token_2");
 });
@@ -46,8 +47,7 @@ it("asks for a body only when the service does, so that a 401 before it can be r
     },
     answer: (_, socket) => void socket.write(rawAnswer(201)),
   });
-  const { port } = await stageRoute(upstream.url);
-  const caller = await RawConnection.open(port);
+  const { caller } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4", "Expect: 100-continue"]));
   await caller.until(/100 Continue/);
   const [interim, answer] = readAnswers(await caller.write("body").ended());
@@ -64,14 +64,13 @@ it("sends a body that has not begun with the retry, though its sender expects no
     },
     answer: (_, socket) => void socket.write(rawAnswer(201)),
   });
-  const { port, recorder } = await stageRoute(upstream.url);
-  const caller = await RawConnection.open(port);
+  const { caller, recorder } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4"]));
   await upstream.whenConnections(2);
   const [answer] = readAnswers(await caller.write("body").ended());
   expect(answer).toMatchObject({ status: 201 });
   expect(upstream.requests).toMatchObject([{ body: "body" }]);
-  expect(recorder.of("retry_finished")).toMatchObject([{ result: "cured" }]);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "cured" });
 });
 
 it("leaves a body that begins behind a 401 to the retry, whole", async () => {
@@ -82,8 +81,7 @@ it("leaves a body that begins behind a 401 to the retry, whole", async () => {
     },
     answer: ({ number }, socket) => void (number === 1 && socket.write(rawAnswer(201))),
   });
-  const { port, recorder } = await stageRoute(upstream.url);
-  const caller = await RawConnection.open(port);
+  const { caller, recorder } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4"]));
   await recorder.nth("upstream_unauthorized", 1);
   await recorder.nth("token_adopted", 2);
@@ -94,8 +92,7 @@ it("leaves a body that begins behind a 401 to the retry, whole", async () => {
 
 it("invites the body of a sender that waits, where the service ignores Expect", async () => {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(201)) });
-  const { port } = await stageRoute(upstream.url);
-  const caller = await RawConnection.open(port);
+  const { caller } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4", "Expect: 100-continue"]));
   await caller.until(/100 Continue/);
   expect(readAnswers(await caller.write("body").ended()).map(({ status }) => status)).toEqual([100, 201]);

@@ -1,9 +1,11 @@
-/** Proves row 76: a route goes over the environment's TLS, with its authority and its certificate, and to no unverified service. */
+/**
+ * Proves row 76: a route goes over the environment's TLS, with its authority and its certificate, and to no unverified service.
+ * And row 91: what only the close ends has no proved end there.
+ */
 import { once } from "node:events";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { TLSSocket } from "node:tls";
-import { expect, it, onTestFinished } from "vitest";
+import { createServer as createTlsServer, TLSSocket } from "node:tls";
+import { expect, it } from "vitest";
 import type { Tls } from "../../../src/model/environment.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import {
@@ -13,7 +15,8 @@ import {
   serverCertificate,
   serverKey,
 } from "../../../testkit/certificates.ts";
-import { ask } from "../../../testkit/raw-caller.ts";
+import { listen } from "../../../testkit/listen.ts";
+import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
 import { rawRequest, stageRoute } from "./stage.ts";
 
 const trusting: Tls = { ca: authority, cert: clientCertificate, key: new Secret(clientKey) };
@@ -25,13 +28,8 @@ async function startTlsService() {
     requests += 1;
     response.end(request.socket instanceof TLSSocket ? String(request.socket.authorized) : "");
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { url: `https://localhost:${(server.address() as AddressInfo).port}`, requests: () => requests };
+  const port = await listen(server);
+  return { url: `https://localhost:${port}`, requests: () => requests };
 }
 
 it("with the environment's authority and client certificate", async () => {
@@ -51,4 +49,41 @@ it("to no service that its authorities do not vouch for: not_sent", async () => 
     "countersign-outcome": "not_sent",
   });
   expect(service.requests()).toBe(0);
+});
+
+/** The proxy before a service over TLS that answers with these bytes and closes. */
+async function stageAnswer(bytes: string) {
+  const server = createTlsServer({ key: serverKey, cert: serverCertificate }, (socket) => {
+    socket.on("error", () => {}).once("data", () => void socket.end(bytes));
+  });
+  const port = await listen(server);
+  const tls = { ca: authority, cert: undefined, key: undefined };
+  return stageRoute(`https://localhost:${port}`, { environment: { tls } });
+}
+
+it("an answer that only the close ends is unknown, and its caller is reset", async () => {
+  const { port, recorder } = await stageAnswer("HTTP/1.1 200 OK\r\n\r\nsome");
+  const caller = await RawConnection.open(port);
+  const failed = once(caller.socket, "error");
+  await caller.write(rawRequest("GET /files/a")).until(/some$/);
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({
+    status: 200,
+    code: "upstream_reset",
+    cause: "UNFRAMED_OVER_TLS",
+    outcome: "unknown",
+  });
+});
+
+it.each([
+  ["GET", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsome"],
+  ["GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nsome\r\n0\r\n\r\n"],
+  ["GET", "HTTP/1.1 204 No\r\n\r\n"],
+  ["HEAD", "HTTP/1.1 200 OK\r\n\r\n"],
+])("the answer to a %s that has an end of its own is whole: %j", async (method, bytes) => {
+  const { port, recorder } = await stageAnswer(bytes);
+  const caller = await RawConnection.open(port);
+  caller.write(rawRequest(`${method} /files/a`));
+  expect(await caller.ended()).toMatch(bytes.includes("some") ? /some/ : /\r\n\r\n$/);
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", code: undefined });
 });

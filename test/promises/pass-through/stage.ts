@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { onTestFinished } from "vitest";
+import type { Socket } from "node:net";
 import type { PassThroughRoute } from "../../../src/model/environment.ts";
+import { listen } from "../../../testkit/listen.ts";
+import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 /** Below it everything may be read and written, over WebSocket as well. */
@@ -21,6 +22,15 @@ export type RouteOptions = StageOptions & { readonly route?: Partial<PassThrough
 export function stageRoute(baseUrl: string, { route = {}, ...options }: RouteOptions = {}): Promise<Stage> {
   const environment = { passThrough: [{ ...files, ...route }], ...options.environment };
   return stageProxy({ ...options, environment, baseUrl: `${baseUrl}/json-api` });
+}
+
+/** The same, with a caller's connection to it whose bytes the test writes. */
+export async function connectRoute(
+  baseUrl: string,
+  options: RouteOptions = {},
+): Promise<Stage & { readonly caller: RawConnection }> {
+  const stage = await stageRoute(baseUrl, options);
+  return { ...stage, caller: await RawConnection.open(stage.port) };
 }
 
 export interface Service {
@@ -49,14 +59,9 @@ export async function startService(serve: RequestListener): Promise<Service> {
         server.emit("gone");
       });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of open) socket.destroy();
-  });
+  const port = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     requests,
     open,
     async allClosed() {

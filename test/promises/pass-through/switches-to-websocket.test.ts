@@ -2,12 +2,13 @@
 import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { listen } from "../../../testkit/listen.ts";
 import { RawConnection } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { type RouteOptions, rawRequest, stageRoute } from "./stage.ts";
+import { connectRoute, type RouteOptions, rawRequest, stageRoute } from "./stage.ts";
 
 const asking = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: abc", "Sec-WebSocket-Version: 13"];
 const handshake = `GET /files/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${asking.join("\r\n")}\r\n\r\n`;
@@ -25,13 +26,8 @@ async function stageSwitch(talk: (socket: Duplex) => void, options: RouteOptions
     );
     talk(socket);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const stage = await stageRoute(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, options);
+  const port = await listen(server);
+  const stage = await stageRoute(`http://127.0.0.1:${port}`, options);
   const caller = await RawConnection.open(stage.port);
   caller.write(handshake);
   return { ...stage, caller, sockets };
@@ -76,7 +72,7 @@ it("ends it at the service when the caller is gone", async () => {
 });
 
 it("cuts it when the time of open requests has run out, and says why, as of any stream", async () => {
-  const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
+  const timeouts = { requestMs: 2_000, connectMs: 2_000, tokenMs: 2_000 };
   const { caller, proxy, recorder } = await stageSwitch((socket) => socket.write("hello"), { config: { timeouts } });
   await caller.until(/hello$/);
   const failed = once(caller.socket, "error");
@@ -100,10 +96,26 @@ it("resets the caller when the service resets, and says so", async () => {
   });
 });
 
-it("ends one on which nothing passes for idleTimeout", async () => {
+it("ends one on which nothing passes for idleTimeout in order, on both sides", async () => {
+  const ends = new EventEmitter();
+  const talk = (socket: Duplex) => {
+    socket.on("error", (error) => ends.emit("service", error));
+    socket.resume().on("end", () => ends.emit("service", "end"));
+    socket.write("hello");
+  };
+  const { caller, recorder } = await stageSwitch(talk, { route: { idleMs: 300 } });
+  const atService = once(ends, "service");
+  await caller.until(/hello$/);
+  // A reset rejects it.
+  await once(caller.socket, "end");
+  expect(await atService).toEqual(["end"]);
+  caller.socket.end();
+  expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", cause: "idle" });
+});
+
+it("ends an idle one though neither side closes its own half", async () => {
   const { caller, recorder } = await stageSwitch((socket) => socket.write("hello"), { route: { idleMs: 300 } });
   await caller.until(/hello$/);
-  await caller.closed;
   expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", cause: "idle" });
 });
 
@@ -119,8 +131,7 @@ it("answers 502 when the service resets before it has switched, and lives on", a
 it("gives an answer that does not switch as any other, framed as a whole", async () => {
   const chunks = "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n";
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(chunks) });
-  const { port } = await stageRoute(upstream.url);
-  const caller = await RawConnection.open(port);
+  const { caller } = await connectRoute(upstream.url);
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n2\r\nno\r\n0\r\n\r\n$/);
 });
 
@@ -133,8 +144,7 @@ it("retries a handshake that is answered 401 with a new token", async () => {
           : "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello",
       ),
   });
-  const { port } = await stageRoute(upstream.url);
-  const caller = await RawConnection.open(port);
+  const { caller } = await connectRoute(upstream.url);
   await caller.write(handshake).until(/^HTTP\/1.1 101 [\s\S]*hello$/);
 });
 
@@ -153,8 +163,7 @@ it.each([
     answer: ({ number }, socket) =>
       void socket.write(number === 1 ? `HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n` : rawAnswer(200)),
   });
-  const { port, recorder } = await stageRoute(upstream.url);
-  const caller = await RawConnection.open(port);
+  const { caller, port, recorder } = await connectRoute(upstream.url);
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 502 [\s\S]*upstream_bad_response/);
   expect(await recorder.nth("request_finished", 1)).toMatchObject({
     code: "upstream_bad_response",
@@ -167,8 +176,7 @@ it.each([
 
 it("does not ask for it where the route has no upgrade", async () => {
   const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(426)) });
-  const { port } = await stageRoute(upstream.url, { route: { upgrade: undefined } });
-  const caller = await RawConnection.open(port);
+  const { caller } = await connectRoute(upstream.url, { route: { upgrade: undefined } });
   expect(await caller.write(rawRequest("GET /files/live", asking)).ended()).toMatch(/^HTTP\/1.1 426 /);
   expect(upstream.requests[0]?.head).not.toMatch(/^upgrade:/im);
 });

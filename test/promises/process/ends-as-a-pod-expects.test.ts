@@ -8,8 +8,8 @@ import { hmacSite, startPod } from "../reload/pod.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite } };
 
-it("goes on taking new connections for drain.minSeconds, for applications that end later", async () => {
-  const pod = await startPod({ settings: { more: "drain: { minSeconds: 1 }" } });
+it("goes on taking new connections for drain.min, for applications that end later", async () => {
+  const pod = await startPod({ settings: { more: "drain: { min: 1s }" } });
   pod.program.child.kill("SIGTERM");
   await pod.nth("draining", 1);
   expect((await call(pod.url, order, signed)).status).toBe(200);

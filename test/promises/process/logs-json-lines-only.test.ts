@@ -1,7 +1,7 @@
 /** Row 61: while it serves, nothing but JSON lines leaves the process; warnings of Node's become lines without their text. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { startServe } from "../../../testkit/run-program.ts";
 import { startPod } from "../reload/pod.ts";
 
 const secret = "canary-in-a-warning";
@@ -21,9 +21,7 @@ it("logs each warning as a line of JSON, and keeps its text to itself", async ()
   await pod.program.ended;
   const preload = pod.folder.write("warns.mjs", warns);
   const file = join(pod.config.path, "countersign.yaml");
-  const args = ["--import", preload, "dist/main.js", "serve", "--config", file];
-  const program = startProgram(process.execPath, args, plainEnvironment());
-  await program.line((line) => line.includes('"event":"started"'));
+  const program = await startServe(file, { options: ["--import", preload] });
   program.child.kill("SIGUSR2");
   await program.line((line) => line.includes("MaxListenersExceededWarning"));
   program.child.kill("SIGTERM");

@@ -6,7 +6,7 @@ import { call } from "../../../testkit/call.ts";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { startServe } from "../../../testkit/run-program.ts";
 import { writeServed } from "../../load/served.ts";
 
 /** A defect on demand. */
@@ -20,9 +20,7 @@ async function startServing() {
   const port = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, "");
   const preload = new ConfigFolder().write("breaks.mjs", breaks);
-  const args = ["--import", preload, "dist/main.js", "serve", "--config", file];
-  const program = startProgram(process.execPath, args, plainEnvironment());
-  await program.line((line) => line.includes('"event":"started"'));
+  const program = await startServe(file, { options: ["--import", preload] });
   for (let n = 0; n < 5; n++) expect((await call(`http://127.0.0.1:${port}`)).status).toBe(200);
   const end = async (signal: NodeJS.Signals) => {
     program.child.kill(signal);

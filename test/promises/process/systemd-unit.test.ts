@@ -1,11 +1,11 @@
 /** deploy/systemd, read by systemd itself where it is installed, and held to the times of the code. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { configSchema } from "../../../src/config/schema.ts";
-import { readDocument } from "../../../src/config/yaml.ts";
+import { describe, expect, it } from "vitest";
+import { readDocument } from "../../../src/config/files/yaml.ts";
+import { configSchema } from "../../../src/config/form/schema.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { isInstalled } from "../../../testkit/run-program.ts";
 
 const unit = readFileSync("deploy/systemd/countersign.service", "utf8");
@@ -34,7 +34,7 @@ describe.runIf(hasSystemd)(hasSystemd ? "systemd" : "NOT TRIED, systemd-analyze 
 
 it("systemd waits longer than open requests may take", () => {
   const example = configSchema.parse(readDocument(readFileSync("examples/hmac.yaml", "utf8")).value);
-  const longestMs = example.drain.minSeconds * 1_000 + example.timeouts.request + 2_000;
+  const longestMs = example.drain.min + example.timeouts.request + 2_000;
   const [, seconds = ""] = /^TimeoutStopSec=(\d+)s$/m.exec(unit) ?? [];
   expect(Number(seconds) * 1_000).toBeGreaterThan(longestMs);
 });
@@ -58,8 +58,7 @@ it("V8 may compile, and a reload with credentials asks for none, which systemd d
 
 /** Runs systemd-analyze on a copy of the unit, whose program is one that is there. */
 function analyze(verb: string, dropIns: Readonly<Record<string, string>>, ...options: readonly string[]) {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-unit-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   const file = join(folder, "countersign.service");
   writeFileSync(file, unit.replaceAll("/usr/local/bin/countersign", process.execPath));
   mkdirSync(`${file}.d`);

@@ -1,7 +1,7 @@
 /** A process that ends waits for no connection that is still being made. */
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { createServer, type Socket } from "node:net";
+import { expect, it } from "vitest";
 import { createConnect } from "../../../src/adapters/http-client/connect.ts";
 import { ConnectionPool } from "../../../src/adapters/http-client/connection-pool.ts";
 import { createPostSpans } from "../../../src/adapters/http-client/post.ts";
@@ -9,6 +9,7 @@ import { ServiceAgent } from "../../../src/adapters/http-proxy/agent.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { addressOf } from "../../../testkit/address.ts";
 import { authority } from "../../../testkit/certificates.ts";
+import { listen } from "../../../testkit/listen.ts";
 
 const tls = { ca: authority, cert: undefined, key: undefined };
 const connectTimeoutMs = 60_000;
@@ -16,11 +17,9 @@ const connectTimeoutMs = 60_000;
 /** Takes connections and never says a word, so that TLS and a tunnel are waited for. */
 async function startSilent() {
   const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const port = await listen(server);
   const accepted = once(server, "connection").then(([socket]: Socket[]) => {
     if (socket === undefined) throw new Error("a connection without a socket");
-    onTestFinished(() => void socket.destroy());
     return {
       ended: once(
         socket.resume().on("error", () => {}),
@@ -28,8 +27,7 @@ async function startSilent() {
       ),
     };
   });
-  onTestFinished(() => void server.close());
-  return { address: addressOf(`https://127.0.0.1:${(server.address() as AddressInfo).port}`), accepted };
+  return { address: addressOf(`https://127.0.0.1:${port}`), accepted };
 }
 
 it.each(["directly", "through a proxy"])(
@@ -49,7 +47,8 @@ it.each(["directly", "through a proxy"])(
 
 it("the connections of pass-through routes", async () => {
   const { address, accepted } = await startSilent();
-  const agent = new ServiceAgent(createConnect({ address, tls, connectTimeoutMs }, systemClock), 1);
+  const connect = createConnect({ address, tls, connectTimeoutMs }, systemClock);
+  const agent = new ServiceAgent({ connect, requests: 1, requestsPerConnection: undefined });
   agent.createConnection({});
   const { ended } = await accepted;
   agent.destroy();

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
+import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { orderText, RawConnection, type RawPost, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
@@ -11,7 +12,7 @@ import { stageProxy } from "../../../testkit/stage.ts";
 
 const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
 const coming = 204_800;
-const wholeFailure = /\r\n\r\n\{.*\}$/s;
+const wholeFailure = /\r\n\r\n\{.*\}\n$/s;
 
 const refused: readonly (readonly [number, string, RawPost | string])[] = [
   [400, "target_not_allowed", { target: "//evil" }],
@@ -34,9 +35,7 @@ const refused: readonly (readonly [number, string, RawPost | string])[] = [
 
 describe("a whole answer comes, with 200 KiB still being sent", () => {
   it.each(refused)("%i %s for %j", async (status, code, given) => {
-    const clock = new ShiftedClock();
-    const { port, url, simulator } = await stageProxy({ surroundings: { clock } });
-    const connection = await RawConnection.open(port);
+    const { connection, clock, url, simulator } = await stageConnected();
     const framing = [`Content-Length: ${coming}`];
     connection.write(typeof given === "string" ? given : rawPost({ framing, body: "", ...given }));
     // As many libraries do: first everything is written, and only then is anything read.
@@ -59,9 +58,10 @@ describe("a whole answer comes, with 200 KiB still being sent", () => {
 
 it.each([
   ["too many requests", { ...limits, inFlightPerEnvironment: 0 }],
-  ["too many connections", { ...limits, connections: 1 }],
+  ["too many connections", { ...limits, connections: 2 }],
 ])("a whole 503 comes with %s", async (_, narrow) => {
   const { port } = await stageProxy({ config: { limits: narrow } });
+  await RawConnection.open(port);
   await RawConnection.open(port);
   const connection = await RawConnection.open(port);
   connection.write(rawPost({ body: " ".repeat(coming) }));
@@ -130,8 +130,7 @@ describe("what follows on a kept-alive connection", () => {
   });
 
   it("is answered 400 when it is malformed and all is quiet, and the next connection works", async () => {
-    const { port, url } = await stageProxy();
-    const connection = await RawConnection.open(port);
+    const { connection, url } = await stageConnected();
     await connection.write(rawPost({ connection: [] })).until(/"order_1"/);
     const answers = readAnswers(await connection.write("BLAH blah\r\n\r\n").ended());
     expect(answers.map(({ status }) => status)).toEqual([200, 400]);
@@ -140,8 +139,7 @@ describe("what follows on a kept-alive connection", () => {
   });
 
   it("works after a refusal that came with its whole body", async () => {
-    const { port } = await stageProxy();
-    const connection = await RawConnection.open(port);
+    const { connection } = await stageConnected();
     await connection.write(rawPost({ connection: [], body: '{"a":null}' })).until(wholeFailure);
     const answers = readAnswers(await connection.write(rawPost()).ended());
     expect(answers.map(({ status }) => status)).toEqual([422, 200]);

@@ -21,7 +21,7 @@ it("posts four form fields to {authUrl}/oauth/token, and nothing else of value",
   const headers = Object.fromEntries(lines.map((line) => line.split(": ", 2))) as Record<string, string>;
   expect(headers).toEqual({
     host: `127.0.0.1:${login.port}`,
-    connection: "keep-alive",
+    connection: "close",
     accept: "application/json",
     "content-type": "application/x-www-form-urlencoded",
     "content-length": String(body.length),

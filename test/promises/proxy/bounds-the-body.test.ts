@@ -6,7 +6,9 @@ import diagnostics from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
+import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
@@ -49,7 +51,7 @@ it("refuses an announced length over the limit without reading a byte of the bod
   const server = serverSideOf(port);
   const connection = await RawConnection.open(port);
   const head = rawPost({ framing: [`Content-Length: ${bodyBytes + 1}`], body: "" });
-  const [answer] = readAnswers(await connection.write(head).until(/\r\n\r\n\{.*\}$/s));
+  const [answer] = readAnswers(await connection.write(head).until(/\r\n\r\n\{.*\}\n$/s));
   expectFailure(answer ?? expect.unreachable(), tooLarge);
   expect((await server).bytesRead).toBe(head.length);
   expect(simulator.counts().apiRequests).toBe(0);
@@ -83,17 +85,15 @@ it.each([
   ["a megabyte", 1_048_576],
   ["more than memory holds", Number.MAX_SAFE_INTEGER],
 ])("refuses one chunk that announces %s", async (_, size) => {
-  const { port, simulator } = await stageProxy();
-  const connection = await RawConnection.open(port);
+  const { connection, simulator } = await stageConnected();
   connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: `${size.toString(16)}\r\n` }));
-  const text = await connection.write(" ".repeat(bodyBytes + 1)).until(/\r\n\r\n\{.*\}$/s);
+  const text = await connection.write(" ".repeat(bodyBytes + 1)).until(/\r\n\r\n\{.*\}\n$/s);
   expectFailure(readAnswers(text)[0] ?? expect.unreachable(), tooLarge);
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
 it("sends nothing of a body that is shorter than announced and then ends", async () => {
-  const { port, simulator } = await stageProxy();
-  const connection = await RawConnection.open(port);
+  const { connection, simulator } = await stageConnected();
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length + 1}`] })).socket.end();
   const [answer] = readAnswers(await connection.ended());
   expectFailure(answer ?? expect.unreachable(), { status: 400, code: "malformed_request" });
@@ -101,8 +101,7 @@ it("sends nothing of a body that is shorter than announced and then ends", async
 });
 
 it("sends nothing of a body that is longer than announced", async () => {
-  const { port, simulator } = await stageProxy();
-  const connection = await RawConnection.open(port);
+  const { connection, simulator } = await stageConnected();
   connection.write(rawPost({ connection: [], framing: [`Content-Length: ${orderText.length - 1}`] }));
   const answers = readAnswers(await connection.ended());
   expect(answers.map(({ status }) => status)).toEqual([400]);
@@ -113,13 +112,11 @@ it.each([
   ["the caller's own time for it all", ["Countersign-Timeout-Ms: 400"], 400, "0.4"],
   ["the time for all requests", [], 5_000, "5"],
 ])("gives a slow body %s", async (_, more, timeoutMs, said) => {
-  const clock = new ShiftedClock();
-  const { port, simulator, recorder } = await stageProxy({ surroundings: { clock } });
-  const connection = await RawConnection.open(port);
+  const { connection, clock, adminUrl, simulator, recorder } = await stageConnected();
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], more, body: "{" }));
-  await recorder.nth("request_accepted", 1);
+  await whenInFlight({ adminUrl }, 1);
   clock.push(timeoutMs);
-  const [answer] = readAnswers(await connection.until(/\r\n\r\n\{.*\}$/s));
+  const [answer] = readAnswers(await connection.until(/\r\n\r\n\{.*\}\n$/s));
   expectFailure(answer ?? expect.unreachable(), {
     status: 408,
     code: "request_timeout",
@@ -136,18 +133,17 @@ it.each([
 it("gives a slow body 15 s at most, however much time the request has", async () => {
   const clock = new ShiftedClock();
   const config = { timeouts: { requestMs: 60_000, connectMs: 1_000, tokenMs: 2_000 } };
-  const { port, recorder } = await stageProxy({ surroundings: { clock }, config });
+  const { port, adminUrl } = await stageProxy({ surroundings: { clock }, config });
   const connection = await RawConnection.open(port);
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], body: "{" }));
-  await recorder.nth("request_accepted", 1);
+  await whenInFlight({ adminUrl }, 1);
   clock.push(15_000);
-  const [answer] = readAnswers(await connection.until(/\r\n\r\n\{.*\}$/s));
+  const [answer] = readAnswers(await connection.until(/\r\n\r\n\{.*\}\n$/s));
   expectFailure(answer ?? expect.unreachable(), { status: 408, code: "request_timeout", detail: / after 15 s\./ });
 });
 
 it("serves a body that comes byte by byte", async () => {
-  const { port } = await stageProxy();
-  const connection = await RawConnection.open(port);
+  const { connection } = await stageConnected();
   connection.socket.setNoDelay(true);
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], body: "" }));
   for (const byte of JSON.stringify(order)) {

@@ -6,19 +6,18 @@ import { onTestFinished } from "vitest";
 import type { CallersTls } from "../../../src/model/listener.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { order } from "../../../testkit/call.ts";
-import {
-  authority,
-  clientCertificate,
-  clientKey,
-  serverCertificate,
-  serverKey,
-} from "../../../testkit/certificates.ts";
+import { callersAuthority, paymentsCertificate } from "../../../testkit/caller-certificates.ts";
+import { authority, clientKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 
-/** What a listener is given in these tests. */
-export const listenerTls: CallersTls = { ca: authority, cert: serverCertificate, key: new Secret(serverKey) };
+/** What a listener is given in these tests. It trusts its own authority, too, as far as certificates of callers go. */
+export const listenerTls: CallersTls = {
+  ca: `${authority}${callersAuthority}`,
+  cert: serverCertificate,
+  key: new Secret(serverKey),
+};
 
-/** A caller that the authority has signed for, and that knows the listener by it. */
-export const known: ConnectionOptions = { ca: authority, cert: clientCertificate, key: clientKey };
+/** A caller that has a certificate of its authority, and that knows the listener by the other one. */
+export const known: ConnectionOptions = { ca: authority, cert: paymentsCertificate, key: clientKey };
 
 export interface SecurelyCalled {
   readonly status: number;

@@ -1,9 +1,8 @@
-/** Row 7: no connection waits for ever: a head has 10 s, the next request 75 s, and a caller that does not read its own deadline. */
+/** Row 7: no connection waits for ever: a head has 10 s, the next request 75 s. */
 import { expect, it } from "vitest";
+import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
-import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 
 const tooSlow = {
   status: 408,
@@ -13,9 +12,7 @@ const tooSlow = {
 const kept = { connection: [] };
 
 async function stage() {
-  const clock = new ShiftedClock();
-  const { port, url, recorder, simulator } = await stageProxy({ surroundings: { clock } });
-  const connection = await RawConnection.open(port);
+  const { connection, clock, url, recorder, simulator } = await stageConnected();
   return { clock, connection, url, recorder, simulator };
 }
 
@@ -67,19 +64,4 @@ it("keeps an idle connection for 75 s, and closes it without a word", async () =
   expect(connection.socket.readableEnded).toBe(false);
   clock.push(1_000);
   expect(readAnswers(await connection.ended()).map(({ status }) => status)).toEqual([200, 200]);
-});
-
-it("resets a caller that has not read its answer by the deadline, and says that its outcome is unknown", async () => {
-  const { clock, connection, recorder, simulator } = await stage();
-  const body = "x".repeat(16_000_000);
-  const long = simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
-  connection.socket.pause();
-  connection.write(rawPost(kept));
-  await long.whenPlayed(1);
-  await settle();
-  clock.push(5_000);
-  const finished = await recorder.nth("request_finished", 1);
-  expect(finished).toMatchObject({ status: 200, by: "service", code: "upstream_timeout", outcome: "unknown" });
-  connection.socket.resume();
-  expect((await connection.ended()).length).toBeLessThan(body.length);
 });

@@ -6,7 +6,8 @@
 import { describe, expect, it } from "vitest";
 import { failures, requestFailureCodes } from "../../../src/model/errors.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
-import { type FailureCase, reference } from "../../../testkit/failure-case.ts";
+import { callBadly, type FailureCase, reference } from "../../../testkit/failure-case.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
 import { failuresAfterAdmission } from "./failures-after-admission.ts";
 import { failuresOfTheParameters, failuresOfTheRequest } from "./failures-of-the-request.ts";
 
@@ -29,6 +30,12 @@ async function prove({ code, status, outcome = "not_sent", detail, sent = 0, isR
   expect(finished).toMatchObject({ code, status, outcome, by: "countersign", reference: given, callerLeft: false });
   expect(stage.recorder.count("defect")).toBe(code === "internal" ? 1 : 0);
 }
+
+it("leads into the documentation where its site is known", async () => {
+  const stage = await stageProxy({ config: { docsUrl: "https://docs.example/pay" } });
+  const { json } = await callBadly(stage, { path: "/delete_all" });
+  expect(json.type).toBe("https://docs.example/pay/docs/reference/errors.html#operation_not_allowed");
+});
 
 describe("the table of failures", () => {
   it("has been provoked in full", () => {

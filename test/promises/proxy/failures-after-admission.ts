@@ -1,8 +1,18 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import type { FaultAction } from "../../../simulator/src/service/fault.ts";
 import { call } from "../../../testkit/call.ts";
-import { byCalling, callBadly, type FailureCase, type Provoked, reference } from "../../../testkit/failure-case.ts";
+import { stageConnected } from "../../../testkit/connected-stage.ts";
+import {
+  byCalling,
+  callBadly,
+  type FailureCase,
+  type Provoked,
+  reference,
+  type Wrong,
+} from "../../../testkit/failure-case.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
@@ -75,11 +85,7 @@ export const failuresAfterAdmission: readonly FailureCase[] = [
     outcome: "unknown",
     sent: 1,
     detail: /^The connection to the service broke before the answer was complete/,
-    async provoke() {
-      const stage = await stageProxy();
-      stage.simulator.faults.add({ host: "api", kind: "reset", when: "after_reading" });
-      return { stage, answer: await callBadly(stage) };
-    },
+    provoke: facing({ kind: "reset", when: "after_reading" }),
   },
   {
     code: "upstream_bad_response",
@@ -88,18 +94,14 @@ export const failuresAfterAdmission: readonly FailureCase[] = [
     outcome: "unknown",
     sent: 1,
     detail: /^The service's answer is not HTTP\/1\.1/,
-    async provoke() {
-      const stage = await stageProxy();
-      stage.simulator.faults.add({ host: "api", kind: "raw", bytes: "220 mail.example ESMTP\r\n" });
-      return { stage, answer: await callBadly(stage) };
-    },
+    provoke: facing({ kind: "raw", bytes: "220 mail.example ESMTP\r\n" }),
   },
   {
     code: "token_unavailable",
     way: "the authorization server refuses connections",
     status: 503,
     detail:
-      /^No token for credential "blue" \(client blue-id, site S1000000001\): the authorization server (could|did) not /,
+      /^No token for credential "blue" \(client blue-id, site S1000000001\): the authorization server could not be reached, or gave no complete answer \(ECONNREFUSED\)\. Next try in /,
     provoke: byCalling({ headers: { "Countersign-Timeout-Ms": "1000" } }, { authUrl: deadUrl }),
   },
   {
@@ -114,9 +116,10 @@ export const failuresAfterAdmission: readonly FailureCase[] = [
     code: "overloaded",
     way: "too many connections",
     status: 503,
-    detail: /^1 connections are open/,
+    detail: /^2 connections are open/,
     async provoke() {
-      const stage = await stageProxy({ config: { limits: { ...limits, connections: 1 } } });
+      const stage = await stageProxy({ config: { limits: { ...limits, connections: 2 } } });
+      await RawConnection.open(stage.port);
       await RawConnection.open(stage.port);
       return { stage, answer: await callBadly(stage) };
     },
@@ -128,18 +131,15 @@ export const failuresAfterAdmission: readonly FailureCase[] = [
     status: 504,
     outcome: "unknown",
     sent: 1,
-    detail: /^No answer came in time\./,
-    async provoke() {
-      const stage = await stageProxy();
-      stage.simulator.faults.add({ host: "api", kind: "hang" });
-      return { stage, answer: await callBadly(stage, { headers: { "Countersign-Timeout-Ms": "300" } }) };
-    },
+    detail: /^No answer came in time\. (?!0\.[0-2])\d+\.\d s had passed by then\. create_order was sent\./,
+    provoke: facing({ kind: "hang" }, { headers: { "Countersign-Timeout-Ms": "300" } }),
   },
   {
     code: "upstream_timeout",
     way: "the connection is not ready in time",
     status: 504,
-    detail: /^No connection to the service was ready in time\./,
+    detail:
+      /^No connection to the service was ready in time\. (?!0\.[0-2])\d+\.\d s had passed by then\. Nothing was sent\./,
     async provoke() {
       // It accepts connections, but never speaks TLS.
       const { port } = await startRawUpstream();
@@ -175,14 +175,22 @@ export const failuresAfterAdmission: readonly FailureCase[] = [
   },
 ];
 
+/** The service plays this fault. */
+function facing(fault: FaultAction, wrong: Wrong = {}): FailureCase["provoke"] {
+  return async () => {
+    const stage = await stageProxy();
+    stage.simulator.faults.add({ host: "api", ...fault });
+    return { stage, answer: await callBadly(stage, wrong) };
+  };
+}
+
 /** The body of a pass-through request breaks off when its head has gone on. */
 async function breakOff(): Promise<Provoked> {
-  const stage = await stageProxy({ environment: { passThrough: [files] } });
-  const caller = await RawConnection.open(stage.port);
+  const { connection: caller, ...stage } = await stageConnected({ environment: { passThrough: [files] } });
   const framing = ["Content-Length: 100"];
   const more = [`Countersign-Reference: ${reference}`];
   caller.write(rawPost({ method: "PUT", target: "/files/a", framing, more, body: "some" }));
-  await stage.recorder.nth("token_used", 1);
+  await whenInFlight(stage, 1);
   await delay(100);
   caller.socket.end();
   const [answer] = readAnswers(await caller.ended());
@@ -204,9 +212,7 @@ async function crowd(): Promise<Provoked> {
 
 /** A request that had begun before the end is complete when the last request's time has run out. */
 async function drainAway(): Promise<Provoked> {
-  const clock = new ShiftedClock();
-  const stage = await stageProxy({ surroundings: { clock } });
-  const late = await RawConnection.open(stage.port);
+  const { connection: late, clock, ...stage } = await stageConnected();
   const bytes = rawPost({ connection: [], more: [`Countersign-Reference: ${reference}`] });
   late.write(bytes.slice(0, 20));
   const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });

@@ -26,10 +26,7 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
     status: 400,
     detail: /^The request is not well-formed HTTP\/1\.1/,
     isReferenced: false,
-    async provoke() {
-      const stage = await stageProxy();
-      return { stage, answer: await ask(stage.port, "BLAH blah\r\n\r\n") };
-    },
+    provoke: asking("BLAH blah\r\n\r\n"),
   },
   failing("malformed_request", 400, "an impossible wish", /^Countersign-Timeout-Ms must be .* 100 to 5000\./, {
     headers: { "Countersign-Timeout-Ms": "soon" },
@@ -37,6 +34,9 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
   failing("body_not_json", 400, "half an object", /^The body is not JSON: /, { body: '{"a":' }),
   failing("duplicate_parameter", 400, "a name twice, once escaped", /"a" is given twice/, {
     body: '{"a":"1","\\u0061":"2"}',
+  }),
+  failing("secret_in_body", 400, "a secret's name", /^The parameter secret_key is for a secret/, {
+    body: { ...order, secret_key: "x" },
   }),
   failing("query_not_allowed", 400, "a query", /query string/, { path: "/create_order?order_amount=1" }),
   failing("target_not_allowed", 400, "a path of odd segments", /^The path \/\/evil is not an operation/, {
@@ -48,9 +48,13 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
   failing("operation_not_allowed", 403, "an operation that is not listed", /^The operation delete_all is not in/, {
     path: "/delete_all",
   }),
-  failing("site_not_configured", 403, "an unknown site", /not configured in environment sandbox/, {
-    headers: { "Countersign-Site": "S9999999999" },
-  }),
+  failing(
+    "site_not_configured",
+    403,
+    "an unknown site",
+    /^The site or key in Countersign-Site, S9999999999, is not configured in environment sandbox/,
+    { headers: { "Countersign-Site": "S9999999999" } },
+  ),
   failing("auth_not_configured", 403, "HMAC for a site without keys", /^Site S1000000001 is not set up for hmac/, {
     headers: { "Countersign-Auth": "hmac" },
   }),
@@ -104,11 +108,11 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
     way: "a body that does not come",
     status: 408,
     detail: /^The body was not complete after 0\.[23] s\./,
-    async provoke() {
-      const stage = await stageProxy();
-      const more = [...withReference, "Countersign-Timeout-Ms: 300"];
-      return { stage, answer: await ask(stage.port, { framing: ["Content-Length: 5"], more, body: "{" }) };
-    },
+    provoke: asking({
+      framing: ["Content-Length: 5"],
+      more: [...withReference, "Countersign-Timeout-Ms: 300"],
+      body: "{",
+    }),
   },
   failing("body_too_large", 413, "one byte too many", /^The body is longer than 262144 bytes/, {
     body: " ".repeat(bodyBytes + 1),
@@ -121,21 +125,15 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
     way: "an unknown expectation",
     status: 417,
     detail: /100-continue/,
-    async provoke() {
-      const stage = await stageProxy();
-      return { stage, answer: await ask(stage.port, { more: [...withReference, "Expect: miracles"] }) };
-    },
+    provoke: asking({ more: [...withReference, "Expect: miracles"] }),
   },
   {
     code: "headers_too_large",
     way: "101 lines",
     status: 431,
-    detail: /^The request has 101 header lines; at most 100/,
-    async provoke() {
-      const stage = await stageProxy();
-      const lines = Array.from({ length: 96 }, (_, n) => `X-${n}: 1`);
-      return { stage, answer: await ask(stage.port, { more: [...withReference, ...lines] }) };
-    },
+    detail: /^The request has more than 100 header lines/,
+    isReferenced: false,
+    provoke: asking({ more: [...withReference, ...Array.from({ length: 96 }, (_, n) => `X-${n}: 1`)] }),
   },
   {
     code: "headers_too_large",
@@ -143,10 +141,7 @@ export const failuresOfTheRequest: readonly FailureCase[] = [
     status: 431,
     detail: /16 KiB/,
     isReferenced: false,
-    async provoke() {
-      const stage = await stageProxy();
-      return { stage, answer: await ask(stage.port, { more: [...withReference, `X-Long: ${"x".repeat(16_384)}`] }) };
-    },
+    provoke: asking({ more: [...withReference, `X-Long: ${"x".repeat(16_384)}`] }),
   },
 ];
 
@@ -188,4 +183,12 @@ function failing(
   { options = {}, ...wrong }: Wrong & { readonly options?: StageOptions },
 ): FailureCase {
   return { code, status, way, detail, provoke: byCalling(wrong, options) };
+}
+
+/** Its bytes are the test's. */
+function asking(request: Parameters<typeof ask>[1]): FailureCase["provoke"] {
+  return async () => {
+    const stage = await stageProxy();
+    return { stage, answer: await ask(stage.port, request) };
+  };
 }

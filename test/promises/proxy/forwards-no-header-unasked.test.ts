@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { order } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask, type RawPost } from "../../../testkit/raw-caller.ts";
-import { oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import { type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 /** The header lines of the one request that the service got: name in lower case, and value. */
 async function upstream(given: RawPost, options: StageOptions = {}) {
@@ -79,65 +79,16 @@ describe("what leaves", () => {
   });
 });
 
-describe("what never leaves", () => {
-  it.each([
-    "Authorization: Bearer of-the-caller",
-    "AUTHORIZATION: Basic b2Y6dGhlLWNhbGxlcg==",
-    "aUtHoRiZaTiOn: of-the-caller",
-    "Cookie: session=of-the-caller",
-    "cookie2: of-the-caller",
-    "COOKIE: of-the-caller",
-    "Proxy-Authorization: Basic of-the-caller",
-    "proxy-authorization: of-the-caller",
-    "Proxy-Connection: keep-alive",
-    "Proxy-Authenticate: of-the-caller",
-    "Keep-Alive: timeout=of-the-caller",
-    "TE: trailers, of-the-caller",
-    "Trailer: of-the-caller",
-    "Upgrade: of-the-caller",
-    "Forwarded: for=of-the-caller",
-    "X-Forwarded-For: of-the-caller",
-    "Via: 1.0 of-the-caller",
-    `Countersign-Site: ${oauthSite}`,
-    "COUNTERSIGN-REFERENCE: of-the-caller",
-    "countersign-auth: oauth",
-    "Countersign-Timeout-Ms: 5000",
-    "X-Api-Key: of-the-caller",
-    "Authorization_: of-the-caller",
-  ])("%s", async (line) => {
-    const { lines } = await upstream({ more: [line] });
-    expect(namesOf(lines)).toEqual(always);
-    expect(lines.filter(([, value]) => value.includes("of-the-caller"))).toEqual([]);
-    expect(lines.find(([name]) => name === "authorization")?.[1]).toBe("Bearer token_1");
-  });
-
+describe("what never leaves (the corpus has every header)", () => {
   it("is the caller's timestamp or signature", async () => {
     const body = JSON.stringify({ ...order, signature: "of-the-caller", timestamp: "1" });
     const { parameters } = await upstream({ body });
     expect(parameters).not.toHaveProperty("signature");
     expect(parameters.timestamp).toMatch(/^\d{10}$/);
   });
-
-  it("is how the caller framed its body", async () => {
-    const body = JSON.stringify(order);
-    const framing = ["Transfer-Encoding: Chunked"];
-    const chunks = `${body.length.toString(16)};note="of-the-caller"\r\n${body}\r\n0\r\nAuthorization: of-the-caller\r\n\r\n`;
-    const { lines } = await upstream({ framing, body: chunks });
-    expect(namesOf(lines)).toEqual(always);
-    expect(lines.find(([name]) => name === "authorization")?.[1]).toBe("Bearer token_1");
-  });
 });
 
 describe("a Connection header", () => {
-  it.each(["close, authorization", "authorization", "Authorization, content-type, CONTENT-LENGTH, Host, accept, via"])(
-    "cannot take our own away: %s",
-    async (names) => {
-      const { lines } = await upstream({ connection: [`Connection: close, ${names}`] });
-      expect(namesOf(lines)).toEqual(always);
-      expect(lines.find(([name]) => name === "authorization")?.[1]).toBe("Bearer token_1");
-    },
-  );
-
   it("takes away what it names of the caller's, in any casing, on any of its lines", async () => {
     const { lines, requestId } = await upstream(
       {

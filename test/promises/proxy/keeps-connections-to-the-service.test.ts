@@ -1,10 +1,11 @@
 /** Which connection a request to the service takes, how long connections are kept, and how a pool of them ends. */
 import { once } from "node:events";
-import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { createServer as createTcpServer, type Socket } from "node:net";
 import { createServer } from "node:tls";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { openServicePool } from "../../../testkit/service-pool.ts";
 
@@ -25,12 +26,12 @@ async function startHeldUpstream(
 /** A service with a loop of its own. It counts its answers for the other side, and tells its port and its connections. */
 const fastTlsService = `
   const { parentPort, workerData } = require("node:worker_threads");
-  const { key, cert, answer, answered } = workerData;
+  const { key, cert, answer, how, answered } = workerData;
   let connections = 0;
   const server = require("node:tls").createServer({ key, cert }, (socket) => {
     connections += 1;
     socket.on("error", () => {}).on("data", () => {
-      socket.write(answer, () => {
+      socket[how](answer, () => {
         Atomics.add(answered, 0, 1);
         Atomics.notify(answered, 0);
       });
@@ -127,40 +128,102 @@ describe("a connection", () => {
     expect(upstream.connections).toBe(5);
   });
 
-  it("with TLS serves the next request, however fast its response came", async () => {
-    const answered = new Int32Array(new SharedArrayBuffer(4));
-    const service = new Worker(fastTlsService, {
-      eval: true,
-      workerData: { key: serverKey, cert: serverCertificate, answer: keptOpen, answered },
+  it.each([
+    ["write", 1],
+    ["end", 5],
+  ])(
+    "with TLS takes a response however fast it came, and serves the next request where it may: %s",
+    async (how, connections) => {
+      const answered = new Int32Array(new SharedArrayBuffer(4));
+      const service = new Worker(fastTlsService, {
+        eval: true,
+        workerData: { key: serverKey, cert: serverCertificate, answer: keptOpen, how, answered },
+      });
+      onTestFinished(async () => void (await service.terminate()));
+      const [port] = await once(service, "message");
+      const tls = { ca: authority, cert: undefined, key: undefined };
+      const { outcome } = openServicePool(`https://localhost:${port}`, { connections: 2, tls });
+      // The loop stands still from the write of the request until its response is there.
+      const render = () => {
+        const before = Atomics.load(answered, 0);
+        process.nextTick(() => Atomics.wait(answered, 0, before, 2_000));
+        return "{}";
+      };
+      for (let n = 0; n < 5; n++) expect(await outcome({ render })).toBe("200 {}");
+      service.postMessage("count");
+      expect(await once(service, "message")).toEqual([connections]);
+    },
+  );
+
+  it.each([
+    ["a refusal of it", rawAnswer(413, "too much"), "413 too much"],
+    ["no answer to it", keptOpen, "upstream_bad_response unknown BEFORE_ITS_REQUEST"],
+    ["a refusal, in pieces", rawAnswer(401, "x".repeat(200_000)), `401 ${"x".repeat(200_000)}`],
+    ["no answer, in pieces", rawAnswer(200, "x".repeat(200_000)), "upstream_bad_response unknown BEFORE_ITS_REQUEST"],
+  ])(
+    "whose response came before all of the request was written serves no other one; it is %s",
+    async (_, bytes, end) => {
+      const upstream = await startRawUpstream({
+        receive: (received, socket) => {
+          if (received > 100_000) return;
+          socket.pause();
+          socket.write(bytes);
+        },
+      });
+      const { outcome } = openServicePoolTo(upstream.url);
+      const body = JSON.stringify("x".repeat(32 * 1_048_576));
+      for (let n = 1; n <= 2; n++) {
+        expect((await outcome({ render: () => body })) === end).toBe(true);
+        expect(upstream.connections).toBe(n);
+      }
+    },
+  );
+
+  it.each([
+    ["in one piece", "{}"],
+    ["in pieces", "x".repeat(200_000)],
+  ])("takes no second answer to an earlier request, where it repeats that one's x-request-id: %s", async (_, body) => {
+    const answerTo = (id: number) => rawAnswer(200, body, `X-Request-Id: id-${id}\r\n`);
+    const { outcome, upstream } = await startHeldUpstream((socket, number) => {
+      socket.write(answerTo(number === 3 ? 1 : number));
     });
-    onTestFinished(async () => void (await service.terminate()));
-    const [port] = await once(service, "message");
-    const tls = { ca: authority, cert: undefined, key: undefined };
-    const { outcome } = openServicePool(`https://localhost:${port}`, { connections: 2, tls });
-    // The loop stands still from the write of the request until its response is there.
-    const render = () => {
-      const before = Atomics.load(answered, 0);
-      process.nextTick(() => Atomics.wait(answered, 0, before, 2_000));
-      return "{}";
-    };
-    for (let n = 0; n < 5; n++) expect(await outcome({ render })).toBe("200 {}");
-    service.postMessage("count");
-    expect(await once(service, "message")).toEqual([1]);
+    const ask = (id: number) => outcome({ headers: ["x-request-id", `id-${id}`] });
+    expect((await ask(1)) === `200 ${body}`).toBe(true);
+    expect((await ask(2)) === `200 ${body}`).toBe(true);
+    expect(await ask(3)).toBe("upstream_bad_response unknown REQUEST_ID_OF_ANOTHER");
+    expect((await ask(4)) === `200 ${body}`).toBe(true);
+    expect(upstream.connections).toBe(2);
   });
 
-  it("whose response came before all of the request was written serves no other one", async () => {
-    const upstream = await startRawUpstream({
-      receive: (bytes, socket) => {
-        if (bytes > 100_000) return;
-        socket.pause();
-        socket.write(rawAnswer(413, "too much"));
-      },
+  it.each([
+    ["a service that repeats no id", [], ["a", "b", "c"]],
+    ["a service with ids of its own", ["x", "y", "z"], ["a", "b", "c"]],
+    ["a caller whose requests share one id", ["a", "a", "a"], ["a", "a", "a"]],
+    ["requests without an id", ["x", "x", "x"], []],
+  ])("serves %s", async (_name, answered, sent) => {
+    const line = (id: string | undefined) => (id === undefined ? "" : `x-request-id: ${id}\r\n`);
+    const { outcome, upstream } = await startHeldUpstream((socket, number) => {
+      socket.write(rawAnswer(200, "{}", line(answered[number - 1])));
     });
-    const { outcome } = openServicePoolTo(upstream.url);
-    const body = JSON.stringify("x".repeat(32 * 1_048_576));
-    for (let n = 1; n <= 2; n++) {
-      expect(await outcome({ render: () => body })).toBe("413 too much");
-      expect(upstream.connections).toBe(n);
+    for (let n = 0; n < 3; n++) {
+      const id = sent[n];
+      expect(await outcome({ headers: id === undefined ? [] : ["x-request-id", id] })).toBe("200 {}");
+    }
+    expect(upstream.connections).toBe(1);
+  });
+
+  it("carries as many requests as it may, and says so with the last one", async () => {
+    const upstream = await startRawUpstream({ answer: (_request, socket) => void socket.write(keptOpen) });
+    const { outcome } = openServicePool(upstream.url, { connections: 2, requestsPerConnection: 3 });
+    const fails = () => {
+      throw new Error("not made");
+    };
+    for (let n = 1; n <= 7; n++) {
+      expect(await outcome()).toBe("200 {}");
+      expect(upstream.connections).toBe(Math.ceil(n / 3));
+      expect(upstream.requests[n - 1]?.head).toContain(`connection: ${n % 3 === 0 ? "close" : "keep-alive"}`);
+      // What is not written is not counted.
+      if (n % 3 === 2) expect(await outcome({ render: fails })).toBe("Error: not made");
     }
   });
 });
@@ -222,11 +285,9 @@ describe("connections that cannot be made", () => {
       socket.on("error", () => {}).on("data", () => held.push(socket));
     });
     const held: Socket[] = [];
-    const gate = createTcpServer((socket) => raw.push(socket)).listen(0, "127.0.0.1");
-    onTestFinished(() => void gate.close());
-    await once(gate, "listening");
+    const port = await listen(createTcpServer((socket) => raw.push(socket)));
     const tls = { ca: authority, cert: undefined, key: undefined };
-    const { outcome } = openServicePool(`https://localhost:${(gate.address() as AddressInfo).port}`, { tls });
+    const { outcome } = openServicePool(`https://localhost:${port}`, { tls });
     const first = outcome();
     while (raw.length < 1) await settle();
     service.emit("connection", raw[0]);

@@ -1,6 +1,6 @@
 /** Row 80: of those that have a certificate of a known authority, the configured ones come in, and no others. */
 import { describe, expect, it } from "vitest";
-import type { Caller } from "../../../src/model/caller.ts";
+import type { Caller } from "../../../src/model/listener.ts";
 import {
   bothCertificate,
   hostileCertificate,
@@ -9,10 +9,11 @@ import {
   reportsCertificate,
   strangerCertificate,
 } from "../../../testkit/caller-certificates.ts";
+import { clientCertificate } from "../../../testkit/certificates.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
 import { hmacSite } from "../../../testkit/stage.ts";
-import { callSecurely, keptConnection, known, troubleOf } from "./caller-over-tls.ts";
+import { callSecurely, keptConnection, troubleOf } from "./caller-over-tls.ts";
 import { byCertificate, clientWith, stageWithCallers } from "./stage-with-callers.ts";
 
 type Known = Partial<Caller> & Pick<Caller, "name">;
@@ -66,7 +67,7 @@ describe("refuses, before anything is sent,", () => {
 
   it("a certificate of another authority, in the handshake", async () => {
     const { port, recorder } = await stage();
-    expect(await troubleOf(port, known)).toBe("ECONNRESET");
+    expect(await troubleOf(port, clientWith(clientCertificate))).toBe("ECONNRESET");
     expect(recorder.count("request_finished")).toBe(0);
   });
 });

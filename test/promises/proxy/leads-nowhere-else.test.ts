@@ -19,41 +19,15 @@ async function refuses(stage: Stage, target: string, [code, status]: readonly [F
   expect(stage.simulator.counts()).toMatchObject({ apiRequests: 0, apiConnections: 0 });
 }
 
-describe("a path that is not plain segments is refused", () => {
+describe("a path that is not plain segments is refused, and says why (all spellings are in the corpus)", () => {
   it.each([
     ["//evil.example", odd],
-    ["//evil.example/create_order", odd],
-    ["/\\evil.example", odd],
-    ["/@evil.example", odd],
-    ["/create_order@evil.example", odd],
-    ["/../create_order", odd],
-    ["/./create_order", odd],
     ["/%2e%2e/create_order", odd],
-    ["/create_order%2f..", odd],
-    ["/create_order%5c", odd],
-    ["/create_order%00", odd],
-    ["/%63reate_order", odd],
-    ["/..;/create_order", odd],
-    ["/create_order;x=1", odd],
-    ["/create_order/", odd],
-    ["//create_order", odd],
-    ["/", odd],
-    ["*", odd],
-    ["/create_order#x", odd],
-    ["/create_order?x=1", query],
     ["/create_order?", query],
     ["//evil.example?x", query],
     ["", malformed],
-    ["@", malformed],
-    ["@evil.example", malformed],
     ["create_order", malformed],
-    ["\\evil.example", malformed],
-    ["?x=1", malformed],
-    ["#x", malformed],
     ["/create order", malformed],
-    ["/cr\u00e9ate_order", malformed],
-    ["/create_order\u0000", malformed],
-    ["http:/create_order", malformed],
   ])("%s", async (target, expected) => refuses(await stageProxy(), target, expected));
 });
 
@@ -63,29 +37,13 @@ it("refuses an operation that is not listed", async () => {
 
 describe("an absolute-form target", () => {
   it.each([
-    ["http://evil.example/", foreign],
     ["http://evil.example/json-api/create_order", foreign],
-    ["http:///json-api/create_order", foreign],
-    ["ftp://{host}/json-api/create_order", foreign],
-    ["https://{host}/json-api/create_order", foreign],
     // An absent port is the baseUrl's default one, and the simulator has another.
     ["http://127.0.0.1/json-api/create_order", foreign],
-    ["http://127.0.0.1:1/json-api/create_order", foreign],
     ["http://localhost:{port}/json-api/create_order", foreign],
-    ["http://{host}.evil.example/json-api/create_order", foreign],
-    ["http://{host}/create_order", foreign],
-    ["http://{host}/json-apis/create_order", foreign],
-    ["http://{host}/JSON-API/create_order", foreign],
-    ["http://{host}/json-api", foreign],
     ["http://{host}", foreign],
-    ["http://{host}/json-api/", odd],
-    ["http://{host}/json-api//create_order", odd],
-    ["http://{host}/json-api/%2e%2e/create_order", odd],
-    ["http://{host}/json-api/../create_order", odd],
     ["http://user:password@{host}/json-api/create_order", odd],
-    ["http://{host}@evil.example/json-api/create_order", odd],
     ["http://{host}/json-api/create_order?x=1", query],
-    ["http://{host}/json-api/create_order#x", odd],
   ])("%s is refused", async (pattern, expected) => {
     const stage = await stageProxy();
     const { host, port } = new URL(stage.simulator.apiUrl);

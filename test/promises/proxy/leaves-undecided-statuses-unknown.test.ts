@@ -1,6 +1,6 @@
 /**
- * A 502 or 504 of something in front of the service says nothing about the order. Where an environment calls such a status
- * `undecided`, the answer passes as it is, and its outcome is `unknown` wherever outcomes are told.
+ * Row 87: a 5xx of the service, or of something in front of it, says nothing about the order. The answer passes as it is, and its
+ * outcome is `unknown` wherever outcomes are told, unless the environment's `undecided` says otherwise.
  */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
@@ -15,20 +15,24 @@ const body = "<html>Bad gateway</html>";
 const headers = "Server: balancer\r\nRetry-After: 7\r\nCountersign-Outcome: answered\r\n";
 
 /** A service behind something that answers with these statuses in turn. */
-async function stageBehind(statuses: readonly number[], undecided: readonly number[], options: StageOptions = {}) {
+async function stageBehind(statuses: readonly number[], undecided?: readonly number[], options: StageOptions = {}) {
   const upstream = await startRawUpstream({
     answer: ({ number }, socket) => socket.write(rawAnswer(statuses[number - 1] ?? 200, body, headers)),
   });
   return stageProxy({
     baseUrl: upstream.url,
-    environment: { undecided: new Set(undecided) },
+    environment: undecided === undefined ? {} : { undecided: new Set(undecided) },
     oneSet: true,
     ...options,
   });
 }
 
-it.each([hmacSite, oauthSite])("an answer of %s with one of them passes as it is, and is unknown", async (site) => {
-  const stage = await stageBehind([502, 504], [502, 504]);
+it.each([
+  [hmacSite, undefined],
+  [oauthSite, undefined],
+  [hmacSite, [502, 504]],
+])("an answer of %s with one of them passes as it is, and is unknown", async (site, undecided) => {
+  const stage = await stageBehind([502, 504], undecided);
   for (const status of [502, 504]) {
     const answer = await orderRaw(stage.port, { "Countersign-Site": site, "Countersign-Reference": `A-${status}` });
     expect(answer).toMatchObject({ status, body, isComplete: true });
@@ -40,10 +44,11 @@ it.each([hmacSite, oauthSite])("an answer of %s with one of them passes as it is
   await recorder.nth("request_finished", 2);
   const lines = logOf(recorder.events, "info").of("request_finished");
   expect(lines).toMatchObject([
-    { level: "warn", status: 502, by: "service", outcome: "unknown", reference: "A-502" },
-    { level: "warn", status: 504, by: "service", outcome: "unknown", reference: "A-504" },
+    { level: "error", status: 502, by: "service", outcome: "unknown", reference: "A-502" },
+    { level: "error", status: 504, by: "service", outcome: "unknown", reference: "A-504" },
   ]);
   const { sum } = await scrape(adminUrl);
+  expect(sum("countersign_unknown_outcomes_total", { site })).toBe(2);
   expect(sum("countersign_requests_total", { site, by: "service", outcome: "unknown" })).toBe(2);
   expect(sum("countersign_requests_total", { status: "502", by: "service", outcome: "unknown" })).toBe(1);
   expect(sum("countersign_failures_total")).toBe(0);
@@ -57,7 +62,18 @@ it.each([hmacSite, oauthSite])("an answer of %s with one of them passes as it is
   expect(page.text).toContain("answered 504");
 });
 
-it("other statuses, and all of them where nothing is written, are the service's own word", async () => {
+it("each 5xx is, where nothing is written, and nothing else is", async () => {
+  const statuses = [500, 501, 503, 507, 599, 200, 400, 403, 404, 409, 429];
+  const { port, recorder } = await stageBehind(statuses);
+  for (const status of statuses) {
+    const answer = await orderRaw(port, { "Countersign-Site": hmacSite });
+    expect(answer).toMatchObject({ status, body, isComplete: true });
+    expect(answer.values("countersign-outcome")).toEqual([status >= 500 ? "unknown" : "answered"]);
+  }
+  expect(recorder.of("request_finished").filter(({ outcome }) => outcome === "unknown")).toHaveLength(5);
+});
+
+it("other statuses, and all of them where the list is empty, are the service's own word", async () => {
   const statuses = [500, 503, 400];
   const some = await stageBehind(statuses, [502, 504]);
   const none = await stageBehind([502, 503, 504], []);

@@ -4,9 +4,12 @@
  */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
+import { stageConnected } from "../../../testkit/connected-stage.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 
 const reference = "A-1042";
 const more = [`Countersign-Reference: ${reference}`];
@@ -24,10 +27,9 @@ const leaving = [
 ] as const;
 
 it.each(leaving)("sends nothing for a caller that %s its connection in the middle of its body", async (how, leave) => {
-  const stage = await stageProxy();
-  const connection = await RawConnection.open(stage.port);
+  const { connection, ...stage } = await stageConnected();
   connection.write(rawPost({ more, framing: [`Content-Length: ${orderText.length}`], body: orderText.slice(0, 9) }));
-  await stage.recorder.nth("request_accepted", 1);
+  await whenInFlight(stage, 1);
   leave(connection);
   const ending = await finished(stage);
   expect(ending).toMatchObject({ outcome: "not_sent", by: "countersign", code: "malformed_request", attempts: 0 });
@@ -45,10 +47,9 @@ it.each(leaving)("sends nothing for a caller that %s its connection while a toke
       issue = () => socket.write(rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":3600}'));
     },
   });
-  const stage = await stageProxy({ authUrl: login.url });
-  const connection = await RawConnection.open(stage.port);
+  const { connection, ...stage } = await stageConnected({ authUrl: login.url });
   connection.write(rawPost({ more }));
-  await stage.recorder.nth("request_accepted", 1);
+  await whenInFlight(stage, 1);
   await login.whenRequests(1);
   leave(connection);
   await letItNotice(stage);
@@ -62,6 +63,11 @@ it.each(leaving)("sends nothing for a caller that %s its connection while a toke
     callerLeft: true,
   });
   expect(stage.simulator.counts().apiRequests).toBe(0);
+  const { sum } = await scrape(stage.adminUrl);
+  const left = { site: oauthSite, operation: "create_order", status: "499", by: "countersign", outcome: "not_sent" };
+  expect(sum("countersign_requests_total", left)).toBe(1);
+  // The one failure is the call of letItNotice.
+  expect(sum("countersign_failures_total")).toBe(sum("countersign_failures_total", { code: "method_not_allowed" }));
 });
 
 it.each([
@@ -114,8 +120,14 @@ it("makes no second attempt after a 401 for a caller that has left", async () =>
   await connection.leave();
   await letItNotice(stage);
   hanging.release();
-  expect(await finished(stage)).toMatchObject({ status: 401, outcome: "answered", attempts: 1, callerLeft: true });
-  expect(stage.recorder.of("retry_finished").map(({ result }) => result)).toEqual(["not_possible"]);
+  expect(await finished(stage)).toMatchObject({
+    status: 401,
+    outcome: "answered",
+    attempts: 1,
+    callerLeft: true,
+    retry: "not_possible",
+    retryReason: "caller_left",
+  });
   expect(stage.simulator.counts()).toMatchObject({ apiRequests: 2, accepted: 1, unauthorized: 1 });
 });
 

@@ -7,11 +7,11 @@ import { headline } from "../../../src/adapters/log/lines.ts";
 import { authority, expiredCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { certificate } from "../../simulator/certificate.ts";
-import { callSecurely, known, listenerTls, troubleOf } from "./caller-over-tls.ts";
-import { stageWithCallers } from "./stage-with-callers.ts";
+import { callSecurely, known, troubleOf } from "./caller-over-tls.ts";
+import { payments, stageWithCallers } from "./stage-with-callers.ts";
 
 const handshakeMs = 10_000;
-const stage = () => stageWithCallers({ kind: "mtls", tls: listenerTls });
+const stage = () => stageWithCallers(payments);
 
 it("serves who has a certificate of the authority", async () => {
   const { port, simulator, recorder } = await stage();

@@ -1,5 +1,6 @@
 /** Proves row 4: CONNECT, TRACE and the h2 preface are refused with 0 sent; an Upgrade on a POST is ignored. */
 import { expect, it } from "vitest";
+import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask, orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
@@ -19,10 +20,22 @@ it.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])(
 );
 
 it("refuses HEAD without a body, as HEAD wants it", async () => {
-  const { port } = await stageProxy();
-  const connection = await RawConnection.open(port);
+  const { connection } = await stageConnected();
   const text = await connection.write(rawPost({ method: "HEAD", framing: [], body: "" })).ended();
   expect(text).toMatch(/^HTTP\/1\.1 405 [\s\S]*\r\n\r\n$/);
+});
+
+it.each([
+  ["a header line that is none", "HEAD / HTTP/1.1\r\nHost : 127.0.0.1\r\n\r\n"],
+  ["a target that is none", "HEAD /a\x7f HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"],
+  ["two lengths", "HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n"],
+])("refuses HEAD without a body though it cannot be read: %s", async (_, bytes) => {
+  const { port } = await stageProxy();
+  const text = await (await RawConnection.open(port)).write(bytes).ended();
+  expect(text).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/);
+  // Another method's refusal on its own connection has its body.
+  const other = await (await RawConnection.open(port)).write(bytes.replace("HEAD", "POST")).ended();
+  expect(other).toMatch(/\r\n\r\n\{.*"malformed_request"/s);
 });
 
 it("tells a CONNECT, which comes of an https URL and a proxy setting, to use the base URL", async () => {
@@ -48,8 +61,7 @@ it.each([
 });
 
 it("ignores and strips an upgrade to h2c, which Java's HttpClient asks for, and serves the POST", async () => {
-  const { port, simulator } = await stageProxy();
-  const connection = await RawConnection.open(port);
+  const { connection, simulator } = await stageConnected();
   const upgrade = {
     connection: ["Connection: Upgrade, HTTP2-Settings"],
     more: ["Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA"],

@@ -3,13 +3,14 @@
  * sends within bounds. Nothing of such a body is kept, nor ever taken for a request.
  */
 import { expect, it } from "vitest";
+import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
-const answer = /\r\n\r\n\{.*\}$/s;
+const answer = /\r\n\r\n\{.*\}\n$/s;
 const largeBytes = 4_000_000;
 const chunk = `40000\r\n${" ".repeat(0x40000)}\r\n`;
 /** Our direction is closed by then, and bytes are still taken in. */
@@ -54,8 +55,7 @@ it("waits for the rest no longer than 5 s", async () => {
 });
 
 it("keeps nothing of a refused body whose rest is still to come", async () => {
-  const { port, adminUrl } = await stageProxy();
-  const connection = await RawConnection.open(port);
+  const { connection, adminUrl } = await stageConnected();
   connection.write(rawPost({ framing: ["Transfer-Encoding: chunked"], body: chunk + chunk }));
   const [refused] = readAnswers(await connection.until(answer));
   expectFailure(refused ?? expect.unreachable(), { status: 413, code: "body_too_large" });
@@ -72,8 +72,7 @@ it.each([
     [`${orders.length.toString(16)}\r\n`, orders.slice(0, -1), `${orders.slice(-1)}\r\n0\r\n\r\n`],
   ],
 ])("takes no part of a refused body of %s for a request, nor what follows it", async (_, framing, pieces) => {
-  const { port, simulator, recorder } = await stageProxy();
-  const connection = await RawConnection.open(port);
+  const { connection, simulator, recorder } = await stageConnected();
   connection.write(rawPost({ target: "/no_such_operation", connection: [], framing, body: "" }));
   await connection.until(answer);
   for (const piece of pieces) connection.write(piece);

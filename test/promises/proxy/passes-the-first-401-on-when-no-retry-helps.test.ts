@@ -65,7 +65,7 @@ describe("a second 401", () => {
       { ...known, attempt: 1, upstreamHeaders: { "x-request-id": "api-1" } },
       { ...known, attempt: 2, upstreamHeaders: { "x-request-id": "api-2" } },
     ]);
-    expect(recorder.of("retry_finished").map(({ result }) => result)).toEqual(["refused"]);
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "refused" });
   });
 
   it("is passed on whole where it is longer than what is held in memory", async () => {
@@ -85,13 +85,15 @@ describe("the first 401 is passed on", () => {
     ["answers malformed", { kind: "answer", status: 200, body: "<html>" }, 5],
     ["resets", { kind: "reset", when: "before_reading" }, 5],
   ] as const)("when the authorization server %s", async (_name, fault, tokenRequests) => {
-    const { port, upstream, simulator, recorder } = await stageAnswers([first401], { oneSet: true });
+    // Time for all that a refresh tries.
+    const config = { timeouts: { requestMs: 20_000, connectMs: 1_000, tokenMs: 10_000 } };
+    const { port, upstream, simulator, recorder } = await stageAnswers([first401], { oneSet: true, config });
     simulator.faults.add({ host: "login", times: "until_cleared", ...fault });
     expectFirst(await orderRaw(port));
     expect(upstream.requests).toHaveLength(1);
     const forced = recorder.of("token_requested").filter(({ reason }) => reason === "unauthorized");
     expect(forced).toHaveLength(tokenRequests);
-    expect(recorder.of("retry_finished").map(({ result }) => result)).toEqual(["not_possible"]);
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "not_possible", retryReason: "no_token" });
   });
 
   it("when the authorization server is gone", async () => {
@@ -101,13 +103,15 @@ describe("the first 401 is passed on", () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it("at the deadline, when the authorization server hangs", async () => {
-    const { port, upstream, simulator } = await stageAnswers([first401]);
+  it("when a retry could no longer be answered in time, as the authorization server hangs", async () => {
+    const { port, upstream, simulator, recorder } = await stageAnswers([first401]);
     simulator.faults.add({ host: "login", kind: "hang" });
     const startedMs = performance.now();
     expectFirst(await orderRaw(port, { "Countersign-Timeout-Ms": "800" }));
     const tookMs = performance.now() - startedMs;
-    expect(tookMs).toBeGreaterThanOrEqual(798);
+    const { upstreamMs = 0, retryReason } = await recorder.nth("request_finished", 1);
+    expect(retryReason).toBe("too_late");
+    expect(tookMs).toBeGreaterThanOrEqual(798 - Math.max(80, upstreamMs));
     expect(tookMs).toBeLessThan(1_800);
     expect(upstream.requests).toHaveLength(1);
   });
@@ -127,7 +131,8 @@ describe("the first 401 is passed on", () => {
         reason: "paused",
       },
     ]);
-    expect(recorder.of("retry_finished").map(({ result }) => result)).toEqual(["refused", "not_possible"]);
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "refused" });
+    expect(await recorder.nth("request_finished", 2)).toMatchObject({ retry: "not_possible", retryReason: "paused" });
   });
 
   it("when the second connection is refused before a byte", async () => {
@@ -140,8 +145,8 @@ describe("the first 401 is passed on", () => {
     const { port, recorder } = await stageProxy({ baseUrl: upstream.url });
     expectFirst(await orderRaw(port));
     expect(upstream.requests).toHaveLength(1);
-    expect(recorder.of("retry_finished").map(({ result }) => result)).toEqual(["failed"]);
-    expect(recorder.of("request_finished")[0]).toMatchObject({ status: 401, outcome: "answered", attempts: 1 });
+    const told = { status: 401, outcome: "answered", attempts: 1, retry: "failed" };
+    expect(await recorder.nth("request_finished", 1)).toMatchObject(told);
   });
 
   it("whole, where it is longer than what is held in memory", async () => {
@@ -171,7 +176,7 @@ describe("no retry, no token", () => {
     expect(recorder.of("upstream_unauthorized")).toMatchObject([
       { auth: "hmac", attempt: 1, site: hmacSite, credential: undefined, upstreamHeaders: { "x-request-id": "api-1" } },
     ]);
-    expect(recorder.count("retry_finished")).toBe(0);
+    expect((await recorder.nth("request_finished", 1)).retry).toBeUndefined();
   });
 
   it.each([oauthSite, hmacSite])("after a 403 of %s", async (site) => {

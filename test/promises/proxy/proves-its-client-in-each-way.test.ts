@@ -1,10 +1,8 @@
 /** Row 72: what goes over the wire to an authorization server, for each `clientAuth`: a strict server of the test looks at every byte. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, verify, X509Certificate } from "node:crypto";
-import { once } from "node:events";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import {
   authority,
@@ -14,6 +12,7 @@ import {
   serverKey,
 } from "../../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
+import { listen } from "../../../testkit/listen.ts";
 import type { RawRequest } from "../../../testkit/raw-upstream.ts";
 import {
   ask,
@@ -28,7 +27,7 @@ import {
 } from "./token-endpoint-stage.ts";
 
 const headOf = (port: number, path: string, contentType: string, length: number, more = "") =>
-  `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: keep-alive\r\naccept: application/json\r\n` +
+  `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\naccept: application/json\r\n` +
   `content-type: ${contentType}\r\n${more}content-length: ${length}`;
 
 const form = "application/x-www-form-urlencoded";
@@ -198,13 +197,8 @@ async function startTlsServer(answer: object) {
     seen.push({ subject: String(subject.CN), body: Buffer.concat(chunks).toString(), authorization });
     response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `https://localhost:${(server.address() as AddressInfo).port}`, seen };
+  const port = await listen(server);
+  return { url: `https://localhost:${port}`, seen };
 }
 
 describe("with clientAuth tls", () => {

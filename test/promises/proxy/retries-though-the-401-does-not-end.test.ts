@@ -61,7 +61,7 @@ describe.each(broken)("a 401 %s", (_name, bytes, breakOff) => {
     expect(answer.value("countersign-attempts")).toBe("2");
     expect(upstream.requests).toHaveLength(2);
     expect(simulator.counts().tokensIssued).toBe(2);
-    expect(recorder.of("retry_finished").map(({ result }) => result)).toEqual(["cured"]);
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "cured" });
   });
 
   it("is told as a whole answer where no token is to be had", async () => {
@@ -97,7 +97,7 @@ it.each([
     expect(answer).toMatchObject({ status, isComplete: true });
     expect(JSON.parse(answer.body)).toMatchObject({ code, outcome: "unknown" });
     expect(upstream.requests).toHaveLength(1);
-    expect(recorder.of("retry_finished").map(({ result }) => result)).toEqual(["failed"]);
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({ retry: "failed" });
   },
 );
 

@@ -1,5 +1,7 @@
 /** Row 42: refused, unknown name, a host that closes or says nothing during the TLS handshake: 502 not_sent. */
 import { expect, it } from "vitest";
+import { failureType } from "../../../src/proxy/client-response.ts";
+import { homepage } from "../../../src/version.ts";
 import { type CallOptions, call, order } from "../../../testkit/call.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
@@ -16,7 +18,7 @@ async function expectUnreachable({ url, recorder }: Stage, because: RegExp) {
     "countersign-outcome": "not_sent",
   });
   expect(answer.json).toMatchObject({
-    type: "urn:countersign:failure:upstream_unreachable",
+    type: failureType("upstream_unreachable", undefined, homepage),
     status: 502,
     outcome: "not_sent",
     reference: "A-1042",

@@ -1,7 +1,4 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
@@ -31,24 +28,6 @@ it("authorises an order with a token and sends every value as a string", async (
     timestamp: expect.stringMatching(/^\d{10}$/),
   });
   expect(Object.keys(parameters).slice(0, 3)).toEqual(["order_amount", "order_is_standing", "order_currency"]);
-});
-
-it("passes the service's answer on, byte for byte", async () => {
-  const { url, simulator } = await stageProxy();
-  const body = '{"orders": {"id":  12345678901234567890},\n "x":1.0}';
-  simulator.faults.add({
-    host: "api",
-    kind: "answer",
-    status: 418,
-    headers: { "X-Odd-Casing": "a", "countersign-outcome": "forged", Connection: "X-Hop", "X-Hop": "1" },
-    body,
-  });
-  const answer = await call(url);
-  expect(answer.status).toBe(418);
-  expect(answer.text).toBe(body);
-  expect(answer.rawHeaders).toContain("X-Odd-Casing");
-  expect(answer.headers["countersign-outcome"]).toBe("answered");
-  expect(answer.headers["x-hop"]).toBeUndefined();
 });
 
 it("reuses the token: a hundred orders, one token request", async () => {
@@ -96,16 +75,4 @@ it("authenticates as the caller asks where the site has both ways", async () => 
   expect((await call(url, order, { headers: { ...site, "Countersign-Auth": "hmac" } })).status).toBe(200);
   const requests = await simulator.seen.whenApiRequests(2);
   expect(requests.map(({ auth }) => auth)).toEqual(["oauth", "hmac"]);
-});
-
-it("serves a Unix socket, for owner and group", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "countersign-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const path = join(folder, "app.sock");
-  const { proxy } = await stageProxy({
-    config: { listeners: [{ bind: { kind: "unix", path }, environment: "sandbox", hosts: [] }] },
-  });
-  expect(proxy.binds.listeners).toEqual([{ kind: "unix", path }]);
-  expect((await stat(path)).mode & 0o777).toBe(0o660);
-  expect((await call("http://localhost", order, { socketPath: path })).status).toBe(200);
 });

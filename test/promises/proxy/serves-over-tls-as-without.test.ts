@@ -5,22 +5,15 @@
 import { once } from "node:events";
 import { expect, it } from "vitest";
 import { authority } from "../../../testkit/certificates.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import type { StageOptions } from "../../../testkit/stage.ts";
-import {
-  callSecurely,
-  keptConnection,
-  known,
-  listenerTls,
-  openSecurely,
-  readAll,
-  troubleOf,
-} from "./caller-over-tls.ts";
-import { stageWithCallers } from "./stage-with-callers.ts";
+import { callSecurely, keptConnection, known, openSecurely, readAll, troubleOf } from "./caller-over-tls.ts";
+import { payments, stageWithCallers } from "./stage-with-callers.ts";
 
 const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
-const stage = (options: StageOptions = {}) => stageWithCallers({ kind: "mtls", tls: listenerTls }, options);
+const stage = (options: StageOptions = {}) => stageWithCallers(payments, options);
 
 it("serves many requests on one connection, and several at once in their order", async () => {
   const { port } = await stage();
@@ -75,10 +68,10 @@ it("sends nothing for a caller who left while a token was awaited", async () => 
       issue = () => socket.write(rawAnswer(200, '{"access_token":"a","token_type":"Bearer","expires_in":3600}'));
     },
   });
-  const { port, recorder, simulator } = await stage({ authUrl: login.url });
+  const { port, adminUrl, recorder, simulator } = await stage({ authUrl: login.url });
   const socket = await openSecurely(port);
   socket.write(rawPost());
-  await recorder.nth("request_accepted", 1);
+  await whenInFlight({ adminUrl }, 1);
   await login.whenRequests(1);
   socket.destroy();
   await once(socket, "close");
@@ -93,14 +86,14 @@ it("sends nothing for a caller who left while a token was awaited", async () => 
 });
 
 it("drains: answers what is open, tells its callers to go, and closes idle connections", async () => {
-  const { port, proxy, recorder } = await stage();
+  const { port, adminUrl, proxy } = await stage();
   const idle = await openSecurely(port);
   const kept = keptConnection();
   await kept(port);
   const busy = await openSecurely(port);
   const body = '{"order_amount":"10.00"}';
   busy.write(rawPost({ connection: [], framing: [`Content-Length: ${body.length}`], body: body.slice(0, 5) }));
-  await recorder.nth("request_accepted", 2);
+  await whenInFlight({ adminUrl }, 1);
   const answered = readAll(busy);
   const stopped = proxy.stop("SIGTERM");
   await once(idle, "close");

@@ -1,21 +1,21 @@
 /**
- * Row 64: an answer that was cut looks cut, whatever ends its body, and the log and the metrics say `unknown`. Above all one
- * without a length, whose proper end is the close of the connection: its caller has to see a reset.
+ * Rows 64 and 91: an answer that was cut looks cut, whatever ends its body, and the log and the metrics say `unknown`. Above all
+ * one without a length, whose proper end is the close of the connection: its caller has to see a reset. Over TLS nothing shows
+ * whether the service closed or somebody on the way, so there it always does.
  */
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import type { AddressInfo, NetConnectOpts, Socket } from "node:net";
-import { tmpdir } from "node:os";
+import type { NetConnectOpts, Socket } from "node:net";
 import { join } from "node:path";
-import { type ConnectionOptions, createServer } from "node:tls";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { type ConnectionOptions, createServer, type TLSSocket } from "node:tls";
+import { describe, expect, it } from "vitest";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { orderToTheEnd } from "../../../testkit/raw-order.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
-import { known, listenerTls } from "./caller-over-tls.ts";
-import { stageWithCallers } from "./stage-with-callers.ts";
+import { known } from "./caller-over-tls.ts";
+import { payments, stageWithCallers } from "./stage-with-callers.ts";
 
 const body = '{"order_id":"order_1","status":"created"}';
 const framings = {
@@ -57,15 +57,11 @@ const listeners: Readonly<Record<string, (baseUrl: string) => Promise<Staged>>> 
     return { recorder, to: { port, host: "127.0.0.1" } };
   },
   async TLS(baseUrl) {
-    const { recorder, port } = await stageWithCallers(
-      { kind: "mtls", tls: listenerTls },
-      { baseUrl, config: { timeouts } },
-    );
+    const { recorder, port } = await stageWithCallers(payments, { baseUrl, config: { timeouts } });
     return { recorder, to: { ...known, host: "localhost", port } };
   },
   async "a Unix socket"(baseUrl) {
-    const folder = await mkdtemp(join(tmpdir(), "countersign-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = emptyFolder();
     const path = join(folder, "app.sock");
     const listeners = [{ bind: { kind: "unix", path } as const, environment: "sandbox", hosts: [] }];
     const { recorder } = await stageProxy({ baseUrl, config: { timeouts, listeners } });
@@ -124,22 +120,31 @@ describe.each(Object.entries(listeners))("a caller over %s", (kind, open) => {
   });
 });
 
-it.each(["TLSv1.2", "TLSv1.3"] as const)("shows where a service over %s was reset", async (version) => {
+const versions = ["TLSv1.2", "TLSv1.3"] as const;
+
+/** The proxy before a service over TLS that answers with these bytes, and then does this with TLS and the TCP below it. */
+async function stageTls(
+  version: (typeof versions)[number],
+  bytes: string,
+  end: (socket: TLSSocket, below: Socket | undefined) => void,
+) {
   const sockets = new Map<number | undefined, Socket>();
   const service = createServer({ key: serverKey, cert: serverCertificate, maxVersion: version }, (socket) => {
     socket
       .on("error", () => {})
-      .once("data", () => {
-        socket.write(framings.close.slice(0, -10), () => sockets.get(socket.remotePort)?.resetAndDestroy());
-      });
+      .once("data", () => void socket.write(bytes, () => end(socket, sockets.get(socket.remotePort))));
   });
   service.on("connection", (socket: Socket) => sockets.set(socket.remotePort, socket));
-  service.listen(0, "127.0.0.1");
-  await once(service, "listening");
-  onTestFinished(() => void service.close());
-  const { recorder, port } = await stageProxy({
-    baseUrl: `https://localhost:${(service.address() as AddressInfo).port}`,
+  const port = await listen(service);
+  return stageProxy({
+    baseUrl: `https://localhost:${port}`,
     environment: { tls: { ca: authority, cert: undefined, key: undefined } },
+  });
+}
+
+it.each(versions)("shows where a service over %s was reset", async (version) => {
+  const { recorder, port } = await stageTls(version, framings.close.slice(0, -10), (_, below) => {
+    below?.resetAndDestroy();
   });
   for (let n = 1; n <= 20; n++) {
     const { answer, end } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
@@ -150,6 +155,37 @@ it.each(["TLSv1.2", "TLSv1.3"] as const)("shows where a service over %s was rese
     });
     expect(finished.outcome).toBe("unknown");
   }
+});
+
+const closes = {
+  "FIN without a closure alert": (_: TLSSocket, below: Socket | undefined) => below?.end(),
+  "a closure alert": (socket: TLSSocket) => socket.end(),
+} as const;
+
+describe.each(versions)("over %s", (version) => {
+  const endings = Object.keys(closes) as (keyof typeof closes)[];
+
+  it.each(endings)("an answer that only the close ends is never whole: %s", async (how) => {
+    const { recorder, port } = await stageTls(version, framings.close, closes[how]);
+    const { answer, end } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
+    expect(answer.isComplete && answer.status === 200).toBe(false);
+    expect(end).toBe(answer.status === 200 ? "rst" : "fin");
+    expect(await recorder.nth("request_finished", 1)).toMatchObject({
+      outcome: "unknown",
+      code: "upstream_reset",
+      cause: "UNFRAMED_OVER_TLS",
+    });
+  });
+
+  it.each(endings.flatMap((how) => [["length", how] as const, ["chunks", how] as const]))(
+    "an answer that ends by %s is whole: %s",
+    async (framing, how) => {
+      const { recorder, port } = await stageTls(version, framings[framing], closes[how]);
+      const { answer, end } = await orderToTheEnd({ port, host: "127.0.0.1" }, { more: signed });
+      expect({ ...answer, end }).toMatchObject({ status: 200, body, isComplete: true, end: "fin" });
+      expect(await recorder.nth("request_finished", 1)).toMatchObject({ outcome: "answered", code: undefined });
+    },
+  );
 });
 
 it("shows it at 360 random points, of which the log names each one", async () => {

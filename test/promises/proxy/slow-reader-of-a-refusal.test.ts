@@ -1,11 +1,11 @@
 /** A client that is refused and does not read: its connection goes in time. */
 import { once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createListener } from "../../../src/adapters/http-server/listener.ts";
+import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-
-const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 it("a client that does not read its refusal is cut off, though it has sent the rest of its body", async () => {
   const clock = new ShiftedClock();
@@ -17,27 +17,39 @@ it("a client that does not read its refusal is cut off, though it has sent the r
     isLocal: true,
     isFramed: true,
   };
+  let tell = () => {};
+  const refused = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
   const listener = createListener(
     () => ({
-      handler: { handle: async (request) => void request.reply(refusal, 0), refuse: async () => {} },
-      settings: { clock, bodyBytes: 100, connections: 10, isDraining: () => false },
+      handler: {
+        async handle(request) {
+          void request.reply(refusal, 0);
+          tell();
+        },
+        refuse: async () => {},
+      },
+      settings: {
+        clock,
+        buffers: new BufferBudget(1_048_576, clock),
+        bodyBytes: 100,
+        connections: 10,
+        isDraining: () => false,
+      },
     }),
     { name: "test", report: () => {} },
   );
-  listener.server.listen(0, "127.0.0.1");
-  await once(listener.server, "listening");
-  const client = connect((listener.server.address() as AddressInfo).port, "127.0.0.1").pause();
-  onTestFinished(() => {
-    client.destroy();
-    listener.server.closeAllConnections();
-    listener.server.close();
-  });
-  client.on("error", () => {}).write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{");
-  await settle();
-  client.write("}");
-  await settle();
+  const client = connect(await listen(listener.server), "127.0.0.1").pause();
+  onTestFinished(() => void client.destroy());
+  const accepted = once(listener.server, "connection");
+  const request = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+  client.on("error", () => {}).write(request.slice(0, -1));
+  const [socket]: Socket[] = await accepted;
+  await refused;
+  client.write(request.slice(-1));
+  await expect.poll(() => socket?.bytesRead).toBe(request.length);
   expect(listener.open).toBe(1);
   clock.push(76_000);
-  await settle();
-  expect(listener.open).toBe(0);
+  await expect.poll(() => listener.open).toBe(0);
 });

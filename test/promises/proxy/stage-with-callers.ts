@@ -1,6 +1,5 @@
 import type { ConnectionOptions } from "node:tls";
-import type { Caller } from "../../../src/model/caller.ts";
-import type { Callers } from "../../../src/model/listener.ts";
+import type { Caller, Callers } from "../../../src/model/listener.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { callersAuthority } from "../../../testkit/caller-certificates.ts";
 import { authority, clientKey } from "../../../testkit/certificates.ts";
@@ -35,6 +34,13 @@ export function stageWithCaller(rights: Partial<Caller>, options: StageOptions =
   return stageWithCallers({ kind: "named", callers: [orders], tls: undefined }, options);
 }
 
+/** The caller `payments`, whose certificate is that of `known`. */
+export const payments = {
+  kind: "named",
+  tls: listenerTls,
+  callers: [{ ...allRights, name: "payments", certificates: ["URI:spiffe://prod.example/ns/pay/sa/payments"] }],
+} satisfies Callers;
+
 /** Callers by a name of their certificates, of the authority that signed those of caller-certificates.ts. */
 export function byCertificate(...callers: readonly (Partial<Caller> & Pick<Caller, "name">)[]): Callers {
   const tls = { ...listenerTls, ca: callersAuthority };
@@ -47,9 +53,9 @@ export function clientWith(cert: string): ConnectionOptions {
 }
 
 export function stageWithTokens(options: StageOptions = {}) {
-  const tokens = [
-    { name: "orders", token: new Secret(token) },
-    { name: "orders-before", token: new Secret(older) },
+  const callers = [
+    { ...allRights, name: "orders", tokens: [new Secret(token)] },
+    { ...allRights, name: "orders-before", tokens: [new Secret(older)] },
   ];
-  return stageWithCallers({ kind: "tokens", tokens }, options);
+  return stageWithCallers({ kind: "named", callers, tls: undefined }, options);
 }

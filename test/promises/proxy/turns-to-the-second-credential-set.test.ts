@@ -16,9 +16,7 @@ describe("refused by every set", () => {
     expect(answer.status).toBe(502);
     expect(answer.headers["countersign-error"]).toBe("credentials_refused");
     expect(answer.json).toMatchObject({ code: "credentials_refused", outcome: "not_sent" });
-    expect(answer.json.detail).toContain(
-      `The authorization server refused credential "blue" (client blue-id, site ${oauthSite}); no other set is configured.`,
-    );
+    expect(answer.json.detail).toContain(`refused credential "blue" (client blue-id, site ${oauthSite}); no other set`);
     expect(answer.json.detail).toMatch(/Next try in 10 s, or at once when the secret changes\. Nothing was sent\.$/);
     expect(answer.text).not.toContain(canaries.blue);
     expect(simulator.counts().apiRequests).toBe(1);
@@ -29,7 +27,7 @@ describe("refused by every set", () => {
     simulator.changeClientSecret("blue-id", "another");
     expire();
     const requests: number[] = [];
-    for (const pushMs of [0, 7_000, 3_000, 7_000, 3_000]) {
+    for (const pushMs of [0, 2_000, 9_000, 2_000, 9_000]) {
       clock.push(pushMs);
       const answers = await Promise.all(Array.from({ length: 20 }, () => call(url)));
       expect(answers.map(({ json }) => json.code)).toEqual(Array(20).fill("credentials_refused"));

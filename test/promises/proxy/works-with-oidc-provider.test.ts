@@ -5,11 +5,10 @@
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as httpsRequest } from "node:https";
-import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import Provider from "oidc-provider";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import {
   authority,
@@ -21,6 +20,7 @@ import {
   serverKey,
 } from "../../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 
 const api = "https://orders.example";
@@ -60,13 +60,8 @@ async function startProvider() {
     requestCert: true,
     rejectUnauthorized: false,
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const issuer = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const port = await listen(server);
+  const issuer = `https://localhost:${port}`;
   const resourceServer = { scope: "orders", audience: api, accessTokenFormat: "jwt", accessTokenTTL: 600 };
   const provider = new Provider(issuer, {
     clients,

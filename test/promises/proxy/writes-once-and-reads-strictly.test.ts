@@ -1,9 +1,10 @@
 /** One request on one connection to the service: what is written, and how its response arrives. */
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createServer, type TLSSocket } from "node:tls";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { bodyOf, explain, openServicePool } from "../../../testkit/service-pool.ts";
 
@@ -211,11 +212,9 @@ async function startTls(answer: (socket: TLSSocket) => void) {
     resumed.push(socket.isSessionReused());
     socket.on("error", () => {}).on("data", () => answer(socket));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
+  const port = await listen(server);
   const tls = { ca: authority, cert: undefined, key: undefined };
-  return { ...openServicePool(`https://localhost:${(server.address() as AddressInfo).port}`, { tls }), resumed };
+  return { ...openServicePool(`https://localhost:${port}`, { tls }), resumed };
 }
 
 it("over TLS connections are kept, and the next one resumes the session", async () => {

@@ -18,8 +18,7 @@ it.each([
   await vi.waitFor(async () => expect(await pod.order()).toMatchObject({ status: 200 }), patience);
   simulator.faults.add({ host: "login", clientId: "blue-id", kind: "answer", status: 500, times: "until_cleared" });
   const orders = simulator.seen.apiRequests.length;
-  pod.config.update({ "countersign.yaml": pod.yaml({ oauthKeys: after }) });
-  await pod.nth("config_applied", 1);
+  await pod.apply({ oauthKeys: after }, 1);
   expect(await pod.order()).toMatchObject({ headers: { "countersign-outcome": "not_sent" } });
   expect(simulator.seen.apiRequests).toHaveLength(orders);
 });

@@ -1,6 +1,6 @@
 /** `/readyz` says no while the newest configuration stays refused, where `reload.unreadyAfterRefusal` asks for it. */
 import { expect, it } from "vitest";
-import { Readiness } from "../../../src/adapters/status/readiness.ts";
+import { Readiness } from "../../../src/adapters/stats/readiness.ts";
 import { call } from "../../../testkit/call.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { type Pod, startPod } from "./pod.ts";
@@ -10,19 +10,15 @@ const ready = async ({ adminUrl }: Pod) => {
   return [status, text];
 };
 const refused = [503, "the newest configuration is refused; the one before it stays active\n"];
-const write = ({ config }: Pod, yaml: string) => config.update({ "countersign.yaml": yaml });
-const misspelt = (yaml: string) => yaml.replace("operations:", "operation:");
 
 it("says no after the time given, serves on, and is ready again with the next good configuration", async () => {
   const pod = await startPod({ settings: { more: "reload: { unreadyAfterRefusal: 1s }" } });
-  write(pod, misspelt(pod.yaml()));
-  await pod.nth("config_refused", 1);
+  await pod.apply(pod.yaml().replace("operations:", "operation:"), 1, "config_refused");
   await expect.poll(() => ready(pod), { timeout: 20_000 }).toEqual(refused);
   expect((await call(pod.adminUrl, "", { path: "/livez", method: "GET" })).status).toBe(200);
   expect((await pod.order()).status).toBe(200);
 
-  write(pod, pod.yaml());
-  await pod.nth("config_unchanged", 1);
+  await pod.apply({}, 1, "config_unchanged");
   expect(await ready(pod)).toEqual([200, "ok\n"]);
 
   pod.blue.update({ "client-secret": "" });

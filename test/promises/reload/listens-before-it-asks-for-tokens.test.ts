@@ -1,13 +1,10 @@
 /** A port that is taken is found before any token is asked for, at the start and at a reload. */
-import { connect } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
-import { audience, type Pod, startPod } from "./pod.ts";
+import { greenSet, knock, listenerAt, ownListener, type Pod, startPod } from "./pod.ts";
 
-const own = '{ bind: "127.0.0.1:PORT", environment: sandbox }';
-const at = (port: number) => `{ bind: "127.0.0.1:${port}", environment: sandbox }`;
 const adminPort = (pod: Pod) => Number(new URL(pod.adminUrl).port);
 
 it.each(["listener", "admin"])("a second process ends without a token request: its %s port is taken", async (which) => {
@@ -17,15 +14,16 @@ it.each(["listener", "admin"])("a second process ends without a token request: i
     which === "listener"
       ? pod.yaml()
       : pod
-          .yaml({ listeners: [at(await freePort())] })
+          .yaml({ listeners: [listenerAt(await freePort())] })
           .replace('admin: { bind: "127.0.0.1:0" }', `admin: { bind: "127.0.0.1:${adminPort(pod)}" }`);
   const file = pod.folder.write("second/countersign.yaml", yaml);
   const second = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
   expect(await second.ended).toBe(2);
-  const port = which === "listener" ? pod.port : adminPort(pod);
+  const place =
+    which === "listener" ? `listeners[0].bind is 127.0.0.1:${pod.port}` : `admin.bind is 127.0.0.1:${adminPort(pod)}`;
   expect(second.stderr()).toBe(
-    `Countersign cannot listen: address already in use 127.0.0.1:${port}. Nothing was started. ` +
-      "End the process that listens there, or give `bind` another port.\n",
+    `Countersign cannot listen: ${place}, which is taken (EADDRINUSE); end the process that listens there, ` +
+      "or name another place. Nothing was started.\n",
   );
   expect(pod.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1 });
 });
@@ -34,12 +32,9 @@ it("a reload that cannot listen asks for no token with the secret that came with
   const pod = await startPod();
   const other = await startPod();
   expect((await pod.order()).status).toBe(200);
-  const set = `{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }`;
-  const change = { listeners: [own, at(other.port)], oauthKeys: `credentials: [ ${set} ]` };
-  const yaml = pod.yaml(change).replaceAll("PORT", String(pod.port)).replaceAll("DIR", pod.folder.path);
-  pod.config.update({ "countersign.yaml": yaml });
-  expect(await pod.nth("config_refused", 1)).toMatchObject({
-    problems: [`Countersign cannot listen: address already in use 127.0.0.1:${other.port}`],
+  const change = { listeners: [ownListener, listenerAt(other.port)], oauthKeys: `credentials: [ ${greenSet} ]` };
+  expect(await pod.apply(change, 1, "config_refused")).toMatchObject({
+    problems: [expect.stringContaining(`listeners[1].bind is 127.0.0.1:${other.port}, which is taken (EADDRINUSE)`)],
   });
   expect((await pod.order()).status).toBe(200);
   expect(pod.simulator.counts()).toMatchObject({ tokenRequests: 1, tokensIssued: 1 });
@@ -50,27 +45,18 @@ it("what comes in on a new listener before its configuration is active waits, an
   expect((await pod.order()).status).toBe(200);
   const hang = pod.simulator.faults.add({ host: "login", kind: "hang" });
   const port = await freePort();
-  const set = `{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }`;
-  const yaml = pod.yaml({ listeners: [own, at(port)], oauthKeys: `credentials: [ ${set} ]` });
-  pod.config.update({
-    "countersign.yaml": yaml.replaceAll("PORT", String(pod.port)).replaceAll("DIR", pod.folder.path),
-  });
+  const applied = pod.apply(
+    { listeners: [ownListener, listenerAt(port)], oauthKeys: `credentials: [ ${greenSet} ]` },
+    1,
+  );
   await hang.whenPlayed(1);
-  expect(await isOpen(port)).toBe(true);
+  expect(await knock(port)).toBe("open");
   const early = call(`http://127.0.0.1:${port}`);
   expect((await pod.order()).status).toBe(200);
   expect(pod.lines("config_applied")).toEqual([]);
   expect(pod.simulator.counts().apiRequests).toBe(2);
   hang.release();
   expect((await early).status).toBe(200);
-  await pod.nth("config_applied", 1);
+  await applied;
   expect(pod.simulator.seen.apiRequests.map(({ token }) => token)).toEqual(["token_1", "token_1", "token_2"]);
 });
-
-function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  return new Promise((resolve) => {
-    socket.on("connect", () => resolve(true)).on("error", () => resolve(false));
-  });
-}

@@ -1,17 +1,27 @@
 import { Agent } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../simulator/src/service/simulator.ts";
+import { aclUser } from "../../../testkit/acl.ts";
 import { type Called, call, order } from "../../../testkit/call.ts";
-import { ConfigFolder, canaries } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { type Exposition, scrape } from "../../../testkit/exposition.ts";
 import { freePort } from "../../../testkit/free-port.ts";
-import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import type { RealRedis } from "../../../testkit/redis.ts";
+import { type Program, startServe } from "../../../testkit/run-program.ts";
 import { Mount } from "./mount.ts";
 
 export const oauthSite = "S1000000001";
 export const hmacSite = "S1000000003";
 export const audience = "https://api.sandbox.example";
+
+/** Sets of credentials, as a site lists them. */
+export const blueSet = "{ name: blue, dir: DIR/mounts/blue }";
+export const greenSet = `{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }`;
+/** Listeners: the pod's own, and one at another port. */
+export const ownListener = '{ bind: "127.0.0.1:PORT", environment: sandbox }';
+export const listenerAt = (port: number) => `{ bind: "127.0.0.1:${port}", environment: sandbox }`;
 
 /** What a test may want to change; the whole file is written from it. */
 export interface Settings {
@@ -42,6 +52,8 @@ export interface Pod {
   readonly folder: ConfigFolder;
   /** The configuration file's text with these settings changed. */
   yaml(change?: Partial<Settings>): string;
+  /** Writes the configuration anew, from settings or as a whole, and waits for the n-th line that says what came of it. */
+  apply(configuration: Partial<Settings> | string, n: number, event?: string): Promise<Line>;
   /** An order on a kept connection. */
   order(headers?: Readonly<Record<string, string>>): Promise<Called>;
   metrics(): Promise<Exposition>;
@@ -74,7 +86,7 @@ export async function startPod({
   });
   const port = await freePort();
   const usual: Settings = {
-    listeners: ['{ bind: "127.0.0.1:PORT", environment: sandbox }'],
+    listeners: [ownListener],
     environmentKeys: "",
     oauthKeys: "credentials: [ { name: blue, dir: DIR/mounts/blue } ]",
     hmacKeys: "keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ]",
@@ -86,38 +98,34 @@ export async function startPod({
       .replaceAll("DIR", folder.path)
       .replaceAll("PORT", String(port));
   const config = new Mount(join(folder.path, "mounts/config"), { "countersign.yaml": yaml() });
-  const args = ["dist/main.js", "serve", "--config", join(config.path, "countersign.yaml")];
-  const program = startProgram(process.execPath, args, plainEnvironment());
-  const started = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  const program = await startServe(join(config.path, "countersign.yaml"));
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
-  const lines = (event: string) =>
-    program
-      .stdout()
-      .split("\n")
-      .slice(0, -1)
-      .filter((line) => line.includes(`"event":"${event}"`))
-      .map((line) => JSON.parse(line));
+  const { adminUrl, statusUrl, events: lines } = program;
   const url = `http://127.0.0.1:${port}`;
-  const adminUrl = `http://${started.adminBind}`;
+  const nth: Pod["nth"] = async (event, n) => {
+    await program.line((line) => line.includes(`"event":"${event}"`) && lines(event).length >= n);
+    return lines(event)[n - 1];
+  };
   return {
     simulator,
     program,
     port,
     url,
     adminUrl,
-    statusUrl: `http://${started.statusBind}`,
+    statusUrl,
     blue,
     config,
     folder,
     yaml,
+    apply(configuration, n, event = "config_applied") {
+      config.update({ "countersign.yaml": typeof configuration === "string" ? configuration : yaml(configuration) });
+      return nth(event, n);
+    },
     order: (headers = {}) => call(url, order, { agent, headers }),
     metrics: () => scrape(adminUrl),
     lines,
-    async nth(event, n) {
-      await program.line((line) => line.includes(`"event":"${event}"`) && lines(event).length >= n);
-      return lines(event)[n - 1];
-    },
+    nth,
   };
 }
 
@@ -155,4 +163,22 @@ environments:
       ${hmacSite}: { ${settings.hmacKeys} }
 ${settings.more}
 `;
+}
+
+/** Writes what Redis needs to let this pod in; returns the settings with which its tokens are shared there. */
+export function sharingAt(redis: RealRedis, { folder }: Pod): string {
+  folder.write("token-key", tokenKey);
+  folder.write("password", aclUser.password);
+  const access = `username: ${aclUser.username}, password: { file: DIR/password }, encryptionKeys: [ { file: DIR/token-key } ]`;
+  return `tokens: { cache: redis }\nredis: { url: ${redis.url}, ${access} }`;
+}
+
+/** `open`, or the code of the error. */
+export function knock(port: number): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  return new Promise((resolve) => {
+    socket.on("connect", () => resolve("open"));
+    socket.on("error", ({ code = "" }: NodeJS.ErrnoException) => resolve(code));
+  });
 }

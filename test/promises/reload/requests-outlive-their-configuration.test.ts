@@ -6,6 +6,7 @@ import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
 import { call, order } from "../../../testkit/call.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { settlesSoon } from "../../../testkit/settles-soon.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
@@ -102,11 +103,11 @@ it("has the deadline that it was accepted with, when a shorter one becomes activ
 });
 
 it("has its site's token, when the site goes while it is still being sent", async () => {
-  const { clock, port, config, recorder, reload, withRequestMs } = await stage(60_000);
+  const { clock, port, adminUrl, config, recorder, reload, withRequestMs } = await stage(60_000);
   const caller = await RawConnection.open(port);
   const [head = ""] = rawPost().split(orderText);
   caller.write(`${head}${orderText.slice(0, 5)}`);
-  await recorder.nth("request_accepted", 1);
+  await whenInFlight({ adminUrl }, 1);
   await withRequestMs(1_000);
   const environments = [...config.environments.values()].map((before) => {
     const sites = new Map([...before.sites].filter(([, { credentials }]) => credentials?.owner !== oauthSite));

@@ -15,8 +15,7 @@ it.each([
   await isServed();
   const elsewhere = pod.yaml({ more }).replace("baseUrl: http://127.0.0.1", "baseUrl: http://localhost");
   const { apiRequests } = pod.simulator.counts();
-  pod.config.update({ "countersign.yaml": elsewhere });
-  await pod.nth("config_applied", 2);
+  await pod.apply(elsewhere, 2);
   expectFailure(await pod.order(), {
     status: 502,
     code: "credentials_refused",

@@ -14,8 +14,7 @@ it("tells each warning once, whatever is reloaded beside it", async () => {
     path: "environments.sandbox.sites.S1000000003",
     message: expect.stringMatching(/new clients must use OAuth.*; move the site to OAuth$/),
   });
-  pod.config.update({ "countersign.yaml": pod.yaml({ more: "timeouts: { request: 7s }" }) });
-  await pod.nth("config_applied", 1);
+  await pod.apply({ more: "timeouts: { request: 7s }" }, 1);
   pod.program.child.kill("SIGHUP");
   await pod.nth("config_unchanged", 1);
   expect(codes(pod.lines("configuration_warned"))).toHaveLength(1);
@@ -31,12 +30,13 @@ it("tells what is new, also where no setting has changed", async () => {
 
 it("does not log what is acknowledged", async () => {
   const pod = await startPod({ settings: { more: "acknowledge: [ hmac_for_existing_clients ]" } });
-  pod.config.update({ "countersign.yaml": pod.yaml({ more: "timeouts: { connect: 30s }" }) });
-  await pod.nth("config_applied", 1);
+  expect(codes(pod.lines("configuration_warned"))).toEqual([]);
+  chmodSync(join(pod.folder.path, "k1"), 0o644);
+  await pod.apply({ more: "timeouts: { request: 7s }" }, 1);
   await pod.nth("configuration_warned", 2);
   expect(codes(pod.lines("configuration_warned")).toSorted()).toEqual([
-    "connect_longer_than_request",
     "hmac_for_existing_clients",
+    "secret_readable_by_all",
   ]);
 });
 
@@ -47,8 +47,7 @@ it("tells of ten sites that have the same warning, and how many more have it", a
     (_, n) =>
       `      S${2_000_000_000 + n}: { keys: [{ identifier: K${3_000_000_000 + n}, secret: { file: DIR/k1 } }] }`,
   );
-  pod.config.update({ "countersign.yaml": pod.yaml({ more: sites.join("\n") }) });
-  await pod.nth("config_applied", 1);
+  await pod.apply({ more: sites.join("\n") }, 1);
   const [, ...lines] = pod.lines("configuration_warned");
   expect(codes(lines)).toEqual(Array.from({ length: 10 }, () => "hmac_for_existing_clients"));
   expect(lines.map(({ more }) => more)).toEqual([...Array.from({ length: 9 }, () => undefined), 19]);

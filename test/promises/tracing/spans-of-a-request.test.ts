@@ -1,6 +1,9 @@
 /** Row 84: the spans of a request are whole and true. */
 import { expect, it } from "vitest";
 import type { Simulator } from "../../../simulator/src/service/simulator.ts";
+import type { RequestFinished } from "../../../src/model/events.ts";
+import type { ListenerContext } from "../../../src/proxy/messages.ts";
+import { attributesOfRequest } from "../../../src/tracing/attributes.ts";
 import { call, order } from "../../../testkit/call.ts";
 import type { CollectedSpan } from "../../../testkit/collector.ts";
 import { freePort } from "../../../testkit/free-port.ts";
@@ -64,6 +67,8 @@ it("puts a refused attempt, the wait for a new token, the token request and the 
     "http.route": "/create_order",
     "url.scheme": "http",
     "url.path": "/create_order",
+    "server.address": "127.0.0.1",
+    "server.port": 0,
     "http.response.status_code": 200,
     "client.address": "127.0.0.1",
     "http.request.body.size": JSON.stringify(order).length,
@@ -136,6 +141,28 @@ it("gives requests that wait for one token request one span of it, and the other
   expect(waits.filter(({ spanId }) => spanId === token?.parentSpanId)).toHaveLength(1);
   const linked = waits.filter(({ links }) => links.length === 1 && links[0]?.spanId === token?.spanId);
   expect(linked).toHaveLength(waits.length - 1);
+});
+
+it("gives the path of a URL that came through HTTP_PROXY, and none of a foreign one", async () => {
+  const { url, simulator, collector, recorder, proxy } = await stageTracing();
+  await call(url, order, { path: `${simulator.apiUrl}/create_order` });
+  await call(url, order, { path: "http://evil.example/hidden" });
+  await recorder.nth("request_finished", 2);
+  await proxy.stop("test");
+  const paths = collector
+    .spans()
+    .flatMap(({ kind, attributes }) => (kind === "server" ? [attributes["url.path"]] : []));
+  expect(paths).toEqual(["/json-api/create_order", "/…"]);
+});
+
+it.each([
+  [":7411", { "server.address": "0.0.0.0", "server.port": 7411 }],
+  ["[::1]:7411", { "server.address": "::1", "server.port": 7411 }],
+  ["unix:/run/countersign/a.sock", { "server.address": "/run/countersign/a.sock" }],
+])("names the listener %s as the server", (listener, expected) => {
+  const context = { listener, url: "http://", environment: { baseUrl: { path: "" } } } as ListenerContext;
+  const attributes = attributesOfRequest({ operationLabel: "none" } as RequestFinished, context);
+  expect(attributes).toMatchObject(expected);
 });
 
 it("begins a trace where the caller has none or sends a malformed one", async () => {

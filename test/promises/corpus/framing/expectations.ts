@@ -30,6 +30,10 @@ export const expectations: readonly Case[] = [
   ["an unknown expectation before a hidden request", `${expecting("y 100-continue")}${hidden}`, [417]],
   ["a prefix of the expectation", expecting("100-contin"), [417]],
   ["the expectation and more", expecting("100-continue-now"), [417]],
+  ["an empty expectation", expecting(""), [417]],
+  ["the expectation with a weight", expecting("100-continue;q=1"), [417]],
+  ["the expectation with a comma", expecting("100-continue,"), [417]],
+  ["the expectation in a list", expecting("x, 100-continue"), [417]],
   ["the expectation with a high byte", expecting("100-continue\xa0"), [417]],
   [
     "the expectation with a blank before the colon",

@@ -3,12 +3,12 @@
  * encryption key: their bytes lie in KeyObjects, outside the JavaScript heap. Out of scope is what shows all memory, such as
  * a core dump.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { stageBothWays } from "../../../testkit/both-ways.ts";
 import { canaries, tokenKey } from "../../../testkit/config-folder.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { audience, sites } from "../../../testkit/faults-configuration.ts";
 import { formsOf } from "../../../testkit/leaks/canaries.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
@@ -23,14 +23,13 @@ async function startServe(snapshots: string) {
 }
 
 it("shows what is configured, but no secret", { timeout: 60_000 }, async () => {
-  const snapshots = mkdtempSync(join(tmpdir(), "countersign-heap-"));
-  onTestFinished(() => rmSync(snapshots, { recursive: true }));
+  const snapshots = emptyFolder();
   const { program, redis, orderAt } = await startServe(snapshots);
   for (let n = 0; n < 20; n++) {
     for (const site of [sites.hmac, sites.oauth]) expect(await orderAt(site)).toBe(200);
   }
   // The encryption key has sealed a token.
-  expect(await redis.command("KEYS", "countersign:*:token")).toHaveLength(1);
+  await expect.poll(() => redis.command("KEYS", "countersign:*:token")).toHaveLength(1);
 
   program.child.kill("SIGUSR2");
   while (readdirSync(snapshots).length === 0) await orderAt(sites.hmac);

@@ -1,35 +1,15 @@
 /** Row 54: a reload changes what has changed and nothing else: connections, tokens, pauses and requests under way go on. */
 import { once } from "node:events";
 import { Agent } from "node:http";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { aclUser } from "../../../testkit/acl.ts";
 import { call, order } from "../../../testkit/call.ts";
-import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, canaries } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { audience, hmacSite, oauthSite, type Pod, startPod } from "./pod.ts";
+import { blueSet, greenSet, hmacSite, knock, listenerAt, oauthSite, ownListener, sharingAt, startPod } from "./pod.ts";
 
 const signed = { "Countersign-Site": hmacSite };
-const green = `{ name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }`;
-const blue = "{ name: blue, dir: DIR/mounts/blue }";
-
-/** Writes the configuration anew, and waits for the n-th line that says so. */
-async function apply({ config, folder, nth }: Pod, yaml: string, n: number, event = "config_applied") {
-  config.update({ "countersign.yaml": yaml.replaceAll("DIR", folder.path) });
-  return nth(event, n);
-}
-
-/** `open`, or the code of the error. */
-function open(port: number): Promise<string> {
-  const socket = connect(port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  return new Promise((resolve) => {
-    socket.on("connect", () => resolve("open"));
-    socket.on("error", ({ code = "" }: NodeJS.ErrnoException) => resolve(code));
-  });
-}
-
 it("goes on with the same connection, token and authorization server's patience when timeouts change", async () => {
   const pod = await startPod({ settings: { more: "timeouts: { request: 20s }" } });
   const { simulator } = pod;
@@ -38,7 +18,7 @@ it("goes on with the same connection, token and authorization server's patience 
   const send = () => call(pod.url, order, { agent });
   expect((await send()).status).toBe(200);
   const [socket] = Object.values(agent.freeSockets).flat();
-  const line = await apply(pod, pod.yaml({ more: "timeouts: { request: 19s, connect: 3s }" }), 1);
+  const line = await pod.apply({ more: "timeouts: { request: 19s, connect: 3s }" }, 1);
   expect(line.hash).not.toBe(line.previousHash);
   expect((await send()).status).toBe(200);
   expect(Object.values(agent.freeSockets).flat()).toEqual([socket]);
@@ -52,9 +32,7 @@ it("goes on with the same connection, token and authorization server's patience 
 it("opens new listeners, and lets go of old ones when their last request has ended", async () => {
   const pod = await startPod();
   const other = await freePort();
-  const added = `{ bind: "127.0.0.1:${other}", environment: sandbox }`;
-  const own = '{ bind: "127.0.0.1:PORT", environment: sandbox }';
-  await apply(pod, pod.yaml({ listeners: [own, added] }).replaceAll("PORT", String(pod.port)), 1);
+  await pod.apply({ listeners: [ownListener, listenerAt(other)] }, 1);
   expect((await call(`http://127.0.0.1:${other}`)).status).toBe(200);
 
   const hang = pod.simulator.faults.add({ host: "api", kind: "hang" });
@@ -62,8 +40,8 @@ it("opens new listeners, and lets go of old ones when their last request has end
   onTestFinished(() => agent.destroy());
   const last = call(`http://127.0.0.1:${other}`, order, { agent });
   await hang.whenPlayed(1);
-  await apply(pod, pod.yaml(), 2);
-  await expect.poll(() => open(other), { timeout: 10_000 }).toBe("ECONNREFUSED");
+  await pod.apply({}, 2);
+  await expect.poll(() => knock(other), { timeout: 10_000 }).toBe("ECONNREFUSED");
   hang.release();
   const { status, headers } = await last;
   expect({ status, connection: headers.connection }).toEqual({ status: 200, connection: "close" });
@@ -74,38 +52,35 @@ it("refuses as a whole what it cannot listen on, and takes it once it can", asyn
   const pod = await startPod();
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
-  const address = taken.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const { port } = taken.address() as AddressInfo;
   const free = await freePort();
-  const own = '{ bind: "127.0.0.1:PORT", environment: sandbox }';
-  const listeners = [own, ...[free, port].map((each) => `{ bind: "127.0.0.1:${each}", environment: sandbox }`)];
-  const yaml = pod.yaml({ listeners, more: "timeouts: { request: 7s }" }).replaceAll("PORT", String(pod.port));
-  const refused = await apply(pod, yaml, 1, "config_refused");
+  const listeners = [ownListener, listenerAt(free), listenerAt(port)];
+  const refused = await pod.apply({ listeners, more: "timeouts: { request: 7s }" }, 1, "config_refused");
   expect(refused).toMatchObject({
     level: "error",
-    problems: [`Countersign cannot listen: address already in use 127.0.0.1:${port}`],
+    problems: [expect.stringContaining(`listeners[2].bind is 127.0.0.1:${port}, which is taken (EADDRINUSE)`)],
   });
-  expect(await open(free)).toBe("ECONNREFUSED");
+  expect(await knock(free)).toBe("ECONNREFUSED");
   expect((await pod.order()).status).toBe(200);
   taken.close();
   await once(taken, "close");
   pod.program.child.kill("SIGHUP");
   expect(await pod.nth("config_applied", 1)).toMatchObject({ trigger: "sighup", previousHash: refused.hash });
-  expect(await open(free)).toBe("open");
+  expect(await knock(free)).toBe("open");
 });
 
 it("says on SIGHUP that nothing has changed, also of a file that is back as it was", async () => {
   const pod = await startPod();
   pod.program.child.kill("SIGHUP");
   await pod.nth("config_unchanged", 1);
-  await apply(pod, "listeners: 7", 1, "config_refused");
-  await apply(pod, pod.yaml(), 2, "config_unchanged");
+  await pod.apply("listeners: 7", 1, "config_refused");
+  await pod.apply({}, 2, "config_unchanged");
   expect((await pod.metrics()).sum("countersign_config_last_reload_successful")).toBe(1);
   expect((await pod.metrics()).sum("countersign_config_reloads_total")).toBe(1);
 });
 
 it("takes a plainly edited secret: a refused set recovers at once when its secret changes", async () => {
-  const pod = await startPod({ settings: { oauthKeys: `credentials: [ ${green} ]` } });
+  const pod = await startPod({ settings: { oauthKeys: `credentials: [ ${greenSet} ]` } });
   pod.folder.write("green", "canary-client-secret-wrong");
   await pod.nth("config_applied", 1);
   expect(await pod.nth("token_requested", 2)).toMatchObject({ result: "refused" });
@@ -119,9 +94,9 @@ it("takes a plainly edited secret: a refused set recovers at once when its secre
 });
 
 it("gives the set in use, and its token, to no other: a removed one leaves no series behind", async () => {
-  const pod = await startPod({ settings: { oauthKeys: `credentials: [ ${blue}, ${green} ]` } });
+  const pod = await startPod({ settings: { oauthKeys: `credentials: [ ${blueSet}, ${greenSet} ]` } });
   expect((await pod.order()).status).toBe(200);
-  await apply(pod, pod.yaml({ oauthKeys: `credentials: [ ${green} ]` }), 1);
+  await pod.apply({ oauthKeys: `credentials: [ ${greenSet} ]` }, 1);
   expect((await pod.order()).status).toBe(200);
   const metrics = await pod.metrics();
   for (const name of [
@@ -144,11 +119,8 @@ it("ends requests under way as they began, even those of a site that is gone", a
   pod.simulator.revokeAllTokens();
   const last = pod.order();
   await hang.whenPlayed(1);
-  const without = pod.yaml({
-    oauthKeys: "keys: [ { identifier: K2000000009, secret: { file: DIR/k2 } } ]",
-    more: "timeouts: { connect: 3s }",
-  });
-  await apply(pod, without, 1);
+  const oauthKeys = "keys: [ { identifier: K2000000009, secret: { file: DIR/k2 } } ]";
+  await pod.apply({ oauthKeys, more: "timeouts: { connect: 3s }" }, 1);
   hang.release();
   expect((await last).status).toBe(200);
   expect((await pod.order(signed)).status).toBe(200);
@@ -158,11 +130,7 @@ it("moves from memory to Redis with the token that it has", async () => {
   const redis = await startRedis();
   const pod = await startPod();
   expect((await pod.order()).status).toBe(200);
-  pod.folder.write("token-key", tokenKey);
-  pod.folder.write("password", aclUser.password);
-  const access = `username: ${aclUser.username}, password: { file: DIR/password }, encryptionKeys: [ { file: DIR/token-key } ]`;
-  const more = `tokens: { cache: redis }\nredis: { url: ${redis.url}, ${access} }`;
-  await apply(pod, pod.yaml({ more }), 1);
+  await pod.apply({ more: sharingAt(redis, pod) }, 1);
   await pod.nth("redis_up", 1);
   expect((await pod.order()).status).toBe(200);
   expect(pod.simulator.counts().tokensIssued).toBe(1);
@@ -172,7 +140,7 @@ it("moves from memory to Redis with the token that it has", async () => {
 it("asks callers for the token that is in the file now", async () => {
   const folder = new ConfigFolder();
   const file = folder.write("caller-token", "canary-caller-token-one");
-  const listener = `{ bind: "127.0.0.1:PORT", environment: sandbox, callers: { tokens: [ { file: ${file} } ] } }`;
+  const listener = `{ bind: "127.0.0.1:PORT", environment: sandbox, callers: { shop: { token: { file: ${file} } } } }`;
   const pod = await startPod({ settings: { listeners: [listener] } });
   const send = (token: string) => pod.order({ ...signed, "Proxy-Authorization": `Bearer ${token}` });
   expect((await send("canary-caller-token-one")).status).toBe(200);

@@ -1,27 +1,19 @@
 /** Row 54: what is shown of Redis follows the configuration; alerts read it. */
 import { expect, it } from "vitest";
-import { aclUser } from "../../../testkit/acl.ts";
 import { call } from "../../../testkit/call.ts";
-import { tokenKey } from "../../../testkit/config-folder.ts";
-import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
-import { type Pod, startPod } from "./pod.ts";
+import { startRedis } from "../../../testkit/redis.ts";
+import { type Pod, sharingAt, startPod } from "./pod.ts";
 
 /** A pod and two servers that it can be told to share its tokens in. */
 async function stage() {
   const [one, other] = [await startRedis(), await startRedis()];
   const pod = await startPod();
-  pod.folder.write("token-key", tokenKey);
-  pod.folder.write("password", aclUser.password);
-  const access = `username: ${aclUser.username}, password: { file: DIR/password }, encryptionKeys: [ { file: DIR/token-key } ]`;
-  const share = (redis: RealRedis) =>
-    pod.yaml({ more: `tokens: { cache: redis }\nredis: { url: ${redis.url}, ${access} }` });
   let applied = 0;
-  const apply = async (yaml: string) => {
-    pod.config.update({ "countersign.yaml": yaml });
+  const apply = async (more = "") => {
     applied += 1;
-    await pod.nth("config_applied", applied);
+    await pod.apply({ more }, applied);
   };
-  return { one, other, pod, share, apply };
+  return { one, other, pod, apply };
 }
 
 /** What `/metrics` and `/status` say of the servers. */
@@ -38,25 +30,25 @@ const up = { metric: ['countersign_redis_up{node="cache"} 1'], status: [true] };
 const down = { metric: ['countersign_redis_up{node="cache"} 0'], status: [false] };
 
 it("says nothing more of a server that was down when the configuration left it", async () => {
-  const { one, pod, share, apply } = await stage();
-  await apply(share(one));
+  const { one, pod, apply } = await stage();
+  await apply(sharingAt(one, pod));
   await expect.poll(() => shown(pod)).toEqual(up);
   await one.kill();
   await expect.poll(() => shown(pod), { timeout: 10_000 }).toEqual(down);
-  await apply(pod.yaml());
+  await apply();
   expect(await shown(pod)).toEqual({ metric: null, status: [] });
 });
 
 it("does not take the end of the server that it has left for that of the one in use", async () => {
-  const { one, other, pod, share, apply } = await stage();
-  await apply(share(one));
+  const { one, other, pod, apply } = await stage();
+  await apply(sharingAt(one, pod));
   await expect.poll(() => shown(pod)).toEqual(up);
-  await apply(share(other));
+  await apply(sharingAt(other, pod));
   await expect.poll(async () => await one.command("CLIENT", "LIST")).toContain("user=countersign");
   await one.kill();
   await other.kill();
   await expect.poll(() => shown(pod), { timeout: 10_000 }).toEqual(down);
   await other.restart();
   await expect.poll(() => shown(pod), { timeout: 10_000 }).toEqual(up);
-  expect(pod.lines("redis_down").length).toBe(1);
+  expect(pod.lines("redis_down")).toHaveLength(1);
 });

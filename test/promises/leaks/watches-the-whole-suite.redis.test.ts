@@ -80,7 +80,7 @@ describe("the watch hears", () => {
     expect(sightings.map(({ outlet }) => outlet).sort()).toEqual([...outlets].sort());
     for (const outlet of outlets) expect(heard).toContain(outlet);
     for (const { file, test } of sightings) {
-      expect(file).toMatch(/watches-the-whole-suite\.test\.ts$/);
+      expect(file).toMatch(/watches-the-whole-suite\.redis\.test\.ts$/);
       expect(test).toBe(expect.getState().currentTestName);
     }
     expect(JSON.stringify(sightings)).not.toContain(secret);
@@ -138,7 +138,7 @@ describe("the watch hears", () => {
 
   it("what stands in Redis, but for the names of our keys", async () => {
     const redis = await openRedis();
-    await redis.command("SET", `countersign:2:{${signature}}:token`, "sealed");
+    await redis.command("SET", `countersign:1:{${signature}}:token`, "sealed");
     await redis.command("HSET", "other", "field", Buffer.from(secret).toString("base64"));
     await redis.end();
     expectSighting("Redis");

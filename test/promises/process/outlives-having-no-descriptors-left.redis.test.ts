@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { stageBothWays } from "../../../testkit/both-ways.ts";
 import { sites } from "../../../testkit/faults-configuration.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { isInstalled, startServe } from "../../../testkit/run-program.ts";
 
 /** As many connections as there is room for, and as many as there are. */
 const room = 5;
@@ -17,8 +17,7 @@ const named = (name: string) => (hasLimits ? name : `NOT TRIED, prlimit is not i
 
 it.runIf(hasLimits)(named("outlives a time without descriptors"), async () => {
   const { socketPath, file, orderAt } = await stageBothWays();
-  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  await program.line((line) => line.includes('"event":"started"'));
+  const program = await startServe(file);
   const { pid } = program.child;
   const open = () => readdirSync(`/proc/${pid}/fd`).length;
   const most = open() + room;

@@ -6,15 +6,14 @@ import { expect, it } from "vitest";
 import { stageBothWays } from "../../../testkit/both-ways.ts";
 import { bundle } from "../../../testkit/bundle.ts";
 import { sites } from "../../../testkit/faults-configuration.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { plainEnvironment, startProgram, startServe } from "../../../testkit/run-program.ts";
 
 it("signs and authorises orders, with a shared token, and ends as it should", { timeout: 60_000 }, async () => {
   const { redis, file, orderAt } = await stageBothWays();
   const main = bundle();
-  const program = startProgram(process.execPath, [main, "serve", "--config", file], plainEnvironment());
-  await program.line((line) => line.includes('"event":"started"'));
+  const program = await startServe(file, { main });
   for (const site of Object.values(sites)) expect(await orderAt(site)).toBe(200);
-  expect(await redis.command("KEYS", "countersign:*:token")).toHaveLength(1);
+  await expect.poll(() => redis.command("KEYS", "countersign:*:token")).toHaveLength(1);
   const doctor = startProgram(process.execPath, [main, "doctor", "--config", file], plainEnvironment());
   await doctor.ended;
   expect(doctor.stdout()).toMatch(/^ok +redis /m);
@@ -38,9 +37,23 @@ it("has the simulator beside it in the npm package, as a program of its own", ()
   const paths = files.map(({ path }) => path);
   expect(paths).toEqual(expect.arrayContaining(["dist/main.js", "dist/cli/serve.js", "simulator/dist/program.js"]));
   const units = readdirSync("deploy/systemd").map((name) => `deploy/systemd/${name}`);
+  // Those that a page tells its reader to try.
+  const topics = ["callbacks", "callers", "egress", "moving-from-hmac", "once", "pass-through", "tracing"];
+  const examples = topics.flatMap((topic) =>
+    readdirSync(`examples/${topic}`).map((name) => `examples/${topic}/${name}`),
+  );
   expect(paths.filter((path) => path.startsWith("dist/") && /simulat|demo/.test(path))).toEqual([]);
   expect(paths.filter((path) => !/^(dist|simulator\/dist)\//.test(path)).sort()).toEqual(
-    ["CHANGELOG.md", "LICENSE", ...units, "README.md", "SECURITY.md", "package.json", "simulator/README.md"].sort(),
+    [
+      "CHANGELOG.md",
+      "LICENSE",
+      ...units,
+      ...examples,
+      "README.md",
+      "SECURITY.md",
+      "package.json",
+      "simulator/README.md",
+    ].sort(),
   );
 });
 
@@ -77,7 +90,7 @@ it("keeps the names of classes, by which a defect is told", () => {
   };
   const own = new Set(classesIn("src", ".ts"));
   const bundled = classesIn("dist/bundled", ".js");
-  expect(bundled).toContain("StatusModel");
+  expect(bundled).toContain("RecentRequests");
   // A class of the same name as another in the file would get a number.
   expect(bundled.filter((name = "") => own.has(name.replace(/\d+$/, "")) && !own.has(name))).toEqual([]);
 });

@@ -1,0 +1,152 @@
+/**
+ * Row 88: a stream, a download or a WebSocket that ends early is counted as what it is, and never as an order of unknown
+ * outcome: a request with a safe method has changed nothing (RFC 9110 section 9.2.1), so nobody has anything to look up.
+ */
+import { createServer } from "node:http";
+import type { Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { scrape } from "../../../testkit/exposition.ts";
+import { listen } from "../../../testkit/listen.ts";
+import { logOf } from "../../../testkit/log-lines.ts";
+import { ask, RawConnection } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import type { Stage } from "../../../testkit/stage.ts";
+import { type RouteOptions, rawRequest, stageRoute, startService } from "./stage.ts";
+
+const soon = { config: { timeouts: { requestMs: 300, connectMs: 300, tokenMs: 300 } }, route: { idleMs: 300 } };
+/** However long the head of the answer takes. */
+const soonIdle = { route: { idleMs: 300 } };
+const eventStream =
+  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n";
+
+/** What is left of the one request that was sent, wherever outcomes are counted. */
+async function countsOf({ recorder, adminUrl, statusUrl }: Stage) {
+  const finished = await recorder.nth("request_finished", 1);
+  const { sum } = await scrape(adminUrl);
+  const { json } = await call(statusUrl, "", { method: "GET", path: "/status" });
+  const [line] = logOf(recorder.events, "info").of("request_finished");
+  expect(json.requests.unknownOutcomes).toBe(json.unknownOutcomes.length);
+  expect(sum("countersign_failures_total", { code: finished.code ?? "", outcome: finished.outcome })).toBe(
+    finished.code === undefined ? 0 : 1,
+  );
+  expect(sum("countersign_requests_total", { status: String(finished.status), outcome: finished.outcome })).toBe(1);
+  return {
+    finished,
+    level: line?.level,
+    counted: sum("countersign_unknown_outcomes_total"),
+    listed: json.unknownOutcomes,
+  };
+}
+
+async function expectUncounted(stage: Stage, expected: object): Promise<void> {
+  const { finished, level, counted, listed } = await countsOf(stage);
+  expect(finished).toMatchObject(expected);
+  expect({ counted, listed }).toEqual({ counted: 0, listed: [] });
+  expect(level).not.toBe("error");
+}
+
+/** A service that writes these bytes to whatever it is asked. */
+async function stageBytes(bytes: string, after: (socket: Socket) => void = () => {}, options: RouteOptions = {}) {
+  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(bytes, () => after(socket)) });
+  return stageRoute(upstream.url, options);
+}
+
+it.each([
+  ["is reset", (socket: Socket) => setTimeout(() => socket.resetAndDestroy(), 50), "upstream_reset", {}],
+  ["stands still", () => {}, "upstream_timeout", soonIdle],
+] as const)("an event stream that %s", async (_, after, code, options) => {
+  const stage = await stageBytes(eventStream, after, options);
+  const caller = await RawConnection.open(stage.port);
+  caller.socket.on("error", () => {});
+  await caller.write(rawRequest("GET /files/events")).closed;
+  await expectUncounted(stage, { status: 200, by: "service", code, outcome: "unknown" });
+});
+
+it("a download whose reader is too slow", async () => {
+  const service = await startService((_, response) => void response.end(Buffer.alloc(64 * 1_048_576)));
+  const stage = await stageRoute(service.url, soonIdle);
+  const caller = await RawConnection.open(stage.port);
+  caller.socket.on("error", () => {});
+  caller.socket.pause();
+  caller.write(rawRequest("GET /files/large"));
+  await expectUncounted(stage, { status: 200, by: "service", code: "upstream_timeout", outcome: "unknown" });
+});
+
+it.each(["GET", "HEAD", "OPTIONS"])(
+  "a %s without an answer, whose caller is told that it may be sent again",
+  async (method) => {
+    const service = await startService(() => {});
+    const stage = await stageRoute(service.url, soon);
+    const caller = await RawConnection.open(stage.port);
+    const answer = await caller.write(rawRequest(`${method} /files/a`)).ended();
+    expect(answer).toMatch(/^HTTP\/1\.1 504 [\s\S]*countersign-outcome: unknown/i);
+    if (method !== "HEAD")
+      expect(answer).toContain(`It is a ${method} and changes nothing: send it again as you like.`);
+    await expectUncounted(stage, { status: 504, code: "upstream_timeout", outcome: "unknown" });
+  },
+);
+
+it("a GET whose caller leaves", async () => {
+  const service = await startService(() => {});
+  const stage = await stageRoute(service.url);
+  const caller = await RawConnection.open(stage.port);
+  caller.write(rawRequest("GET /files/a"));
+  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await caller.leave();
+  await expectUncounted(stage, { status: 499, callerLeft: true, outcome: "unknown" });
+});
+
+it("a GET that is answered 503: the answer is whole", async () => {
+  const stage = await stageBytes(rawAnswer(503, "busy"));
+  const answer = await ask(stage.port, rawRequest("GET /files/a"));
+  expect(answer).toMatchObject({ status: 503, text: "busy", headers: { "countersign-outcome": "answered" } });
+  await expectUncounted(stage, { status: 503, by: "service", outcome: "answered" });
+});
+
+it.each([
+  [
+    "is reset by the service",
+    (socket: Socket) => socket.resetAndDestroy(),
+    { code: "upstream_reset", outcome: "unknown" },
+    {},
+  ],
+  ["stands still", () => {}, { cause: "idle", outcome: "answered" }, soonIdle],
+] as const)("a WebSocket that %s", async (_, talk, expected, options) => {
+  const server = createServer();
+  const head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello";
+  server.on("upgrade", (_request, socket: Socket) => {
+    onTestFinished(() => void socket.destroy());
+    socket
+      .on("error", () => {})
+      .on("data", () => talk(socket))
+      .write(head);
+  });
+  const port = await listen(server);
+  const stage = await stageRoute(`http://127.0.0.1:${port}`, options);
+  const caller = await RawConnection.open(stage.port);
+  caller.socket.on("error", () => {});
+  const asking = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: abc", "Sec-WebSocket-Version: 13"];
+  caller.write(`GET /files/live HTTP/1.1\r\nHost: 127.0.0.1\r\n${asking.join("\r\n")}\r\n\r\n`);
+  await caller.until(/hello$/);
+  caller.write("and now");
+  await expectUncounted(stage, { status: 101, by: "service", ...expected });
+});
+
+it.each(["POST", "PUT", "PATCH", "DELETE"])("but a %s without an answer counts, and is listed", async (method) => {
+  const service = await startService((incoming) => void incoming.resume());
+  const stage = await stageRoute(service.url, soon);
+  const answer = await ask(stage.port, rawRequest(`${method} /files/a`));
+  expect(answer).toMatchObject({ status: 504, headers: { "countersign-outcome": "unknown" } });
+  expect(answer.text).toContain("The call may have taken effect");
+  const { counted, listed, level } = await countsOf(stage);
+  expect({ counted, level }).toEqual({ counted: 1, level: "error" });
+  expect(listed).toMatchObject([{ operation: "/files/", code: "upstream_timeout" }]);
+});
+
+it("and so does a POST that is answered 503", async () => {
+  const stage = await stageBytes(rawAnswer(503, "busy"));
+  const answer = await ask(stage.port, rawRequest("POST /files/a"));
+  expect(answer).toMatchObject({ status: 503, text: "busy", headers: { "countersign-outcome": "unknown" } });
+  expect(await countsOf(stage)).toMatchObject({ counted: 1, level: "error", listed: [{ status: 503 }] });
+});

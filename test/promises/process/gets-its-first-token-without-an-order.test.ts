@@ -1,0 +1,86 @@
+/** A start while the authorization server is away: it is asked again and again, each time when the log has said, until it is back. */
+import { expect, it, onTestFinished } from "vitest";
+import { ConfigWriter, sandboxConfig } from "../../../testkit/config-writer.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+
+interface TokenRequested {
+  readonly time: string;
+  readonly result: string;
+  readonly durationMs: number;
+  readonly pauseMs?: number;
+  readonly message: string;
+}
+
+/** A process of its own, whose authorization server breaks each connection until `comeBack`. */
+async function startWithoutServer() {
+  let isAway = true;
+  const granted = JSON.stringify({ access_token: "abc.def", token_type: "Bearer", expires_in: 3600 });
+  const login = await startRawUpstream({
+    answer: (_request, socket) => void (isAway ? socket.resetAndDestroy() : socket.write(rawAnswer(200, granted))),
+  });
+  const service = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, "{}")) });
+  const folder = new ConfigWriter("first-token");
+  onTestFinished(() => folder.remove());
+  folder.write("secret", "canary-client-secret");
+  const set = { name: "one", clientId: "client", clientSecret: { file: "secret" }, audience: "https://api.example" };
+  const sandbox = { baseUrl: service.url, authUrl: login.url, sites: { S1: { credentials: [set] } } };
+  const file = folder.config("countersign.yaml", sandboxConfig(["127.0.0.1:0"], sandbox));
+  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
+  const { statusBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  const requested = () =>
+    (program.stdout().match(/^.*"event":"token_requested".*$/gm) ?? []).map((line): TokenRequested => JSON.parse(line));
+  const read = async (path: string) => (await fetch(`http://${statusBind}${path}`)).text();
+  return {
+    login,
+    service,
+    program,
+    requested,
+    page: () => read("/"),
+    credentials: async () => JSON.parse(await read("/status")).credentials,
+    comeBack() {
+      isAway = false;
+    },
+    /** Until it has been asked more often than one refresh does by itself. */
+    whenAskedSixTimes: () => program.line(() => requested().length >= 6),
+    whenIssued: () => program.line((line) => line.includes('"result":"issued"')),
+  };
+}
+
+it("it has its token soon after the authorization server is back, and the page says so, though nobody has sent an order", async () => {
+  const { login, service, requested, ...proxy } = await startWithoutServer();
+  await proxy.whenAskedSixTimes();
+  expect(await proxy.credentials()).toMatchObject([{ token: "none", failingSince: expect.any(String) }]);
+  expect(await proxy.page()).toMatch(/No token<.*Next try (now|in \d+ s)\./s);
+  proxy.comeBack();
+  await proxy.whenIssued();
+  const [set] = await proxy.credentials();
+  expect(set).toMatchObject({ token: { issuedHere: true }, requests: { issued: 1 } });
+  expect(set).not.toHaveProperty("failingSince");
+  expect(await proxy.page()).not.toMatch(/no token|refused|failing/i);
+  expect(service.connections).toBe(0);
+  const tries = requested();
+  expect(login.requests).toHaveLength(tries.length);
+  expect(tries.filter(({ result }) => result === "issued")).toHaveLength(1);
+  const paused = tries.slice(0, -1);
+  for (const { message, pauseMs = 0 } of paused) {
+    const [, amount, unit] = /next try in ([\d.]+) (ms|s)$/.exec(message) ?? [];
+    expect(Math.abs(Number(amount) * (unit === "s" ? 1_000 : 1) - pauseMs)).toBeLessThanOrEqual(50);
+  }
+  // The machine may stand still between a pause's begin and its line, so all pauses are judged together.
+  const toldMs = paused.reduce((sum, { durationMs, pauseMs = 0 }) => sum + durationMs + pauseMs, 0);
+  const [first, last] = [tries.at(0), tries.at(-1)];
+  if (first === undefined || last === undefined) throw new Error("there were tries");
+  const tookMs = Date.parse(last.time) - last.durationMs - (Date.parse(first.time) - first.durationMs);
+  expect(tookMs).toBeGreaterThan(toldMs - 250);
+  expect(toldMs).toBeGreaterThan(500);
+});
+
+it("it ends at once when it is told to, and asks no more", async () => {
+  const { login, program, requested, whenAskedSixTimes } = await startWithoutServer();
+  await whenAskedSixTimes();
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toBe(0);
+  // Its last request may have had no answer yet.
+  expect(login.requests.length - requested().length).toBeLessThanOrEqual(1);
+});

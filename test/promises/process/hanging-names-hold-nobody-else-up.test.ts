@@ -1,0 +1,153 @@
+/** Row 96: a name whose servers do not answer costs no other environment an order, though libuv looks two names up at a time. */
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { ConfigFolder } from "../../../testkit/config-folder.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { canServeNames, startNameServer } from "../../../testkit/name-server.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { type Program, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+
+const reason = canServeNames ? "" : "NOT TRIED, port 53 and mounts are for root: ";
+const named = (text: string) => `${reason}${text}`;
+
+const connectMs = 500;
+const site = "S1000000003";
+
+interface Proxy {
+  readonly program: Program;
+  /** An order to an environment. Each needs a new connection, since the service closes it behind its answer. */
+  order(environment: string): Promise<{ readonly status: number; readonly text: string; readonly tookMs: number }>;
+  lines(event: string): Record<string, unknown>[];
+}
+
+/** A process that looks names up at one name server; the service of each environment is `api.NAME.test`. */
+async function startProxy(
+  names: readonly string[],
+  startAsking: readonly string[],
+  more = "",
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Proxy> {
+  const service = await startRawUpstream({
+    answer: (_, socket) => void socket.end(rawAnswer(200, "{}", "Connection: close\r\n")),
+  });
+  const folder = new ConfigFolder();
+  const ports = new Map<string, number>();
+  for (const name of names) ports.set(name, await freePort());
+  const environments = names.map((name, index) => {
+    const key = folder.write(`key-${name}`, `canary-api-secret-key-${name}`);
+    return `  ${name}:
+    baseUrl: http://api.${name}.test:${service.port}
+    allowPlaintext: true
+    operations: [create_order]
+    sites: { ${site}: { keys: [ { identifier: K200000000${index}, secret: { file: ${key} } } ] } }`;
+  });
+  const listeners = [...ports].map(([name, port]) => `{ bind: "127.0.0.1:${port}", environment: ${name} }`);
+  const file = folder.write(
+    "countersign.yaml",
+    `listeners: [ ${listeners.join(", ")} ]
+admin: { bind: "127.0.0.1:0" }
+status: { bind: "127.0.0.1:0" }
+timeouts: { connect: ${connectMs}ms }
+environments:
+${environments.join("\n")}
+${more}
+`,
+  );
+  const [command = "", ...args] = [...startAsking, process.execPath, "dist/main.js", "serve", "--config", file];
+  const program = startProgram(command, args, plainEnvironment(variables));
+  await program.line((line) => line.includes('"event":"started"'));
+  return {
+    program,
+    async order(environment) {
+      const sinceMs = performance.now();
+      const { status, text } = await call(`http://127.0.0.1:${ports.get(environment)}`);
+      return { status, text, tookMs: performance.now() - sinceMs };
+    },
+    lines: program.events,
+  };
+}
+
+/** @returns the statuses of so many orders, one after the other */
+async function orders({ order }: Proxy, environment: string, count: number): Promise<number[]> {
+  const statuses: number[] = [];
+  while (statuses.length < count) statuses.push((await order(environment)).status);
+  return statuses;
+}
+
+const allServed = (count: number) => new Array(count).fill(200);
+
+it.runIf(canServeNames)(
+  named("a name that never was found hangs: its own orders fail in time, no other does"),
+  async () => {
+    const names = await startNameServer();
+    names.swallow(["api.a.test"]);
+    const proxy = await startProxy(["a", "b"], names.startAsking);
+    const own = Promise.all(Array.from({ length: 50 }, () => proxy.order("a")));
+    expect(await orders(proxy, "b", 100)).toEqual(allServed(100));
+    for (const { status, text, tookMs } of await own) {
+      expect(status).toBe(502);
+      expect(JSON.parse(text)).toMatchObject({ code: "upstream_unreachable", outcome: "not_sent" });
+      expect(text).toContain("The name of the service's host could not be resolved (DNS_TIMEOUT).");
+      // One reconnect is allowed, and each has its own time.
+      expect(tookMs).toBeLessThan(10 * connectMs);
+    }
+    const failures = () => proxy.lines("request_finished").filter(({ environment }) => environment === "a");
+    // Lines are written a little later than answers.
+    await proxy.program.line((line) => line.includes('"request_finished"') && failures().length === 50);
+    const failed = failures();
+    expect(new Set(failed.map(({ cause }) => cause))).toEqual(new Set(["DNS_TIMEOUT"]));
+    // The resolver repeats its question after 5 s, and again for its next look-up after 10 s.
+    expect(names.asked("api.a.test")).toBeLessThanOrEqual(3);
+    expect(names.asked("api.b.test")).toBe(100);
+  },
+);
+
+it.runIf(canServeNames)(
+  named("names that were found before hang, more than there are threads: no order fails"),
+  async () => {
+    const names = await startNameServer();
+    const environments = ["a", "b", "c", "d"];
+    const proxy = await startProxy(environments, names.startAsking);
+    for (const name of environments) expect(await orders(proxy, name, 1)).toEqual([200]);
+    names.swallow(["api.a.test", "api.c.test", "api.d.test"]);
+    const all = await Promise.all(environments.map((name) => orders(proxy, name, 50)));
+    expect(all).toEqual(environments.map(() => allServed(50)));
+    const warnings = () => proxy.lines("old_address_used").filter(({ level }) => level === "warn");
+    await proxy.program.line((line) => line.includes('"old_address_used"') && warnings().length >= 3);
+    const warned = warnings();
+    for (const name of ["a", "c", "d"]) {
+      const ofHost = warned.filter(({ host }) => host === `api.${name}.test`);
+      expect(ofHost).toMatchObject([{ cause: "DNS_TIMEOUT", isFirst: true }]);
+    }
+  },
+);
+
+it.runIf(canServeNames)(named("the name of Redis hangs: no order fails"), async () => {
+  const names = await startNameServer();
+  names.swallow(["redis.test"]);
+  const redis = "tokens: { cache: redis }\nredis: { url: redis://redis.test:6379, encryptionKeys: [ { env: KEY } ] }";
+  const variables = { KEY: randomBytes(32).toString("hex") };
+  const proxy = await startProxy(["b"], names.startAsking, redis, variables);
+  await proxy.program.line((line) => line.includes('"event":"redis_down"'));
+  // By then it has tried to connect again, more often than there are threads.
+  const untilMs = performance.now() + 4_000;
+  while (performance.now() < untilMs) expect(await orders(proxy, "b", 1)).toEqual([200]);
+  expect(names.asked("redis.test")).toBe(1);
+});
+
+it.runIf(canServeNames)(
+  named("seven names hang that never were found, with the image's threads: no other order fails"),
+  async () => {
+    const names = await startNameServer();
+    const hanging = ["a", "c", "d", "e", "f", "g", "h"];
+    names.swallow(hanging.map((name) => `api.${name}.test`));
+    const [, threads = ""] = /^ENV UV_THREADPOOL_SIZE=(\d+)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
+    const proxy = await startProxy([...hanging, "b"], names.startAsking, "", { UV_THREADPOOL_SIZE: threads });
+    // Three at once for each name: a look-up for each of them would take all threads.
+    const own = Promise.all([...hanging, ...hanging, ...hanging].map((name) => orders(proxy, name, 1)));
+    expect(await orders(proxy, "b", 50)).toEqual(allServed(50));
+    expect((await own).flat()).toEqual(new Array(3 * hanging.length).fill(502));
+  },
+);

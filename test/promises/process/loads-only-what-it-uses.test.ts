@@ -1,0 +1,108 @@
+/**
+ * A process loads no package, and nothing of tracing (row 84), that its configuration has no use for; and what is old in one
+ * prints no warning of Node's.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { bundle } from "../../../testkit/bundle.ts";
+import { clientKey } from "../../../testkit/certificates.ts";
+import { startCollector } from "../../../testkit/collector.ts";
+import { ConfigWriter, sandboxConfig } from "../../../testkit/config-writer.ts";
+import { freePort } from "../../../testkit/free-port.ts";
+import { watchScripts } from "../../../testkit/loaded-scripts.ts";
+import { ask } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { plainEnvironment, startProgram, startServe } from "../../../testkit/run-program.ts";
+import { rawRequest } from "../pass-through/stage.ts";
+
+const granted = JSON.stringify({ access_token: "canary-token", token_type: "Bearer", expires_in: 3600 });
+
+/** A site with OAuth, an authorization server and a service; the listener's port, and what the process loads. */
+async function stage(set: object, environment: object, more: object = {}) {
+  const login = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, granted)) });
+  const service = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, "a")) });
+  const folder = new ConfigWriter("loads");
+  onTestFinished(() => folder.remove());
+  folder.write("secret", "canary-client-secret");
+  folder.write("key", clientKey);
+  const port = await freePort();
+  const sites = { S1: { credentials: [{ name: "one", clientId: "one-id", audience: "a", ...set }] } };
+  const sandbox = { baseUrl: service.url, authUrl: login.url, sites, ...environment };
+  const file = folder.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`], sandbox, more));
+  return { port, file, scripts: watchScripts() };
+}
+
+const secret = { clientSecret: { file: "secret" } };
+
+/** Says on standard error that it used what newer versions of Node warn of. */
+const watchDeprecated = `data:text/javascript,${encodeURIComponent(`
+import { writeSync } from "node:fs";
+import util from "node:util";
+util._extend = (...given) => {
+  writeSync(2, "DEP0060\\n");
+  return Object.assign(...given);
+};
+`)}`;
+
+it.each([
+  ["does not load http-proxy without a route", []],
+  ["loads http-proxy for a route, without a warning", [{ prefix: "/files/", methods: ["GET"] }]],
+])("%s", { timeout: 60_000 }, async (_, passThrough) => {
+  const { port, file, scripts } = await stage(secret, { passThrough });
+  const main = bundle();
+  const options = ["--pending-deprecation", "--import", watchDeprecated];
+  const program = await startServe(file, { main, options, env: plainEnvironment(scripts.env) });
+  const hasRoute = passThrough.length > 0;
+  if (hasRoute) expect((await ask(port, rawRequest("GET /files/a"))).text).toBe("a");
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toBe(0);
+  expect(program.stderr()).toBe("");
+  const chunk = chunkOf(main);
+  expect(scripts.loaded().some((url) => url.endsWith(`/${chunk}`))).toBe(hasRoute);
+});
+
+it.each([
+  { what: "does not load jose for a secret", set: secret, clientAuth: "basic", isLoaded: false },
+  {
+    what: "loads jose for an assertion",
+    set: { privateKey: { file: "key" } },
+    clientAuth: "private_key_jwt",
+    isLoaded: true,
+  },
+])("$what", async ({ set, clientAuth, isLoaded }) => {
+  const { file, scripts } = await stage(set, { token: { clientAuth } });
+  const args = ["dist/unbundled.js", "token", "--config", file];
+  const program = startProgram(process.execPath, args, plainEnvironment(scripts.env));
+  expect(await program.ended).toBe(0);
+  expect(program.stdout()).toContain("a token [12 characters], valid for 3600 s");
+  expect(scripts.loaded().some((url) => url.includes("/node_modules/jose/"))).toBe(isLoaded);
+});
+
+it.each([
+  { what: "loads nothing of tracing where it is not configured", isTraced: false },
+  { what: "loads it where it is configured, and connects to no collector before there is a span", isTraced: true },
+])("$what", async ({ isTraced }) => {
+  const collector = await startCollector();
+  // A token request would be a span.
+  const keys = { S1: { keys: [{ identifier: "K1", secret: { file: "secret" } }] } };
+  const tracing = isTraced ? { tracing: { otlp: { endpoint: collector.url } } } : {};
+  const { file, scripts } = await stage(secret, { sites: keys }, tracing);
+  const program = await startServe(file, { main: "dist/unbundled.js", env: plainEnvironment(scripts.env) });
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toBe(0);
+  const loaded = scripts.loaded().filter((url) => /tracing\/|span-export/.test(url));
+  if (isTraced) expect(loaded.join()).toContain("span-exporter");
+  else expect(loaded).toEqual([]);
+  expect(collector.requests).toEqual([]);
+});
+
+/** The file of the bundle that holds http-proxy. */
+function chunkOf(main: string): string {
+  const folder = join(dirname(main), "bundled");
+  const found = readdirSync(folder).filter((name) =>
+    /^\/\/ node_modules\/http-proxy\/index\.js/m.test(readFileSync(join(folder, name), "utf8")),
+  );
+  expect(found).toHaveLength(1);
+  return found[0] ?? "";
+}

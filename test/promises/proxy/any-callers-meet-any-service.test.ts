@@ -1,0 +1,268 @@
+/**
+ * Rows 12, 63 and 65 by chance: callers that pipeline, split their bytes anywhere, leave, reset, read slowly or send junk, and a service
+ * that answers in any way, hangs or breaks. A marker in each order, its answer and its access line tells them apart: nobody gets
+ * another's answer, nothing that is told `not_sent` was sent, and each answer has one access line.
+ */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import fc from "fast-check";
+import { expect, it, onTestFinished } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { whenInFlight } from "../../../testkit/in-flight.ts";
+import { chunked, rawPost } from "../../../testkit/raw-caller.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { drawSeed } from "../../../testkit/seeded-random.ts";
+import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
+
+const runs = 100;
+const requestMs = 250;
+const bodyBytes = 4_096;
+
+/** What the service does with an order, by a letter in its marker. */
+const services: Readonly<Record<string, (marker: string) => string>> = {
+  a: (marker: string) => rawAnswer(200, marker),
+  b: (marker: string) => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunked(marker)}`,
+  c: (marker: string) => rawAnswer(400, marker),
+  d: (marker: string) => rawAnswer(200, `${marker}${"x".repeat(200_000)}`),
+  e: (marker: string) => `${rawAnswer(200, marker)}${rawAnswer(200, "m999999e")}`,
+  f: (marker: string) => rawAnswer(200, `${marker}and more`).slice(0, -4),
+  g: () => "HTTP/1.1 junk\r\n\r\n",
+};
+/** The answer never comes, comes late, or ends with its connection. */
+const endings: Readonly<Record<string, (socket: Socket, marker: string) => void>> = {
+  h: () => {},
+  i: (socket) => void socket.end(),
+  j: (socket) => void socket.resetAndDestroy(),
+  k: (socket, marker) => void socket.end(`HTTP/1.1 200 OK\r\n\r\n${marker}`),
+  l: (socket, marker) => void socket.end(rawAnswer(200, `${marker}and more`).slice(0, -4)),
+  m: (socket, marker) => void setTimeout(() => socket.write(rawAnswer(200, marker)), 30),
+  n: (socket, marker) => void setTimeout(() => socket.write(rawAnswer(200, marker)), requestMs + 50),
+};
+/** No answer to these is whole in time. One of `n` is where the machine stands still until it has come. */
+const unanswered = "fghijl";
+const marked = /m\d{6}[a-n]/g;
+const letters = [...Object.keys(services), ...Object.keys(endings)];
+
+/** How a caller sends an order. */
+const forms = {
+  length: (marker: string, more: readonly string[]) => rawPost({ connection: [], more, body: bodyOf(marker) }),
+  chunks: (marker: string, more: readonly string[]) => {
+    const framing = ["Transfer-Encoding: chunked"];
+    return rawPost({ connection: [], framing, more, body: chunked(bodyOf(marker)) });
+  },
+  "last one": (marker: string, more: readonly string[]) => rawPost({ more, body: bodyOf(marker) }),
+  expectation: (marker: string, more: readonly string[]) =>
+    rawPost({ connection: [], more: [...more, "Expect: 100-continue"], body: bodyOf(marker) }),
+  "too long": (marker: string, more: readonly string[]) =>
+    rawPost({ connection: [], more, body: bodyOf(marker).padEnd(bodyBytes + 1) }),
+  "no JSON": (marker: string, more: readonly string[]) => rawPost({ connection: [], more, body: marker }),
+  "no body": (_: string, more: readonly string[]) =>
+    rawPost({ connection: [], method: "GET", framing: [], more, body: "" }),
+  "bad chunks": (marker: string, more: readonly string[]) =>
+    rawPost({ connection: [], framing: ["Transfer-Encoding: chunked"], more, body: `z\r\n${marker}` }),
+  junk: () => "BLAH blah\r\n\r\n",
+} as const;
+
+const formNames = Object.keys(forms) as (keyof typeof forms)[];
+
+function bodyOf(marker: string): string {
+  return JSON.stringify({ site_customer_identifier: marker });
+}
+
+/** `fc.double` would be near 0 nearly always. */
+const part = fc.nat(100).map((percent) => percent / 100);
+const order = fc.record({
+  form: fc.oneof({ weight: 3, arbitrary: fc.constant("length" as const) }, fc.constantFrom(...formNames)),
+  service: fc.oneof({ weight: 1, arbitrary: fc.constant("a") }, { weight: 2, arbitrary: fc.constantFrom(...letters) }),
+  /** Where the caller pauses, in parts of its length: before it, or within. */
+  pauses: fc.array(fc.record({ at: fc.oneof(fc.constant(0), part), pauseMs: fc.nat(8) }), { maxLength: 2 }),
+});
+
+const caller = fc.record({
+  orders: fc.array(order, { minLength: 1, maxLength: 6 }),
+  end: fc.constantFrom("reads all", "reads all", "closes its half", "leaves", "resets"),
+  reads: fc.constantFrom("at once", "late"),
+});
+
+let numbered = 0;
+let callers = 0;
+
+it("gives nobody another's answer, tells nothing as not sent that was, and logs each answer once", async () => {
+  const seen: string[] = [];
+  const upstream = await startRawUpstream({
+    answer: ({ head, body }, socket) => {
+      const [marker] = body.match(marked) ?? expect.fail(head);
+      seen.push(marker);
+      const letter = marker.at(-1) ?? "";
+      const answer = services[letter];
+      if (answer === undefined) endings[letter]?.(socket, marker);
+      else socket.write(answer(marker), "latin1");
+    },
+  });
+  const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes };
+  const timeouts = { requestMs, connectMs: requestMs, tokenMs: requestMs };
+  const { port, url, adminUrl, recorder } = await stageProxy({ baseUrl: upstream.url, config: { limits, timeouts } });
+
+  /** What a caller does, and all that came back. */
+  const play = async ({ orders, end, reads }: Caller): Promise<Played> => {
+    const markers = orders.map(({ service }) => `m${String(numbered++).padStart(6, "0")}${service}`);
+    callers += 1;
+    const more = (marker: string) => [`Countersign-Site: ${hmacSite}`, `Countersign-Reference: ${marker}`];
+    const requests = orders.map(({ form }, n) => forms[form](markers[n] ?? "", more(markers[n] ?? "")));
+    const bytes = requests.join("");
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    socket.setMaxListeners(0);
+    const closed = new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
+    let text = "";
+    const read = () => socket.setEncoding("latin1").on("data", (piece: string) => (text += piece));
+    await once(socket, "connect");
+    if (reads === "at once") read();
+    const points = orders.flatMap(({ pauses }, n) => {
+      const start = requests.slice(0, n).join("").length;
+      return pauses.map(({ at, pauseMs }) => ({ at: start + Math.floor(at * (requests[n] ?? "").length), pauseMs }));
+    });
+    points.sort((one, other) => one.at - other.at);
+    let from = 0;
+    for (const { at, pauseMs } of points) {
+      if (socket.writable) socket.write(bytes.slice(from, at), "latin1");
+      from = at;
+      await wait(pauseMs);
+    }
+    if (socket.writable) socket.write(bytes.slice(from), "latin1");
+    if (end === "closes its half") socket.end();
+    if (end === "leaves") socket.destroy();
+    if (end === "resets") socket.resetAndDestroy();
+    if (reads === "late") {
+      await wait(20);
+      read();
+    }
+    // What does not end by itself is a connection on which nothing more is expected.
+    const isOver = () => socket.closed || socket.readableEnded || answersIn(text).length >= orders.length;
+    const untilMs = performance.now() + (orders.length + 2) * requestMs * 10;
+    while (!isOver() && performance.now() < untilMs) {
+      await Promise.race([closed, once(socket, "end").catch(() => {}), wait(10)]);
+    }
+    const isStuck = !isOver();
+    const isWhole = end === "reads all" && socket.readableEnded;
+    socket.destroy();
+    await closed;
+    return { orders, markers, end, answers: answersIn(text), isWhole, isStuck, text };
+  };
+
+  const judge = async (played: readonly Played[]): Promise<void> => {
+    // An access line is written before or with the answer; the last may be that of a caller who has left.
+    for (let round = 0; round < 3; round++) {
+      // Whatever was written before has been read when a whole exchange has come after it.
+      expect((await call(url, "", { method: "GET" })).status).toBe(405);
+      await whenInFlight({ adminUrl }, 0);
+    }
+    const lines = recorder.of("request_finished");
+    for (const { orders, markers, end, answers, isWhole, isStuck, text } of played) {
+      const where = JSON.stringify({ orders, end, text: text.slice(0, 2_000) });
+      expect(isStuck, where).toBe(false);
+      expect(answers.length, where).toBeLessThanOrEqual(markers.length);
+      expect(
+        answers.slice(0, -1).filter(({ closes }) => closes),
+        where,
+      ).toEqual([]);
+      expect(
+        (text.match(marked) ?? []).filter((found) => !markers.includes(found)),
+        where,
+      ).toEqual([]);
+      for (const [n, answer] of answers.entries()) {
+        const marker = markers[n] ?? "";
+        if (answer.outcome === "answered") expect(answer.body, where).toContain(marker);
+        if (answer.outcome === "not_sent") expect(seen, where).not.toContain(marker);
+        const own = lines.filter(({ requestId }) => requestId === answer.requestId);
+        expect(own, where).toHaveLength(1);
+        expect(own[0], where).toMatchObject({
+          status: answer.status,
+          reference: orders[n]?.form === "junk" ? undefined : marker,
+        });
+      }
+      for (const marker of markers) {
+        expect(seen.filter((each) => each === marker).length, where).toBeLessThanOrEqual(1);
+        const own = lines.filter(({ reference }) => reference === marker);
+        expect(own.length, where).toBeLessThanOrEqual(1);
+        if (!seen.includes(marker)) continue;
+        expect(own, where).toHaveLength(1);
+        expect(own[0]?.outcome, where).not.toBe("not_sent");
+        if (unanswered.includes(marker.slice(-1))) expect(own[0]?.outcome, where).toBe("unknown");
+      }
+      // Whoever reads to the end has an answer to each request up to the last one: that which closes the connection, or is cut.
+      if (isWhole && answers.length < markers.length && answers.length > 0) {
+        expect(answers.at(-1)?.closes, where).toBe(true);
+      }
+    }
+    recorder.events.length = 0;
+    seen.length = 0;
+  };
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(caller, { minLength: 1, maxLength: 5 }), async (programs) => {
+      await judge(await Promise.all(programs.map(play)));
+    }),
+    { seed: drawSeed("any callers meet any service"), numRuns: runs, endOnFailure: true },
+  );
+  expect(callers).toBeGreaterThan(runs);
+}, 240_000);
+
+type Caller = typeof caller extends fc.Arbitrary<infer Each> ? Each : never;
+
+interface Played {
+  readonly orders: Caller["orders"];
+  readonly markers: readonly string[];
+  readonly end: Caller["end"];
+  readonly answers: readonly Answer[];
+  /** It came to an orderly end. */
+  readonly isWhole: boolean;
+  /** Neither its connection nor its last answer ended in time. */
+  readonly isStuck: boolean;
+  readonly text: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly requestId: string | undefined;
+  readonly outcome: string | undefined;
+  readonly closes: boolean;
+  readonly body: string;
+}
+
+/** The final answers whose bodies are whole, in their order. */
+function answersIn(text: string): Answer[] {
+  const answers: Answer[] = [];
+  for (let rest = text; ; ) {
+    const end = rest.indexOf("\r\n\r\n");
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(rest)?.[1]);
+    if (end === -1 || Number.isNaN(status)) return answers;
+    const head = rest.slice(0, end);
+    const behind = rest.slice(end + 4);
+    const field = (name: string) => new RegExp(`\r\n${name}: ([^\r]*)`, "i").exec(head)?.[1];
+    let body = "";
+    let length = 0;
+    if (status >= 200 && field("transfer-encoding") === "chunked") {
+      for (;;) {
+        const [line, size = ""] = /^([0-9a-f]+)\r\n/.exec(behind.slice(length)) ?? [];
+        if (line === undefined) return answers;
+        const bytes = Number.parseInt(size, 16);
+        body += behind.slice(length + line.length, length + line.length + bytes);
+        length += line.length + bytes + 2;
+        if (bytes === 0) break;
+      }
+    } else if (status >= 200) {
+      // Without a length its close ends it.
+      length = Number(field("content-length") ?? behind.length);
+      body = behind.slice(0, length);
+    }
+    if (behind.length < length) return answers;
+    if (status >= 200) {
+      const requestId = field("countersign-request-id");
+      const closes = field("connection") === "close";
+      answers.push({ status, requestId, outcome: field("countersign-outcome"), closes, body });
+    }
+    rest = behind.slice(length);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Row 94: connections on which a caller only waits, or lets others wait, shut nobody out: the one that has waited the longest gives way. What is
+ * being served stays.
+ */
+import { expect, it } from "vitest";
+import { call } from "../../../testkit/call.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
+
+const connections = 8;
+/** Longer than a busy caller takes to send its next request. */
+const quietMs = 1_100;
+
+async function stage() {
+  const clock = new ShiftedClock();
+  const limits = { inFlightPerEnvironment: 256, connections, bodyBytes: 262_144 };
+  const proxy = await stageProxy({ config: { limits }, surroundings: { clock } });
+  const open = async (bytes: string, count: number) => {
+    const opened = await Promise.all(Array.from({ length: count }, () => RawConnection.open(proxy.port)));
+    for (const connection of opened) connection.write(bytes);
+    // The listener has taken and read them, one in a turn of its loop, when so many probes have been answered.
+    for (const _ of opened) await call(proxy.adminUrl, "", { method: "GET", path: "/livez" });
+    return opened;
+  };
+  return { ...proxy, clock, open };
+}
+
+/** Each on a connection of its own. */
+async function expectServed(url: string, others: number): Promise<void> {
+  const answers = await Promise.all(Array.from({ length: others }, () => call(url)));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+}
+
+it("serves 5 of 5 others while one caller has as many idle connections as are served", async () => {
+  const { url, clock, open } = await stage();
+  const [first, ...later] = await open("", connections);
+  clock.push(quietMs);
+  await expectServed(url, 5);
+  expect(await first?.ended()).toBe("");
+  expect(later.at(-1)?.socket.readableEnded).toBe(false);
+});
+
+it("answers the others while one caller has opened more connections than are taken", async () => {
+  const { url, clock, open } = await stage();
+  await open("", 5 * connections);
+  expectFailure(await call(url), { status: 503, code: "overloaded" });
+  clock.push(quietMs);
+  await expectServed(url, 5);
+});
+
+it.each([
+  ["the head", rawPost().slice(0, 60)],
+  ["the body", rawPost().slice(0, -1)],
+])("refuses requests whose callers do not send the rest of %s, for others", async (_, bytes) => {
+  const { url, clock, open, simulator } = await stage();
+  const slow = await open(bytes, connections);
+  clock.push(quietMs);
+  await expectServed(url, 3);
+  const answered = await Promise.all(slow.slice(0, 3).map((connection) => connection.ended()));
+  for (const text of answered) {
+    const [answer, ...more] = readAnswers(text);
+    expectFailure(answer ?? expect.fail(), { status: 503, code: "overloaded", detail: /limits\.connections/ });
+    expect(more).toEqual([]);
+  }
+  expect(simulator.counts().apiRequests).toBe(3);
+});
+
+it("closes no connection with a request that is served, and none whose caller is busy", async () => {
+  const { url, clock, open, simulator } = await stage();
+  const hanging = simulator.faults.add({ host: "api", kind: "hang", times: connections - 1 });
+  const served = await open(rawPost(), connections - 1);
+  await hanging.whenPlayed(connections - 1);
+  clock.push(quietMs);
+  const [busy] = await open("", 1);
+  expectFailure(await call(url), { status: 503, code: "overloaded" });
+  hanging.release();
+  for (const connection of served) expect(await connection.ended()).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await busy?.write(rawPost()).ended()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+it("serves as many as there are places, of a crowd whose requests come later than all of its connections", async () => {
+  const { open, simulator } = await stage();
+  const crowd = await open("", 5 * connections);
+  const left = crowd.filter(({ socket }) => !socket.readableEnded);
+  const texts = await Promise.all(left.map((connection) => connection.write(rawPost()).ended()));
+  const served = texts.filter((text) => text.startsWith("HTTP/1.1 200 ")).length;
+  expect(served).toBeGreaterThanOrEqual(connections);
+  expect(simulator.counts().apiRequests).toBe(served);
+});

@@ -1,0 +1,87 @@
+/**
+ * Row 90: a secret never travels in a body. It is refused by the one name that a sample of the service has for it (spec 5.2
+ * step 1), and by its value under any name, with either method; and nothing that is answered or logged repeats it.
+ */
+import { expect, it } from "vitest";
+import { Secret } from "../../../src/model/secret.ts";
+import { call, order } from "../../../testkit/call.ts";
+import { canaries as fileCanaries } from "../../../testkit/config-folder.ts";
+import { expectFailure } from "../../../testkit/expect-failure.ts";
+import { logOf } from "../../../testkit/log-lines.ts";
+import { canaries, childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite as podsHmacSite, startPod } from "../reload/pod.ts";
+
+const sites = [oauthSite, childSite, hmacSite];
+
+async function expectRefusal(stage: Stage, body: unknown, parameter: string, site: string): Promise<void> {
+  const answer = await call(stage.url, body, { headers: { "Countersign-Site": site } });
+  expectFailure(answer, {
+    status: 400,
+    code: "secret_in_body",
+    detail: new RegExp(`parameter ${parameter} is .* out\\.`),
+  });
+  const finished = stage.recorder.of("request_finished").at(-1);
+  expect(finished).toMatchObject({ code: "secret_in_body", cause: parameter, attempts: 0 });
+  const logged = JSON.stringify(logOf(stage.recorder.events, "trace"));
+  expect(stage.simulator.counts().apiRequests).toBe(0);
+  for (const secret of Object.values(canaries)) expect(`${answer.text} ${logged}`).not.toContain(secret);
+}
+
+it.each(sites)("refuses secret_key at %s, however it is written and whatever it holds", async (site) => {
+  const stage = await stageProxy();
+  for (const body of [
+    { ...order, secret_key: "x" },
+    { secret_key: "", ...order },
+    { secret_key: 1 },
+    '{"\\u0073ecret_key":"x"}',
+    '{"order_amount":"1.00","secret\\u005f\\u006bey":true}',
+  ]) {
+    await expectRefusal(stage, body, "secret_key", site);
+  }
+});
+
+it.each(sites)("refuses a secret of the environment's sites as any value at %s", async (site) => {
+  const stage = await stageProxy();
+  for (const secret of [canaries.blue, canaries.green, canaries.keyOne, canaries.keyTwo]) {
+    await expectRefusal(stage, { ...order, note: secret }, "note", site);
+    await expectRefusal(stage, { ...order, site_identifier: secret }, "site_identifier", site);
+    const escaped = [...secret].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join("");
+    await expectRefusal(stage, `{"signature":"${escaped}"}`, "signature", site);
+  }
+});
+
+it("refuses a secret that is written as a number, and what the way out is proved with", async () => {
+  const key = { identifier: "K2000000001", version: "3.0", secret: new Secret("90210902109021090210") };
+  const credentials = new Secret("user:canary-of-the-proxy");
+  const tls = { ca: undefined, cert: undefined, key: undefined };
+  const proxy = { origin: "http://proxy.example:1", scheme: "http", host: "proxy.example", port: 1, path: "" } as const;
+  const stage = await stageProxy({ site: { keys: [key], defaultKey: key } });
+  const { url } = await stageProxy({
+    environment: { egress: { proxy, tls, credentials, noProxy: [], direct: new Set() } },
+  });
+  await expectRefusal(stage, '{"note":90210902109021090210}', "note", hmacSite);
+  const answer = await call(url, { note: "user:canary-of-the-proxy" });
+  expect(answer.headers["countersign-error"]).toBe("secret_in_body");
+});
+
+it("serves what only looks like one", async () => {
+  const { url, simulator } = await stageProxy();
+  const alike = canaries.blue.replace("blue", "bluf");
+  const values = { note: alike, secret_keys: "a", Secret_Key: "b", secretkey: "c", longer: `${canaries.blue}x` };
+  expect((await call(url, { ...order, ...values })).status).toBe(200);
+  expect(simulator.counts().apiRequests).toBe(1);
+});
+
+it("knows a secret from its reload on, and the one before no longer", async () => {
+  const pod = await startPod();
+  const headers = { "Countersign-Site": podsHmacSite };
+  const rotated = "canary-api-secret-key-rotated";
+  const outcomeOf = async (note: string) =>
+    (await call(pod.url, { ...order, note }, { headers })).headers["countersign-error"];
+  expect(await outcomeOf(fileCanaries.key)).toBe("secret_in_body");
+  expect(await outcomeOf(rotated)).toBeUndefined();
+  pod.folder.write("k1", rotated);
+  await pod.nth("config_applied", 1);
+  expect(await outcomeOf(rotated)).toBe("secret_in_body");
+  expect(await outcomeOf(fileCanaries.key)).toBeUndefined();
+});

@@ -1,0 +1,87 @@
+/**
+ * Row 89: a 401 says for certain that nothing was done. A second attempt that cannot be answered by the deadline would make
+ * `unknown` of it, and may be executed: then the first 401 is passed on, and nothing is sent twice.
+ */
+import { expect, it } from "vitest";
+import { orderRaw } from "../../../testkit/raw-order.ts";
+import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
+
+/** By the proxy's clock, which the test moves on, and which real time only makes later. */
+interface Times {
+  readonly deadlineMs: number;
+  /** How long the new token is waited for. */
+  readonly tokenMs: number;
+  /** How long the service took for an order before, and for its refusal. */
+  readonly orderMs?: number;
+  readonly refusalMs?: number;
+}
+
+/** Orders whose token was revoked: the service refuses it, and a new one comes when all of them wait for it. */
+async function orderRevoked({ deadlineMs, tokenMs, orderMs = 0, refusalMs = 0 }: Times, orders: number) {
+  const clock = new ShiftedClock();
+  let isRevoked = false;
+  const service = await startRawUpstream({
+    answer({ head }, socket) {
+      const isRefused = isRevoked && head.includes("Bearer token-1\r\n");
+      if (isRefused) clock.push(refusalMs);
+      else if (!isRevoked) clock.push(orderMs);
+      socket.write(rawAnswer(isRefused ? 401 : 200));
+    },
+  });
+  let issueNext = () => {};
+  const login = await startRawUpstream({
+    answer({ number }, socket) {
+      const token = { access_token: `token-${number}`, token_type: "Bearer", expires_in: 3_600 };
+      const issue = () => void socket.write(rawAnswer(200, JSON.stringify(token)));
+      if (number === 1) issue();
+      else issueNext = issue;
+    },
+  });
+  const timeouts = { requestMs: 10_000, connectMs: 1_000, tokenMs: 10_000 };
+  const more = { surroundings: { clock }, config: { timeouts }, oneSet: true };
+  const { port, recorder } = await stageProxy({ baseUrl: service.url, authUrl: login.url, ...more });
+  await recorder.nth("token_adopted", 1);
+  expect((await orderRaw(port)).status).toBe(200);
+  isRevoked = true;
+  // Two refreshes are at least a second apart.
+  clock.push(1_000);
+  const headers = { "Countersign-Timeout-Ms": String(deadlineMs) };
+  const answers = Array.from({ length: orders }, () => orderRaw(port, headers));
+  await recorder.nth("upstream_unauthorized", orders);
+  await login.whenRequests(2);
+  clock.push(tokenMs);
+  issueNext();
+  const told = (await Promise.all(answers)).map((each) => `${each.status} ${each.value("countersign-outcome")}`);
+  await recorder.nth("request_finished", 1 + orders);
+  const retries = recorder
+    .of("request_finished")
+    .slice(1)
+    .map(({ retry, retryReason }) => [retry, retryReason].join(" ").trim());
+  return { told: [...new Set(told)], retries: [...new Set(retries)], sentAgain: service.requests.length - 1 - orders };
+}
+
+const passedOn = { told: ["401 answered"], retries: ["not_possible too_late"], sentAgain: 0 };
+
+it("where no more is left than a tenth of the request's time", async () => {
+  expect(await orderRevoked({ deadlineMs: 2_000, tokenMs: 1_800 }, 80)).toEqual(passedOn);
+});
+
+it("where less is left than the 401 took", async () => {
+  expect(await orderRevoked({ deadlineMs: 5_000, tokenMs: 3_300, refusalMs: 900 }, 1)).toEqual(passedOn);
+});
+
+it("where less is left than the service took for orders of late", async () => {
+  expect(await orderRevoked({ deadlineMs: 5_000, tokenMs: 4_200, orderMs: 900 }, 20)).toEqual(passedOn);
+});
+
+it("but not where half of the time is left, however slow an order was", async () => {
+  const times = { deadlineMs: 10_000, tokenMs: 2_000, orderMs: 9_000 };
+  expect(await orderRevoked(times, 1)).toMatchObject({ retries: ["cured"], sentAgain: 1 });
+});
+
+it("is sent again where there is time, once each", async () => {
+  const cured = { told: ["200 answered"], retries: ["cured"], sentAgain: 20 };
+  expect(await orderRevoked({ deadlineMs: 10_000, tokenMs: 3_000 }, 20)).toEqual(cured);
+});
