@@ -1,17 +1,4 @@
-import { parseOptions, readNumber } from "../../scripts/command-line.ts";
-
-export interface Options {
-  /** Each round measures every program once, in turn. */
-  readonly rounds: number;
-  /** Of each measurement. */
-  readonly seconds: number;
-  readonly connections: number;
-  /** Programs to measure, by name; all that are found when empty. */
-  readonly only: readonly string[];
-  /** Where the picture is written, if anywhere. */
-  readonly svg: string | undefined;
-  readonly json: boolean;
-}
+import { flag, names, readOptions as read, text, wholeNumber } from "../../scripts/command-line.ts";
 
 export const usage = `npm run bench -- [options]
 
@@ -29,29 +16,14 @@ signatures and tokens, so a fast wrong answer cannot win. Programs that are not 
 
 It needs Linux, wrk and taskset. Exit code 0: measured. 1: a program answered wrongly. 2: the command line is wrong.`;
 
-const known = {
-  rounds: { type: "string" },
-  seconds: { type: "string" },
-  connections: { type: "string" },
-  only: { type: "string" },
-  svg: { type: "string" },
-  json: { type: "boolean" },
-  help: { type: "boolean" },
-} as const;
+export const readOptions = (args: readonly string[]) =>
+  read(args, usage, {
+    rounds: wholeNumber(1, 100, 5),
+    seconds: wholeNumber(1, 600, 5),
+    connections: wholeNumber(1, 512, 32),
+    only: names,
+    svg: text,
+    json: flag,
+  });
 
-/**
- * @returns undefined when help is wanted
- * @throws UsageError
- */
-export function readOptions(args: readonly string[]): Options | undefined {
-  const values = parseOptions(args, known, usage);
-  if (values.help === true) return undefined;
-  return {
-    rounds: readNumber("--rounds", values.rounds ?? "5", 1, 100),
-    seconds: readNumber("--seconds", values.seconds ?? "5", 1, 600),
-    connections: readNumber("--connections", values.connections ?? "32", 1, 512),
-    only: (values.only ?? "").split(",").filter((name) => name !== ""),
-    svg: values.svg,
-    json: values.json ?? false,
-  };
-}
+export type Options = NonNullable<ReturnType<typeof readOptions>>;

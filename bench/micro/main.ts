@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { parseOptions, readNumber, runCommand, UsageError } from "../../scripts/command-line.ts";
+import { flag, names, readOptions as read, runCommand, UsageError, wholeNumber } from "../../scripts/command-line.ts";
 import { print, printJson } from "../../src/cli/terminal.ts";
 import { type Operation, operations } from "./operations.ts";
 
@@ -18,21 +18,6 @@ one is an HMAC-SHA256 of 300 bytes by node:crypto in the same run. The table has
 
 Exit code 0: measured. 1: over budget, with --check. 2: the command line is wrong.`;
 
-const options = {
-  rounds: { type: "string" },
-  only: { type: "string" },
-  check: { type: "boolean" },
-  json: { type: "boolean" },
-  help: { type: "boolean" },
-} as const;
-
-interface Options {
-  readonly rounds: number;
-  readonly chosen: readonly Operation[];
-  readonly isCheck: boolean;
-  readonly isJson: boolean;
-}
-
 interface Row {
   readonly name: string;
   readonly ns: number;
@@ -45,17 +30,15 @@ interface Row {
 /** Of one measurement: long against the clock's microsecond, short against whatever else the machine does. */
 const measureMs = 10;
 
-function readOptions(args: readonly string[]): Options | undefined {
-  const { rounds = "25", only = "", check = false, json = false, help } = parseOptions(args, options, usage);
-  if (help === true) return undefined;
-  const names = only.split(",").filter((name) => name !== "");
-  const unknown = names.find((name) => !operations.some((operation) => operation.name === name));
+function readOptions(args: readonly string[]) {
+  const options = read(args, usage, { rounds: wholeNumber(5, 1_000, 25), only: names, check: flag, json: flag });
+  const unknown = options?.only.find((name) => !operations.some((operation) => operation.name === name));
   if (unknown !== undefined) throw new UsageError(`There is no operation ${unknown}.\n\n${usage}`);
-  const chosen = operations.filter(({ name }) => names.length === 0 || names.includes(name));
-  return { rounds: readNumber("--rounds", rounds, 5, 1_000), chosen, isCheck: check, isJson: json };
+  return options;
 }
 
-async function play({ rounds, chosen, isCheck, isJson }: Options): Promise<number> {
+async function play({ rounds, only, check, json }: NonNullable<ReturnType<typeof readOptions>>): Promise<number> {
+  const chosen = operations.filter(({ name }) => only.length === 0 || only.includes(name));
   const measures = [];
   for (const operation of [calibration, ...chosen]) measures.push(await prepare(operation));
   const results = measures.map((): number[] => []);
@@ -70,9 +53,9 @@ async function play({ rounds, chosen, isCheck, isJson }: Options): Promise<numbe
     return { name, ns: at(ns, 0.5), spreadPercent, ratio: at(ratios, 0.5), budget };
   });
   const calibrationNs = at(calibrations, 0.5);
-  if (isJson) printJson({ node: process.version, calibrationNs, rows });
+  if (json) printJson({ node: process.version, calibrationNs, rows });
   else print(formatTable(calibrationNs, rows));
-  return isCheck && rows.some(({ ratio, budget }) => ratio > budget) ? 1 : 0;
+  return check && rows.some(({ ratio, budget }) => ratio > budget) ? 1 : 0;
 }
 
 const calibration: Pick<Operation, "open"> = {

@@ -1,9 +1,9 @@
 import { openSync, writeSync } from "node:fs";
 import { createLogging } from "countersign/adapters/log/logger";
 import { createLineOutput } from "countersign/adapters/log/standard-output";
-import { createCounting } from "countersign/adapters/prometheus/counting";
-import { createMetrics } from "countersign/adapters/prometheus/metrics";
-import { RequestStats } from "countersign/adapters/status/request-stats";
+import { createCounting } from "countersign/adapters/stats/counting";
+import { createMetrics } from "countersign/adapters/stats/metrics";
+import { RecentRequests } from "countersign/adapters/stats/recent-requests";
 import { type Clock, systemClock } from "countersign/model/clock";
 import type { Report, RequestFinished } from "countersign/model/events";
 import { finishedRequest } from "../../testkit/finished-request.ts";
@@ -24,8 +24,7 @@ export const operations: readonly Operation[] = [
   { name: "request handler", budget: 10, open: () => openHandler() },
   { name: "traced request handler", budget: 24, open: openTracedHandler },
   { name: "response reader", budget: 1.2, open: openResponseReader },
-  { name: "metrics", budget: 0.4, open: () => reportOrders(createCounting(createMetrics())) },
-  { name: "status counters", budget: 0.3, open: openStatusCounters },
+  { name: "counts", budget: 0.7, open: openCounting },
   { name: "access line", budget: 3, open: openAccessLine },
   {
     name: "no line at level warn",
@@ -34,11 +33,9 @@ export const operations: readonly Operation[] = [
   },
 ];
 
-function openStatusCounters(): () => void {
-  const stats = new RequestStats(systemClock);
-  return reportOrders((event) => {
-    if (event.kind === "request_finished") stats.report(event);
-  });
+function openCounting(): () => void {
+  const recent = new RecentRequests();
+  return reportOrders(createCounting(createMetrics(), () => recent, systemClock));
 }
 
 /** With its share of writing the batch. No timer fires within a measurement, so what is due in this turn runs after the line. */
@@ -89,7 +86,6 @@ function reportOrders(report: Report): () => void {
     event.durationMs = 1.2345678 + (n % 97) / 33;
     event.upstreamMs = 0.9876543 + (n % 53) / 37;
     event.overheadMs = 0.1234567 + (n % 11) / 101;
-    report({ kind: "request_accepted", environment, requestId: event.requestId });
     report({ kind: "clock_skew_measured", environment, skewSeconds: (n % 1_000) / 1_000 });
     report(event);
   };

@@ -8,6 +8,7 @@ import { authenticate } from "countersign/proxy/authenticate";
 import { BufferBudget } from "countersign/proxy/buffer-budget";
 import { ConcurrencyLimit } from "countersign/proxy/concurrency-limit";
 import { prepare } from "countersign/proxy/enrich";
+import { SlowAnswers } from "countersign/proxy/forward";
 import { createRequestHandler, type RequestHandler } from "countersign/proxy/handler";
 import type { ClientRequest, ClientResponse } from "countersign/proxy/messages";
 import { readParameters } from "countersign/proxy/parameters";
@@ -78,7 +79,8 @@ export function openHandler(tracer?: Tracer): () => Promise<void> {
         throw new Error("the site signs");
       },
       upstreamHeaders: [],
-      once: { store: undefined, lifetimeMs: 0 },
+      slowAnswers: new SlowAnswers(),
+      once: { shared: undefined, lifetimeMs: 0 },
       newRequestId: () => String(++requests),
       requestMs: 20_000,
       concurrency: new ConcurrencyLimit(1),
@@ -112,6 +114,7 @@ class Order implements ClientRequest {
   readonly method = "POST";
   readonly target = "/create_order";
   readonly headers = headers;
+  readonly headBytes = requestHead.length;
   readonly peer = { address: "127.0.0.1", subject: undefined };
   isClosed = () => false;
   repliedStatus = () => undefined;
@@ -144,7 +147,7 @@ function createEnvironment(): Environment {
     defaultSite: undefined,
     sites: new Map([[site.identifier, site]]),
     siteOfKey: new Map([[key.identifier, site]]),
-    undecided: new Set(),
+    undecided: "5xx",
     forwardHeaders: [],
     via: true,
     tls: { ca: undefined, cert: undefined, key: undefined },

@@ -1,14 +1,4 @@
-import { parseOptions, readNumber } from "../../scripts/command-line.ts";
-
-export interface Options {
-  /** `limits.inFlightPerEnvironment`. */
-  readonly inFlight: number;
-  /** How long the service takes for each order. */
-  readonly serviceMs: number;
-  /** Of each stretch of load. */
-  readonly seconds: number;
-  readonly json: boolean;
-}
+import { flag, readOptions as read, wholeNumber } from "../../scripts/command-line.ts";
 
 export const usage = `npm run bench:overload -- [options]
 
@@ -25,25 +15,12 @@ have been answered, from a process of its own.
 
 Exit code 0: every target was reached. 1: one was missed. 2: the command line is wrong.`;
 
-const known = {
-  "in-flight": { type: "string" },
-  "service-ms": { type: "string" },
-  seconds: { type: "string" },
-  json: { type: "boolean" },
-  help: { type: "boolean" },
-} as const;
+export const readOptions = (args: readonly string[]) =>
+  read(args, usage, {
+    inFlight: wholeNumber(4, 256, 32),
+    serviceMs: wholeNumber(20, 2_000, 400),
+    seconds: wholeNumber(1, 600, 10),
+    json: flag,
+  });
 
-/**
- * @returns undefined when help is wanted
- * @throws UsageError
- */
-export function readOptions(args: readonly string[]): Options | undefined {
-  const values = parseOptions(args, known, usage);
-  if (values.help) return undefined;
-  return {
-    inFlight: readNumber("--in-flight", values["in-flight"] ?? "32", 4, 256),
-    serviceMs: readNumber("--service-ms", values["service-ms"] ?? "400", 20, 2_000),
-    seconds: readNumber("--seconds", values.seconds ?? "10", 1, 600),
-    json: values.json ?? false,
-  };
-}
+export type Options = NonNullable<ReturnType<typeof readOptions>>;

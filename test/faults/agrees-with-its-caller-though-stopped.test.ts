@@ -13,7 +13,7 @@ import { hmacSite, type Pod, startPod } from "../promises/reload/pod.ts";
 /** Longer than the 10 s that a head may take. */
 const stoppedMs = 12_000;
 const timesEach = 8;
-const answered = /\r\n\r\n\{.*\}$/s;
+const answered = /\r\n\r\n\{.*\}\n?$/s;
 
 /** An order that can be found at the service and in the log; its connection stays open. */
 function orderOf(id: string, given: RawPost = {}): string {
@@ -131,7 +131,7 @@ const scripts: Readonly<Record<string, Script>> = {
       one.writeUpTo(inHead);
     },
     async after(one) {
-      await one.connection.until(/408[\s\S]*\}$/);
+      await one.connection.until(/408[\s\S]*\}\n$/);
       one.rest().write(one.newOrder());
     },
   },

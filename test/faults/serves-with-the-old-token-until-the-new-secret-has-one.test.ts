@@ -40,9 +40,7 @@ it("a mistyped secret: the old token serves, the refusal is seen, and a correcte
   // The old token's end is still what an alarm would look at.
   expect(sum("countersign_token_expiry_timestamp_seconds", { credential: blue })).toBeGreaterThan(Date.now() / 1_000);
   expect((await fetch(`${pod.adminUrl}/readyz`)).status).toBe(200);
-  expect(await (await fetch(pod.statusUrl)).text()).toMatch(
-    /refuses <code>S1000000001\/blue<\/code>.*It still has a token/,
-  );
+  expect(await (await fetch(pod.statusUrl)).text()).toMatch(/refuses <code>S\d+\/blue<\/code>.*The token/);
 
   pod.simulator.changeClientSecret("blue-id", anew);
   pod.blue.update({ "client-secret": `${anew}\n` });
@@ -113,7 +111,8 @@ it("the second set takes over as soon as it has a token", async () => {
   slow.release();
   const hasTakenOver = async () => {
     expect(await pod.order()).toMatchObject({ status: 200 });
-    expect(lastToken(pod)).toBe("token_2");
+    // The request that hung may have been given up: then its token is nobody's.
+    expect(lastToken(pod)).toMatch(/^token_[23]$/);
   };
   await vi.waitFor(hasTakenOver, patience);
 });

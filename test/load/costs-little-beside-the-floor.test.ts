@@ -36,5 +36,4 @@ test.runIf(process.env["CI"] !== undefined || (isThere("wrk") && isThere("taskse
       mostTimesFloor,
     );
   },
-  120_000,
 );

@@ -26,7 +26,7 @@ async function callOnAndOn(url: string, onAnswer: () => void): Promise<{ answers
   }
 }
 
-it("row 50: serves all that 500 callers send until it has told each of them to go", { timeout: 120_000 }, async () => {
+it("row 50: serves all that 500 callers send until it has told each of them to go", async () => {
   const served = await startServed({ answerMs: 20, more: `limits: { inFlightPerEnvironment: ${callers} }` });
   let answered = 0;
   let begin = () => {};

@@ -15,7 +15,7 @@ import { freePort } from "../../testkit/free-port.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 import { print } from "../fleet/redis/steady-load.ts";
-import { limitMemory } from "./limited-memory.ts";
+import { imageOptions, limitMemory } from "./limited-memory.ts";
 import { writeServed } from "./served.ts";
 
 const memoryBytes = 256 * 1_048_576;
@@ -57,16 +57,6 @@ function fill(bytes: number, member: (n: number) => string): string {
   return `{${members}"last":true}`;
 }
 
-/** Node's options in the image. Node 24 takes the part of the memory that V8 gets as a percentage, earlier ones in MiB only. */
-function nodeOptions(): string[] {
-  const [, entrypoint = ""] = /^ENTRYPOINT (.*)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
-  const options: string[] = JSON.parse(entrypoint).slice(1, -1);
-  expect(options[0]).toMatch(/-percentage=\d+$/);
-  return options.map((option) =>
-    option.replace(/-percentage=(\d+)$/, (_, percent) => `=${((memoryBytes / 1_048_576) * percent) / 100}`),
-  );
-}
-
 /** A service that counts orders and keeps none. */
 async function startCountingService() {
   let requests = 0;
@@ -96,7 +86,10 @@ it.skipIf(process.platform !== "linux")(
     // Without a cgroup the process cannot know what it is meant to fit into.
     const more = limit === undefined ? `limits: { bufferedBytes: ${defaultBudget(memoryBytes)} }` : "";
     const file = writeServed(service.url, `127.0.0.1:${port}`, more);
-    const command = [process.execPath, [...nodeOptions(), "dist/main.js", "serve", "--config", file]] as const;
+    const command = [
+      process.execPath,
+      [...imageOptions(memoryBytes), "dist/main.js", "serve", "--config", file],
+    ] as const;
     const program = startProgram(...(limit?.wrap(...command) ?? command), plainEnvironment());
     const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
     const metrics = async () => scrape(`http://${adminBind}`);

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 /** A memory limit of the kernel's, as a container has one. */
 export interface MemoryLimit {
@@ -35,4 +35,17 @@ export function limitMemory(bytes: number): MemoryLimit | undefined {
     };
   }
   return undefined;
+}
+
+/**
+ * Node's options in the image, for a container of this size. Node 24 takes the part of the memory that V8 gets as a percentage,
+ * earlier ones in MiB only.
+ */
+export function imageOptions(memoryBytes: number): string[] {
+  const [, entrypoint = ""] = /^ENTRYPOINT (.*)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
+  const options: string[] = JSON.parse(entrypoint).slice(1, -1);
+  expect(options[0]).toMatch(/-percentage=\d+$/);
+  return options.map((option) =>
+    option.replace(/-percentage=(\d+)$/, (_, percent) => `=${((memoryBytes / 1_048_576) * percent) / 100}`),
+  );
 }

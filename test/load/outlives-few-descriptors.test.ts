@@ -87,7 +87,6 @@ it.skipIf(process.platform !== "linux")(
     expect(await program.ended).toBe(0);
     expect(program.stderr()).toBe("");
   },
-  60_000,
 );
 
 /** Newer versions open the files of a program one after another. */

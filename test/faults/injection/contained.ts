@@ -12,12 +12,11 @@ interface Contained {
 const contained: readonly Contained[] = [
   { file: "adapters/http-server/connection.js", awaited: /^request\.serve/, why: "answers whatever happens" },
   { file: "adapters/http-server/listener.js", awaited: /^held/, why: "as above" },
-  { file: "adapters/http-server/connection.js", awaited: /^wholeTurn/, why: "turns of the event loop" },
-  { file: "adapters/http-server/closing.js", awaited: /^(wholeTurn|nextTurn|sleep)/, why: "as above" },
+  { file: "adapters/http-server/closing.js", awaited: /^sleep/, why: "a timer" },
   { file: "adapters/http-server/listen.js", awaited: /^(isStale|once\(probe)/, why: "takes a failure for an answer" },
   {
     file: "adapters/http-server/drain.js",
-    awaited: /^(acceptPending|wholeTurn|waitUntil|Promise\.)/,
+    awaited: /^(acceptPending|wholeTurn|nextTurn|waitUntil|Promise\.)/,
     why: "turns of the loop, and closings that cannot fail",
   },
   { file: "adapters/redis/refresh-lock.js", awaited: /lease\.release|^renewing/, why: "the lock ends by itself" },
@@ -35,8 +34,8 @@ const contained: readonly Contained[] = [
     why: "as above",
   },
   {
-    file: "config/watch.js",
-    awaited: /^(readDigests|Promise\.all)/,
+    file: "config/files/watch.js",
+    awaited: /^(readDigests|findFolders|this\.#watchFolders|Promise\.all)/,
     why: "a file that cannot be read has a digest too",
   },
   {
@@ -45,11 +44,7 @@ const contained: readonly Contained[] = [
     why: "the answer is handed over, or the client has gone",
   },
   { file: "proxy/handler.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
-  {
-    file: "callbacks/handler.js",
-    awaited: /^(fail\(|answer\(buildProblem)/,
-    why: "as in proxy/handler.js",
-  },
+  { file: "callbacks/handler.js", awaited: /^(fail\(|answer\(buildProblem)/, why: "as in proxy/handler.js" },
   { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },
   { file: "oauth/token-cache.js", awaited: /^republish\(/, why: "as in refresh.js" },
   {
@@ -62,11 +57,7 @@ const contained: readonly Contained[] = [
     awaited: /^(post\(|within\(|this\.#export)/,
     why: "post.js takes every failure for an answer",
   },
-  {
-    file: "adapters/http-client/post.js",
-    awaited: /^post\(/,
-    why: "takes every failure for a result itself",
-  },
+  { file: "adapters/http-client/post.js", awaited: /^post\(/, why: "takes every failure for a result itself" },
   { file: "app/span-export.js", awaited: /^exporter\.close/, why: "as above" },
   { file: "app/token-backend.js", awaited: /^import\(/, why: "a file of the package" },
   { file: "app/listeners.js", awaited: /^(listener\.drain\(|drained)/, why: "as in drain.js" },

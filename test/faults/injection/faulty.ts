@@ -1,14 +1,13 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { instrument, type Point } from "./instrument.ts";
 
 /** Where failures are put: whatever serves. The rest is commands for people, `doctor`'s adapters, and the simulator. */
 const instrumented = [
   /^(adapters|proxy|callbacks|oauth|tracing|app)\//,
   /^cli\/(serve|signals|command)\.js$/,
-  /^config\/(load|watch-files|file-digests)\.js$/,
+  /^config\/(load|files\/watch)\.js$/,
 ];
 const forPeople = /^adapters\/redis\/probe\.js$/;
 
@@ -21,8 +20,7 @@ export interface Faulty {
 
 /** Copies the build and instruments the copy, which goes away with the test. */
 export function buildFaulty(): Faulty {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-faults-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   const points: Point[] = [];
   const take = (point: Omit<Point, "id">) => points.push({ id: points.length, ...point }) - 1;
   cpSync("dist", join(folder, "dist"), { recursive: true });

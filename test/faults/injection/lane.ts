@@ -4,6 +4,7 @@ import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import { type Simulator, startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { call } from "../../../testkit/call.ts";
+import { callersAuthority } from "../../../testkit/caller-certificates.ts";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { type Collector, startCollector } from "../../../testkit/collector.ts";
 import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
@@ -63,7 +64,7 @@ export class Lane {
     onTestFinished(() => this.redis.disconnect());
     this.#folder = new ConfigFolder();
     this.#folder.write("token-key", tokenKey);
-    for (const [name, text] of Object.entries({ authority, serverCertificate, serverKey })) {
+    for (const [name, text] of Object.entries({ authority, callersAuthority, serverCertificate, serverKey })) {
       this.#folder.write(name, text);
     }
     this.socketPath = join(this.#folder.path, "app.sock");
@@ -98,8 +99,9 @@ export class Lane {
     const secret = isOther ? `${canaries.green}-other` : canaries.green;
     this.simulator.changeClientSecret("green-id", secret);
     this.#folder.write("green", secret);
-    const mtls = "{ caFile: DIR/authority, certFile: DIR/serverCertificate, keyFile: DIR/serverKey }";
-    const tls = `{ bind: "127.0.0.1:${this.tlsPort}", environment: sandbox, callers: { mtls: ${mtls} } }`;
+    const mtls = "{ caFile: DIR/callersAuthority, certFile: DIR/serverCertificate, keyFile: DIR/serverKey }";
+    const callers = "{ payments: { certificate: spiffe://prod.example/ns/pay/sa/payments } }";
+    const tls = `{ bind: "127.0.0.1:${this.tlsPort}", environment: sandbox, mtls: ${mtls}, callers: ${callers} }`;
     const out = `{ bind: "unix:${this.outSocketPath}", environment: out }`;
     const more = `{ bind: "unix:${this.socketPath}.more", environment: sandbox }`;
     const callbacks =

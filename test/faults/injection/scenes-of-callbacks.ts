@@ -30,10 +30,7 @@ export const scenesOfCallbacks: readonly Scene[] = [
       return [await send(lane, one), await send(lane, one)];
     },
   },
-  {
-    name: "a forged callback",
-    play: async (lane) => [await send(lane, { ...callback(), signature: "0".repeat(64) })],
-  },
+  { name: "a forged callback", play: async (lane) => [await send(lane, { ...callback(), signature: "0".repeat(64) })] },
   {
     name: "callbacks that the application declines, breaks off and forgets",
     async play(lane) {

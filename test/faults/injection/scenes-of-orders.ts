@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
-import { clientCertificate, clientKey } from "../../../testkit/certificates.ts";
+import { paymentsCertificate } from "../../../testkit/caller-certificates.ts";
+import { clientKey } from "../../../testkit/certificates.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { ask, authorised, headers, leave, page, readSlowly, secured, signed } from "./ask.ts";
 import type { Scene } from "./scene.ts";
@@ -91,7 +92,7 @@ export const scenesOfOrders: readonly Scene[] = [
     name: "callers with a certificate, and without",
     async play(lane) {
       const good = rawPost({ more: [headers.signed] });
-      const reply = await ask(lane, good, secured(lane, { key: clientKey, cert: clientCertificate }));
+      const reply = await ask(lane, good, secured(lane, { key: clientKey, cert: paymentsCertificate }));
       await ask(lane, good, secured(lane));
       await ask(lane, good, connect(lane.tlsPort, "127.0.0.1"));
       return [reply];

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { call } from "../../../testkit/call.ts";
 import { authorised } from "./ask.ts";
 import type { Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
@@ -26,6 +27,15 @@ const reloading: Scene = {
   },
 };
 
+const scraping: Scene = {
+  name: "Prometheus scrapes OpenMetrics, packed",
+  async play(lane) {
+    const headers = { Accept: "application/openmetrics-text; version=1.0.0", "Accept-Encoding": "gzip" };
+    await call(lane.adminUrl, "", { method: "GET", path: "/metrics", headers }).catch(() => {});
+    return [await authorised(lane)];
+  },
+};
+
 /** In the order in which points are looked for; each is tried in the first scene that reaches it. */
 export const scenes: readonly Scene[] = [
   ...scenesOfOrders,
@@ -33,4 +43,5 @@ export const scenes: readonly Scene[] = [
   ...scenesOfRoutes,
   ...scenesOfTokens,
   reloading,
+  scraping,
 ];

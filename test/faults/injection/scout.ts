@@ -81,7 +81,11 @@ async function isWell(lane: Lane): Promise<boolean> {
   const untilMs = performance.now() + reviveMs;
   while (performance.now() < untilMs && !lane.hasEnded) {
     const isUp = await lane.metric("countersign_redis_up").catch(() => 0);
+    const written = lane.program.stdout().length;
     if (isUp === 1 && (await authorised(lane)) === 200) {
+      // Lines keep their order: with the order's own line there is all that was logged before it.
+      while (performance.now() < untilMs && !lane.program.stdout().includes('"request_finished"', written))
+        await delay(5);
       const [name] = await lane.redis.keys("countersign:*:token");
       lane.tokenName = name ?? lane.tokenName;
       return true;

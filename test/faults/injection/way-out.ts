@@ -1,8 +1,6 @@
-import { once } from "node:events";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
 import { type ForwardProxy, startForwardProxy } from "../../../testkit/forward-proxy.ts";
+import { listen } from "../../../testkit/listen.ts";
 import { places, serviceCertificate, serviceName } from "../../promises/egress/stage.ts";
 
 /** A service over TLS that only a forward proxy reaches, and answers every order with 200. */
@@ -10,13 +8,8 @@ export async function startWayOut(): Promise<ForwardProxy> {
   const service = createServer(serviceCertificate, (request, response) => {
     request.resume().on("end", () => response.end("{}"));
   });
-  service.listen(0, "127.0.0.1");
-  await once(service, "listening");
-  onTestFinished(() => {
-    service.close();
-    service.closeAllConnections();
-  });
-  return startForwardProxy({ hosts: { [places.api]: (service.address() as AddressInfo).port } });
+  const port = await listen(service);
+  return startForwardProxy({ hosts: { [places.api]: port } });
 }
 
 /** An environment of its own that goes that way; `DIR` stands for the folder of the secrets. */

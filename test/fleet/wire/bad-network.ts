@@ -72,8 +72,8 @@ export async function expectOrder(
     isComplete: answer.isComplete,
   };
   expect(said, answer.body).toEqual({ status, code, outcome, isComplete: true });
-  // Node's timers may be a millisecond early.
-  expect(tookMs).toBeGreaterThanOrEqual(earliestMs - 2);
+  // Each of up to three timers of Node's may be a millisecond early.
+  expect(tookMs).toBeGreaterThanOrEqual(earliestMs - 3);
   expect(tookMs).toBeLessThan(latestMs + toleranceMs);
   return answer;
 }

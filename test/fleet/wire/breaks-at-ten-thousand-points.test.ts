@@ -1,9 +1,7 @@
 /**
  * Row 43: wherever the network breaks after a byte was written, the service sees one request at most, once, and the
  * outcome is unknown. Row 45: a truncated answer never looks complete. Row 12a: there is always a status line.
- *
- * `never-sends-twice-when-a-connection-breaks.test.ts` breaks 300 connections at the service itself, one after the other; here
- * the network between breaks them, many at a time, with OAuth and with HMAC.
+ * Many connections break at a time, with OAuth and with HMAC.
  */
 import { expect, it } from "vitest";
 import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";

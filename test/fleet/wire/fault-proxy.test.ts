@@ -1,9 +1,10 @@
 /** The fault proxy does what it says, to the byte and in either direction alone: other tests build on it. */
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type FaultProxy, type OwnFaults, startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
+import { listen } from "../../../testkit/listen.ts";
 
 /** One end of a connection, and all that came out of it. */
 class End {
@@ -50,10 +51,9 @@ async function stageEnds(ownFaults?: OwnFaults) {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     arrived.push(socket);
     server.emit("arrived");
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const proxy = await startFaultProxy(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, ownFaults);
+  });
+  const port = await listen(server);
+  const proxy = await startFaultProxy(`http://127.0.0.1:${port}`, ownFaults);
   const open = async () => {
     const caller = new End(connect({ port: proxy.port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true }));
     for (;;) {

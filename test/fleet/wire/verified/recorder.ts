@@ -1,6 +1,5 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
-import { onTestFinished } from "vitest";
+import { createServer } from "node:net";
+import { listen } from "../../../../testkit/listen.ts";
 
 /** A service that keeps each request's bytes until they are taken, and answers 200 with the request's number. */
 export interface Recorder {
@@ -14,30 +13,23 @@ export interface Recorder {
 /** Reads nothing of a request but where it ends. It ends with the test. */
 export async function startRecorder(): Promise<Recorder> {
   const kept = new Map<number, Buffer>();
-  const sockets = new Set<Socket>();
   let count = 0;
   const server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket);
     let pending: Buffer = Buffer.alloc(0);
-    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
-    socket.on("data", (chunk) => {
-      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      for (let end = endOfRequest(pending); end !== undefined; end = endOfRequest(pending)) {
-        count += 1;
-        kept.set(count, Buffer.from(pending.subarray(0, end)));
-        pending = pending.subarray(end);
-        const number = String(count);
-        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${number.length}\r\n\r\n${number}`);
-      }
-    });
+    socket
+      .on("error", () => {})
+      .on("data", (chunk) => {
+        pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+        for (let end = endOfRequest(pending); end !== undefined; end = endOfRequest(pending)) {
+          count += 1;
+          kept.set(count, Buffer.from(pending.subarray(0, end)));
+          pending = pending.subarray(end);
+          const number = String(count);
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${number.length}\r\n\r\n${number}`);
+        }
+      });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}`,
     get count() {

@@ -1,15 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { everyFault } from "../../scripts/soak/schedule.ts";
-import { isInstalled, plainEnvironment, startProgram } from "../../testkit/run-program.ts";
+import { readdirSync } from "node:fs";
+import { expect, it } from "vitest";
+import { everyFault } from "../../scripts/soak/faults.ts";
+import { emptyFolder } from "../../testkit/empty-folder.ts";
+import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
 
 // The short form of `npm run soak`: every fault once, a second apart. Row 55 (and row 53, of one second).
 
-const hasRedis = isInstalled("redis-server", "--version") && isInstalled("ps", "-e");
-const named = (name: string) => (hasRedis ? name : `NOT TRIED, redis-server or ps is not installed: ${name}`);
 const longMs = 400_000;
 /** Callers that stand still for so long tell more of the machine than of the proxy. */
 const stoodStillMs = 500;
@@ -19,8 +16,7 @@ const seed = 23;
 
 /** As `npm run soak` does, but for the build, which the tests have made already. Whatever it keeps is in a folder of ours. */
 function startSoak(args: readonly string[]) {
-  const folder = mkdtempSync(join(tmpdir(), "soak-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   const soak = startProgram(
     process.execPath,
     ["--import", "tsx", "scripts/soak/main.ts", ...args],
@@ -48,40 +44,34 @@ async function playOnQuietMachine() {
   }
 }
 
-it.runIf(hasRedis)(
-  named("row 55: keeps every promise through every fault, each order accounted for, and leaves nothing behind"),
-  { timeout: longMs },
-  async () => {
-    const { code, report, soak } = await playOnQuietMachine();
-    expect(report.unexplainedFailures).toEqual([]);
-    expect(report.disagreements).toEqual([]);
-    expect(report.promises.filter(({ isKept }: { isKept: boolean }) => !isKept)).toEqual([]);
-    expect(code).toBe(0);
-    expect(report.rounds.map(({ fault }: { fault: string }) => fault).sort()).toEqual(
-      everyFault.map(({ name }) => name).sort(),
-    );
-    expect(report.sent).toBeGreaterThan(1_000);
-    expect(report.columns.unknown.arrived).toBeGreaterThan(0);
-    const snapshots = report.growths.map((growth: { snapshots: number }) => growth.snapshots);
-    expect(Math.max(...snapshots)).toBe(everyFault.length + 1);
-    expect(soak.left()).toEqual([]);
-  },
-);
+it("row 55: keeps every promise through every fault, each order accounted for, and leaves nothing behind", {
+  timeout: longMs,
+}, async () => {
+  const { code, report, soak } = await playOnQuietMachine();
+  expect(report.unexplainedFailures).toEqual([]);
+  expect(report.disagreements).toEqual([]);
+  expect(report.promises.filter(({ isKept }: { isKept: boolean }) => !isKept)).toEqual([]);
+  expect(code).toBe(0);
+  expect(report.rounds.map(({ fault }: { fault: string }) => fault).sort()).toEqual(
+    everyFault.map(({ name }) => name).sort(),
+  );
+  expect(report.sent).toBeGreaterThan(1_000);
+  expect(report.columns.unknown.arrived).toBeGreaterThan(0);
+  const snapshots = report.growths.map((growth: { snapshots: number }) => growth.snapshots);
+  expect(Math.max(...snapshots)).toBe(everyFault.length + 1);
+  expect(soak.left()).toEqual([]);
+});
 
-it.runIf(hasRedis)(
-  named("still sums up when it is asked to end, and leaves nothing behind"),
-  { timeout: longMs },
-  async () => {
-    const soak = startSoak(["--every", "1s", "--rate", "20", "--only", "all tokens revoked"]);
-    await soak.line((line) => / all tokens revoked /.test(line));
-    soak.child.kill("SIGINT");
-    await soak.ended;
-    expect(soak.stderr()).toBe("");
-    expect(soak.stdout()).toContain("Ended by SIGINT before its time.");
-    expect(soak.stdout()).toMatch(/^\d+ orders in 0:\d\d\.\d$/m);
-    expect(soak.left()).toEqual([]);
-  },
-);
+it("still sums up when it is asked to end, and leaves nothing behind", { timeout: longMs }, async () => {
+  const soak = startSoak(["--every", "1s", "--rate", "20", "--only", "all tokens revoked"]);
+  await soak.line((line) => / all tokens revoked /.test(line));
+  soak.child.kill("SIGINT");
+  await soak.ended;
+  expect(soak.stderr()).toBe("");
+  expect(soak.stdout()).toContain("Ended by SIGINT before its time.");
+  expect(soak.stdout()).toMatch(/^\d+ orders in 0:\d\d\.\d$/m);
+  expect(soak.left()).toEqual([]);
+});
 
 it.each([
   { args: ["--every", "999ms"], sentence: "--every wants a time from 1s to 60m, like 2s, 30s or 2m." },

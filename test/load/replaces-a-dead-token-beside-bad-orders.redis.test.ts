@@ -14,7 +14,9 @@ const perSecond = 100;
 const badShare = 100;
 /** Long enough for the bad orders to use up what they may cost. */
 const beforeMs = 8_000;
-const afterMs = 8_000;
+/** A useless token for a bad order keeps a revoked one from being replaced for so long. */
+const windowMs = 10_000;
+const afterMs = 15_000;
 /** By this the service knows an order that it refuses. */
 const badAgent = "bad-order/1";
 
@@ -83,7 +85,7 @@ function startOrders({ replicas: all }: Fleet) {
 
 const pass = (forMs: number) => new Promise((resolve) => setTimeout(resolve, forMs));
 
-it("is replaced within about two seconds, twice in a row, and useless tokens stay few", async () => {
+it("is replaced within ten seconds, twice in a row, and useless tokens stay few", async () => {
   await playFleet({ replicas, front: standBefore }, async (fleet) => {
     const { simulator } = fleet;
     const orders = startOrders(fleet);
@@ -100,8 +102,8 @@ it("is replaced within about two seconds, twice in a row, and useless tokens sta
         healedMs,
         tokens: simulator.counts().tokensIssued - tokensIssued,
       });
-      // Two seconds' worth of orders, all in all.
-      expect(lost.length).toBeLessThan(2 * perSecond);
+      expect(healedMs).toBeLessThan(windowMs + 3_000);
+      expect(lost.length).toBeLessThan(((windowMs + 1_000) * perSecond) / 1_000);
     }
     // From now on every order is answered 401.
     simulator.faults.add({ host: "api", kind: "answer", status: 401, times: "until_cleared" });

@@ -1,0 +1,121 @@
+/** Row 71: a gateway of many sites: few series, and a scrape for which no request waits. */
+import { expect, it } from "vitest";
+import { writeExposition } from "../../src/adapters/stats/exposition.ts";
+import type { GaugeSource } from "../../src/adapters/stats/gauges.ts";
+import { createMetrics } from "../../src/adapters/stats/metrics.ts";
+import { startAtZero } from "../../src/adapters/stats/start-at-zero.ts";
+import { createWallTime, systemClock } from "../../src/model/clock.ts";
+import type { Site } from "../../src/model/environment.ts";
+import { Secret } from "../../src/model/secret.ts";
+import { call, order } from "../../testkit/call.ts";
+import { environmentOf, siteOf } from "../../testkit/environment.ts";
+import { readExposition, scrape } from "../../testkit/exposition.ts";
+import { operations, siteAt } from "../../testkit/many-sites.ts";
+import { audience, stageProxy } from "../../testkit/stage.ts";
+
+const secretOf = (index: number) => `a secret of its own, ${index}`;
+
+function oauthSiteAt(index: number): Site {
+  const identifier = siteAt(index);
+  const set = { label: `${identifier}/blue`, name: "blue", clientId: `client-${index}`, audience };
+  const credentials = { owner: identifier, sets: [{ ...set, clientSecret: new Secret(secretOf(index)) }] } as const;
+  return siteOf(identifier, { credentials });
+}
+
+const manySites = (count: number) =>
+  new Map(Array.from({ length: count }, (_, index) => [siteAt(index), oauthSiteAt(index)]));
+
+it("exposes at most 3,000 series for 100 sites, each of which has called 5 operations", async () => {
+  const count = 100;
+  const simulated = Array.from({ length: count }, (_, index) => {
+    const set = { clientId: `client-${index}`, clientSecret: secretOf(index), audience };
+    return { identifier: siteAt(index), credentials: [set] };
+  });
+  const { url, adminUrl, recorder } = await stageProxy({
+    simulator: { sites: simulated },
+    environment: { operations: new Set(operations), sites: manySites(count), defaultSite: undefined },
+  });
+  await recorder.nth("token_adopted", count);
+  for (let index = 0; index < count; index += 1) {
+    const headers = { "Countersign-Site": siteAt(index) };
+    const calls = operations.map((operation) => call(url, order, { path: `/${operation}`, headers }));
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(200);
+  }
+  const { series, sum, value } = await scrape(adminUrl);
+  expect(sum("countersign_requests_total", { status: "200" })).toBe(count * operations.length);
+  expect(value("countersign_token_wait_duration_seconds_count", { environment: "sandbox" })).toBe(500);
+  process.stdout.write(`series of ${count} sites that have called ${operations.length} operations: ${series.size}\n`);
+  expect(series.size).toBeLessThanOrEqual(3_000);
+});
+
+it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at a time and 50 ms in all", async () => {
+  const count = 1_000;
+  const sites = Array.from({ length: count }, (_, index) => oauthSiteAt(index));
+  const environment = environmentOf(sites, { operations: new Set(operations) });
+  const environments = [environment];
+  const token = { lifetimeMs: 3_600_000, expiresAtMs: 4_000_000, issuedHere: true, reason: "start" } as const;
+  const source: GaugeSource = {
+    environments: () => environments,
+    listeners: () => [],
+    limits: () => ({ inFlightPerEnvironment: 256, connections: 1_024 }),
+    inFlight: () => new Map(),
+    connections: () => [],
+    buffers: () => ({ usedBytes: 0, limitBytes: 1 }),
+    credentials: () =>
+      [...environment.sites.keys()].map((site) => {
+        const state = { token, isActive: true, lastUsedMs: 2_000_000.5, backoffUntilMs: undefined };
+        return { environment: "sandbox", credential: `${site}/blue`, ...state };
+      }),
+    redis: () => [],
+    reload: () => ({ hash: "0123456789ab", activeSinceMs: 1, isRefused: false }),
+    droppedLogLines: () => 0,
+    wallTime: createWallTime(systemClock),
+  };
+  const metrics = createMetrics(source);
+  startAtZero(metrics, { environments, redisNodes: ["cache"], calledBack: new Set(), callers: [], isTraced: false });
+  const costs: { longestMs: number; cpuMs: number }[] = [];
+  let text = "";
+  for (let time = 0; time < 9; time += 1) {
+    const beforeMs = processorMs();
+    const turns = watchTurns();
+    text = await writeExposition(metrics.registry, "text");
+    costs.push({ longestMs: turns.end(), cpuMs: processorMs() - beforeMs });
+  }
+  const { series } = readExposition(text);
+  // What else goes on only ever adds.
+  const longestMs = Math.min(...costs.map((cost) => cost.longestMs));
+  const cpuMs = Math.min(...costs.map((cost) => cost.cpuMs));
+  const figures = `${longestMs.toFixed(1)} ms at a time, ${cpuMs.toFixed(0)} ms of processor time`;
+  process.stdout.write(`${series.size} series of ${count} sites: ${figures}, ${text.length} bytes\n`);
+  expect(series.size).toBeLessThanOrEqual(10_000);
+  expect(longestMs).toBeLessThan(20);
+  expect(cpuMs).toBeLessThan(50);
+});
+
+/** The processor time of the longest turn of the event loop until it is ended: a busy machine adds nothing to that. */
+function watchTurns(): { end(): number } {
+  let longestMs = 0;
+  let lastMs = processorMs();
+  const look = () => {
+    const nowMs = processorMs();
+    longestMs = Math.max(longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+  };
+  const tick = () => {
+    look();
+    next = setImmediate(tick);
+  };
+  let next = setImmediate(tick);
+  return {
+    end() {
+      look();
+      clearImmediate(next);
+      return longestMs;
+    },
+  };
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
