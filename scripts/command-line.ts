@@ -1,28 +1,68 @@
-import { type ParseArgsConfig, parseArgs } from "node:util";
+import { parseArgs } from "node:util";
 import { print, printError } from "../src/cli/terminal.ts";
 
 /** A command line that cannot be obeyed. */
 export class UsageError extends Error {}
 
-/** @throws UsageError with the usage, for options that are not known */
-export function parseOptions<Options extends NonNullable<ParseArgsConfig["options"]>>(
+/** How an option is read, given or not; throws UsageError. */
+export interface Option<Value> {
+  readonly type: "string" | "boolean";
+  /** @param name as it is typed, `--in-flight` */
+  read(given: string | undefined, name: string): Value;
+}
+
+type Values<Known> = { readonly [Name in keyof Known]: Known[Name] extends Option<infer Value> ? Value : never };
+
+export const flag: Option<boolean> = { type: "boolean", read: (given) => given !== undefined };
+export const text: Option<string | undefined> = { type: "string", read: (given) => given };
+/** Names with commas between. */
+export const names: Option<readonly string[]> = {
+  type: "string",
+  read: (given = "") => given.split(",").filter((name) => name !== ""),
+};
+
+export function wholeNumber<Fallback>(least: number, most: number, fallback: Fallback): Option<number | Fallback> {
+  return {
+    type: "string",
+    read(given, name) {
+      if (given === undefined) return fallback;
+      const value = Number(given);
+      if (/^\d{1,10}$/.test(given) && value >= least && value <= most) return value;
+      throw new UsageError(`${name} wants a whole number from ${least} to ${most}.`);
+    },
+  };
+}
+
+/** The chance of an earlier run, or a new one. */
+export const seed = (drawSeed: () => number) => wholeNumber(0, 2 ** 32 - 1, drawSeed());
+
+/**
+ * The values of a command's options; `inFlight` is typed `--in-flight`.
+ * @returns undefined when help is wanted
+ * @throws UsageError with the usage, for options that are not known
+ */
+export function readOptions<Known extends Readonly<Record<string, Option<unknown>>>>(
   args: readonly string[],
-  options: Options,
   usage: string,
-) {
+  known: Known,
+): Values<Known> | undefined {
+  const typed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const options = Object.entries(known).map(([name, { type }]) => [typed(name), { type }]);
+  const given = parse(args, { ...Object.fromEntries(options), help: { type: "boolean" } }, usage);
+  if (given["help"] !== undefined) return undefined;
+  const values = Object.entries(known).map(([name, option]) => {
+    return [name, option.read(given[typed(name)]?.toString(), `--${typed(name)}`)];
+  });
+  return Object.fromEntries(values) as Values<Known>;
+}
+
+function parse(args: readonly string[], options: Record<string, Pick<Option<unknown>, "type">>, usage: string) {
   try {
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     const reason = error instanceof Error ? error.message.split(". ")[0] : "";
     throw new UsageError(`${reason}.\n\n${usage}`);
   }
-}
-
-/** @throws UsageError */
-export function readNumber(name: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (/^\d{1,10}$/.test(text) && value >= least && value <= most) return value;
-  throw new UsageError(`${name} wants a whole number from ${least} to ${most}.`);
 }
 
 /**

@@ -1,17 +1,17 @@
-import type { Promised } from "./judge.ts";
-import { killTheHolder } from "./lock-holder.ts";
+import { formatCount } from "../../simulator/src/demo/layout.ts";
+import { formatNumber, type Promised } from "./account.ts";
 import type { Options } from "./options.ts";
 import {
-  awaitNewTokens,
-  bringRedisBack,
-  chooseLoadSeconds,
-  firstReplicas,
-  killRedis,
-  revokeAll,
-  startAll,
-  startLoad,
-} from "./plays.ts";
-import type { Stage } from "./stage.ts";
+  countService,
+  isNewestInUse,
+  type Logged,
+  letAllServe,
+  Refusal,
+  type Stage,
+  serve,
+  start,
+  until,
+} from "./stage.ts";
 
 export interface Chapter {
   readonly title: string;
@@ -21,6 +21,12 @@ export interface Chapter {
   play(stage: Stage): Promise<void>;
 }
 
+const firstReplicas = ["a", "b", "c", "d"];
+/** Takes the place of the one that is killed. */
+const successor = "e";
+const requestsPerSecond = 100;
+/** Longer than the lock holder lives. */
+const slowAnswerMs = 30_000;
 /** A token is due after this share of its life at the latest (docs: 80 to 88 %). */
 const latestDueShare = 0.88;
 
@@ -88,4 +94,135 @@ export function createChapters({ seconds, tokenLifetimeSeconds }: Options): Chap
       play: killTheHolder,
     },
   ];
+}
+
+/** How long the load of the second chapter lasts: well within the life of the first token. */
+function chooseLoadSeconds(tokenLifetimeSeconds: number): number {
+  return Math.min(5, Math.floor(tokenLifetimeSeconds / 3));
+}
+
+async function startAll(stage: Stage): Promise<void> {
+  await Promise.all(firstReplicas.map((name) => start(stage, name)));
+  await until(stage, "waiting until all four have a token", () => {
+    const adopted = stage.log.filter(({ line }) => line.event === "token_adopted");
+    return firstReplicas.every((name) => adopted.some(({ replica }) => replica === name));
+  });
+  for (const name of firstReplicas) serve(stage, name);
+  await stage.load.orderOnce();
+  stage.screen.happened("one order through each, to see which token it carries");
+}
+
+async function startLoad(stage: Stage): Promise<void> {
+  stage.load.start(requestsPerSecond);
+  stage.screen.happened("the load begins; it goes on until the end of the story");
+  const sinceMs = performance.now();
+  const loadMs = chooseLoadSeconds(stage.options.tokenLifetimeSeconds) * 1_000;
+  await until(stage, "load", () => performance.now() - sinceMs >= loadMs);
+}
+
+/** Waits for so many new tokens, each until every replica uses it. */
+async function awaitNewTokens(stage: Stage, tokens: number, what: string): Promise<void> {
+  const { simulator, account } = stage;
+  const before = account.all.tokensIssued;
+  for (let wanted = before + 1; wanted <= before + tokens; wanted++) {
+    await until(stage, what, () => simulator.counts().tokensIssued >= wanted && isNewestInUse(stage));
+  }
+}
+
+async function revokeAll(stage: Stage): Promise<void> {
+  stage.simulator.revokeAllTokens();
+  stage.screen.happened("all tokens revoked");
+  await awaitNewTokens(stage, 1, "waiting until all replicas use a new token");
+}
+
+async function killRedis(stage: Stage): Promise<void> {
+  const from = stage.log.length;
+  await stage.redis.kill();
+  stage.screen.happened("Redis killed (SIGKILL)");
+  await untilAllSay(stage, from, "redis_down", "that Redis is away");
+  await tellTokensInUse(stage);
+  await until(stage, "waiting until each replica has a token of its own", () => {
+    const askers = stage.account.here.issues.map(({ replica }) => replica);
+    return firstReplicas.every((name) => askers.includes(name));
+  });
+}
+
+async function bringRedisBack(stage: Stage): Promise<void> {
+  const from = stage.log.length;
+  await stage.redis.restart();
+  stage.screen.happened("Redis started again, at the same place");
+  await untilAllSay(stage, from, "redis_up", "that Redis is back");
+  await awaitNewTokens(stage, 1, "waiting for the newest token to become due");
+}
+
+async function tellTokensInUse(stage: Stage): Promise<void> {
+  const sinceMs = Date.now();
+  const before = stage.account.all.requests;
+  await letAllServe(stage);
+  const { tokensInUse } = countService(stage, sinceMs);
+  const requests = stage.account.all.requests - before;
+  stage.screen.happened(`the next ${requests} requests: ${formatCount(tokensInUse, "token")} in use by all replicas`);
+}
+
+async function untilAllSay(stage: Stage, from: number, event: Logged["line"]["event"], what: string): Promise<void> {
+  const sinceMs = performance.now();
+  const said = () => stage.log.slice(from).filter(({ line }) => line.event === event);
+  await until(stage, `waiting until all replicas say ${what}`, () => {
+    const names = new Set(said().map(({ replica }) => replica));
+    return stage.replicas.names.every((name) => names.has(name));
+  });
+  const lastMs = Math.max(...said().map(({ atMs }) => atMs));
+  const tookMs = Math.ceil(Math.max(0, lastMs - sinceMs));
+  stage.screen.happened(`all four replicas say ${what}, the last one ${formatNumber(tookMs)} ms later`);
+}
+
+/** Finds who holds the lock, takes it out of the load, kills it, and puts a new process in its place. */
+async function killTheHolder(stage: Stage): Promise<void> {
+  const { screen, load } = stage;
+  const holder = await catchTheHolder(stage);
+  screen.happened(
+    `${holder} holds the lock (its log says so), and its token request hangs at the authorization server`,
+  );
+  await load.remove(holder);
+  const from = stage.log.length;
+  await stage.replicas.remove(holder).process.end("SIGKILL");
+  const killedMs = performance.now();
+  screen.happened(`${holder} killed (SIGKILL); it had been taken out of the load, and had answered all its requests`);
+  await until(stage, "waiting until another replica has the lock", () => acquiredSince(stage, from) !== undefined);
+  const next = acquiredSince(stage, from);
+  if (next !== undefined) {
+    screen.happened(`${next.replica} had the lock ${((next.atMs - killedMs) / 1_000).toFixed(1)} s after the kill`);
+  }
+  await until(stage, "waiting until all replicas use the new token", () => isNewestInUse(stage));
+  await replaceIt(stage, holder);
+}
+
+async function catchTheHolder(stage: Stage): Promise<string> {
+  const { simulator } = stage;
+  const from = stage.log.length;
+  const before = simulator.counts().tokenRequests;
+  simulator.faults.add({ host: "login", kind: "delay", delayMs: slowAnswerMs });
+  stage.screen.happened("the authorization server will not answer the next token request for 30 s");
+  await until(
+    stage,
+    "waiting for the token to become due",
+    () => simulator.counts().tokenRequests > before && acquiredSince(stage, from) !== undefined,
+  );
+  const holder = acquiredSince(stage, from)?.replica;
+  if (holder === undefined) throw new Refusal("no replica holds the lock");
+  return holder;
+}
+
+/** The latest to say that it has the lock. */
+function acquiredSince({ log }: Stage, from: number) {
+  return log.slice(from).findLast(({ line }) => line.event === "refresh_lock_tried" && line.result === "acquired");
+}
+
+async function replaceIt(stage: Stage, holder: string): Promise<void> {
+  await start(stage, successor);
+  await until(stage, `waiting until ${successor} has a token`, () =>
+    stage.log.some(({ replica, line }) => replica === successor && line.event === "token_adopted"),
+  );
+  stage.screen.happened(`${successor} has been started in the place of ${holder}`);
+  serve(stage, successor);
 }

@@ -1,10 +1,9 @@
 import { paint, print, printError } from "../../src/cli/terminal.ts";
 import { listenForInterrupt } from "../../testkit/interrupt.ts";
 import { runCommand } from "../command-line.ts";
+import { Screen } from "../screen.ts";
 import { type Options, readOptions, usage } from "./options.ts";
-import { Refusal } from "./refusal.ts";
-import { Screen } from "./screen.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openStage, Refusal, type Stage } from "./stage.ts";
 import { tell, type Verdict } from "./story.ts";
 
 // `npm run demo:fleet`: a fleet over one Redis, with everything going wrong that docs/fleet-demo.md names, and an account

@@ -1,10 +1,4 @@
-import { parseOptions, readNumber } from "../command-line.ts";
-
-export interface Options {
-  /** How long the load of chapter 3 goes on at least. */
-  readonly seconds: number;
-  readonly tokenLifetimeSeconds: number;
-}
+import { flag, readOptions as read, wholeNumber } from "../command-line.ts";
 
 export const usage = `npm run demo:fleet -- [options]
 
@@ -15,22 +9,13 @@ export const usage = `npm run demo:fleet -- [options]
 
 Exit code 0: every promise was kept. 1: one was not, or there was no end. 2: the command line is wrong.`;
 
-const known = {
-  once: { type: "boolean" },
-  seconds: { type: "string" },
-  "token-lifetime": { type: "string" },
-  help: { type: "boolean" },
-} as const;
-
-/**
- * @returns undefined when help is wanted
- * @throws UsageError
- */
-export function readOptions(args: readonly string[]): Options | undefined {
-  const values = parseOptions(args, known, usage);
-  if (values.help) return undefined;
-  return {
-    seconds: readNumber("--seconds", values.seconds ?? "0", 0, 3_600),
-    tokenLifetimeSeconds: readNumber("--token-lifetime", values["token-lifetime"] ?? "20", 10, 60),
-  };
+export function readOptions(args: readonly string[]) {
+  const options = read(args, usage, {
+    once: flag,
+    seconds: wholeNumber(0, 3_600, 0),
+    tokenLifetime: wholeNumber(10, 60, 20),
+  });
+  return options && { seconds: options.seconds, tokenLifetimeSeconds: options.tokenLifetime };
 }
+
+export type Options = NonNullable<ReturnType<typeof readOptions>>;

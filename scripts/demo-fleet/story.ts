@@ -1,13 +1,9 @@
 import { wrap } from "../../simulator/src/demo/layout.ts";
 import { paint } from "../../src/cli/terminal.ts";
 import { version } from "../../src/version.ts";
+import { brokenPromises, formatAccount, formatSum, judge, type Row, sumUp } from "./account.ts";
 import { type Chapter, createChapters } from "./chapters.ts";
-import { formatAccount } from "./format.ts";
-import { brokenPromises, judge, type Row } from "./judge.ts";
-import { Refusal } from "./refusal.ts";
-import type { Stage } from "./stage.ts";
-import { formatSum, sumUp } from "./sum.ts";
-import { letAllServe } from "./until.ts";
+import { countService, letAllServe, Refusal, type Stage } from "./stage.ts";
 
 const textWidth = 77;
 
@@ -54,10 +50,11 @@ async function tellChapter(stage: Stage, chapter: Chapter, number: number) {
   return { rows, stuck };
 }
 
-async function tellSum({ screen, account, load, service }: Stage, number: number): Promise<Row[]> {
+async function tellSum(stage: Stage, number: number): Promise<Row[]> {
+  const { screen, account, load, simulator } = stage;
   await load.stop();
-  account.add({ kind: "service_counted", ...service.count(Date.now()) });
-  const rows = sumUp(account.all, service.ordersCreated);
+  account.add({ kind: "service_counted", counts: countService(stage, Date.now()) });
+  const rows = sumUp(account.all, simulator.counts().accepted);
   screen.line(paint("bold", `${number}  In all`));
   screen.line();
   for (const line of formatSum(rows)) screen.line(line);
@@ -73,15 +70,15 @@ function countJudged(rows: readonly Row[]): number {
   return rows.filter(({ isKept }) => isKept !== undefined).length;
 }
 
-function formatOpening({ service, redis, options }: Stage): string[] {
+function formatOpening({ simulator, redis, redisVersion, options }: Stage): string[] {
   const entry = (label: string, text: string) => `   ${paint("dim", label.padEnd(17))}${text}`;
   return [
     paint("bold", `Countersign ${version}: a fleet of four replicas on this machine`),
     "",
     entry("replicas", "a b c d, each a process of `countersign serve`"),
-    entry("Redis", `${redis.version}, ${redis.url}`),
-    entry("service", `${service.apiUrl}, simulated`),
-    entry("tokens from", `${service.loginUrl}, simulated; a token lives ${options.tokenLifetimeSeconds} s`),
+    entry("Redis", `${redisVersion}, ${redis.url}`),
+    entry("service", `${simulator.apiUrl}, simulated`),
+    entry("tokens from", `${simulator.loginUrl}, simulated; a token lives ${options.tokenLifetimeSeconds} s`),
     "",
     entry("who counts", "callers: requests, failures; the service: 401s, tokens;"),
     entry("", "the replicas' logs: why a token was issued, and to whom"),
@@ -103,6 +100,6 @@ async function playOut(stage: Stage, chapter: Chapter, hasLoad: boolean): Promis
     if (!(error instanceof Refusal)) throw error;
     stuck.push(error.message);
   }
-  stage.account.add({ kind: "service_counted", ...stage.service.count(sinceMs) });
+  stage.account.add({ kind: "service_counted", counts: countService(stage, sinceMs) });
   return stuck;
 }

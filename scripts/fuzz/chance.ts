@@ -1,25 +1,30 @@
-import { seededRandom } from "../../testkit/seeded-random.ts";
+import fc from "fast-check";
 
-/** Everything that is drawn in a run comes from here, so its seed repeats it. */
+type Generator = Parameters<Parameters<ReturnType<typeof fc.gen>["map"]>[0]>[0];
+
+/** All numbers are equally likely: fast-check would prefer small ones, and those at an end. */
+const drawBelow = (bound: number) => fc.noBias(fc.nat(Math.max(0, Math.ceil(bound) - 1)));
+
+/** Everything that is drawn for one input. fast-check repeats it by its seed, and makes it smaller. */
 export class Chance {
-  readonly #next: () => number;
+  readonly #draw: Generator;
 
-  constructor(seed: number) {
-    this.#next = seededRandom(seed);
+  constructor(draw: Generator) {
+    this.#draw = draw;
   }
 
   /** A whole number from 0 to below the bound. */
   below(bound: number): number {
-    return Math.floor(this.#next() * bound);
+    return this.#draw(drawBelow, bound);
   }
 
-  /** True in so many of a hundred cases. */
+  /** True in so many of a hundred cases. fast-check makes an input smaller by making fewer of them true. */
   isLikely(percent: number): boolean {
-    return this.#next() * 100 < percent;
+    return this.below(100) >= 100 - percent;
   }
 
-  pick<T>(choices: readonly [T, ...T[]]): T {
-    return choices[this.below(choices.length)] ?? choices[0];
+  pick<T>(choices: readonly T[]): T {
+    return choices[this.below(choices.length)] as T;
   }
 
   bytes(length: number): Buffer {

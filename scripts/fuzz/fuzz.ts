@@ -1,19 +1,20 @@
-import { findingsFolder, keptFolder, readCases } from "./cases.ts";
+import fc from "fast-check";
 import { Chance } from "./chance.ts";
-import { type Finding, Findings } from "./findings.ts";
 import { generate } from "./generate.ts";
+import { type Case, findingsFolder, type Input, keptFolder, readCases, writeCase } from "./input.ts";
 import { readAnswers } from "./read-answers.ts";
 import type { Outcome, Stage } from "./stage.ts";
 
 export interface Plan {
   readonly seed: number;
-  readonly isOver: (inputs: number) => boolean;
+  /** How many rounds at most, and for how long; then a case that is being made smaller stays as it is. */
+  readonly rounds?: number;
+  readonly mostMs: number;
   /** Ctrl-C ends the proxy as well, which is no finding. */
-  readonly isInterrupted?: () => boolean;
+  readonly interrupt?: AbortSignal;
   /** After every round. */
   readonly onProgress?: (progress: Progress) => void;
-  readonly onFinding?: (finding: Finding) => void;
-  /** Where findings are written; default: where the tests look for them. */
+  /** Where a finding is written; default: where the tests look for it. */
   readonly folder?: string;
 }
 
@@ -23,42 +24,43 @@ export interface Progress {
   readonly statuses: ReadonlyMap<number, number>;
   /** Requests that arrived upstream. */
   readonly sent: number;
-  readonly broken: number;
-  readonly findings: readonly Finding[];
+  /** What broke a promise, as small as it became. */
+  readonly finding?: Case & { readonly file: string };
 }
 
-const together = 24;
-/** Every so many rounds connections go one at a time, so that what arrives upstream belongs to one of them. */
-const serialEvery = 10;
-const serialInputs = 8;
+/** Connections at the same time. A round of few says what arrived upstream for each. */
+const mostTogether = 24;
 
-/** Rounds of connections until it is over. The same seed makes the same inputs in the same rounds. */
-export async function fuzz(
-  stage: Stage,
-  { seed, isOver, isInterrupted, onProgress, onFinding, folder }: Plan,
-): Promise<Progress> {
-  const chance = new Chance(seed);
+/** Rounds of connections until their time is over, or until one breaks a promise. The same seed makes the same rounds. */
+export async function fuzz(stage: Stage, plan: Plan): Promise<Progress> {
+  const { seed, rounds = 1e9, mostMs, interrupt, onProgress, folder = findingsFolder } = plan;
   const cases = [keptFolder, findingsFolder].flatMap(readCases).flatMap(([, { inputs }]) => inputs);
   const corpus = cases.map(({ bytes }) => bytes).filter((bytes) => bytes.length < 20_000);
-  const findings = new Findings(stage, seed, folder);
   const statuses = new Map<number, number>();
+  const endMs = performance.now() + mostMs;
+  const isOver = () => performance.now() >= endMs || interrupt?.aborted === true;
   let inputs = 0;
   let sent = 0;
-  const progress = () => ({ inputs, statuses, sent, broken: findings.broken, findings: findings.all });
-  for (let round = 1; !isOver(inputs); round++) {
-    const isSerial = round % serialEvery === 0;
-    const drawn = Array.from({ length: isSerial ? serialInputs : together }, () => generate(chance, corpus));
-    for (const group of isSerial ? drawn.map((input) => [input]) : [drawn]) {
-      const outcome = await stage.play(group);
-      if (isInterrupted?.()) return progress();
-      inputs += group.length;
-      sent += outcome.sent;
-      countStatuses(outcome, statuses);
-      for (const finding of await findings.keep(outcome)) onFinding?.(finding);
-    }
-    onProgress?.(progress());
-  }
-  return progress();
+  const property = fc.asyncProperty(drawRound(corpus), async (drawn) => {
+    if (isOver()) throw new fc.PreconditionFailure(true);
+    const outcome = await stage.play(drawn);
+    if (interrupt?.aborted) throw new fc.PreconditionFailure(true);
+    inputs += drawn.length;
+    sent += outcome.sent;
+    countStatuses(outcome, statuses);
+    onProgress?.({ inputs, statuses, sent });
+    if (outcome.broken.length === 0) return;
+    throw new Error([...new Set(outcome.broken.map(({ oracle, seen }) => `${oracle}: ${seen}`))].join("; "));
+  });
+  const { counterexample, errorInstance } = await fc.check(property, { seed, numRuns: rounds });
+  if (counterexample === null) return { inputs, statuses, sent };
+  const found = { why: (errorInstance as Error).message, seed, inputs: counterexample[0] };
+  return { inputs, statuses, sent, finding: { ...found, file: writeCase(folder, found) } };
+}
+
+function drawRound(corpus: readonly Buffer[]): fc.Arbitrary<Input[]> {
+  const input = fc.gen().map((draw) => generate(new Chance(draw), corpus));
+  return fc.array(input, { minLength: 1, maxLength: mostTogether, size: "max" });
 }
 
 function countStatuses({ played }: Outcome, statuses: Map<number, number>): void {

@@ -23,7 +23,7 @@ export function generate(chance: Chance, cases: readonly Buffer[]): Input {
     door: chance.pick(["tcp", "unix"]),
     bytes,
     slices: drawSlices(chance, bytes.length),
-    ending: chance.isLikely(85) ? "stay" : chance.pick(["half_close", "leave"]),
+    ending: chance.isLikely(15) ? chance.pick(["half_close", "leave"]) : "stay",
     tag,
   };
 }
@@ -36,7 +36,7 @@ function drawRequest(chance: Chance, tag: string): string {
   const version =
     isOdd && chance.isLikely(6) ? chance.pick(["HTTP/1.0", "HTTP/0.9", "HTTP/1.2", "HTTP/2.0"]) : "HTTP/1.1";
   const { lines: framing, bytes } = drawFraming(chance, body, isOdd);
-  const lines = [chance.isLikely(97) ? "Host: 127.0.0.1" : "Host: a, b", "Content-Type: application/json", ...framing];
+  const lines = [chance.isLikely(3) ? "Host: a, b" : "Host: 127.0.0.1", "Content-Type: application/json", ...framing];
   if (chance.isLikely(35)) lines.push("Countersign-Site: S1000000003");
   if (isOdd) addLines(chance, lines);
   const end = isOdd && chance.isLikely(3) ? "\n" : "\r\n";
@@ -55,8 +55,8 @@ function addLines(chance: Chance, lines: string[]): void {
 function drawFraming(chance: Chance, body: string, isOdd: boolean): { lines: string[]; bytes: string } {
   const { length } = body;
   if (isOdd && chance.isLikely(15)) return drawOddFraming(chance, body);
-  if (chance.isLikely(70)) return { lines: [`Content-Length: ${length}`], bytes: body };
-  return { lines: ["Transfer-Encoding: chunked"], bytes: drawChunks(chance, body, isOdd) };
+  if (chance.isLikely(30)) return { lines: ["Transfer-Encoding: chunked"], bytes: drawChunks(chance, body, isOdd) };
+  return { lines: [`Content-Length: ${length}`], bytes: body };
 }
 
 function drawOddFraming(chance: Chance, body: string): { lines: string[]; bytes: string } {
@@ -93,7 +93,7 @@ function drawChunks(chance: Chance, body: string, isOdd: boolean): string {
 }
 
 function drawSlices(chance: Chance, length: number): number[] {
-  if (chance.isLikely(60) || length < 2) return [];
+  if (!chance.isLikely(40) || length < 2) return [];
   const count = 1 + chance.below(mostSlices);
   return Array.from({ length: count }, () => 1 + chance.below(length - 1)).sort((a, b) => a - b);
 }

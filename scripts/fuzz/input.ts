@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Chance } from "./chance.ts";
 
 /** What one connection does: bytes in pieces, and how it ends. */
@@ -25,4 +28,57 @@ export function tagsIn(text: string): readonly string[] {
 /** The bytes of another input as one's own. */
 export function withTag(bytes: Buffer, tag: string): Buffer {
   return Buffer.from(bytes.toString("latin1").replaceAll(tagPattern, tag), "latin1");
+}
+
+/** One or more connections at the same time that once broke a promise, or that are worth keeping. */
+export interface Case {
+  /** What is interesting about it; of a finding, the oracle's code and what was seen. */
+  readonly why: string;
+  /** Of the run that found it; absent for those made by hand. */
+  readonly seed?: number;
+  readonly inputs: readonly Input[];
+}
+
+interface StoredInput extends Omit<Input, "bytes" | "slices"> {
+  /** Numbers with spaces between, so that a formatter leaves them alone. */
+  readonly slices: string;
+  /** latin1 */
+  readonly text: string;
+}
+
+export const findingsFolder = "test/fuzz/findings";
+export const keptFolder = "test/fuzz/kept";
+
+/** @returns the file's path: the same case twice is one file */
+export function writeCase(folder: string, { inputs, ...rest }: Case): string {
+  const stored = inputs.map(
+    ({ bytes, slices, ...input }): StoredInput => ({
+      ...input,
+      slices: slices.join(" "),
+      text: bytes.toString("latin1"),
+    }),
+  );
+  const hash = createHash("sha256")
+    .update(stored.map(({ text }) => text).join("\n"))
+    .digest("hex");
+  const file = join(folder, `${hash.slice(0, 10)}.json`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `${JSON.stringify({ ...rest, inputs: stored }, null, 2)}\n`);
+  return file;
+}
+
+export function readCase(file: string): Case {
+  const { inputs, ...rest }: { why: string; inputs: readonly StoredInput[] } = JSON.parse(readFileSync(file, "utf8"));
+  return { ...rest, inputs: inputs.map(restore) };
+}
+
+/** The cases of a folder by the paths of their files; none where there is no folder. */
+export function readCases(folder: string): readonly (readonly [file: string, Case])[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".json")) : [];
+  return names.sort().map((name) => [join(folder, name), readCase(join(folder, name))] as const);
+}
+
+function restore({ slices, text, ...input }: StoredInput): Input {
+  const numbers = slices.split(" ").filter(Boolean).map(Number);
+  return { ...input, slices: numbers, bytes: Buffer.from(text, "latin1") };
 }

@@ -1,78 +1,9 @@
 import type { Chance } from "./chance.ts";
-
-/** Values as they stand in a JSON text: good ones, odd ones, and some that are not JSON. */
-const values: readonly [string, ...string[]] = [
-  '"10.00"',
-  '"EUR"',
-  "10",
-  "1.005",
-  "-0",
-  "1e2",
-  "1E400",
-  "1e-400",
-  "9007199254740993",
-  "12345678901234567890.10",
-  "0.1e+0000000000000000000003",
-  "01",
-  "+1",
-  ".5",
-  "1.",
-  "0x10",
-  "NaN",
-  "true",
-  "false",
-  "null",
-  "{}",
-  "[]",
-  '{"a":"b"}',
-  '""',
-  '"a\\u0000b"',
-  '"\\ud800"',
-  '"\\ud83d\\ude00"',
-  '"\\uDC00\\uD800"',
-  '"\xc3\xa9"',
-  '"\xff\xfe"',
-  '"\xed\xa0\x80"',
-  '"\xc0\x80"',
-  '"a\tb"',
-  '"a\r\nX-Evil: 1"',
-  '"\\"\\\\\\/\\b\\f\\n\\r\\t"',
-  '"\\x41"',
-  '"\\u12"',
-  '"unended',
-  "'single'",
-  "/* comment */ 1",
-];
-
-const names: readonly [string, ...string[]] = [
-  "order_amount",
-  "order_amount",
-  "order_currency",
-  "refund_amount",
-  "a",
-  "a",
-  "\\u0061",
-  "__proto__",
-  "constructor",
-  "toString",
-  "",
-  " ",
-  "timestamp",
-  "signature",
-  "version",
-  "format",
-  "call",
-  "site_identifier",
-  "a.b-c_D",
-  "a b",
-  "\xc3\xa9",
-];
-
-const sites: readonly [string, ...string[]] = ["S1000000001", "S1000000003", "K2000000001", "K9", "S1000000002", ""];
+import { names, sites, values } from "./fragments.ts";
 
 /** A body (latin1) of mostly sound JSON that carries the tag. */
 export function drawBody(chance: Chance, tag: string): string {
-  if (chance.isLikely(40)) return soundBody(chance, tag);
+  if (!chance.isLikely(60)) return soundBody(chance, tag);
   if (chance.isLikely(4)) return nested(chance, tag);
   if (chance.isLikely(3)) return `{"site_customer_identifier":"${tag}","a":"${"x".repeat(chance.below(300_000))}"}`;
   if (chance.isLikely(5)) return chance.bytes(chance.below(64)).toString("latin1");
@@ -80,9 +11,9 @@ export function drawBody(chance: Chance, tag: string): string {
   for (let count = chance.below(7); count > 0; count--)
     pairs.splice(chance.below(pairs.length + 1), 0, drawPair(chance));
   const gap = chance.pick(["", "", "", " ", "\n", "\t\r\n", "\x0c"]);
-  const separator = chance.isLikely(95) ? "," : chance.pick([",,", ";", "", ",\0"]);
+  const separator = chance.isLikely(5) ? chance.pick([",,", ";", "", ",\0"]) : ",";
   const text = `{${gap}${pairs.join(separator + gap)}${gap}}`;
-  return chance.isLikely(90) ? text : wrap(chance, text);
+  return chance.isLikely(10) ? wrap(chance, text) : text;
 }
 
 function soundBody(chance: Chance, tag: string): string {
@@ -95,7 +26,7 @@ function drawPair(chance: Chance): string {
   const name = chance.pick(names);
   if (name === "site_identifier") return `"site_identifier":"${chance.pick(sites)}"`;
   if (name === "version") return `"version":${chance.pick(['"3.0"', "3.0", "3", '"2.0"', '"03.0"'])}`;
-  return `"${name}"${chance.isLikely(97) ? ":" : chance.pick(["", "::", "="])}${chance.pick(values)}`;
+  return `"${name}"${chance.isLikely(3) ? chance.pick(["", "::", "="]) : ":"}${chance.pick(values)}`;
 }
 
 function nested(chance: Chance, tag: string): string {

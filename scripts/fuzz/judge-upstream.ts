@@ -25,61 +25,44 @@ export interface Round {
   readonly wereLeft: boolean;
 }
 
-/** A broken promise, and on whose connection where that is known. */
-export interface Blamed extends Broken {
-  readonly by: Played | undefined;
-}
-
 const targets: ReadonlySet<string> = new Set(["/json-api/create_order", "/json-api/get_order"]);
 
-const headerNames: ReadonlySet<string> = new Set([
-  "host",
-  "connection",
-  "content-length",
-  "accept",
-  "content-type",
-  "authorization",
-  "user-agent",
-  "accept-language",
-  "traceparent",
-  "tracestate",
-  "x-request-id",
-  "via",
-]);
+/** Those that Countersign sets come once; what it passes on may be a list. */
+const single = ["host", "connection", "content-length", "accept", "content-type", "authorization"];
+const headerNames = [...single, "user-agent", "accept-language", "traceparent", "tracestate", "x-request-id", "via"];
 
 /** What a caller may get wrong and Countersign passes on as it is: it does not know which parameters are booleans. */
 const passedOn: ReadonlySet<string> = new Set(["boolean_malformed"]);
 
 /** Requests upstream against answers on the connections: one for one, and each fit to be sent. */
-export function judgeRound(round: Round): Blamed[] {
+export function judgeRound(round: Round): Broken[] {
   const { played, upstream } = round;
   const byTag = new Map(played.map((each) => [each.input.tag, each]));
   const byNumber = new Map<number, Played>();
-  const blamed: Blamed[] = [];
+  const broken: Broken[] = [];
   for (const each of played) {
     for (const [number, tags] of answersOf(each)) {
-      if (byNumber.has(number))
-        blamed.push({ oracle: "upstream_repeated", seen: `api_${number} came twice`, by: each });
+      if (byNumber.has(number)) broken.push({ oracle: "upstream_repeated", seen: `api_${number} came twice` });
       byNumber.set(number, each);
       const foreign = tags.find((tag) => tag !== each.input.tag && byTag.has(tag));
-      if (foreign) blamed.push({ oracle: "crossed_answer", seen: "the answer to another's request", by: each });
+      if (foreign) broken.push({ oracle: "crossed_answer", seen: "the answer to another's request" });
     }
   }
   const arrived = new Set(upstream.map(({ number }) => number));
-  for (const [number, by] of byNumber) {
-    if (!arrived.has(number)) blamed.push({ oracle: "surplus_answer", seen: `api_${number} is an old one`, by });
+  for (const number of byNumber.keys()) {
+    if (!arrived.has(number)) broken.push({ oracle: "surplus_answer", seen: `api_${number} is an old one` });
   }
   const anyoneLeft = round.wereLeft || played.some((each) => !isWhole(each));
   for (const request of upstream) {
     const tags = tagsIn(request.body);
     const by = byNumber.get(request.number) ?? byTag.get(tags.find((tag) => byTag.has(tag)) ?? "");
-    for (const broken of judgeRequest(request)) blamed.push({ ...broken, by });
+    broken.push(...judgeRequest(request));
     if (byNumber.has(request.number)) continue;
     const isExcused = by === undefined ? anyoneLeft || tags.some((tag) => round.earlierTags.has(tag)) : !isWhole(by);
     const oracle: Oracle = by === undefined ? "upstream_unasked" : "upstream_unanswered";
-    if (!isExcused) blamed.push({ oracle, seen: `api_${request.number} ${request.target} has no caller`, by });
+    if (!isExcused) broken.push({ oracle, seen: `api_${request.number} ${request.target} has no caller` });
   }
-  return blamed;
+  return broken;
 }
 
 /** Its caller stayed until it had every answer that it was to get. */
@@ -101,17 +84,12 @@ function judgeRequest({ method, target, rawHeaders, body, refusal }: Upstream): 
     broken.push({ oracle: "upstream_target", seen: `${method} ${target}` });
   if (refusal !== undefined && !passedOn.has(refusal)) broken.push({ oracle: "upstream_refused", seen: refusal });
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  const foreign = names.find((name, index) => !headerNames.has(name) || repeats(names, index));
+  const foreign = names.find(
+    (name, index) => !headerNames.includes(name) || (single.includes(name) && names.indexOf(name) !== index),
+  );
   if (foreign !== undefined) broken.push({ oracle: "upstream_headers", seen: JSON.stringify(foreign.slice(0, 60)) });
   const length = rawHeaders[names.indexOf("content-length") * 2 + 1];
   if (Number(length) !== body.length)
     broken.push({ oracle: "upstream_headers", seen: "Content-Length is not the body's" });
   return broken;
-}
-
-/** Those that Countersign sets come once; what it passes on may be a list. */
-function repeats(names: readonly string[], index: number): boolean {
-  const single = ["host", "content-length", "content-type", "accept", "authorization", "connection"];
-  const name = names[index] ?? "";
-  return single.includes(name) && names.indexOf(name) !== index;
 }

@@ -2,8 +2,10 @@ import { failures } from "../../src/model/errors.ts";
 import type { Input } from "./input.ts";
 import { type Answer, closes, readAnswers } from "./read-answers.ts";
 import { readRequests } from "./read-requests.ts";
-import { canaries } from "./secrets.ts";
 import type { Transcript } from "./send.ts";
+
+/** In every secret and token: no answer and no log line may hold the word. */
+export const canary = "canary";
 
 /** A promise, by what breaks it. */
 export type Oracle =
@@ -50,19 +52,19 @@ export function judgeExchange({ input, transcript }: Played): Broken[] {
   const { clear, restBytes } = readRequests(text);
   const { answers, interim, fault, isCut } = readAnswers(received, /head /i.test(text));
   const last = answers.at(-1);
-  const isOwed = answers.length < clear.length && !(last !== undefined && closes(last));
-  const seen = `${end} after ${answers.map(({ status }) => status).join(" ") || "nothing"}, with ${clear.length} clear requests`;
+  const isOwed = answers.length < clear && !(last !== undefined && closes(last));
+  const seen = `${end} after ${answers.map(({ status }) => status).join(" ") || "nothing"}, with ${clear} clear requests`;
   const stays = input.ending === "stay";
   const rules: readonly (readonly [boolean, Oracle, string])[] = [
     [end === "refused", "connection_refused", seen],
-    [canaries.some((canary) => received.includes(canary)), "secret_in_answer", seen],
+    [received.includes(canary), "secret_in_answer", seen],
     [fault !== undefined, "answer_malformed", fault ?? ""],
     [isCut && stays && end === "closed", "answer_cut", received.slice(-120)],
     [end === "silent", "no_answer", seen],
     // Who never says a word gets none.
     [stays && text !== "" && end === "closed" && (isOwed || answers.length === 0) && !isCut, "closed_unanswered", seen],
-    [restBytes === 0 && answers.length > clear.length, "surplus_answer", seen],
-    [restBytes === 0 && interim > clear.length, "surplus_answer", `${interim} interim answers`],
+    [restBytes === 0 && answers.length > clear, "surplus_answer", seen],
+    [restBytes === 0 && interim > clear, "surplus_answer", `${interim} interim answers`],
   ];
   const broken = rules.filter(([isBroken]) => isBroken).map(([, oracle, what]) => ({ oracle, seen: what }));
   return [...broken, ...answers.flatMap((answer) => judgeAnswer(answer, text))];

@@ -1,64 +1,50 @@
 import type { Chance } from "./chance.ts";
 import { pieces } from "./fragments.ts";
 
-/** An edit of bytes; `other` is where spliced bytes come from. */
-type Mutation = (chance: Chance, bytes: Buffer, other: Buffer) => Buffer;
-
 const longest = 600_000;
 
-const flip: Mutation = (chance, bytes) => {
-  const flipped = Buffer.from(bytes);
-  const at = chance.below(bytes.length);
-  flipped[at] = (flipped[at] ?? 0) ^ (1 << chance.below(8));
-  return flipped;
-};
-
-const overwrite: Mutation = (chance, bytes) => {
-  const written = Buffer.from(bytes);
-  written[chance.below(bytes.length)] = chance.below(256);
-  return written;
-};
-
-const insert: Mutation = (chance, bytes) => {
-  const at = chance.below(bytes.length + 1);
-  return Buffer.concat([bytes.subarray(0, at), Buffer.from(chance.pick(pieces), "latin1"), bytes.subarray(at)]);
-};
-
-const remove: Mutation = (chance, bytes) => {
-  const at = chance.below(bytes.length);
-  return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + chance.below(chance.pick([1, 4, 40])))]);
-};
-
-const truncate: Mutation = (chance, bytes) => bytes.subarray(0, 1 + chance.below(bytes.length));
-
-const duplicate: Mutation = (chance, bytes) => {
-  const at = chance.below(bytes.length);
-  const end = at + 1 + chance.below(chance.pick([4, 40, 400]));
-  return Buffer.concat([bytes.subarray(0, end), bytes.subarray(at, end), bytes.subarray(end)]);
-};
-
-const splice: Mutation = (chance, bytes, other) => {
-  const from = chance.below(other.length);
-  return Buffer.concat([bytes.subarray(0, chance.below(bytes.length)), other.subarray(from)]);
-};
-
-const swapLines: Mutation = (chance, bytes) => {
-  const lines = bytes.toString("latin1").split("\r\n");
-  const at = chance.below(lines.length);
-  lines.splice(chance.below(lines.length), 0, ...lines.splice(at, 1));
-  return Buffer.from(lines.join("\r\n"), "latin1");
-};
-
-const mutations: readonly [Mutation, ...Mutation[]] = [
-  flip,
-  overwrite,
-  insert,
-  remove,
-  truncate,
-  duplicate,
-  splice,
-  swapLines,
+/** Edits of bytes; `other` is where spliced bytes come from. */
+const mutations: readonly ((chance: Chance, bytes: Buffer, other: Buffer) => Buffer)[] = [
+  function flip(chance, bytes) {
+    return withByte(chance, bytes, (byte) => byte ^ (1 << chance.below(8)));
+  },
+  function overwrite(chance, bytes) {
+    return withByte(chance, bytes, () => chance.below(256));
+  },
+  function insert(chance, bytes) {
+    const at = chance.below(bytes.length + 1);
+    return Buffer.concat([bytes.subarray(0, at), Buffer.from(chance.pick(pieces), "latin1"), bytes.subarray(at)]);
+  },
+  function remove(chance, bytes) {
+    const at = chance.below(bytes.length);
+    return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + chance.below(chance.pick([1, 4, 40])))]);
+  },
+  function truncate(chance, bytes) {
+    return bytes.subarray(0, 1 + chance.below(bytes.length));
+  },
+  function duplicate(chance, bytes) {
+    const at = chance.below(bytes.length);
+    const end = at + 1 + chance.below(chance.pick([4, 40, 400]));
+    return Buffer.concat([bytes.subarray(0, end), bytes.subarray(at, end), bytes.subarray(end)]);
+  },
+  function splice(chance, bytes, other) {
+    const from = chance.below(other.length);
+    return Buffer.concat([bytes.subarray(0, chance.below(bytes.length)), other.subarray(from)]);
+  },
+  function swapLines(chance, bytes) {
+    const lines = bytes.toString("latin1").split("\r\n");
+    const at = chance.below(lines.length);
+    lines.splice(chance.below(lines.length), 0, ...lines.splice(at, 1));
+    return Buffer.from(lines.join("\r\n"), "latin1");
+  },
 ];
+
+function withByte(chance: Chance, bytes: Buffer, change: (byte: number) => number): Buffer {
+  const changed = Buffer.from(bytes);
+  const at = chance.below(bytes.length);
+  changed[at] = change(changed[at] ?? 0);
+  return changed;
+}
 
 /** One to four edits. */
 export function mutate(chance: Chance, bytes: Buffer, other: Buffer): Buffer {

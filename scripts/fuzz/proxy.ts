@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigWriter, sandboxConfig } from "../../testkit/config-writer.ts";
 import { type Child, type Children, startServing } from "../../testkit/processes.ts";
-import type { Broken } from "./judge.ts";
-import { LogWatch } from "./log-watch.ts";
-import { secrets } from "./secrets.ts";
+import { oauthSite, simulatedSites } from "../../testkit/replicas.ts";
+import { type Broken, canary } from "./judge.ts";
 import type { Doors } from "./send.ts";
 
 /** The built command as a process of its own. */
@@ -15,29 +15,41 @@ export interface ProxyProcess extends Doors {
   stop(): Promise<void>;
 }
 
-export const oauthSite = "S1000000001";
-export const hmacSite = "S1000000003";
-export const audience = "https://api.sandbox.example";
+const patienceMs = 15_000;
 
 /** @throws Error with what the process said, when it does not start */
 export async function startProxy(children: Children, baseUrl: string, authUrl: string): Promise<ProxyProcess> {
   const writer = new ConfigWriter("fuzz");
   const socketPath = join(writer.path, "app.sock");
-  const log = new LogWatch();
-  const sandbox = describeSandbox(writer, baseUrl, authUrl);
+  const operations = ["create_order", "get_order"];
+  const sandbox = { baseUrl, authUrl, operations, defaultSite: oauthSite, sites: writer.sites(simulatedSites) };
   const writeConfig = (port: number) =>
     writer.config("countersign.yaml", sandboxConfig([`127.0.0.1:${port}`, `unix:${socketPath}`], sandbox));
-  const { port, process: child } = await startServing({ children, writeConfig, onLine: (line) => log.add(line) });
+  let broken: Broken[] = [];
+  const waiting = new Map<string, (isLogged: true) => void>();
+  const onLine = (line: string) => {
+    broken.push(...judgeLine(line));
+    for (const [text, wake] of waiting) if (line.includes(text)) wake(true);
+  };
+  const { port, process: child } = await startServing({ children, writeConfig, onLine });
   let end: string | undefined;
   void child.ended.then((how) => {
     end = how;
-    log.close();
   });
   return {
     port,
     socketPath,
-    takeComplaints: () => [...log.take(), ...sayEnd(end, child)],
-    whenLogged: (text) => log.whenLogged(text),
+    takeComplaints() {
+      const taken = [...broken, ...sayEnd(end, child)];
+      broken = [];
+      return taken;
+    },
+    async whenLogged(text) {
+      const logged = new Promise<true>((resolve) => waiting.set(text, resolve));
+      const isLogged = await Promise.race([logged, child.ended, sleep(patienceMs, false, { ref: false })]);
+      waiting.delete(text);
+      return isLogged === true;
+    },
     async stop() {
       await child.end("SIGTERM");
       writer.remove();
@@ -50,12 +62,16 @@ function sayEnd(end: string | undefined, child: Child): Broken[] {
   return child.complaints() === "" ? [] : [{ oracle: "complained", seen: child.complaints().slice(0, 400) }];
 }
 
-function describeSandbox(writer: ConfigWriter, baseUrl: string, authUrl: string) {
-  const clientSecret = writer.secret("client-secret", secrets.clientSecret);
-  const key = { identifier: "K2000000001", secret: writer.secret("api-secret", secrets.apiSecret) };
-  const sites = {
-    [oauthSite]: { credentials: [{ name: "blue", clientId: "blue-id", clientSecret, audience }] },
-    [hmacSite]: { keys: [key] },
-  };
-  return { baseUrl, authUrl, operations: ["create_order", "get_order"], defaultSite: oauthSite, sites };
+/** Every line of a log is an object, without a defect or a secret. */
+export function judgeLine(line: string): Broken[] {
+  const broken: Broken[] = [];
+  if (line.includes(canary)) broken.push({ oracle: "secret_in_log", seen: "a log line" });
+  try {
+    const { event, where, error } = JSON.parse(line);
+    if (event === "defect") broken.push({ oracle: "defect_logged", seen: `${where}: ${error}`.slice(0, 400) });
+    if (typeof event !== "string") broken.push({ oracle: "log_malformed", seen: "a line without an event" });
+  } catch {
+    broken.push({ oracle: "log_malformed", seen: "a line that is not JSON" });
+  }
+  return broken;
 }

@@ -1,17 +1,17 @@
 import { type Simulator, startSimulator } from "../../simulator/src/service/simulator.ts";
 import { Children } from "../../testkit/processes.ts";
+import { hmacSite, oauthSite, simulatedSites } from "../../testkit/replicas.ts";
 import type { Input } from "./input.ts";
-import { type Broken, judgeExchange, type Played } from "./judge.ts";
-import { type Blamed, judgeRound, type Upstream } from "./judge-upstream.ts";
-import { audience, hmacSite, oauthSite, type ProxyProcess, startProxy } from "./proxy.ts";
+import { type Broken, canary, judgeExchange, type Played } from "./judge.ts";
+import { judgeRound, type Upstream } from "./judge-upstream.ts";
+import { type ProxyProcess, startProxy } from "./proxy.ts";
 import { readAnswers } from "./read-answers.ts";
-import { secrets } from "./secrets.ts";
 import { send } from "./send.ts";
 
 /** What came of a round. */
 export interface Outcome {
   readonly played: readonly Played[];
-  readonly blamed: readonly Blamed[];
+  readonly broken: readonly Broken[];
   /** Requests that arrived upstream. */
   readonly sent: number;
 }
@@ -19,92 +19,75 @@ export interface Outcome {
 const rememberedTags = 500;
 
 /** A real proxy process, with the simulator behind it in this one. */
-export class Stage {
-  readonly #children: Children;
-  readonly #simulator: Simulator;
-  #proxy: ProxyProcess;
-  #probes = 0;
-  #oddities = 0;
-  #earlierTags: string[] = [];
-  #wereLeft = false;
-
-  private constructor(children: Children, simulator: Simulator, proxy: ProxyProcess) {
-    this.#children = children;
-    this.#simulator = simulator;
-    this.#proxy = proxy;
-  }
-
-  static async open(): Promise<Stage> {
-    const children = new Children();
-    const credentials = [{ clientId: "blue-id", clientSecret: secrets.clientSecret, audience }];
-    const keys = [{ identifier: "K2000000001", secret: secrets.apiSecret }];
-    const sites = [
-      { identifier: oauthSite, credentials },
-      { identifier: hmacSite, keys },
-    ];
-    const simulator = await startSimulator({ sites, tokenPrefix: secrets.tokenPrefix });
-    const stage = new Stage(children, simulator, await startProxy(children, simulator.apiUrl, simulator.loginUrl));
-    await stage.play([]);
-    return stage;
-  }
-
+export interface Stage {
   /** Plays connections at the same time, then one plain request, and judges all of it. */
-  async play(inputs: readonly Input[]): Promise<Outcome> {
-    const before = this.#simulator.counts().apiRequests;
-    const played = await Promise.all(
-      inputs.map(async (input): Promise<Played> => ({ input, transcript: await send(input, this.#proxy) })),
-    );
-    const probe = drawProbe(++this.#probes);
-    const probed = await this.#probe(probe);
-    const upstream = this.#upstreamSince(before).filter(({ body }) => !body.includes(probe.tag));
-    const round = { played, upstream, earlierTags: new Set(this.#earlierTags), wereLeft: this.#wereLeft };
-    const seen = [...probed, ...this.#proxy.takeComplaints(), ...this.#countOddities()];
-    const blamed: Blamed[] = [
-      ...played.flatMap((by) => judgeExchange(by).map((broken) => ({ ...broken, by }))),
-      ...judgeRound(round),
-      ...seen.map((broken) => ({ ...broken, by: undefined })),
-    ];
-    this.#earlierTags = [...this.#earlierTags, ...inputs.map(({ tag }) => tag)].slice(-rememberedTags);
-    this.#wereLeft = played.some(({ input, transcript }) => input.ending !== "stay" || transcript.end === "left");
-    if (blamed.some(({ oracle }) => oracle === "process_ended" || oracle === "complained")) await this.#restart();
-    return { played, blamed, sent: upstream.length };
-  }
+  play(inputs: readonly Input[]): Promise<Outcome>;
+  close(): Promise<void>;
+}
 
-  async close(): Promise<void> {
-    await this.#proxy.stop();
-    await this.#children.endAll();
-    await this.#simulator.stop();
-  }
+export async function openStage(): Promise<Stage> {
+  const children = new Children();
+  const simulator = await startSimulator({ sites: simulatedSites, tokenPrefix: `${canary}-` });
+  const start = () => startProxy(children, simulator.apiUrl, simulator.loginUrl);
+  let proxy = await start();
+  let probes = 0;
+  let oddities = 0;
+  let earlierTags: string[] = [];
+  let wereLeft = false;
+  const stage: Stage = {
+    async play(inputs) {
+      const before = simulator.counts().apiRequests;
+      const played = await Promise.all(
+        inputs.map(async (input): Promise<Played> => ({ input, transcript: await send(input, proxy) })),
+      );
+      probes += 1;
+      const probe = drawProbe(probes);
+      const probed = await sendProbe(probe, proxy);
+      const upstream = upstreamSince(simulator, before).filter(({ body }) => !body.includes(probe.tag));
+      const broken = [
+        ...played.flatMap(judgeExchange),
+        ...judgeRound({ played, upstream, earlierTags: new Set(earlierTags), wereLeft }),
+        ...probed,
+        ...proxy.takeComplaints(),
+      ];
+      const { malformed, incomplete } = simulator.counts();
+      const more = malformed + incomplete - oddities;
+      oddities += more;
+      if (more > 0) broken.push({ oracle: "upstream_malformed", seen: `${more} malformed or incomplete requests` });
+      earlierTags = [...earlierTags, ...inputs.map(({ tag }) => tag)].slice(-rememberedTags);
+      wereLeft = played.some(({ input, transcript }) => input.ending !== "stay" || transcript.end === "left");
+      if (broken.some(({ oracle }) => oracle === "process_ended" || oracle === "complained")) {
+        await proxy.stop();
+        proxy = await start();
+      }
+      return { played, broken, sent: upstream.length };
+    },
+    async close() {
+      await proxy.stop();
+      await children.endAll();
+      await simulator.stop();
+    },
+  };
+  await stage.play([]);
+  return stage;
+}
 
-  /** The next plain request works, on a connection of its own; and when it is logged, so is all before it. */
-  async #probe(probe: Input): Promise<Broken[]> {
-    const logged = this.#proxy.whenLogged(`"reference":"${probe.tag}"`);
-    const { received, end } = await send(probe, this.#proxy);
-    const [answer] = readAnswers(received, false).answers;
-    if (answer?.status !== 200)
-      return [{ oracle: "next_request_failed", seen: `${end}, ${answer?.status ?? "no"} answer` }];
-    return (await logged) ? [] : [{ oracle: "log_malformed", seen: "a request that is not in the log" }];
-  }
+/** The next plain request works, on a connection of its own; and when it is logged, so is all before it. */
+async function sendProbe(probe: Input, proxy: ProxyProcess): Promise<Broken[]> {
+  const logged = proxy.whenLogged(`"reference":"${probe.tag}"`);
+  const { received, end } = await send(probe, proxy);
+  const [answer] = readAnswers(received, false).answers;
+  const seen = `${end}, ${answer?.status ?? "no"} answer`;
+  if (answer?.status !== 200) return [{ oracle: "next_request_failed", seen }];
+  return (await logged) ? [] : [{ oracle: "log_malformed", seen: "a request that is not in the log" }];
+}
 
-  #upstreamSince(before: number): Upstream[] {
-    return this.#simulator.seen.apiRequests
-      .filter(({ number }) => number > before)
-      .map(({ number, method, target, rawHeaders, body, refusal }) => {
-        return { number, method, target, rawHeaders, body: body.toString("latin1"), refusal: refusal?.code };
-      });
-  }
-
-  #countOddities(): Broken[] {
-    const { malformed, incomplete } = this.#simulator.counts();
-    const more = malformed + incomplete - this.#oddities;
-    this.#oddities += more;
-    return more === 0 ? [] : [{ oracle: "upstream_malformed", seen: `${more} malformed or incomplete requests` }];
-  }
-
-  async #restart(): Promise<void> {
-    await this.#proxy.stop();
-    this.#proxy = await startProxy(this.#children, this.#simulator.apiUrl, this.#simulator.loginUrl);
-  }
+function upstreamSince({ seen }: Simulator, before: number): Upstream[] {
+  return seen.apiRequests
+    .filter(({ number }) => number > before)
+    .map(({ number, method, target, rawHeaders, body, refusal }) => {
+      return { number, method, target, rawHeaders, body: body.toString("latin1"), refusal: refusal?.code };
+    });
 }
 
 /** Each site in its turn. */

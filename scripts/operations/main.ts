@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { print } from "../../src/cli/terminal.ts";
-import { normalise } from "./normalise.ts";
-import { operationsPage, readPage, stepsOf, writePage } from "./page.ts";
+import { normalise, operationsPage, readPage, stepsOf, writePage } from "./page.ts";
 import { rehearse } from "./rehearse.ts";
 
 // `npm run operations`: follows the page against a running demo, and writes what was printed into it. Where a step printed

@@ -53,3 +53,55 @@ export function writePage(parts: readonly Part[], outputs: readonly string[]): s
 function formatCommand({ command }: Step): string {
   return `${prompt}${command.replaceAll("\n", `\n${continued}`)}`;
 }
+
+/** What two good runs may differ in, and how it is written so that they do not. */
+const differences: readonly { readonly pattern: RegExp; readonly shown: string }[] = [
+  { pattern: /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, shown: "<time>" },
+  { pattern: /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, shown: "<request id>" },
+  // Of the configuration: it covers the ports and the folder.
+  { pattern: /(?<="(?:hash|previousHash)":")[0-9a-f]{12}(?=")/g, shown: "<hash>" },
+  { pattern: /(?<="\w+Ms":)\d+(?:\.\d+)?/g, shown: "<ms>" },
+  // It is left out where it would be 0.
+  { pattern: / \(\d+ ms\)$/gm, shown: "" },
+  { pattern: /(?<= (?:in|another) )\d+ s\b/g, shown: "<seconds>" },
+  // Of a life of 24 h.
+  { pattern: /(?<= another )2[34] h\b/g, shown: "<hours>" },
+];
+
+/** What two good runs have in common. */
+export function normalise(output: string): string {
+  return differences.reduce((text, { pattern, shown }) => text.replace(pattern, shown), output);
+}
+
+/** Names of the page, each with what stands for it in a real run: ports, and the folder. */
+export type Names = ReadonlyMap<string, string>;
+
+/** The ports of the page. A run takes others where these are taken. */
+export const pagePorts = {
+  listener: "7411",
+  admin: "7412",
+  status: "7413",
+  api: "7421",
+  login: "7422",
+  redis: "6390",
+  secondListener: "7511",
+  secondAdmin: "7512",
+  secondStatus: "7513",
+} as const;
+
+/** The folder in which the page's reader practises. */
+export const pageFolder = "/home/you/practice";
+
+/** A command of the page, for the run: all names in one pass, so that nothing is replaced twice; whole numbers only. */
+export function toRun(text: string, names: Names): string {
+  const alternatives = [...names.keys()].map((name) =>
+    /^\d+$/.test(name) ? `(?<!\\d)${name}(?!\\d)` : name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"),
+  );
+  return text.replace(new RegExp(alternatives.join("|"), "g"), (name) => names.get(name) ?? name);
+}
+
+/** What the run printed, for the page: as a terminal shows it. */
+export function toPage(output: string, names: Names): string {
+  const shown = output.replaceAll("\r\n", "\n").trimEnd();
+  return toRun(shown, new Map([...names].map(([ofPage, ofRun]) => [ofRun, ofPage])));
+}

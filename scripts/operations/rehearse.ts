@@ -1,11 +1,16 @@
-import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import { ConfigWriter } from "../../testkit/config-writer.ts";
 import { freePort } from "../../testkit/free-port.ts";
-import { startDemo } from "./demo.ts";
-import type { Step } from "./page.ts";
-import { openShell, type Shell } from "./shell.ts";
-import { type Names, pageFolder, pagePorts, toPage, toRun } from "./translate.ts";
+import { Children } from "../../testkit/processes.ts";
+import { pageFolder, pagePorts, type Step, toPage, toRun } from "./page.ts";
+
+/** No step takes a third of this. */
+const patienceMs = 30_000;
+/** Printed behind each command; no text has it. */
+const recordSeparator = "\u001e\n";
 
 /**
  * Follows the page's steps in order: `countersign demo --folder demo` in a folder of its own, and a shell beside it. The
@@ -13,48 +18,127 @@ import { type Names, pageFolder, pagePorts, toPage, toRun } from "./translate.ts
  * @param onDone told of each step, with what it printed in the page's own names for ports and folder
  */
 export async function rehearse(steps: readonly Step[], onDone: (step: Step, output: string) => void): Promise<void> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "countersign-operations-")));
-  const path = `${folder}:${process.env["PATH"] ?? ""}`;
+  const writer = new ConfigWriter("operations");
+  const folder = realpathSync(writer.path);
+  // What `alias` does for the page's reader.
+  const script = `#!/bin/sh\nexec "${process.execPath}" "${resolve("dist/main.js")}" "$@"\n`;
+  writer.write("countersign", script, 0o755);
   // No proxy, no colours, no settings of this machine.
-  const env = { PATH: path, HOME: folder, LC_ALL: "C" };
+  const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, HOME: folder, LC_ALL: "C" };
   try {
-    await writeCommand(join(folder, "countersign"));
     const demo = await startDemo(folder, env);
+    const shell = openShell(folder, env);
     try {
-      const names: Names = new Map([[pageFolder, folder], ...demo.ports, ...(await chooseOwnPorts())]);
-      await follow(steps, openShell(folder, env), names, onDone);
+      const names = new Map([[pageFolder, folder], ...demo.ports, ...(await chooseOwnPorts())]);
+      for (const step of steps) onDone(step, toPage(await shell.type(toRun(step.command, names)), names));
     } finally {
+      await shell.close();
       await demo.stop();
     }
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    writer.remove();
   }
 }
 
-async function follow(
-  steps: readonly Step[],
-  shell: Shell,
-  names: Names,
-  onDone: (step: Step, output: string) => void,
-): Promise<void> {
-  try {
-    for (const step of steps) onDone(step, toPage(await shell.type(toRun(step.command, names)), names));
-  } finally {
-    await shell.close();
-  }
-}
+/** Where the demo says its addresses; the word that the line begins with. */
+const places = {
+  "you call": pagePorts.listener,
+  metrics: pagePorts.admin,
+  "status page": pagePorts.status,
+  "it calls": pagePorts.api,
+  "tokens from": pagePorts.login,
+} as const;
 
-/** What `alias` does for the page's reader. */
-async function writeCommand(file: string): Promise<void> {
-  const script = `#!/bin/sh\nexec "${process.execPath}" "${resolve("dist/main.js")}" "$@"\n`;
-  await writeFile(file, script, { mode: 0o755 });
+/**
+ * The demo that the page's reader has started.
+ * @returns the page's ports, each with the one that it has taken
+ * @throws Error when it ends before it invites
+ */
+async function startDemo(cwd: string, env: NodeJS.ProcessEnv) {
+  let text = "";
+  let onInvited = () => {};
+  const invited = new Promise<void>((resolve) => {
+    onInvited = resolve;
+  });
+  const onLine = (line: string) => {
+    text += `${line}\n`;
+    if (line.includes("Ctrl-C ends it")) onInvited();
+  };
+  const child = await new Children().start("countersign", ["demo", "--folder", "demo"], onLine, { cwd, env });
+  const stop = async () => {
+    process.kill(child.pid, "SIGTERM");
+    await child.ended;
+  };
+  const end = await Promise.race([invited, child.ended]);
+  const ports = Object.entries(places).flatMap(([label, ofPage]): [string, string][] => {
+    const [, ofRun] = new RegExp(`^ {3}${label} +http://127\\.0\\.0\\.1:(\\d+)`, "m").exec(text) ?? [];
+    return ofRun === undefined ? [] : [[ofPage, ofRun]];
+  });
+  if (ports.length === Object.keys(places).length) return { ports, stop };
+  if (end === undefined) await stop();
+  throw new Error(`the demo did not say where it is:\n${text}${child.complaints()}`);
 }
 
 /** For what the page's reader starts beside the demo. */
-async function chooseOwnPorts(): Promise<[string, string][]> {
+function chooseOwnPorts(): Promise<[string, string][]> {
   const { redis, secondListener, secondAdmin, secondStatus } = pagePorts;
   const ofPage = [redis, secondListener, secondAdmin, secondStatus];
-  const chosen = new Set<number>();
-  while (chosen.size < ofPage.length) chosen.add(await freePort());
-  return [...chosen].map((port, index) => [ofPage[index] ?? "", String(port)]);
+  return Promise.all(ofPage.map(async (port) => [port, String(await freePort())] as [string, string]));
+}
+
+/** A shell that a page's commands are typed into, one after another, so that what one sets the next one has. */
+interface Shell {
+  /**
+   * Runs one command and waits for its end; what it left in the background goes on.
+   * @returns all that was printed meanwhile
+   * @throws Error when it takes too long, or was no command at all
+   */
+  type(command: string): Promise<string>;
+  /** Ends it with all that it has started. */
+  close(): Promise<void>;
+}
+
+function openShell(folder: string, env: NodeJS.ProcessEnv): Shell {
+  // A group of its own, so that all that is started in it can be ended.
+  const child = spawn("sh", [], { cwd: folder, env, detached: true, stdio: ["pipe", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  const end = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // No process is left in it.
+    }
+  };
+  process.on("exit", end);
+  let printed = "";
+  let onPrinted = () => {};
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+    onPrinted();
+  });
+  child.stdin.on("error", () => {});
+  child.stdin.write("exec 2>&1\n");
+  return {
+    async type(command) {
+      printed = "";
+      // A program that reads standard input would read the next command.
+      child.stdin.write(`{ ${command}\n} </dev/null\nprintf '\\036\\n'\n`);
+      await new Promise<void>((resolve, reject) => {
+        const giveUp = (why: string) => reject(new Error(`${why}: ${command}\nIt printed:\n${printed}`));
+        const timer = setTimeout(() => giveUp(`not done after ${patienceMs / 1_000} s`), patienceMs);
+        void ended.then(() => giveUp("the shell ended"));
+        onPrinted = () => {
+          if (!printed.endsWith(recordSeparator)) return;
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      return printed.slice(0, -recordSeparator.length);
+    },
+    async close() {
+      process.off("exit", end);
+      end();
+      await ended;
+    },
+  };
 }

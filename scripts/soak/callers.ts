@@ -1,17 +1,8 @@
 import { Load, type Target } from "../../testkit/load.ts";
-import type { Failure } from "./explain.ts";
-import { sites } from "./folder.ts";
+import { type Answer, labelOf, sendOrder } from "../../testkit/send-order.ts";
+import type { Account, Failure } from "./account.ts";
 import type { Ledger } from "./ledger.ts";
-import { labelOf } from "./order.ts";
-import { type Answer, send } from "./send.ts";
-
-export interface CallersParts {
-  readonly ledger: Ledger;
-  readonly random: () => number;
-  readonly onFailure: (failure: Failure) => void;
-  /** An order was created. */
-  readonly onSuccess: (order: { readonly replica: string; readonly site: string; readonly sentMs: number }) => void;
-}
+import { sites } from "./settings.ts";
 
 const mostAtOnce = 100;
 /** A caller's idle connections end soon, so that what is open later is a leak. */
@@ -27,14 +18,18 @@ export function referenceOf(number: number): string {
 export class Callers extends Load {
   /** How many of them do not wait for their answer. */
   leavingShare = 0;
-  readonly #parts: CallersParts;
+  readonly #ledger: Ledger;
+  readonly #account: Account;
+  readonly #random: () => number;
   /** Replicas that have been told to end, and may turn callers away. */
   readonly #ending = new Set<string>();
 
-  constructor(parts: CallersParts) {
+  constructor(ledger: Ledger, account: Account, random: () => number) {
     const poolOptions = { keepAliveMaxTimeout: idleMs, keepAliveTimeout: idleMs, pipelining: 1 };
     super({ mostAtOnce, poolOptions, order: (target, turn) => this.#order(target, turn) });
-    this.#parts = parts;
+    this.#ledger = ledger;
+    this.#account = account;
+    this.#random = random;
   }
 
   /** From here on it may say that it is closing, and refuse connections. */
@@ -43,33 +38,29 @@ export class Callers extends Load {
   }
 
   async #order(first: Target, turn: number): Promise<void> {
-    const { ledger, random } = this.#parts;
     const site = sites[Math.floor(turn / Math.max(1, this.size)) % sites.length] ?? sites[0];
-    const number = ledger.open();
-    const leavesAfterMs = random() < this.leavingShare ? random() * longestStayMs : undefined;
+    const number = this.#ledger.open();
+    const leavesAfterMs = this.#random() < this.leavingShare ? this.#random() * longestStayMs : undefined;
     const letter = { reference: referenceOf(number), site, leavesAfterMs };
     const sentMs = performance.now();
     let target = first;
-    let answer = await send(target.pool, letter);
-    while (this.#ending.has(target.replica) && (answer === undefined || answer.isClosing)) {
+    let answer = await sendOrder(target.pool, letter);
+    while (this.#ending.has(target.replica) && (answer.isRefused || answer.isClosing)) {
       // Its connections are closed as soon as their orders are answered, this one included.
       void this.remove(target.replica);
       const next = this.choose(number);
-      if (answer !== undefined || next === undefined) break;
+      if (!answer.isRefused || next === undefined) break;
       // The replica refused the connection: the order goes to another, as through any load balancer.
       target = next;
-      answer = await send(target.pool, letter);
+      answer = await sendOrder(target.pool, letter);
     }
     this.#conclude({ number, replica: target.replica, site, sentMs, endedMs: performance.now() }, answer);
   }
 
-  #conclude(order: Omit<Failure, "label" | "requestId">, answer: Answer | undefined): void {
-    const { ledger, onFailure, onSuccess } = this.#parts;
-    const { number, replica, endedMs } = order;
-    const told = answer?.told ?? { kind: "broken", why: "ECONNREFUSED" };
-    ledger.tell(number, told, replica, endedMs);
+  #conclude(order: Omit<Failure, "label" | "requestId">, { told, requestId }: Answer): void {
+    this.#ledger.tell(order.number, told, order.replica, order.endedMs);
     const label = labelOf(told);
-    if (label !== undefined) onFailure({ ...order, label, requestId: answer?.requestId });
-    else if (told.kind === "answered") onSuccess(order);
+    if (label !== undefined) this.#account.failed({ ...order, label, requestId });
+    else if (told.kind === "answered") this.#account.succeeded(order);
   }
 }

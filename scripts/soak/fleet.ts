@@ -1,9 +1,7 @@
-import { Replicas } from "../../testkit/processes.ts";
-import type { Callers } from "./callers.ts";
-import type { TokenTimeout } from "./folder.ts";
-import { type Growth, measureGrowth, type Snapshot } from "./growth.ts";
-import type { LivenessWatch } from "./liveness.ts";
-import { type Replica, type ReplicaParts, startReplica } from "./replica.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Replica, Replicas, type ReplicasOptions, type Shared } from "../../testkit/replicas.ts";
+import { type Growth, measureGrowth, type Snapshot, takeSnapshot } from "./memory.ts";
+import { settingsWith, tokenTimeoutMs } from "./settings.ts";
 
 /** A replica that was told to end by SIGTERM, and how it did. */
 export interface Ending {
@@ -12,26 +10,39 @@ export interface Ending {
   readonly tookMs: number;
 }
 
-/** The replicas that are meant to be alive, and what they have come to hold. */
-export class Fleet extends Replicas<Replica> {
-  readonly #parts: ReplicaParts;
-  readonly #onStarted: (replica: Replica) => void;
-  readonly #onKilled: (name: string) => void;
+export interface FleetOptions extends ReplicasOptions {
+  readonly onStarted: (replica: Replica) => void;
+  /** It is about to be killed outright. */
+  readonly onKilled: (replica: Replica) => void;
+}
+
+const longestReloadMs = 10_000;
+
+/** Replicas called a, b, …, and what they have come to hold. Node's inspector is open, so that their garbage can be collected from here. */
+export class Fleet extends Replicas {
+  readonly #shared: Shared;
+  readonly #options: FleetOptions;
   readonly #snapshots = new Map<string, Snapshot[]>();
+  readonly #inspectors = new Map<string, string>();
+  /** Told when a replica has taken up a configuration. */
+  readonly #onApplied: Map<string, () => void>;
   readonly endings: Ending[] = [];
   #started = 0;
 
-  constructor(parts: ReplicaParts, callers: Callers, liveness: LivenessWatch, onKilled: (name: string) => void) {
-    super((name, { adminUrl }) => {
-      callers.expectEnd(name);
-      liveness.leave(adminUrl);
+  constructor(shared: Shared, options: FleetOptions) {
+    const onApplied = new Map<string, () => void>();
+    super(shared, {
+      ...options,
+      more: settingsWith(tokenTimeoutMs),
+      nodeArgs: ["--inspect=127.0.0.1:0"],
+      onLine(name, line) {
+        if (line.event === "config_applied") onApplied.get(name)?.();
+        options.onLine(name, line);
+      },
     });
-    this.#parts = parts;
-    this.#onStarted = ({ name, url, adminUrl }) => {
-      callers.add(name, url);
-      liveness.watch(adminUrl);
-    };
-    this.#onKilled = onKilled;
+    this.#onApplied = onApplied;
+    this.#shared = shared;
+    this.#options = options;
   }
 
   get growths(): readonly Growth[] {
@@ -45,33 +56,38 @@ export class Fleet extends Replicas<Replica> {
     return replica;
   }
 
-  /** A new process, called a, b, …, with its share of the orders from here on. */
-  async start(): Promise<void> {
+  /** One more process, with its share of the orders from here on. */
+  async grow(): Promise<void> {
     this.#started += 1;
-    const name = nameOf(this.#started);
-    const replica = await startReplica(name, this.#parts);
-    this.add(name, replica);
-    this.#onStarted(replica);
+    const replica = await this.start(nameOf(this.#started));
+    const [inspector = ""] = /ws:\S+/.exec(replica.process.complaints()) ?? [];
+    this.#inspectors.set(replica.name, inspector);
+    this.#options.onStarted(replica);
   }
 
   /** SIGTERM, while callers go on; resolves when it has ended. */
-  async terminate(replica: Replica): Promise<void> {
-    this.remove(replica.name);
+  async terminate({ name, process: { pid, ended } }: Replica): Promise<void> {
+    this.remove(name);
     const sinceMs = performance.now();
-    process.kill(replica.process.pid, "SIGTERM");
-    const end = await replica.process.ended;
-    this.endings.push({ replica: replica.name, end, tookMs: performance.now() - sinceMs });
+    process.kill(pid, "SIGTERM");
+    this.endings.push({ replica: name, end: await ended, tookMs: performance.now() - sinceMs });
   }
 
   async kill(replica: Replica): Promise<void> {
     this.remove(replica.name);
-    this.#onKilled(replica.name);
+    this.#options.onKilled(replica);
     await replica.process.end("SIGKILL");
   }
 
-  async reconfigure(tokenTimeout: TokenTimeout): Promise<void> {
-    const taken = this.replicas.map(async ({ name, reconfigure }) => {
-      if (!(await reconfigure(tokenTimeout))) this.accidents.push(`${name} did not take up another configuration`);
+  /** Gives all another configuration; one that does not take it up in time (row 54) is an accident. */
+  async reconfigure(tokenMs: number): Promise<void> {
+    const taken = this.replicas.map(async ({ name, port, process: { pid, ended } }) => {
+      const applied = new Promise<void>((resolve) => this.#onApplied.set(name, resolve));
+      this.#shared.writeConfig(name, port, settingsWith(tokenMs));
+      process.kill(pid, "SIGHUP");
+      const late = sleep(longestReloadMs, "late", { ref: false });
+      if ((await Promise.race([applied, ended, late])) !== "late") return;
+      this.accidents.push(`${name} did not take up another configuration`);
     });
     await Promise.all(taken);
   }
@@ -79,16 +95,12 @@ export class Fleet extends Replicas<Replica> {
   /** @returns what was found, replica by replica */
   async takeSnapshots(): Promise<readonly Snapshot[]> {
     return Promise.all(
-      this.replicas.map(async ({ name, takeSnapshot }) => {
-        const snapshot = await takeSnapshot();
+      this.replicas.map(async ({ name, adminUrl }) => {
+        const snapshot = await takeSnapshot(adminUrl, this.#inspectors.get(name) ?? "");
         this.#snapshots.set(name, [...(this.#snapshots.get(name) ?? []), snapshot]);
         return snapshot;
       }),
     );
-  }
-
-  countDescriptors(): Promise<readonly number[]> {
-    return Promise.all(this.replicas.map(({ countDescriptors }) => countDescriptors()));
   }
 }
 

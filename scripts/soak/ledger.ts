@@ -1,19 +1,14 @@
-import { judgeOrder } from "./judge-order.ts";
-import type { Logged, Order, Sighting, Told } from "./order.ts";
+import type { Told } from "../../testkit/send-order.ts";
+import { judgeOrder, type Logged, type Order, type Sighting } from "./order.ts";
 
-/** Orders by what their callers know of them; `arrived` are those that the service has created. */
-interface Column {
-  readonly orders: number;
-  readonly arrived: number;
-}
-
-export const columnNames = ["answered", "other", "unknown", "not_sent", "left", "broken"] as const;
 /**
- * `answered`: 200. `other`: another answer of the service. `unknown`, `not_sent`: as Countersign said. `left`: the caller
- * did not wait. `broken`: no answer.
+ * Orders by what their callers know of them. `answered`: 200. `other`: another answer of the service. `unknown`, `not_sent`:
+ * as Countersign said. `left`: the caller did not wait. `broken`: no answer.
  */
-export type ColumnName = (typeof columnNames)[number];
-export type Columns = Readonly<Record<ColumnName, Column>>;
+const columnNames = ["answered", "other", "unknown", "not_sent", "left", "broken"] as const;
+type ColumnName = (typeof columnNames)[number];
+/** `arrived` are those that the service has created. */
+export type Columns = Readonly<Record<ColumnName, { readonly orders: number; readonly arrived: number }>>;
 
 export interface Disagreement {
   readonly number: number;
@@ -40,27 +35,16 @@ export class Ledger {
   readonly #open = new Map<number, Entry>();
   readonly #orphans = new Set<string>();
   readonly #columns = emptyColumns();
+  readonly columns: Columns = this.#columns;
   readonly disagreements: Disagreement[] = [];
-  #disagreeing = 0;
-  #sent = 0;
-
-  get sent(): number {
-    return this.#sent;
-  }
-
-  get disagreeing(): number {
-    return this.#disagreeing;
-  }
-
-  get columns(): Columns {
-    return this.#columns;
-  }
+  disagreeing = 0;
+  sent = 0;
 
   /** @returns its number */
   open(): number {
-    this.#sent += 1;
-    this.#open.set(this.#sent, { seen: [], logged: [], told: undefined, toldAtMs: 0, replica: "" });
-    return this.#sent;
+    this.sent += 1;
+    this.#open.set(this.sent, { seen: [], logged: [], told: undefined, toldAtMs: 0, replica: "" });
+    return this.sent;
   }
 
   tell(number: number, told: Told, replica: string, atMs: number): void {
@@ -110,7 +94,7 @@ export class Ledger {
   }
 
   #disagree(number: number, what: string): void {
-    this.#disagreeing += 1;
+    this.disagreeing += 1;
     if (this.disagreements.length < mostKept) this.disagreements.push({ number, what });
   }
 }
@@ -121,14 +105,7 @@ function columnOf(told: Told): ColumnName {
   return told.kind === "cut" ? "unknown" : told.kind;
 }
 
-function emptyColumns(): Record<ColumnName, { orders: number; arrived: number }> {
-  const empty = () => ({ orders: 0, arrived: 0 });
-  return {
-    answered: empty(),
-    other: empty(),
-    unknown: empty(),
-    not_sent: empty(),
-    left: empty(),
-    broken: empty(),
-  };
+function emptyColumns() {
+  const columns = columnNames.map((name) => [name, { orders: 0, arrived: 0 }]);
+  return Object.fromEntries(columns) as Record<ColumnName, { orders: number; arrived: number }>;
 }

@@ -1,25 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { call } from "../../testkit/call.ts";
 
-/** What came of asking for /livez again and again. */
-export interface Liveness {
-  readonly asked: number;
-  readonly failed: number;
-  readonly slowestMs: number;
-}
-
 const askEveryMs = 250;
 
 /** Asks each replica, whatever goes on around it. One that is about to end is left alone first. */
 export class LivenessWatch {
   readonly #watched = new Set<string>();
-  #asked = 0;
-  #failed = 0;
-  #slowestMs = 0;
-
-  get liveness(): Liveness {
-    return { asked: this.#asked, failed: this.#failed, slowestMs: this.#slowestMs };
-  }
+  /** What came of asking for /livez again and again. */
+  readonly liveness = { asked: 0, failed: 0, slowestMs: 0 };
 
   watch(adminUrl: string): void {
     this.#watched.add(adminUrl);
@@ -43,9 +31,9 @@ export class LivenessWatch {
       );
       // It may have been told to end meanwhile.
       if (!this.#watched.has(adminUrl)) return;
-      this.#asked += 1;
-      if (!isLive) this.#failed += 1;
-      this.#slowestMs = Math.max(this.#slowestMs, performance.now() - sinceMs);
+      this.liveness.asked += 1;
+      if (!isLive) this.liveness.failed += 1;
+      this.liveness.slowestMs = Math.max(this.liveness.slowestMs, performance.now() - sinceMs);
       await sleep(askEveryMs);
     }
   }

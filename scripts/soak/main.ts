@@ -1,26 +1,14 @@
 import { print, printError, printJson } from "../../src/cli/terminal.ts";
 import { listenForInterrupt } from "../../testkit/interrupt.ts";
 import { runCommand } from "../command-line.ts";
-import { Screen } from "../demo-fleet/screen.ts";
-import type { Findings } from "./findings.ts";
+import { Screen } from "../screen.ts";
 import { type Options, readOptions, usage } from "./options.ts";
-import {
-  formatDisagreement,
-  formatGrowth,
-  formatHead,
-  formatKept,
-  formatRound,
-  formatStall,
-  formatTime,
-  formatUnexplained,
-  legend,
-} from "./report.ts";
-import { describeAll } from "./report-json.ts";
+import { describeAll, formatHead, formatRound, formatSum, formatTime, legend } from "./report.ts";
 import { soak } from "./soak.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { judge } from "./verdict.ts";
 
-// `npm run soak`: see options.ts for what may be asked, schedule.ts for what goes wrong, verdict.ts for what is judged.
+// `npm run soak`: see options.ts for what may be asked, faults.ts for what goes wrong, verdict.ts for what is judged.
 
 const statusEveryMs = 500;
 
@@ -41,36 +29,16 @@ async function run(options: Options): Promise<number> {
   try {
     const findings = await soak(stage, options, interrupt, (played) => say(formatRound(played, startedMs)));
     screen.close();
-    const isKept = sumUp(stage, findings, options, startedMs);
+    const promises = judge(findings, options.patience);
+    if (json) printJson(describeAll(options, findings, promises));
+    else print(formatSum(findings, promises, startedMs));
     if (interrupt.aborted && !json) print(`Ended by ${interrupt.reason} before its time.`);
-    return isKept ? 0 : 1;
+    return promises.every(({ isKept }) => isKept) ? 0 : 1;
   } finally {
     clearInterval(timer);
     screen.close();
     await stage.close();
   }
-}
-
-function sumUp({ account, ledger }: Stage, findings: Findings, options: Options, startedMs: number): boolean {
-  const promises = judge(findings, options.patience);
-  const isKept = promises.every((each) => each.isKept);
-  if (options.json) {
-    printJson(describeAll(options, findings, promises, account.kept, ledger.disagreements));
-    return isKept;
-  }
-  const lines = [
-    "",
-    ...account.kept.map((one) => `UNEXPLAINED ${formatUnexplained(one, startedMs)}`),
-    ...ledger.disagreements.map((one) => `DISAGREEMENT ${formatDisagreement(one)}`),
-    `${findings.sent} orders in ${formatTime(findings.lastedMs)}`,
-    ...[...findings.failures].map(([label, count]) => `${`${count}`.padStart(8)} ${label}`),
-    ...findings.growths.map(formatGrowth),
-    formatStall(findings),
-    "",
-    ...promises.map(formatKept),
-  ];
-  print(lines.join("\n"));
-  return isKept;
 }
 
 function formatStatus({ account, ledger, fleet }: Stage, startedMs: number): string {

@@ -1,22 +1,6 @@
-import { readDurationMs } from "../../src/config/values.ts";
-import { parseOptions, readNumber, UsageError } from "../command-line.ts";
-import { everyFault } from "./schedule.ts";
-
-export interface Options {
-  readonly seed: number;
-  readonly minutes: number;
-  /** So many faults in place of so many minutes. */
-  readonly faults: number | undefined;
-  readonly everyMs: number;
-  readonly rate: number;
-  /** Only faults whose name has this text. */
-  readonly only: string;
-  /** How many times as long as promised things may take. */
-  readonly patience: number;
-  /** Where the replicas' logs are kept. */
-  readonly logs: string | undefined;
-  readonly json: boolean;
-}
+import { readDurationMs } from "../../src/config/form/values.ts";
+import { flag, readOptions as read, seed, text, UsageError, wholeNumber } from "../command-line.ts";
+import { everyFault } from "./faults.ts";
 
 export const usage = `npm run soak -- [options]
 
@@ -38,48 +22,34 @@ order is followed by its own reference from its caller to the service and in the
 
 Exit code 0: every promise was kept. 1: one was not. 2: the command line is wrong.`;
 
-const known = {
-  minutes: { type: "string" },
-  faults: { type: "string" },
-  every: { type: "string" },
-  rate: { type: "string" },
-  seed: { type: "string" },
-  only: { type: "string" },
-  patience: { type: "string" },
-  logs: { type: "string" },
-  json: { type: "boolean" },
-  help: { type: "boolean" },
-} as const;
-
 const shortestEveryMs = 1_000;
 const longestEveryMs = 3_600_000;
 
-/**
- * @returns undefined when help is wanted
- * @throws UsageError
- */
-export function readOptions(args: readonly string[], drawSeed: () => number): Options | undefined {
-  const values = parseOptions(args, known, usage);
-  if (values.help) return undefined;
-  return {
-    seed: values.seed === undefined ? drawSeed() : readNumber("--seed", values.seed, 0, 2 ** 32 - 1),
-    minutes: readNumber("--minutes", values.minutes ?? "10", 1, 1_440),
-    faults: values.faults === undefined ? undefined : readNumber("--faults", values.faults, 1, 10_000),
-    everyMs: readEvery(values.every ?? "30s"),
-    rate: readNumber("--rate", values.rate ?? "300", 10, 2_000),
-    only: readOnly(values.only ?? ""),
-    patience: readNumber("--patience", values.patience ?? "1", 1, 100),
-    logs: values.logs,
-    json: values.json ?? false,
-  };
+export function readOptions(args: readonly string[], drawSeed: () => number) {
+  const options = read(args, usage, {
+    seed: seed(drawSeed),
+    minutes: wholeNumber(1, 1_440, 10),
+    faults: wholeNumber(1, 10_000, undefined),
+    every: text,
+    rate: wholeNumber(10, 2_000, 300),
+    only: text,
+    patience: wholeNumber(1, 100, 1),
+    logs: text,
+    json: flag,
+  });
+  if (options === undefined) return undefined;
+  const { every, only, ...rest } = options;
+  return { ...rest, everyMs: readEvery(every), only: readOnly(only) };
 }
 
-function readOnly(text: string): string {
+export type Options = NonNullable<ReturnType<typeof readOptions>>;
+
+function readOnly(text = ""): string {
   if (everyFault.some(({ name }) => name.includes(text))) return text;
   throw new UsageError(`--only fits none of:\n${everyFault.map(({ name }) => `   ${name}`).join("\n")}`);
 }
 
-function readEvery(text: string): number {
+function readEvery(text = "30s"): number {
   const read = readDurationMs(text);
   if ("value" in read && read.value >= shortestEveryMs && read.value <= longestEveryMs) return read.value;
   throw new UsageError("--every wants a time from 1s to 60m, like 2s, 30s or 2m.");

@@ -1,23 +1,5 @@
 import type { Outcome } from "../../src/model/errors.ts";
-
-/** What the caller was told about its order. */
-export type Told =
-  /** The service's own answer, whole. */
-  | { readonly kind: "answered"; readonly status: number; readonly attempts: number }
-  /** A failure answer of Countersign. */
-  | {
-      readonly kind: "failed";
-      readonly status: number;
-      readonly code: string;
-      readonly outcome: string;
-      readonly attempts: number;
-    }
-  /** The head of an answer came, its end did not. */
-  | { readonly kind: "cut" }
-  /** The caller did not wait for the answer. */
-  | { readonly kind: "left" }
-  /** No answer at all, or one that is no answer to this order. */
-  | { readonly kind: "broken"; readonly why: string };
+import type { Told } from "../../testkit/send-order.ts";
 
 /** What the service made of a request when it arrived. `replaced`: a fault answered in its place, and no order exists. */
 export type Sighting = "accepted" | "replaced" | "unauthorized" | "refused";
@@ -38,18 +20,68 @@ export interface Order {
   readonly isOrphan: boolean;
 }
 
-/** What stands in the account of failures; undefined for an order that was created, and for a caller that left. */
-export function labelOf(told: Told): string | undefined {
-  switch (told.kind) {
-    case "answered":
-      return told.status === 200 ? undefined : `service ${told.status}${told.attempts === 2 ? " twice" : ""}`;
-    case "failed":
-      return `${told.code} ${told.outcome}`;
-    case "cut":
-      return "cut unknown";
-    case "left":
-      return undefined;
-    case "broken":
-      return `no answer (${told.why})`;
+/**
+ * Compares what the caller was told, what the service saw and what the replica logged.
+ * @returns what does not agree, in a sentence; undefined when all is well
+ */
+export function judgeOrder(order: Order): string | undefined {
+  return judgeLog(order) ?? judgeRepeats(order) ?? judgeArrival(order);
+}
+
+/** Row 12: whether or not the caller has left, how the request ended is logged once. */
+function judgeLog({ told, seen, logged, isOrphan }: Order): string | undefined {
+  if (logged.length > 1) return `it was logged ${logged.length} times`;
+  const [line] = logged;
+  if (line === undefined) {
+    // Who left, or got no answer, may never have reached the replica.
+    const mayBeMissing = isOrphan || (seen.length === 0 && (told.kind === "left" || told.kind === "broken"));
+    return mayBeMissing ? undefined : "it was not logged";
   }
+  const said = outcomeOf(told);
+  if (said !== undefined && said !== line.outcome) return `its caller was told ${said}, the log says ${line.outcome}`;
+  const isOther = "status" in told && told.status !== line.status;
+  return isOther ? `its caller got status ${told.status}, the log says ${line.status}` : undefined;
+}
+
+/** It is sent once, and a second time only after a 401. */
+function judgeRepeats({ told, seen }: Order): string | undefined {
+  if (seen.length > 2) return `it was sent ${seen.length} times`;
+  const [first] = seen;
+  if (seen.length === 2 && first !== "unauthorized") return `it was sent again, though the service had ${first} it`;
+  const wereTold = "attempts" in told ? told.attempts : 2;
+  if (seen.length > wereTold) return `it was sent ${seen.length} times, and its caller was told ${wereTold}`;
+  return undefined;
+}
+
+/** What the outcome promises about the order's existence. */
+function judgeArrival({ told, seen, logged }: Order): string | undefined {
+  const outcome = outcomeOf(told) ?? outcomeOfLog(logged);
+  const taken = seen.filter((sighting) => sighting !== "unauthorized");
+  if (outcome === "not_sent" && taken.length > 0) return `it was not_sent, but the service has ${taken[0]} it`;
+  if (outcome !== "answered" && told.kind !== "answered") return undefined;
+  if (seen.length === 0) return "it was answered, but the service never saw it";
+  return told.kind === "answered" ? judgeAnswer(told, seen) : undefined;
+}
+
+/** The service's own answer was given to a request that the service saw, each time that it is said to have been sent. */
+function judgeAnswer(
+  { status, outcome, attempts }: Extract<Told, { kind: "answered" }>,
+  seen: readonly Sighting[],
+): string | undefined {
+  if (outcome !== (status < 500 ? "answered" : "unknown")) return `it was answered ${status}, and told ${outcome}`;
+  if (seen.length !== attempts) return `it was answered after ${attempts} attempts, but seen ${seen.length} times`;
+  const last = seen.at(-1);
+  const isWanted =
+    status === 200 ? last === "accepted" : status === 401 ? last === "unauthorized" : last !== "accepted";
+  return isWanted ? undefined : `it was answered ${status}, but the service has ${last} it`;
+}
+
+function outcomeOf(told: Told): string | undefined {
+  if (told.kind === "answered" || told.kind === "failed") return told.outcome;
+  return told.kind === "cut" ? "unknown" : undefined;
+}
+
+/** The caller was told nothing, so the log alone knows. */
+function outcomeOfLog([line]: readonly Logged[]): string {
+  return line?.outcome ?? "unknown";
 }

@@ -1,11 +1,9 @@
 import { paint } from "../../src/cli/terminal.ts";
 import type { Unexplained } from "./account.ts";
 import { referenceOf } from "./callers.ts";
-import type { Findings } from "./findings.ts";
-import type { Growth } from "./growth.ts";
-import type { Disagreement } from "./ledger.ts";
-import type { Played } from "./play.ts";
-import { type Kept, megabytes } from "./verdict.ts";
+import type { Growth, Snapshot } from "./memory.ts";
+import type { Options } from "./options.ts";
+import { type Findings, type Kept, megabytes, type Played } from "./verdict.ts";
 
 interface Column {
   readonly title: string;
@@ -46,31 +44,43 @@ export function formatRound(played: Played, startedMs: number): string {
   return lines.join("\n");
 }
 
-export function formatKept({ what, wanted, measured, isKept }: Kept): string {
+/** What is said at the end. */
+export function formatSum(findings: Findings, promises: readonly Kept[], startedMs: number): string {
+  const { unexplainedFailures, disagreements, sent, lastedMs, failures, growths } = findings;
+  return [
+    "",
+    ...unexplainedFailures.map((one) => `UNEXPLAINED ${formatUnexplained(one, startedMs)}`),
+    ...disagreements.map(({ number, what }) => `DISAGREEMENT ${referenceOf(number)}: ${what}`),
+    `${sent} orders in ${formatTime(lastedMs)}`,
+    ...[...failures].map(([label, count]) => `${`${count}`.padStart(8)} ${label}`),
+    ...growths.map(formatGrowth),
+    formatStall(findings),
+    "",
+    ...promises.map(formatKept),
+  ].join("\n");
+}
+
+function formatKept({ what, wanted, measured, isKept }: Kept): string {
   const mark = paint(isKept ? "green" : "red", isKept ? "kept" : "NOT KEPT");
   return `${mark}  ${what}: ${measured} ${paint("dim", `(wanted: ${wanted})`)}`;
 }
 
 /** What a process has come to hold, for those who look for a leak. */
-export function formatGrowth({ process, snapshots, heapBytes, residentBytes, heapBytesPerMinute }: Growth): string {
+function formatGrowth({ process, snapshots, heapBytes, residentBytes, heapBytesPerMinute }: Growth): string {
   const slope = `${(heapBytesPerMinute / 1_024).toFixed(1)} KiB a minute`;
   const figures = `heap ${signed(heapBytes)} (slope ${slope}), rss ${signed(residentBytes)}`;
   return `replica ${process}: ${figures}, over ${snapshots} snapshots`;
 }
 
 /** Who measures and is held up measures the machine. */
-export function formatStall({ driverStoodStillMs }: Findings): string {
+function formatStall({ driverStoodStillMs }: Findings): string {
   const doubt = driverStoodStillMs > longestStallMs ? ": this machine is busy, and its figures say little" : "";
   return `the callers stood still for at most ${Math.round(driverStoodStillMs)} ms${doubt}`;
 }
 
-export function formatUnexplained(one: Unexplained, startedMs: number): string {
+function formatUnexplained(one: Unexplained, startedMs: number): string {
   const where = `replica ${one.replica}, site ${one.site}, ${referenceOf(one.number)}, request ${one.requestId ?? "-"}`;
   return `${formatTime(one.endedMs - startedMs)}  ${one.label}; ${where}; during: ${one.during}`;
-}
-
-export function formatDisagreement({ number, what }: Disagreement): string {
-  return `${referenceOf(number)}: ${what}`;
 }
 
 export function formatTime(ms: number): string {
@@ -78,7 +88,7 @@ export function formatTime(ms: number): string {
   return `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(1).padStart(4, "0")}`;
 }
 
-function list({ snapshots }: Played, show: (snapshot: Played["snapshots"][number]) => string): string {
+function list({ snapshots }: Played, show: (snapshot: Snapshot) => string): string {
   return snapshots.map(show).join(" ");
 }
 
@@ -96,4 +106,22 @@ function pad(text: string, width: number): string {
 
 function sum(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((total, count) => total + count, 0);
+}
+
+/** The whole report as one JSON document. */
+export function describeAll(options: Options, findings: Findings, promises: readonly Kept[]): object {
+  return {
+    ...options,
+    ...findings,
+    rounds: findings.rounds.map(({ fault, failures, recoveryMs, startedMs, endedMs }) => ({
+      fault: fault.name,
+      failures: Object.fromEntries(failures),
+      recoveryMs,
+      lastedMs: endedMs - startedMs,
+    })),
+    failures: Object.fromEntries(findings.failures),
+    tokenReasons: Object.fromEntries(findings.tokenReasons),
+    promises,
+    isKept: promises.every(({ isKept }) => isKept),
+  };
 }

@@ -1,22 +1,23 @@
-import { startSimulator } from "../../simulator/src/service/simulator.ts";
+import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
+import { join } from "node:path";
+import type { ApiRequest } from "../../simulator/src/service/request-log.ts";
+import type { Simulator } from "../../simulator/src/service/simulator.ts";
 import type { RefreshReason } from "../../src/model/events.ts";
-import { Children } from "../../testkit/processes.ts";
-import { openRedis } from "../../testkit/redis.ts";
+import { type LogLine, openShared, type Shared } from "../../testkit/replicas.ts";
 import { seededRandom } from "../../testkit/seeded-random.ts";
 import { Account } from "./account.ts";
 import { Callers } from "./callers.ts";
-import type { Scene } from "./fault.ts";
-import { tokenLifetimeSeconds } from "./faults-of-tokens.ts";
 import { Fleet } from "./fleet.ts";
-import { createFolder, simulatedSites } from "./folder.ts";
 import { Ledger } from "./ledger.ts";
 import { LivenessWatch } from "./liveness.ts";
 import type { Options } from "./options.ts";
-import type { LogLine } from "./replica.ts";
-import { ServiceWatch } from "./watch-service.ts";
+import type { Sighting } from "./order.ts";
+import { tokenLifetimeSeconds } from "./settings.ts";
 
 /** Everything that the soak needs, and what all sides have said so far. */
-export interface Stage extends Scene {
+export interface Stage extends Pick<Shared, "simulator" | "redis"> {
+  readonly fleet: Fleet;
+  readonly callers: Callers;
   readonly account: Account;
   readonly ledger: Ledger;
   readonly liveness: LivenessWatch;
@@ -31,40 +32,40 @@ export interface Stage extends Scene {
 /** What all sides know of an order is known by then. */
 const settledAfterMs = 60_000;
 const settleEveryMs = 1_000;
+const lookEveryMs = 200;
 
 export async function openStage({ seed, logs }: Options): Promise<Stage> {
-  const children = new Children();
-  const redis = await openRedis();
-  const simulator = await startSimulator({
-    sites: simulatedSites,
-    tokenLifetimeSeconds,
-  });
-  const folder = createFolder({ baseUrl: simulator.apiUrl, authUrl: simulator.loginUrl, redisUrl: redis.url });
+  const shared = await openShared({ name: "soak", tokenLifetimeSeconds });
+  const { simulator, redis } = shared;
   const account = new Account();
   const ledger = new Ledger();
-  const watch = new ServiceWatch(simulator, (number, sighting) => ledger.see(number, sighting));
   const liveness = new LivenessWatch();
   const { tokenReasons, defects, onLine } = listenToLogs(ledger, account);
-  const callers = new Callers({
-    ledger,
-    random: seededRandom(seed + 1),
-    onFailure: (failure) => account.failed(failure),
-    onSuccess: (order) => account.succeeded(order),
+  const callers = new Callers(ledger, account, seededRandom(seed + 1));
+  const fleet = new Fleet(shared, {
+    onLine,
+    ...(logs !== undefined && { onText: keepLogs(logs) }),
+    onStarted({ name, url, adminUrl }) {
+      callers.add(name, url);
+      liveness.watch(adminUrl);
+    },
+    onRemoved({ name, adminUrl }) {
+      callers.expectEnd(name);
+      liveness.leave(adminUrl);
+    },
+    onKilled: ({ name }) => ledger.orphan(name),
   });
-  const fleet = new Fleet({ children, folder, logs, onLine }, callers, liveness, (name) => ledger.orphan(name));
+  const look = watchService(simulator, ledger);
   const settle = (agoMs: number) => {
-    watch.look();
+    look();
     ledger.settle(performance.now() - agoMs);
   };
-  const timer = setInterval(() => settle(settledAfterMs), settleEveryMs);
+  const timers = [setInterval(look, lookEveryMs), setInterval(() => settle(settledAfterMs), settleEveryMs)];
   const close = async () => {
-    clearInterval(timer);
-    watch.close();
+    for (const timer of timers) clearInterval(timer);
     liveness.close();
     await callers.close();
-    await children.endAll();
-    await Promise.all([simulator.stop(), redis.end()]);
-    folder.remove();
+    await shared.close();
   };
   return { simulator, redis, fleet, callers, account, ledger, liveness, tokenReasons, defects, settle, close };
 }
@@ -85,4 +86,38 @@ function listenToLogs(ledger: Ledger, account: Account) {
     if (line.event === "defect") defects.push(`${replica}: ${line.error}`);
   };
   return { tokenReasons, defects, onLine };
+}
+
+/** Writes each replica's log into a file of this folder. */
+function keepLogs(folder: string) {
+  mkdirSync(folder, { recursive: true });
+  const files = new Map<string, WriteStream>();
+  return (replica: string, text: string) => {
+    const file = files.get(replica) ?? createWriteStream(join(folder, `${replica}.log`));
+    files.set(replica, file);
+    file.write(`${text}\n`);
+  };
+}
+
+/**
+ * Tells the book of each request that arrived at the service, in the order of arrival.
+ * @returns what looks for new ones; throws Error when the service has forgotten requests that were not looked at
+ */
+function watchService(simulator: Simulator, ledger: Ledger): () => void {
+  let last = 0;
+  return () => {
+    const fresh = simulator.seen.apiRequests.filter(({ number }) => number > last);
+    const [first] = fresh;
+    if (first !== undefined && first.number !== last + 1) throw new Error("the service has forgotten requests");
+    for (const request of fresh) {
+      last = request.number;
+      const [, number] = /"order_reference":"soak-(\d+)"/.exec(request.body.toString("latin1")) ?? [];
+      ledger.see(Number(number), sightingOf(request));
+    }
+  };
+}
+
+function sightingOf({ refusal, orderId }: ApiRequest): Sighting {
+  if (refusal !== undefined) return refusal.status === 401 ? "unauthorized" : "refused";
+  return orderId === undefined ? "replaced" : "accepted";
 }

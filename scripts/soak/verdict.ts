@@ -1,7 +1,44 @@
-import { tokenLifetimeSeconds } from "./faults-of-tokens.ts";
-import type { Findings } from "./findings.ts";
-import { requestTimeoutMs } from "./folder.ts";
-import { longestRecoveryMs } from "./play.ts";
+import type { Account, Round } from "./account.ts";
+import type { Fleet } from "./fleet.ts";
+import type { Ledger } from "./ledger.ts";
+import type { LivenessWatch } from "./liveness.ts";
+import type { Snapshot } from "./memory.ts";
+import { requestTimeoutMs, tokenLifetimeSeconds } from "./settings.ts";
+import type { Stage } from "./stage.ts";
+
+/** A round that is over. */
+export interface Played extends Round {
+  readonly orders: number;
+  /** It was not cut short. */
+  readonly isWhole: boolean;
+  /** How long each replica's first success took; infinite when it did not come in time. */
+  readonly recoveryMs: number;
+  /** Of each replica, at the end of the calm. */
+  readonly snapshots: readonly Snapshot[];
+}
+
+/** Everything that the soak is judged by, and what its reader looks into. */
+export interface Findings
+  extends Pick<Ledger, "sent" | "columns" | "disagreeing" | "disagreements">,
+    Pick<Account, "failures" | "unexplained" | "unexplainedFailures">,
+    Pick<Fleet, "growths" | "endings">,
+    Pick<LivenessWatch, "liveness">,
+    Pick<Stage, "tokenReasons"> {
+  readonly lastedMs: number;
+  readonly rounds: readonly Pick<Played, "fault" | "failures" | "isWhole" | "recoveryMs" | "startedMs" | "endedMs">[];
+  /** Orders that the service has created, by its own count. */
+  readonly accepted: number;
+  /** How many are alive at a time. */
+  readonly replicas: number;
+  /** The most of any replica while it is not called. */
+  readonly descriptorsBefore: number;
+  readonly descriptorsAfter: number;
+  readonly tokensIssued: number;
+  /** What no process should have done. */
+  readonly accidents: readonly string[];
+  /** The longest stall of the process that calls, plays the service and measures. */
+  readonly driverStoodStillMs: number;
+}
 
 /** One promise and what came of it. */
 export interface Kept {
@@ -11,6 +48,8 @@ export interface Kept {
   readonly isKept: boolean;
 }
 
+/** The longest back-off and what is promised beyond it (row 30), and something for a busy machine. */
+export const longestRecoveryMs = 34_000;
 const mostGrowthBytes = 5 * 1_048_576;
 const longestLiveMs = 1_000;
 /** The request deadline and 2 s (row 50), and something for a busy machine. */
@@ -77,7 +116,7 @@ function judgeLiveness({ liveness: { asked, failed, slowestMs } }: Findings, lon
 function judgeTokens({ tokensIssued, tokenReasons, replicas, rounds, lastedMs }: Findings): Kept {
   const natural = 1 + Math.ceil(lastedMs / (earliestDueShare * tokenLifetimeSeconds * 1_000));
   const costs = rounds.map(({ fault, startedMs, endedMs }) => {
-    return fault.tokens + (fault.tokensPerSecond ?? 0) * Math.ceil((endedMs - startedMs) / 1_000);
+    return (fault.tokens ?? 0) + (fault.tokensPerSecond ?? 0) * Math.ceil((endedMs - startedMs) / 1_000);
   });
   const most = replicas * costs.reduce((sum, cost) => sum + cost, natural);
   const why = [...tokenReasons].map(([reason, count]) => `${count} ${reason}`).join(", ");

@@ -1,0 +1,100 @@
+import { WebSocket } from "undici";
+import { scrape } from "../../testkit/exposition.ts";
+
+/** One process in a calm moment, after a full garbage collection, under the same load as ever. */
+export interface Snapshot {
+  readonly atMs: number;
+  readonly heapBytes: number;
+  readonly residentBytes: number;
+  readonly descriptors: number;
+  /** The worst since the snapshot before, as the process itself measures it. */
+  readonly loopDelayP99Ms: number;
+}
+
+/** What a process has come to hold between its first snapshot and its last. */
+export interface Growth {
+  readonly process: string;
+  readonly snapshots: number;
+  readonly heapBytes: number;
+  readonly residentBytes: number;
+  /** The slope of the heap over all snapshots, by least squares. */
+  readonly heapBytesPerMinute: number;
+}
+
+/** Open file descriptors, as the process counts them. */
+export async function countDescriptors(adminUrl: string): Promise<number> {
+  return (await scrape(adminUrl)).value("process_open_fds") ?? Number.NaN;
+}
+
+/** @param inspectorUrl as Node says it at the start: `ws://127.0.0.1:port/id` */
+export async function takeSnapshot(adminUrl: string, inspectorUrl: string): Promise<Snapshot> {
+  // Before the collection, which holds the loop up itself.
+  const metrics = await scrape(adminUrl);
+  const read = (metric: string) => metrics.value(metric) ?? Number.NaN;
+  return {
+    atMs: performance.now(),
+    heapBytes: await measureHeap(inspectorUrl),
+    residentBytes: read("process_resident_memory_bytes"),
+    descriptors: read("process_open_fds"),
+    loopDelayP99Ms: read("nodejs_eventloop_lag_p99_seconds") * 1_000,
+  };
+}
+
+/**
+ * What a process holds on its heap after a full garbage collection. Only its inspector can order one from outside, so that
+ * the process runs the built command and nothing else; it is on loopback, at a port of its own.
+ */
+async function measureHeap(url: string): Promise<number> {
+  const socket = new WebSocket(url);
+  try {
+    await new Promise((resolve, reject) => {
+      socket.addEventListener("open", resolve);
+      socket.addEventListener("error", () => reject(new Error(`no inspector at ${url}`)));
+    });
+    await ask(socket, 1, "HeapProfiler.collectGarbage");
+    // What the first has set free by finalisers goes with the second.
+    await ask(socket, 2, "HeapProfiler.collectGarbage");
+    const [, bytes] = /"usedSize":(\d+)/.exec(await ask(socket, 3, "Runtime.getHeapUsage")) ?? [];
+    if (bytes === undefined) throw new Error("the inspector does not say how large the heap is");
+    return Number(bytes);
+  } finally {
+    socket.close();
+  }
+}
+
+function ask(socket: WebSocket, id: number, method: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    socket.addEventListener("close", () => reject(new Error("the inspector has gone")));
+    socket.addEventListener("message", ({ data }) => {
+      if (JSON.parse(String(data)).id === id) resolve(String(data));
+    });
+    socket.send(JSON.stringify({ id, method }));
+  });
+}
+
+/** @returns undefined for a process that did not live to a second snapshot */
+export function measureGrowth(process: string, snapshots: readonly Snapshot[]): Growth | undefined {
+  const [first] = snapshots;
+  const last = snapshots.at(-1);
+  if (first === undefined || last === undefined || first === last) return undefined;
+  return {
+    process,
+    snapshots: snapshots.length,
+    heapBytes: last.heapBytes - first.heapBytes,
+    residentBytes: last.residentBytes - first.residentBytes,
+    heapBytesPerMinute: slope(snapshots.map(({ atMs, heapBytes }) => [atMs / 60_000, heapBytes])),
+  };
+}
+
+/** Least squares. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const meanX = mean(points.map(([x]) => x));
+  const meanY = mean(points.map(([, y]) => y));
+  const above = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  const below = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  return below === 0 ? 0 : above / below;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
