@@ -17,21 +17,19 @@ COPY scripts/build.mjs scripts/build-record.mjs scripts/bundle.mjs scripts/
 COPY src src
 COPY simulator/src simulator/src
 RUN npm run build
+COPY scripts/sbom.mjs scripts/
+RUN node scripts/sbom.mjs bill.cdx.json
 
 # Each folder here becomes a layer. Modes and times are set, so that the same inputs make the same layers anywhere.
 FROM ${NODE_IMAGE} AS files
 WORKDIR /files
-COPY --from=base / /base/
-COPY package.json package-lock.json /bill/
-COPY scripts/image/sbom /bill/sbom
 COPY deploy/image/healthcheck.c /
 COPY --from=build /app/dist/main.js /app/dist/third-party-licenses.txt proxy/app/dist/
 COPY --from=build /app/dist/bundled proxy/app/dist/bundled
-COPY --from=build /app/dist/bundled-packages.json /bill/proxy.json
+COPY --from=build /app/bill.cdx.json runtime/usr/local/share/sbom/countersign.cdx.json
 COPY --from=build /app/simulator/dist simulator/app/dist
 COPY package.json LICENSE proxy/app/
 COPY simulator/package.json LICENSE simulator/app/
-ARG BASE_IMAGE
 # Without a shell there is no env(1) either, which the usual first line of a script asks for.
 RUN mkdir -p runtime/usr/local/bin proxy/usr/local/bin simulator/usr/local/bin \
  && cp /usr/local/bin/node runtime/usr/local/bin/ \
@@ -40,16 +38,14 @@ RUN mkdir -p runtime/usr/local/bin proxy/usr/local/bin simulator/usr/local/bin \
  && sed -i '1s|.*|#!/usr/local/bin/node|' proxy/app/dist/main.js simulator/app/dist/main.js \
  && ln -s /app/dist/main.js proxy/usr/local/bin/countersign \
  && ln -s /app/dist/main.js simulator/usr/local/bin/countersign-simulator \
- && mv simulator/app/dist/bundled-packages.json /bill/simulator.json \
- && for each in proxy simulator; do \
-      node /bill/sbom/make.ts "${BASE_IMAGE}" /base runtime "$each" "/bill/$each.json" || exit 1; \
-    done \
  && chmod -R u=rwX,go=rX . \
  && find . -exec touch -h -d @0 {} +
 
 FROM base AS runtime
 COPY --from=files /files/runtime/ /
 USER 65532:65532
+# Names are looked up by half of these threads: by default two that hang would hold up all others. A dozen more take 0.2 MiB.
+ENV UV_THREADPOOL_SIZE=16
 # V8's heap may take half of the container's memory, from which limits.bufferedBytes follows too. By default it may take all of
 # 256 MiB, so the kernel could end the process before garbage is collected. The option needs Node 24.6 or later.
 # The young generation would be 2 MiB in such a container, collected all the time, and 128 MiB where memory has no limit: it is 8.

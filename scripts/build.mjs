@@ -13,7 +13,7 @@ const folders = ["dist", "simulator/dist"];
 if (values["if-stale"]) {
   if (isFresh(folders)) process.exit();
   // Not on standard output, which is the program's that starts next.
-  process.stderr.write("building… this takes a few seconds, and only when something has changed\n");
+  process.stderr.write("building… this takes 5 to 30 seconds, and only when something has changed\n");
 }
 const sources = digestSources();
 const [dist, simulator] = folders.map((folder) => ({ folder, fresh: `${folder}.${process.pid}` }));

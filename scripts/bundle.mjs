@@ -1,7 +1,7 @@
 // Makes few files of a program: they need no node_modules, and the licences of what is in them lie beside them.
 // Most of a start goes into finding, opening and compiling files; this takes a process half as long to listen.
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { build } from "esbuild";
 
 /** @param entries files of the program; the one called main is its command */
@@ -31,28 +31,21 @@ export async function bundle(entries, folder) {
     ],
   });
   chmodSync(join(folder, "main.js"), 0o755);
-  const packages = bundledPackages(metafile, folder);
-  const licences = Object.keys(packages).map((name) => `${name}\n\n${licenceOf(name)}`);
+  const licences = bundledPackages(metafile).map((name) => `${name}\n\n${licenceOf(name)}`);
   writeFileSync(join(folder, "third-party-licenses.txt"), licences.join(`\n${"-".repeat(80)}\n\n`));
-  // For the bill of materials: nobody can tell from the files what is in them.
-  writeFileSync(join(folder, "bundled-packages.json"), `${JSON.stringify(packages, null, 2)}\n`);
 }
 
-/** The files that each package in a bundle is in, by its name. */
-function bundledPackages({ outputs }, folder) {
-  const files = {};
-  for (const [output, { inputs }] of Object.entries(outputs)) {
-    const names = Object.keys(inputs).flatMap((path) => /^node_modules\/((@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
-    for (const name of new Set(names)) files[name] = [...(files[name] ?? []), relative(folder, output)].sort();
-  }
-  return Object.fromEntries(Object.entries(files).sort(([one], [other]) => (one < other ? -1 : 1)));
+/** The names of the packages that are in a bundle. */
+function bundledPackages({ inputs }) {
+  const names = Object.keys(inputs).flatMap((path) => /^node_modules\/((@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
+  return [...new Set(names)].sort();
 }
 
 /** The module finds package.json by its own place, which is another one here. */
 function writeVersion({ onLoad }) {
   const module = resolve("src/version.ts");
-  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
-  const contents = `export const version = ${JSON.stringify(version)};`;
+  const { version, homepage } = JSON.parse(readFileSync("package.json", "utf8"));
+  const contents = `export const version = ${JSON.stringify(version)}; export const homepage = ${JSON.stringify(homepage)};`;
   onLoad({ filter: /[\\/]version\.ts$/ }, ({ path }) => (path === module ? { contents } : undefined));
 }
 

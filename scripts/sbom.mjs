@@ -1,4 +1,4 @@
-// Writes the bill of materials of what runs in production, as CycloneDX: node scripts/sbom.mjs [FILE].
+// Writes npm's bill of materials of what runs in production, as CycloneDX: node scripts/sbom.mjs [FILE]. The images carry it too.
 //
 // `npm sbom --omit dev` leaves out what both production and development need (npm 11.19: undici, commander and yaml, of all
 // things). So npm is given the lockfile as it would be without development, and what it says is compared with that.
@@ -29,11 +29,15 @@ const { status, stdout, stderr } = spawnSync("npm", args, { cwd: folder, encodin
 rmSync(scratch, { recursive: true });
 if (status !== 0) fail(`npm sbom failed:\n${stderr}`);
 
-const listed = JSON.parse(stdout).components.map(({ name, version }) => `${name}@${version}`);
+const bill = JSON.parse(stdout);
+// The same lockfile makes the same bill, and so the same layer of an image.
+delete bill.serialNumber;
+delete bill.metadata.timestamp;
+const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
 const wanted = packages.map(([path, { version }]) => `${path.split("node_modules/").at(-1)}@${version}`);
 const missing = wanted.filter((name) => !listed.includes(name));
 if (missing.length > 0) fail(`npm sbom left out ${missing.join(", ")}`);
-writeFileSync(target, stdout);
+write(target, bill);
 process.stdout.write(`${target}: ${listed.length} packages\n`);
 
 function read(file) {

@@ -1,53 +1,82 @@
-/** A kind of place where the version is written: in which files, as git's pathspecs, and between what. Each match is one version. */
-interface Place {
-  readonly files: readonly string[];
-  readonly pattern: RegExp;
-}
-
-/** A version that a file names, and the line of it. */
-export interface Mention {
-  readonly file: string;
-  readonly line: number;
-  readonly version: string;
-}
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 const version = String.raw`\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?`;
 const written = [".github", "Dockerfile", "README.md", "deploy", "docs", "examples", "helm"];
 
-export const places: readonly Place[] = [
-  { files: ["package.json", "simulator/package.json"], pattern: between(`^ {2}"version": "`) },
-  { files: ["package-lock.json"], pattern: between(`"name": "countersign(?:-simulator)?",\n +"version": "`) },
-  { files: ["helm/*/Chart.yaml"], pattern: between(`^(?:version: |appVersion: ")`) },
-  { files: ["Dockerfile"], pattern: between("^ARG VERSION=") },
+/** Where the version is written: in which files, as git's pathspecs, and behind what. */
+const places: readonly { readonly files: readonly string[]; readonly pattern: RegExp }[] = [
+  { files: ["package.json", "simulator/package.json"], pattern: behind(`^ {2}"version": "`) },
+  { files: ["package-lock.json"], pattern: behind(`"name": "countersign(?:-simulator)?",\n +"version": "`) },
+  { files: ["helm/*/Chart.yaml"], pattern: behind(`^(?:version: |appVersion: ")`) },
+  { files: ["Dockerfile"], pattern: behind("^ARG VERSION=") },
   // The chart as a dependency of another chart, and where it is asked for by its version.
-  { files: written, pattern: between("name: countersign, version: ") },
-  { files: ["helm/*/Chart.yaml"], pattern: between(String.raw`- name: countersign\n +version: `) },
-  { files: written, pattern: between("charts/countersign --version ") },
+  { files: written, pattern: behind("name: countersign, version: ") },
+  { files: ["helm/*/Chart.yaml"], pattern: behind(String.raw`- name: countersign\n +version: `) },
+  { files: written, pattern: behind("charts/countersign --version ") },
   // Images, and what Compose takes where nothing else is said.
-  { files: written, pattern: between(String.raw`\bcountersign(?:-simulator)?:`) },
-  { files: written, pattern: between("COUNTERSIGN_VERSION:-") },
-  { files: written, pattern: between(String.raw`\bcountersign@`) },
+  { files: written, pattern: behind(String.raw`\bcountersign(?:-simulator)?:`) },
+  { files: written, pattern: behind("COUNTERSIGN_VERSION:-") },
+  { files: written, pattern: behind(String.raw`\bcountersign@`) },
   // The tag by which the signature of an image is verified.
-  { files: written, pattern: between("@refs/tags/v") },
+  { files: written, pattern: behind("@refs/tags/v") },
 ];
 
-/** What a text of the place names. */
-export function findMentions(file: string, text: string, { pattern }: Place): Mention[] {
-  return [...text.matchAll(pattern)].map(({ 0: version, index }) => {
-    return { file, line: text.slice(0, index).split("\n").length, version };
+/** What a release reads of package.json. */
+interface Manifest {
+  readonly version: string;
+  readonly repository: { readonly url: string };
+}
+
+/**
+ * What keeps this checkout from being one version, in one sentence each.
+ * @param tag the tag that is to be released: the version with a `v` before it, dated in CHANGELOG.md
+ */
+export function findDisagreements(tag?: string): string[] {
+  const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+  const { version, homepage } = manifest;
+  const wrong = places.flatMap(({ files, pattern }) => {
+    const found = listFiles(files).flatMap((file) => {
+      return [...readFileSync(file, "utf8").matchAll(pattern)].map(([other]) => ({ file, other }));
+    });
+    if (found.length === 0) return [`No file has ${pattern} any more: correct scripts/release/versions.ts.`];
+    const others = found.filter(({ other }) => other !== version);
+    return others.map(({ file, other }) => `${file} says ${other}, package.json ${version}.`);
   });
+  if ((homepage ?? tag) !== undefined && homepage !== homepageOf(manifest))
+    wrong.push(`The homepage in package.json is ${homepage}, not ${homepageOf(manifest)}.`);
+  if (tag === undefined) return wrong;
+  if (tag !== `v${version}`) wrong.push(`The tag is ${tag}, the version ${version}.`);
+  const [, newest] = /^## \[(\d[^\]]*)\] - \d{4}-\d\d-\d\d$/m.exec(readFileSync("CHANGELOG.md", "utf8")) ?? [];
+  if (newest !== version)
+    wrong.push(`The newest section with a date in CHANGELOG.md is [${newest}], not [${version}].`);
+  return wrong;
 }
 
-/** The text with another version in all that the place means. */
-export function replaceVersion(text: string, version: string, { pattern }: Place): string {
-  return text.replace(pattern, version);
+/** The address of a version's README.md, with its documents beside it; package.json has it from a release on. */
+export function homepageOf({ repository, version }: Manifest): string {
+  return `${repository.url.replace(/^git\+|\.git$/g, "")}/blob/v${version}/README.md`;
 }
 
-/** @returns whether the text is a version, as Semantic Versioning has it, without build metadata */
-export function isVersion(text: string): boolean {
-  return new RegExp(`^${version}$`).test(text);
+/** A page without what holds only before the first release, and with what a comment keeps for after it. */
+export function publishedForm(text: string): string {
+  return text
+    .replace(/<!-- unpublished -->\n.*?<!-- \/unpublished -->\n/gs, "")
+    .replace(/<!-- published\n(.*?)\/published -->\n/gs, "$1");
 }
 
-function between(before: string): RegExp {
+/** Writes a version wherever the present one stands. */
+export function writeVersion(version: string): void {
+  for (const { files, pattern } of places) {
+    for (const file of listFiles(files)) writeFileSync(file, readFileSync(file, "utf8").replace(pattern, version));
+  }
+}
+
+function listFiles(files: readonly string[]): string[] {
+  const listed = execFileSync("git", ["ls-files", "--", ...files], { encoding: "utf8" }).split("\n");
+  return listed.filter((file) => existsSync(file) && !/\.(png|svg|ico)$/.test(file));
+}
+
+function behind(before: string): RegExp {
   return new RegExp(`(?<=${before})${version}`, "gm");
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
 // Which of the project's files are pages of the site, and where their links lead. The site has the paths of the repository, but that a
-// README.md is the index of its folder.
+// README.md is the index of its folder. The front page is one of the site's own (front-page.md), so the first README.md is a page beside it.
 
 export interface Link {
   readonly text: string;
@@ -80,7 +80,7 @@ function listFolder(root: string, folder: string, folders: Map<string, readonly 
 
 /** The file of the site that a document becomes. */
 export function pageOf(document: string): string {
-  return document.replace(/(^|\/)README\.md$/, "$1index.md");
+  return document === home ? "readme.md" : document.replace(/\/README\.md$/, "/index.md");
 }
 
 /** The anchor that forges make of a heading, so that a link leads to the same place there and here. */
@@ -111,4 +111,8 @@ export function addressOf(
   if (document !== undefined) return `/${pageOf(document)}${anchor}`;
   if (folders.has(path)) return `/${path}/index.md`;
   return `${forge}/blob/HEAD/${path}${anchor}`;
+}
+
+export function capitalise(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

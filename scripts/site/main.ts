@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { print, printError } from "../../src/cli/terminal.ts";
 import { findDeadLinks, findEmptyPages } from "./dead-links.ts";
-import { type Documents, findDocuments, pageOf, titleOf } from "./documents.ts";
+import { capitalise, type Documents, findDocuments, pageOf, titleOf } from "./documents.ts";
 import { findUnlisted } from "./navigation.ts";
 
 // `npm run docs`: makes a static site of the documents, with VitePress, which is installed here and nowhere else. Exit code 1
@@ -41,10 +41,11 @@ function install(): void {
 function gather(documents: Documents): void {
   rmSync(pages, { recursive: true, force: true });
   for (const path of documents.images) place(path, readFileSync(path));
+  place("index.md", readFileSync(join(folder, "front-page.md"), "utf8").replaceAll("](../../", "]("));
   for (const path of documents.pages) place(pageOf(path), `${frontMatterOf(path)}${readFileSync(path, "utf8")}`);
   for (const [path, listed] of documents.folders) {
     const entries = listed.map((each) => `* [${titleOf(readFileSync(each, "utf8"))}](/${each})`);
-    place(join(path, "index.md"), `# ${titleOfFolder(path)}\n\n${entries.join("\n")}\n`);
+    place(join(path, "index.md"), `# ${capitalise(basename(path))}\n\n${entries.join("\n")}\n`);
   }
   place("public/mermaid.js", readFileSync(join(folder, "node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js")));
 }
@@ -58,11 +59,6 @@ function place(path: string, contents: string | Buffer): void {
   const file = join(pages, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, contents);
-}
-
-function titleOfFolder(path: string): string {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return name.slice(0, 1).toUpperCase() + name.slice(1);
 }
 
 function runVitePress(task: "build" | "preview"): void {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { addressOf, type Documents, index, linksOf, resolveLink, titleOf } from "./documents.ts";
+import { addressOf, capitalise, type Documents, index, linksOf, resolveLink, titleOf } from "./documents.ts";
 
 /** An entry of the site's navigation, as VitePress takes it. */
 export interface NavigationItem {
@@ -46,8 +46,4 @@ function itemOf(root: string, path: string): NavigationItem {
 /** VitePress compares a page's address with these to show where the reader is. */
 function siteLink(address: string): string {
   return address.replace(/(^\/|\/)index\.md/, "$1").replace(/\.md(#|$)/, "$1");
-}
-
-function capitalise(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
