@@ -1,4 +1,4 @@
-# Template: npm run release -- artifacts fills in version and checksum of the npm package; the result goes to the tap.
+# Template: scripts/release/artifacts.sh fills in version and checksum of the npm package; the result goes to the tap.
 class Countersign < Formula
   desc "Outbound, auth-injecting HTTP sidecar: plain JSON in, signed requests out"
   homepage "https://github.com/countersign/countersign"

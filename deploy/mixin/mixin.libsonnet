@@ -1,4 +1,5 @@
-// A monitoring mixin (https://monitoring.mixins.dev): the alerts and dashboards that deploy/prometheus and deploy/grafana have.
+// A monitoring mixin (https://monitoring.mixins.dev): the alerts and dashboards of the chart. `npm run mixin` puts rules.json and
+// dashboards/ beside this file.
 local source = import 'rules.json';
 
 local isAlert(rule) = std.objectHas(rule, 'alert');
@@ -23,8 +24,8 @@ local groupsOf(isMeant, change) = std.filter(
     alertAnnotations: {},
     // What differs for single alerts: { NAME: { enabled: false, severity: …, 'for': …, labels: …, annotations: … } }.
     alerts: {},
-    // Put before the path of each runbook link.
-    runbookBaseUrl: '',
+    // Where your people read the runbooks.
+    runbookBaseUrl: 'https://github.com/countersign/countersign/blob/main/',
   },
 
   local config = self._config,
@@ -49,7 +50,7 @@ local groupsOf(isMeant, change) = std.filter(
         severity: std.get(config.severity, severity, severity),
       },
       annotations: config.alertAnnotations + rule.annotations + {
-        runbook_url: config.runbookBaseUrl + rule.annotations.runbook_url,
+        runbook_url: std.strReplace(rule.annotations.runbook_url, 'https://github.com/countersign/countersign/blob/main/', config.runbookBaseUrl),
       } + std.get(own(rule), 'annotations', {}),
     },
 
@@ -75,8 +76,8 @@ local groupsOf(isMeant, change) = std.filter(
 
   grafanaDashboardFolder:: 'Countersign',
   grafanaDashboards+:: {
-    'countersign-overview.json': withVariables(import '../grafana/dashboards/overview.json'),
-    'countersign-process.json': withVariables(import '../grafana/dashboards/process.json'),
-    'countersign-tokens.json': withVariables(import '../grafana/dashboards/tokens.json'),
+    'countersign-overview.json': withVariables(import 'dashboards/overview.json'),
+    'countersign-process.json': withVariables(import 'dashboards/process.json'),
+    'countersign-tokens.json': withVariables(import 'dashboards/tokens.json'),
   },
 }

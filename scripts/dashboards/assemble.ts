@@ -5,22 +5,22 @@ import {
   DashboardCursorSync,
   DashboardLinkBuilder,
   DashboardLinkType,
+  DatasourceVariableBuilder,
   type Panel,
+  QueryVariableBuilder,
   type RowPanel,
-  type VariableModel,
+  VariableRefresh,
+  VariableSort,
 } from "@grafana/grafana-foundation-sdk/dashboard";
-import { inJob } from "./promql.ts";
-import { prometheus } from "./variables.ts";
+import { columns } from "./panel.ts";
+import { inEnvironment, inJob, inNamespace, prometheus } from "./promql.ts";
 
 /** Panels from left to right; they go on below where the 24 columns are full. */
 export interface Row {
   readonly title: string;
-  readonly height: number;
+  /** Default: 8. */
+  readonly height?: number;
   readonly panels: readonly Panel[];
-}
-
-interface Builder<Thing> {
-  build(): Thing;
 }
 
 /** A line through all panels where a configuration became active. */
@@ -38,16 +38,48 @@ const deployments = annotation(
   "{{job}} runs {{version}}",
 );
 
-const columns = 24;
 const tag = "countersign";
 
-/** A dashboard of rows, with links to the others of the same tag. */
+const datasource = new DatasourceVariableBuilder("datasource").label("Prometheus").type("prometheus");
+/** Where the link of unknown outcomes leads. */
+const logs = new DatasourceVariableBuilder("logs").label("Logs").type("loki");
+const choices = [
+  // Prometheus servers that gather several clusters have this label; elsewhere every series is without it.
+  choice("cluster", "Cluster", "countersign_build_info", ".*"),
+  // Absent outside of Kubernetes.
+  choice("namespace", "Namespace", 'countersign_build_info{cluster=~"$cluster"}', ".*"),
+  choice("job", "Application", `countersign_build_info{${inNamespace}}`),
+  choice("environment", "Environment", `countersign_requests_in_flight_limit{${inJob}}`),
+  choice("site", "Site", `countersign_unknown_outcomes_total{${inEnvironment}}`),
+  choice("credential", "Credential", `countersign_credential_info{${inEnvironment}}`),
+];
+
+/** Any number of a label's values; all of them at first. */
+function choice(name: string, label: string, series: string, allValue?: string): QueryVariableBuilder {
+  const query = `label_values(${series}, ${name})`;
+  const builder = new QueryVariableBuilder(name)
+    .label(label)
+    .datasource(prometheus)
+    .query({ query, refId: name })
+    .definition(query)
+    .refresh(VariableRefresh.OnTimeRangeChanged)
+    .sort(VariableSort.NaturalAsc)
+    .multi(true)
+    .includeAll(true)
+    .current({ text: ["All"], value: ["$__all"] });
+  return allValue === undefined ? builder : builder.allValue(allValue);
+}
+
+/**
+ * A dashboard of rows, with links to the others of the same tag.
+ * @param hasLogs whether a panel leads to log lines
+ */
 export function assemble(
   title: string,
   uid: string,
   description: string,
-  variables: readonly Builder<VariableModel>[],
   rows: readonly Row[],
+  hasLogs = false,
 ): Dashboard {
   const others = new DashboardLinkBuilder("Countersign").type(DashboardLinkType.Dashboards).tags([tag]);
   const dashboard = new DashboardBuilder(title)
@@ -58,7 +90,7 @@ export function assemble(
     .refresh("30s")
     .time({ from: "now-6h", to: "now" })
     .tooltip(DashboardCursorSync.Crosshair)
-    .variables([...variables])
+    .variables([datasource, ...(hasLogs ? [logs] : []), ...choices])
     .link(others.includeVars(true).keepTime(true))
     .build();
   return { ...dashboard, annotations: { list: [reloads, deployments] }, panels: placed(rows) };
@@ -71,7 +103,7 @@ function annotation(name: string, iconColor: string, expr: string, titleFormat: 
 function placed(rows: readonly Row[]): (Panel | RowPanel)[] {
   const panels: (Panel | RowPanel)[] = [];
   let y = 0;
-  for (const { title, height, panels: ofRow } of rows) {
+  for (const { title, height = 8, panels: ofRow } of rows) {
     panels.push({
       type: "row",
       id: panels.length + 1,
@@ -83,7 +115,8 @@ function placed(rows: readonly Row[]): (Panel | RowPanel)[] {
     y += 1;
     let x = 0;
     for (const panel of ofRow) {
-      const w = panel.gridPos?.w ?? columns;
+      const given = panel.gridPos?.w ?? columns;
+      const w = given < columns ? given : columns / ofRow.length;
       if (x + w > columns) {
         x = 0;
         y += height;

@@ -5,9 +5,9 @@ import { tokens } from "./tokens.ts";
 
 /** By the file that each is written to. */
 export const dashboards: Readonly<Record<string, Dashboard>> = {
-  "deploy/grafana/dashboards/overview.json": overview,
-  "deploy/grafana/dashboards/tokens.json": tokens,
-  "deploy/grafana/dashboards/process.json": processes,
+  "helm/countersign/files/dashboards/overview.json": overview,
+  "helm/countersign/files/dashboards/tokens.json": tokens,
+  "helm/countersign/files/dashboards/process.json": processes,
 };
 
 export function textOf(dashboard: Dashboard): string {

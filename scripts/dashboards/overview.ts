@@ -1,38 +1,181 @@
 import { assemble, type Row } from "./assemble.ts";
-import { atAGlance } from "./at-a-glance.ts";
-import { curves } from "./panel.ts";
-import { aboveZero, inEnvironment, inJob, ofSite, quantile, rate } from "./promql.ts";
-import { cluster, credential, datasource, environment, job, logs, namespace, site } from "./variables.ts";
+import { bars, bigNumber, curves } from "./panel.ts";
+import {
+  aboveZero,
+  counted,
+  events,
+  inEnvironment,
+  inJob,
+  ofCredential,
+  ofSite,
+  ownFailure,
+  quantile,
+  rate,
+  share,
+} from "./promql.ts";
+
+const requests = "countersign_requests_total";
+/** Grafana puts the data source's uid in its place, so it has to stay readable. */
+const logs = "$logs";
+
+const unknownOutcomes = bigNumber({
+  title: "Outcomes unknown, 24 h",
+  description:
+    "Requests that were written to the service and got no complete answer, or a 5xx: their orders may exist. Click for the log lines; each has its reference. /status of each pod lists them too. Runbook: Outcome unknown.",
+  unit: "short",
+  decimals: 0,
+  steps: ["green", [0.5, "red"]],
+  queries: [[`sum(${counted("countersign_unknown_outcomes_total", ofSite, 24)})`, "unknown"]],
+  link: { title: "Log lines with outcome unknown", url: logsOfUnknownOutcomes() },
+});
+
+const ourFailures = bigNumber({
+  title: "Our failures",
+  description:
+    "Share of requests in the last 5 minutes that Countersign itself answered with 5xx. Not the service's answers, and not callers' mistakes. A page goes out at 5 %. Runbook: Requests fail.",
+  unit: "percentunit",
+  decimals: 2,
+  noValue: "no traffic",
+  steps: ["green", [0.001, "yellow"], [0.05, "red"]],
+  queries: [
+    [
+      share(`sum(rate(${requests}{${ofSite}, ${ownFailure}}[5m]))`, `sum(rate(${requests}{${ofSite}}[5m]))`),
+      "our failures",
+    ],
+  ],
+});
+
+const answers = `sum by (site) (rate(${requests}{${ofSite}, by="service"}[5m]))`;
+const badAnswers = `sum by (site) (rate(${requests}{${ofSite}, by="service", status=~"[45].."}[5m]))`;
+const serviceAnswers = bars({
+  title: "Service's answers ≥ 400",
+  description:
+    "Share of the service's own answers with status 400 or above in the last 5 minutes, by site; the eight worst. Countersign passes them on untouched.",
+  unit: "percentunit",
+  decimals: 1,
+  max: 1,
+  noValue: "no traffic",
+  steps: ["green", [0.05, "yellow"], [0.2, "red"]],
+  // A site without such answers has no series of them, and its share is 0.
+  queries: [[`topk(8, ${share(badAnswers, answers)})`, "{{site}}"]],
+});
+
+const traffic = bigNumber({
+  title: "Requests",
+  description: "Requests a second by environment in the last 5 minutes, by service and Countersign together.",
+  unit: "reqps",
+  queries: [[`sum by (environment) (rate(${requests}{${ofSite}}[5m]))`, "{{environment}}"]],
+});
+
+const overhead = bigNumber({
+  title: "Our overhead, p99",
+  description:
+    "What Countersign itself added to requests in the last 5 minutes: without the service, the wait for a token and the caller's sending. Of all sites of the environment.",
+  unit: "s",
+  decimals: 1,
+  noValue: "no traffic",
+  steps: ["green", [0.01, "yellow"], [0.05, "red"]],
+  // Absent where nothing was observed, instead of 0 / 0.
+  queries: [
+    [
+      `histogram_quantile(0.99, sum by (le) (rate(countersign_overhead_seconds_bucket{${inEnvironment}}[5m]))) >= 0`,
+      "p99",
+    ],
+  ],
+});
+
+const left = `countersign_token_expiry_timestamp_seconds{${ofCredential}}`;
+const issuedAt = `countersign_token_issued_timestamp_seconds{${ofCredential}}`;
+const usedAt = `countersign_credential_last_used_timestamp_seconds{${ofCredential}}`;
+const shortestLife = bigNumber({
+  title: "Shortest token life",
+  description:
+    "Time left to the token that ends first, of those that were used within their lifetime; tokens of idle pods may lapse. 0 where one was used in the last minute and there is none now. Replaced at 80 to 88 % of its life, so it hardly falls below a tenth. Runbook: No valid token.",
+  unit: "s",
+  decimals: 0,
+  noValue: "none in use",
+  steps: ["red", [1, "green"]],
+  queries: [
+    [
+      `bottomk(1, min by (environment, credential) (${left} - time() and time() - ${usedAt} < ${left} - ${issuedAt} ` +
+        `or 0 * ${usedAt} and time() - ${usedAt} < 60 and countersign_credential_active{${ofCredential}} == 1 unless ${left}))`,
+      "{{credential}}",
+    ],
+  ],
+});
+
+const issued = bigNumber({
+  title: "Tokens issued, 24 h",
+  description:
+    "Tokens that the authorization server issued, against the most that lifetimes and starting pods explain: one refresh at 80 % of each life, shared by all pods over Redis, and one for each pod that starts without it. Needs the recording rule of rules.yaml. Runbook: Too many tokens.",
+  unit: "short",
+  decimals: 0,
+  queries: [
+    [`sum(${counted("countersign_token_requests_total", `${ofCredential}, result="issued"`, 24)})`, "issued"],
+    [
+      `ceil(sum(15 * sum_over_time(countersign:tokens_expected:per_second{${ofCredential}}[24h:15s])) + ${startsWithoutRedis()})`,
+      "expected, at most",
+    ],
+  ],
+});
+
+const pods = bigNumber({
+  title: "Pods",
+  description:
+    "Pods that use each credential set, and pods by the hash of their configuration. More than one hash for longer than a roll-out or a reload: some pods have not taken the change up.",
+  unit: "short",
+  queries: [
+    [`count by (credential) (countersign_credential_active{${ofCredential}} == 1)`, "{{credential}}"],
+    [`count by (hash) (countersign_config_info{job=~"$job"})`, "configuration {{hash}}"],
+  ],
+});
+
+/** First tokens of processes that started within the day and share none: one for each first set. */
+function startsWithoutRedis(): string {
+  const starts = `changes(process_start_time_seconds{job=~"$job"}[24h])`;
+  const young = `(last_over_time(process_start_time_seconds{job=~"$job"}[24h]) > bool time() - 86400)`;
+  const withoutRedis = `unless on (cluster, namespace, job, instance) last_over_time(countersign_redis_up{${inJob}}[24h])`;
+  const firstSets = `last_over_time(countersign_credential_info{${ofCredential}, position="first"}[24h])`;
+  return `(sum(${firstSets} * on (cluster, namespace, job, instance) group_left () (${starts} + ${young}) ${withoutRedis}) or vector(0))`;
+}
+
+const atAGlance: Row = {
+  title: "At a glance",
+  height: 6,
+  panels: [unknownOutcomes, ourFailures, serviceAnswers, traffic, overhead, shortestLife, issued, pods],
+};
+
+/** Grafana's Explore, on the logs of a day that say so, in the Loki that the variable `logs` chooses. */
+function logsOfUnknownOutcomes(): string {
+  const expr = '{container="countersign"} |= `"level":"error"` |= `"outcome":"unknown"`';
+  const pane = { datasource: logs, queries: [{ refId: "A", expr }], range: { from: "now-24h", to: "now" } };
+  const panes = encodeURIComponent(JSON.stringify({ unknown: pane })).replace(encodeURIComponent(logs), logs);
+  return `/explore?schemaVersion=1&panes=${panes}`;
+}
 
 const failures: Row = {
   title: "Failures",
-  height: 8,
   panels: [
     curves({
       title: "Failures by code and outcome",
       description:
         "Requests that Countersign failed to serve. Unknown: look before it is repeated. Not sent: it may be sent again. The codes are explained in docs/reference/errors.md.",
       unit: "reqps",
-      width: 12,
       isStacked: true,
       queries: [
-        [
-          aboveZero(`sum by (code, outcome) (${rate("countersign_failures_total", ofSite)})`, "code", "no failures"),
-          "{{code}} {{outcome}}",
-        ],
+        events("countersign_failures_total", ofSite, ["code", "outcome"], { none: "no failures", label: "code" }),
       ],
     }),
     curves({
       title: "Answers by status",
       description: "What callers get, by status and by who answered: the service, or Countersign itself.",
       unit: "reqps",
-      width: 12,
       isStacked: true,
       queries: [
-        [
-          aboveZero(`sum by (by, status) (${rate("countersign_requests_total", ofSite)})`, "status", "no requests"),
-          "{{status}} {{by}}",
-        ],
+        events("countersign_requests_total", ofSite, ["by", "status"], {
+          none: "no requests",
+          legend: "{{status}} {{by}}",
+        }),
       ],
     }),
   ],
@@ -40,7 +183,6 @@ const failures: Row = {
 
 const latency: Row = {
   title: "Latency",
-  height: 8,
   panels: [
     durations(
       "Requests",
@@ -65,7 +207,6 @@ function durations(title: string, metric: string, description: string) {
     title,
     description: `${description} Of all sites of the environment, idle times left out.`,
     unit: "s",
-    width: 8,
     queries: [
       [quantile(0.5, metric, inEnvironment, ["environment"]), "p50 {{environment}}"],
       [quantile(0.99, metric, inEnvironment, ["environment"]), "p99 {{environment}}"],
@@ -75,23 +216,16 @@ function durations(title: string, metric: string, description: string) {
 
 const unauthorized: Row = {
   title: "401s",
-  height: 8,
   panels: [
     curves({
       title: "401s by attempt",
       description:
         "Answers 401 of the service. Attempt 1 with OAuth is a token that was revoked before its time, and is answered with a new one; attempt 2 means that the new one was refused too. With HMAC there is one attempt: the signature was not taken. Runbook: 401s rise.",
       unit: "reqps",
-      width: 12,
       queries: [
-        [
-          aboveZero(
-            `sum by (site, auth, attempt) (${rate("countersign_upstream_unauthorized_total", ofSite)})`,
-            "attempt",
-            "none",
-          ),
-          "{{site}} {{auth}} attempt {{attempt}}",
-        ],
+        events("countersign_upstream_unauthorized_total", ofSite, ["site", "auth", "attempt"], {
+          legend: "{{site}} {{auth}} attempt {{attempt}}",
+        }),
       ],
     }),
     curves({
@@ -99,52 +233,32 @@ const unauthorized: Row = {
       description:
         "With OAuth. Cured: the retry with a new token was no 401. Refused: it was. Not possible: no new token was to be had, and the first 401 was passed on. Failed: the retry got no answer.",
       unit: "reqps",
-      width: 12,
-      queries: [
-        [aboveZero(`sum by (result) (${rate("countersign_retries_total", ofSite)})`, "result", "none"), "{{result}}"],
-      ],
+      queries: [events("countersign_retries_total", ofSite, ["result"])],
     }),
   ],
 };
 
 const callbacks: Row = {
   title: "Callbacks",
-  height: 8,
   panels: [
     curves({
       title: "Callbacks by what came of them",
       description:
         "What the service sent to listeners for callbacks. Delivered: the application took it. Declined: it answered no 2xx. Repeated: it had taken it before. The rest says why it did not get it. Runbook: Callbacks are not taken; Callbacks are not genuine.",
       unit: "reqps",
-      width: 12,
       isStacked: true,
       queries: [
-        [
-          aboveZero(
-            `sum by (result) (${rate("countersign_callbacks_total", `${inEnvironment}, site=~"$site|none"`)})`,
-            "result",
-            "no callbacks",
-          ),
-          "{{result}}",
-        ],
+        events("countersign_callbacks_total", `${inEnvironment}, site=~"$site|none"`, ["result"], {
+          none: "no callbacks",
+        }),
       ],
     }),
     curves({
       title: "Callbacks that may come twice",
       description:
-        "The store of replays failed or was full: these were handed over, and their repetition may be handed over too. Of all sites of the environment. Runbook: Callbacks may come twice.",
+        "What was delivered before was not known, or could not be written: these were handed over, and may be once more. Of all sites of the environment. Runbook: Callbacks may come twice.",
       unit: "reqps",
-      width: 12,
-      queries: [
-        [
-          aboveZero(
-            `sum by (environment) (${rate("countersign_callbacks_unguarded_total", inEnvironment)})`,
-            "environment",
-            "none",
-          ),
-          "{{environment}}",
-        ],
-      ],
+      queries: [events("countersign_callbacks_unguarded_total", inEnvironment, ["environment"])],
     }),
   ],
 };
@@ -155,14 +269,12 @@ const strangers = `sum by (code) (${rate("countersign_failures_total", unknown)}
 
 const further: Row = {
   title: "Callers, each request once, pass-through",
-  height: 8,
   panels: [
     curves({
       title: "Callers refused",
       description:
         "By the caller's name: it has no right to what it asks for, or asks too often. Without a name: a certificate or a token that no caller has. Runbook: Callers are refused.",
       unit: "reqps",
-      width: 8,
       isStacked: true,
       queries: [[aboveZero(`(${refusals} or ${strangers})`, "code", "none"), "{{caller}} {{code}}"]],
     }),
@@ -171,31 +283,19 @@ const further: Row = {
       description:
         "Recorded: sent, and its end is known to all replicas. Freed: not sent. Unrecorded: its end could not be written. Already sent, in progress, key reused: refused, since the key was used. Unavailable: refused, since Redis took no key. Runbook: Keys cannot be claimed; Ends are not recorded.",
       unit: "reqps",
-      width: 8,
       isStacked: true,
-      queries: [
-        [
-          aboveZero(`sum by (result) (${rate("countersign_once_total", inEnvironment)})`, "result", "none"),
-          "{{result}}",
-        ],
-      ],
+      queries: [events("countersign_once_total", inEnvironment, ["result"])],
     }),
     curves({
       title: "Pass-through routes by status",
       description:
         "By the route's prefix. A stream or a WebSocket is counted when it ends; 101 is a WebSocket. 499: the caller left before there was an answer.",
       unit: "reqps",
-      width: 8,
       isStacked: true,
       queries: [
-        [
-          aboveZero(
-            `sum by (operation, status) (${rate("countersign_requests_total", `${ofSite}, operation=~"/.+"`)})`,
-            "operation",
-            "none",
-          ),
-          "{{operation}} {{status}}",
-        ],
+        events("countersign_requests_total", `${ofSite}, operation=~"/.+"`, ["operation", "status"], {
+          label: "operation",
+        }),
       ],
     }),
   ],
@@ -205,6 +305,6 @@ export const overview = assemble(
   "Countersign: overview",
   "countersign-overview",
   "Whether orders go through, at a glance, and where they fail.",
-  [datasource(), logs(), cluster(), namespace(), job(), environment(), site(), credential()],
   [atAGlance, failures, latency, unauthorized, callbacks, further],
+  true,
 );

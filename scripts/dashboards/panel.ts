@@ -5,7 +5,9 @@ import { DataqueryBuilder, PromQueryFormat } from "@grafana/grafana-foundation-s
 import * as stat from "@grafana/grafana-foundation-sdk/stat";
 import * as table from "@grafana/grafana-foundation-sdk/table";
 import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries";
-import { prometheus } from "./variables.ts";
+import { prometheus } from "./promql.ts";
+
+export const columns = 24;
 
 /** A query, and the name of each series that it brings; `{{label}}` stands for a label's value. */
 type Query = readonly [expr: string, legend: string];
@@ -19,8 +21,8 @@ export interface PanelText {
   readonly description: string;
   /** An id of Grafana's list of units. */
   readonly unit: string;
-  /** Of 24. */
-  readonly width: number;
+  /** Of 24; default: its share of the row. */
+  readonly width?: number;
   readonly queries: readonly Query[];
   readonly decimals?: number;
   readonly steps?: Steps;
@@ -102,7 +104,12 @@ function describe<Builder extends AnyPanel>(
   panel: PanelText,
   ask: "instant" | "range" | "table",
 ): Builder {
-  builder.title(panel.title).description(panel.description).unit(panel.unit).span(panel.width).datasource(prometheus);
+  builder
+    .title(panel.title)
+    .description(panel.description)
+    .unit(panel.unit)
+    .span(panel.width ?? columns)
+    .datasource(prometheus);
   if (panel.decimals !== undefined) builder.decimals(panel.decimals);
   if (panel.steps !== undefined) builder.thresholds(thresholds(panel.steps));
   builder.targets(panel.queries.map(([expr, legend], index) => query(expr, legend, index, ask)));

@@ -1,7 +1,6 @@
 import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
-import { aboveZero, inEnvironment, inJob, rate } from "./promql.ts";
-import { cluster, credential, datasource, environment, job, namespace, site } from "./variables.ts";
+import { events, inEnvironment, inJob } from "./promql.ts";
 
 /** Metrics of every Node.js process, of ours alone. */
 function ofOurs(expr: string): string {
@@ -10,14 +9,12 @@ function ofOurs(expr: string): string {
 
 const load: Row = {
   title: "Load",
-  height: 8,
   panels: [
     curves({
       title: "Requests in flight, of the limit",
       description:
         "Of each environment's busiest pod, as a share of limits.inFlightPerEnvironment; above it, requests get 503. Runbook: Overloaded.",
       unit: "percentunit",
-      width: 8,
       steps: ["transparent", [0.8, "red"]],
       queries: [
         [
@@ -30,14 +27,12 @@ const load: Row = {
       title: "CPU",
       description: "Cores that each pod uses. One process uses hardly more than one.",
       unit: "short",
-      width: 8,
       queries: [[ofOurs(`rate(process_cpu_seconds_total{${inJob}}[$__rate_interval])`), "{{instance}}"]],
     }),
     curves({
       title: "Event loop delay, p99",
       description: "How late the process comes to its work. It adds to every request.",
       unit: "s",
-      width: 8,
       queries: [[ofOurs(`nodejs_eventloop_lag_p99_seconds{${inJob}}`), "{{instance}}"]],
     }),
   ],
@@ -45,27 +40,23 @@ const load: Row = {
 
 const memory: Row = {
   title: "Memory and descriptors",
-  height: 8,
   panels: [
     curves({
       title: "Memory",
       description: "Resident memory of each pod, which the container's limit is about.",
       unit: "bytes",
-      width: 8,
       queries: [[ofOurs(`process_resident_memory_bytes{${inJob}}`), "{{instance}}"]],
     }),
     curves({
       title: "Heap",
       description: "JavaScript objects of each pod. It goes up and down; at equal load it does not grow.",
       unit: "bytes",
-      width: 8,
       queries: [[ofOurs(`nodejs_heap_size_used_bytes{${inJob}}`), "{{instance}}"]],
     }),
     curves({
       title: "File descriptors",
       description: "Open connections and files, as a share of the most that the process may have.",
       unit: "percentunit",
-      width: 8,
       queries: [[ofOurs(`process_open_fds{${inJob}} / process_max_fds{${inJob}}`), "{{instance}}"]],
     }),
   ],
@@ -73,13 +64,11 @@ const memory: Row = {
 
 const configuration: Row = {
   title: "Version and configuration",
-  height: 8,
   panels: [
     bars({
       title: "Pods by version",
       description: "Version of Countersign and of Node.js. More than one while a roll-out is under way.",
       unit: "short",
-      width: 6,
       queries: [[`count by (version, node) (countersign_build_info{${inJob}})`, "{{version}} on Node.js {{node}}"]],
     }),
     bars({
@@ -87,7 +76,6 @@ const configuration: Row = {
       description:
         "Hash of the active configuration. More than one for longer than a roll-out or a reload: some pods have not taken the change up.",
       unit: "short",
-      width: 6,
       queries: [[`count by (hash) (countersign_config_info{${inJob}})`, "{{hash}}"]],
     }),
     curves({
@@ -95,7 +83,6 @@ const configuration: Row = {
       description:
         "Pods whose files hold a configuration that was refused; the one before is active. Runbook: Configuration refused.",
       unit: "short",
-      width: 6,
       steps: ["transparent", [1, "red"]],
       queries: [[`sum(1 - countersign_config_last_reload_successful{${inJob}})`, "pods"]],
     }),
@@ -104,7 +91,6 @@ const configuration: Row = {
       description: "How long ago each pod's process started, the youngest first: restarts stand at the top.",
       unit: "s",
       decimals: 0,
-      width: 6,
       valueName: "started, ago",
       hidden: ["cluster", "namespace"],
       queries: [
@@ -119,39 +105,22 @@ const configuration: Row = {
 
 const waysOut: Row = {
   title: "Ways out",
-  height: 8,
   panels: [
     curves({
       title: "Tunnels by result",
       description:
         "What a forward proxy (egress) made of each CONNECT; a tunnel serves many requests. Unauthorized: it wants another password. Refused: its rules do not allow the host. Runbook: Tunnels fail.",
       unit: "reqps",
-      width: 12,
       isStacked: true,
-      queries: [
-        [
-          aboveZero(
-            `sum by (environment, result) (${rate("countersign_tunnels_total", inEnvironment)})`,
-            "result",
-            "none",
-          ),
-          "{{environment}} {{result}}",
-        ],
-      ],
+      queries: [events("countersign_tunnels_total", inEnvironment, ["environment", "result"])],
     }),
     curves({
       title: "Spans by result",
       description:
         "Exported: the collector took them. Dropped: they waited for it, and there was no room for more. Rejected: it refused them. Runbook: Spans are lost.",
       unit: "cps",
-      width: 12,
       isStacked: true,
-      queries: [
-        [
-          aboveZero(`sum by (result) (${rate("countersign_trace_spans_total", inJob)})`, "result", "none"),
-          "{{result}}",
-        ],
-      ],
+      queries: [events("countersign_trace_spans_total", inJob, ["result"])],
     }),
   ],
 };
@@ -160,6 +129,5 @@ export const processes = assemble(
   "Countersign: process",
   "countersign-process",
   "What the pods themselves need and run.",
-  [datasource(), cluster(), namespace(), job(), environment(), site(), credential()],
   [load, memory, configuration, waysOut],
 );

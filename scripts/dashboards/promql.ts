@@ -1,4 +1,7 @@
-// What the panels' queries are made of. `$job` and the like are the dashboards' variables (variables.ts).
+// What the panels' queries are made of. `$job` and the like are the dashboards' variables (assemble.ts).
+
+/** The Prometheus that all panels ask. */
+export const prometheus = { type: "prometheus", uid: "$datasource" };
 
 export const inNamespace = 'cluster=~"$cluster", namespace=~"$namespace"';
 export const inJob = `${inNamespace}, job=~"$job"`;
@@ -34,6 +37,20 @@ export function quantile(share: number, metric: string, matchers: string, by: re
 /** Series above 0; where there are none, one line at 0 that says so, as long as there are pods to ask. */
 export function aboveZero(expr: string, label: string, none: string): string {
   return `${expr} > 0 or on () label_replace(0 * sum(countersign_build_info{${inJob}}), "${label}", "${none}", "", "")`;
+}
+
+/**
+ * A query for events a second, by these labels; series are named by their labels' values. Where there are none, one line at 0
+ * says so.
+ * @param label the one whose value says that there are none; default: the last
+ */
+export function events(
+  metric: string,
+  matchers: string,
+  by: readonly string[],
+  { none = "none", label = by.at(-1) ?? "", legend = by.map((each) => `{{${each}}}`).join(" ") } = {},
+): readonly [expr: string, legend: string] {
+  return [aboveZero(`sum by (${by.join(", ")}) (${rate(metric, matchers)})`, label, none), legend];
 }
 
 /** Absent where nothing was asked, instead of 0 / 0; nothing of something is 0. */

@@ -1,14 +1,11 @@
 import { assemble, type Row } from "./assemble.ts";
-import { curves, list } from "./panel.ts";
-import { aboveZero, counted, inEnvironment, ofCredential, quantile, rate } from "./promql.ts";
-import { sharing } from "./sharing.ts";
-import { cluster, credential, datasource, environment, job, namespace, site } from "./variables.ts";
+import { bars, curves, list } from "./panel.ts";
+import { counted, events, inEnvironment, inJob, ofCredential, quantile, rate } from "./promql.ts";
 
 const requests = "countersign_token_requests_total";
 
 const life: Row = {
   title: "Tokens",
-  height: 8,
   panels: [
     curves({
       title: "Tokens issued in the last hour",
@@ -16,7 +13,6 @@ const life: Row = {
         "By credential set, over all pods. A token of a day, shared over Redis, is issued once in 19 to 21 hours.",
       unit: "short",
       decimals: 0,
-      width: 8,
       queries: [
         [
           `sum by (environment, credential) (${counted(requests, `${ofCredential}, result="issued"`, 1)})`,
@@ -29,7 +25,6 @@ const life: Row = {
       description:
         "Of the oldest token in use by any pod. It falls to 12 to 20 % of the life and jumps up again; tokens that are not used fall to the end and vanish.",
       unit: "s",
-      width: 8,
       queries: [
         [
           `min by (environment, credential) (countersign_token_expiry_timestamp_seconds{${ofCredential}}) - time()`,
@@ -43,7 +38,6 @@ const life: Row = {
         "How long ago a token of each credential set was last attached to a request. A set that is not used may be deleted.",
       unit: "s",
       decimals: 0,
-      width: 8,
       valueName: "ago",
       queries: [
         [
@@ -57,27 +51,19 @@ const life: Row = {
 
 const loginHost: Row = {
   title: "Authorization server",
-  height: 8,
   panels: [
     curves({
       title: "Token requests by result",
       description:
         "What the authorization server answers. Refused: wrong or deleted credentials. Throttled: 429. Runbooks: Tokens are refused, The authorization server throttles.",
       unit: "reqps",
-      width: 8,
-      queries: [
-        [
-          aboveZero(`sum by (credential, result) (${rate(requests, ofCredential)})`, "result", "no requests"),
-          "{{credential}} {{result}}",
-        ],
-      ],
+      queries: [events(requests, ofCredential, ["credential", "result"], { none: "no requests" })],
     }),
     curves({
       title: "Authorization server, p99",
       description:
         "How long the authorization server took to answer token requests. No request waits for it while a token lives.",
       unit: "s",
-      width: 8,
       queries: [
         [
           quantile(0.99, "countersign_token_request_duration_seconds", inEnvironment, ["environment"]),
@@ -88,18 +74,71 @@ const loginHost: Row = {
     curves({
       title: "Refreshes suppressed",
       description:
-        "Refreshes after a 401 that were not made. Paused: the site's last new token was refused too. Limited: three refreshes of the set cured nothing within a minute. Runbook: 401s rise.",
+        "Refreshes after a 401 that were not made. Paused: the site's last refreshes were useless. Limited: one for another site of the set was, less than 20 s ago. Runbook: 401s rise.",
       unit: "ops",
-      width: 8,
+      queries: [events("countersign_refresh_suppressed_total", ofCredential, ["credential", "reason"])],
+    }),
+  ],
+};
+
+const sharing: Row = {
+  title: "Sharing",
+  panels: [
+    bars({
+      title: "Credential sets in use",
+      description:
+        "Pods that use each set; the second of a site serves while the authorization server refuses the first. Runbook: Tokens are refused.",
+      unit: "short",
+      width: 6,
       queries: [
         [
-          aboveZero(
-            `sum by (credential, reason) (${rate("countersign_refresh_suppressed_total", ofCredential)})`,
-            "reason",
-            "none",
-          ),
-          "{{credential}} {{reason}}",
+          `sum by (credential, position) (countersign_credential_active{${ofCredential}} * on (cluster, namespace, job, instance, environment, credential) group_left (position) countersign_credential_info{${ofCredential}})`,
+          "{{credential}} {{position}}",
         ],
+      ],
+    }),
+    curves({
+      title: "Refresh lock",
+      description:
+        "Tries for the lock that lets one pod refresh. Held: another one is doing it. Unavailable: Redis did not answer, so every pod does it itself.",
+      unit: "ops",
+      width: 6,
+      queries: [[`sum by (result) (${rate("countersign_refresh_lock_total", inJob)})`, "{{result}}"]],
+    }),
+    curves({
+      title: "Token cache",
+      description:
+        "Look-ups of a token by tier and result. Unreadable: it was sealed with a key that the pod does not have, or is damaged.",
+      unit: "ops",
+      width: 6,
+      queries: [[`sum by (tier, result) (${rate("countersign_token_cache_total", inJob)})`, "{{tier}} {{result}}"]],
+    }),
+    curves({
+      title: "Redis",
+      description:
+        "Share of the pods that get answers from Redis, by node. Without it each pod keeps tokens of its own, and no request fails. Runbook: Redis is down.",
+      unit: "percentunit",
+      width: 6,
+      steps: ["red", [1, "transparent"]],
+      queries: [[`avg by (node) (countersign_redis_up{${inJob}})`, "{{node}}"]],
+    }),
+    curves({
+      title: "Redis errors",
+      description: "Redis commands that failed, by node and kind; each counts as a miss and fails no request.",
+      unit: "ops",
+      width: 12,
+      queries: [events("countersign_redis_errors_total", inJob, ["node", "kind"], { none: "no errors" })],
+    }),
+    curves({
+      title: "Clock skew",
+      description:
+        "Our clock minus the service's, by the Date of its last answer to each pod; the furthest off. Signed requests are refused when it grows. Runbook: The clock is wrong.",
+      unit: "s",
+      width: 12,
+      mayBeNegative: true,
+      queries: [
+        [`max by (environment) (countersign_clock_skew_seconds{${inEnvironment}})`, "{{environment}}, most ahead"],
+        [`min by (environment) (countersign_clock_skew_seconds{${inEnvironment}})`, "{{environment}}, most behind"],
       ],
     }),
   ],
@@ -109,6 +148,5 @@ export const tokens = assemble(
   "Countersign: tokens",
   "countersign-tokens",
   "Who got a token when and why, and how pods share them.",
-  [datasource(), cluster(), namespace(), job(), environment(), site(), credential()],
   [life, loginHost, sharing],
 );

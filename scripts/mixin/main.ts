@@ -1,6 +1,13 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { mixinRulesOf } from "./rules.ts";
+import { print, printError } from "../../src/cli/terminal.ts";
+import { makeMixin } from "./mixin.ts";
 
-// `npm run mixin`: writes the alerts for deploy/mixin anew from deploy/prometheus/rules.yaml.
+// `npm run mixin -- FOLDER`: makes the monitoring mixin, as a release does. deploy/mixin/README.md says how it is used.
 
-writeFileSync("deploy/mixin/rules.json", mixinRulesOf(readFileSync("deploy/prometheus/rules.yaml", "utf8")));
+const [folder, ...others] = process.argv.slice(2);
+if (folder === undefined || others.length > 0) {
+  printError("npm run mixin -- FOLDER");
+  process.exitCode = 2;
+} else {
+  makeMixin(folder);
+  print(folder);
+}

@@ -6,7 +6,7 @@
 {{- $_ := set $config "status" (dict "bind" "127.0.0.1:7413") -}}
 {{- if eq .Values.mode "gateway" -}}
 {{-   $_ := set $config "listeners" (include "countersign.gatewayListeners" . | fromYamlArray) -}}
-{{-   $_ := set $config "drain" (mergeOverwrite (dict "minSeconds" 5) ($config.drain | default dict)) -}}
+{{-   $_ := set $config "drain" (mergeOverwrite (dict "min" "5s") ($config.drain | default dict)) -}}
 {{- else if not $config.listeners -}}
 {{-   $environment := keys ($config.environments | default dict) | first -}}
 {{-   $_ := set $config "listeners" (list (dict "bind" "127.0.0.1:7411" "environment" $environment)) -}}
@@ -34,9 +34,9 @@
 {{/* Seconds from SIGTERM to the end of Countersign, at the latest, and a reserve: docs/operations.md, "Roll out". */}}
 {{- define "countersign.drainSeconds" -}}
 {{- $config := include "countersign.configuration" . | fromYaml -}}
-{{- $minSeconds := ($config.drain | default dict).minSeconds | default 0 | ceil | int -}}
+{{- $min := include "countersign.seconds" (($config.drain | default dict).min | default "0s") -}}
 {{- $request := include "countersign.seconds" (($config.timeouts | default dict).request | default "20s") -}}
-{{- add $minSeconds $request 2 .Values.graceReserveSeconds -}}
+{{- add $min $request 2 .Values.graceReserveSeconds -}}
 {{- end -}}
 
 {{/* A duration of the configuration (500ms, 20s, 2m, 1h) in whole seconds, rounded up. */}}

@@ -16,8 +16,8 @@ countersign.annotations of _pod.tpl. README.md, "As a sidecar", shows them in us
 {{/* An item of containers, for older clusters. Not for Jobs, which it would never let end. */}}
 {{- define "countersign.container" -}}
 {{- include "countersign.refuse" . -}}
-{{- if not (.Values.config.drain | default dict).minSeconds -}}
-{{-   fail "countersign: a sidecar below containers gets SIGTERM together with the application: set config.drain.minSeconds to the seconds for which the application still calls" -}}
+{{- if eq (include "countersign.seconds" ((.Values.config.drain | default dict).min | default "0s")) "0" -}}
+{{-   fail "countersign: a sidecar below containers gets SIGTERM together with the application: set config.drain.min to the time for which the application still calls" -}}
 {{- end -}}
 - {{ include "countersign.containerBody" . | indent 2 | trim }}
 {{- end -}}

@@ -47,9 +47,6 @@
 {{-     $missing = append $missing (printf "add %s, which a listener is for, to config.environments (%s)" .environment (join ", " $environments)) -}}
 {{-   end -}}
 {{- end -}}
-{{- with include "countersign.refusedConfiguration" . | trim -}}
-{{-   $missing = concat $missing (splitList "\n" .) -}}
-{{- end -}}
 {{- if $missing -}}
 {{-   fail (printf "countersign needs decisions that its chart cannot make:\n  %s\n" (join "\n  " $missing)) -}}
 {{- end -}}

@@ -44,10 +44,7 @@ function startLoad(): void {
     ...{ runAsNonRoot: true, allowPrivilegeEscalation: false },
     ...{ capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" } },
   };
-  const env = {
-    ADDRESS: "http://sign-countersign.gateway.svc:7421",
-    TOKEN_FILE: "/run/secrets/caller/token",
-  };
+  const env = { ADDRESS: "http://sign-countersign.gateway.svc:7421", TOKEN_FILE: "/run/secrets/caller/token" };
   const container = {
     name: "load",
     image: "REGISTRY/orders:1",

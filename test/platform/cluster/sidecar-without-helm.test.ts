@@ -1,4 +1,4 @@
-/** docs/kubernetes.md for an application without a Helm chart: `inject`, kustomize and the patch, each typed by a reader. */
+/** docs/kubernetes.md for an application without a Helm chart: kustomize and the patch, each typed by a reader. */
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
@@ -6,7 +6,7 @@ import { block, commandsBelow } from "../kubernetes/page.ts";
 import { firstNote, podsOf, statesOf } from "./pods.ts";
 import { Reader } from "./reader.ts";
 
-const [secrets = "", inject = "", patch = ""] = commandsBelow("3. The sidecar");
+const [secrets = "", patch = "", cronJobPatch = ""] = commandsBelow("3. The sidecar");
 const orders = readFileSync("test/platform/cluster/orders.yaml", "utf8");
 const rollout = "kubectl rollout status --timeout=180s";
 
@@ -22,76 +22,65 @@ function firstCalls(reader: Reader, selector: string, container: string) {
   return Promise.all(podsOf(reader, selector).map((pod) => firstNote(reader, pod, container)));
 }
 
+/** The only pod of a Job's ended, and its sidecar after it. */
+async function expectEnd(reader: Reader, job: string): Promise<void> {
+  reader.type(`kubectl wait --for=condition=Complete job/${job} --timeout=120s`);
+  const [pod] = podsOf(reader, `job-name=${job}`);
+  expect(statesOf(pod)["countersign"].state.terminated.exitCode).toBe(0);
+}
+
 const served = { status: 200, outcome: "answered" };
 
-const injected = openReader("injected");
+const kustomized = openReader("kustomized");
 const [rolledOut = "", doctor = "", forward = ""] = commandsBelow("4. See that it works").join("").split("\n");
 
 beforeAll(() => {
-  injected.type(inject);
+  // The page sets the Deployment's variable; the other workloads have theirs, and the label, in orders.yaml.
+  kustomized.write({
+    "orders/orders.yaml": orders,
+    "orders/kustomization.yaml": block("orders/kustomization"),
+    "kustomization.yaml": block("kustomization"),
+  });
+  kustomized.type("kubectl apply --kustomize .");
 });
 
-it("inject gives each kind of workload its sidecar, before the pod's other containers of any sort", async () => {
-  injected.type(`${rollout} deployment/orders`, `${rollout} statefulset/ledger`, `${rollout} daemonset/tills`);
+it("kustomize gives each kind of workload its sidecar, before the pod's other containers of any sort", async () => {
+  kustomized.type(`${rollout} deployment/orders`, `${rollout} statefulset/ledger`, `${rollout} daemonset/tills`);
   for (const name of ["orders", "ledger", "tills"])
-    expect(await firstCalls(injected, `app=${name}`, name)).toEqual([{ when: "start", ...served }]);
-  expect(await firstCalls(injected, "app=ledger", "migrate")).toEqual([{ when: "once", ...served }]);
+    expect(await firstCalls(kustomized, `app=${name}`, name)).toEqual([{ when: "start", ...served }]);
+  expect(await firstCalls(kustomized, "app=ledger", "migrate")).toEqual([{ when: "once", ...served }]);
 });
 
-it("inject lets the pods of Jobs and CronJobs end", async () => {
-  injected.type("kubectl create job settle --from cronjob/settle");
-  for (const name of ["import", "settle"]) {
-    injected.type(`kubectl wait --for=condition=Complete job/${name} --timeout=120s`);
-    expect(await firstCalls(injected, `job-name=${name}`, name)).toEqual([{ when: "once", ...served }]);
-    const [pod] = podsOf(injected, `job-name=${name}`);
-    expect(statesOf(pod)["countersign"].state.terminated.exitCode).toBe(0);
-  }
-});
-
-it("a second run of inject changes nothing", () => {
-  const results = injected.type(inject).trim().split("\n");
-  expect(results).toHaveLength(5);
-  for (const line of results) expect(line).toMatch(/ unchanged$/);
+it("kustomize lets the pods of Jobs end", async () => {
+  await expectEnd(kustomized, "import");
+  expect(await firstCalls(kustomized, "job-name=import", "import")).toEqual([{ when: "once", ...served }]);
 });
 
 it("rollout status, doctor and the status page show that it works", async () => {
-  injected.type(rolledOut, doctor);
+  kustomized.type(rolledOut, doctor);
   const [command = "", ...args] = forward.replace(/#.*/, "").trim().split(/ +/);
-  const forwarding = startProgram(command, args, plainEnvironment(injected.env as Record<string, string>));
+  const forwarding = startProgram(command, args, plainEnvironment(kustomized.env as Record<string, string>));
   await forwarding.line((line) => line.startsWith("Forwarding from 127.0.0.1:7413"));
   const answer = await fetch("http://localhost:7413/");
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("S1000000001")]);
 });
 
 it("the Operator's objects and the dashboards are taken", () => {
-  injected.type(...commandsBelow("5. Dashboards and alerts"));
-  const [monitor, rule] = injected.get("podmonitor/countersign prometheusrule/countersign").items;
+  kustomized.type(...commandsBelow("5. Dashboards and alerts"));
+  const [monitor, rule] = kustomized.get("podmonitor/countersign prometheusrule/countersign").items;
   expect([monitor.kind, rule.kind]).toEqual(["PodMonitor", "PrometheusRule"]);
-  injected.type("kubectl get configmap countersign-dashboards");
+  kustomized.type("kubectl get configmap countersign-dashboards");
 });
 
-it("kustomize gives the labelled Deployment its sidecar", async () => {
-  const reader = openReader("kustomized");
-  const [deployment = ""] = orders.split("---\n");
-  reader.write({
-    "orders/orders.yaml": deployment,
-    "orders/kustomization.yaml": block("orders/kustomization"),
-    "kustomization.yaml": block("kustomization"),
-  });
-  reader.type("kubectl apply --kustomize .", `${rollout} deployment/orders`);
-  expect(await firstCalls(reader, "app=orders", "orders")).toEqual([{ when: "start", ...served }]);
-});
-
-it("the patch gives a Deployment that runs its sidecar", async () => {
+it("the patches give a Deployment that runs and a CronJob their sidecars", async () => {
   const reader = openReader("patched");
-  reader.type(
-    "kubectl create --filename - <<END",
-    orders.split("---\n")[0] ?? "",
-    "END",
-    "kubectl set env deployment/orders BASE_URL=http://127.0.0.1:7411",
-    `${rollout} deployment/orders`,
-  );
-  reader.type(patch, `${rollout} deployment/orders`);
+  const objects = orders.split("---\n");
+  reader.write({ "running.yaml": [objects.at(0), objects.at(-1)].join("---\n") });
+  reader.type("kubectl create --filename running.yaml");
+  reader.type(patch, `${rollout} deployment/orders`, cronJobPatch);
   const [pod] = podsOf(reader, "app=orders");
   expect(await firstNote(reader, pod, "orders")).toEqual({ when: "start", ...served });
+  reader.type("kubectl create job settle --from cronjob/settle");
+  await expectEnd(reader, "settle");
+  expect(await firstCalls(reader, "job-name=settle", "settle")).toEqual([{ when: "once", ...served }]);
 });

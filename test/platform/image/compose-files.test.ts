@@ -1,10 +1,10 @@
 /** deploy/compose: what can be told of it without Docker. */
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { exampleSites } from "../../../simulator/src/example-sites.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 
 const folder = "deploy/compose";
@@ -19,15 +19,12 @@ async function run(command: string, args: readonly string[], env = plainEnvironm
 
 /** The folder with its secrets, made by its own script, with the built command in place of the image. */
 async function openCopy(): Promise<string> {
-  const copy = mkdtempSync(join(tmpdir(), "countersign-compose-"));
-  onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+  const copy = emptyFolder();
   cpSync(folder, copy, { recursive: true, filter: (path) => !/\/(secrets|\.env)$/.test(path) });
   writeFileSync(
     join(copy, "docker"),
     `#!/bin/sh\nexec "${process.execPath}" "${process.cwd()}/dist/main.js" keygen\n`,
-    {
-      mode: 0o755,
-    },
+    { mode: 0o755 },
   );
   const env = plainEnvironment({ PATH: `${copy}:${process.env["PATH"]}` });
   expect(await run(join(copy, "secrets.sh"), [], env)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
@@ -68,6 +65,17 @@ it.each(Object.entries<Service>(services))("locks %s in, and mounts what is ther
   for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
   const sources = (service.volumes ?? []).map((mount) => mount.replace(/:\/.*:ro$/, ""));
   expect(sources.filter((source) => source !== "./secrets" && !existsSync(join(folder, source)))).toEqual([]);
+});
+
+it("mounts the chart's rules where the configuration of Prometheus looks for them", () => {
+  const { rule_files: rules } = parse(readFileSync("deploy/prometheus/prometheus.yaml", "utf8"));
+  const mounts = (services.prometheus.volumes as string[]).map((mount) => mount.split(":"));
+  const found = rules.map((file: string) => {
+    const path = posix.resolve("/etc/prometheus", file);
+    const [source = "", target = ""] = mounts.find(([, folder]) => path.startsWith(`${folder}/`)) ?? [];
+    return join(folder, source, path.slice(target.length));
+  });
+  expect(found).toEqual(["helm/countersign/files/rules.yaml"]);
 });
 
 it("runs the images of this version", () => {

@@ -1,10 +1,10 @@
 /** deploy/compose at work, but for Prometheus and Grafana, whose images may not be had: the README's steps. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { call } from "../../../testkit/call.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { isInstalled, plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
 import { buildImage, docker, followLog, hasDocker, images, mustDocker, tag } from "./docker.ts";
@@ -99,8 +99,7 @@ async function untilEnded(container: string, code: number, times: number, since:
 
 /** A copy of the folder, with its secrets made, and Compose in it; the proxies at ports that are free on this machine. */
 function openCompose([first, second]: readonly [number, number]) {
-  const copy = mkdtempSync(join(tmpdir(), "countersign-compose-"));
-  onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+  const copy = emptyFolder();
   cpSync("deploy", copy, { recursive: true, filter: (path) => !/\/compose\/(secrets|\.env)$/.test(path) });
   const folder = join(copy, "compose");
   const env = { ...process.env, COUNTERSIGN_VERSION: tag, REDIS_IMAGE: findRedis() };

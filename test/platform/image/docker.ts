@@ -34,10 +34,7 @@ export function mustDocker(...args: readonly string[]): string {
 /** Builds a target of the Dockerfile, one at a time; tells how it went only where it did not. */
 export function buildImage(target: string, name: string, ...options: readonly string[]): void {
   const args = [join(tmpdir(), `countersign-${tag}.lock`), "scripts/image/build.sh", target, name, ...options];
-  const { status, stdout, stderr } = spawnSync("flock", args, {
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-  });
+  const { status, stdout, stderr } = spawnSync("flock", args, { encoding: "utf8", maxBuffer: 2 ** 26 });
   for (const [note] of stdout.matchAll(/^NOTE: .*\n/gm)) process.stdout.write(note);
   if (status !== 0) throw new Error(`the image ${name} cannot be built:\n${stdout}${stderr}`);
 }

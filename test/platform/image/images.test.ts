@@ -51,6 +51,7 @@ describe.runIf(hasDocker)(name, () => {
       Env: expect.arrayContaining([
         "COUNTERSIGN_CONFIG=/etc/countersign/countersign.yaml",
         "HEALTHCHECK_ADDRESS=127.0.0.1:7412",
+        "UV_THREADPOOL_SIZE=16",
       ]),
       Labels: {
         "org.opencontainers.image.title": "countersign",

@@ -1,10 +1,10 @@
 /** scripts/release/images.sh with stand-ins for docker and cosign: what is built, pushed and signed, in which order. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { version } from "../../../src/version.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 
 const digest = `sha256:${"0".repeat(64)}`;
 const standIns = {
@@ -37,8 +37,7 @@ it("pushes both images for two platforms, with contents and provenance, and sign
 });
 
 it("pushes and signs nothing without being told to", () => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-oci-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   const { status, calls } = run(folder);
   expect(status).toBe(0);
   expect(calls).toHaveLength(2);
@@ -54,8 +53,7 @@ it("prints no digest and signs nothing when a build fails", () => {
 });
 
 function run(prefix: string, option?: string, others: Partial<typeof standIns> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-release-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   for (const [name, text] of Object.entries({ ...standIns, ...others })) {
     writeFileSync(join(folder, name), text, { mode: 0o755 });
   }

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { exampleSites } from "../../../simulator/src/example-sites.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { docker, followLog, images, mustDocker, startContainer, untilHealthy } from "./docker.ts";
 
 /** A proxy and the simulated service in containers, both at work. */
@@ -23,8 +23,7 @@ export async function openStage() {
 
 /** Secrets that only the container's user may read; where we may not give files away, everybody may, which is warned of. */
 function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-image-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, "configuration"));
   copyFileSync("test/platform/image/countersign.yaml", join(folder, "configuration/countersign.yaml"));

@@ -1,10 +1,10 @@
 /** The alerts of the chart: severities, labels, links and exceptions by value. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { stringify } from "yaml";
 import { hasPrometheus, promtool, withPrometheus } from "../prometheus/tools.ts";
-import { Charts } from "./charts.ts";
+import { openCharts } from "./charts.ts";
 import { complaintsOfDefinitions } from "./judges.ts";
 import { type Manifest, parse } from "./manifests.ts";
 import { withTools } from "./tools.ts";
@@ -12,14 +12,9 @@ import { withTools } from "./tools.ts";
 const { isThere, named } = withTools("helm", "custom-resources");
 const test = it.runIf(isThere);
 const everything = ["--values", "test/platform/kubernetes/values/gateway-everything.yaml"];
-let charts: Charts;
+const charts = openCharts(isThere);
 
-beforeAll(() => {
-  if (isThere) charts = new Charts();
-});
-afterAll(() => charts?.remove());
-
-const { groups } = parse(readFileSync("deploy/prometheus/rules.yaml", "utf8"))[0];
+const { groups } = parse(readFileSync("helm/countersign/files/rules.yaml", "utf8"))[0];
 const alertsOf = (of: Manifest[]): Manifest[] => of.flatMap(({ rules }) => rules).filter(({ alert }) => alert);
 
 function render(args: readonly string[]): Manifest {
@@ -70,7 +65,7 @@ test.each([
   expect(stderr).toContain(says);
 });
 
-test(named("are those of deploy/ where values take even the defaults away"), () => {
+test(named("are those of the file where values take even the defaults away"), () => {
   const none = ["alerts", "alertLabels", "alertAnnotations"].map((key) => `rules.${key}=null`).join(",");
   const values = ["--values", "helm/countersign/ci/gateway-values.yaml", "--set", `rules.runbookBaseUrl=,${none}`];
   expect(render(values).spec.groups).toEqual(groups);

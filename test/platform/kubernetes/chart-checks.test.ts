@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { startPod } from "../../promises/reload/pod.ts";
-import { Charts } from "./charts.ts";
+import { openCharts } from "./charts.ts";
 import { mounted, secretsOf } from "./fake-secrets.ts";
 import { isOfHook, type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { type Ran, run, withTools } from "./tools.ts";
@@ -16,12 +16,7 @@ const test = it.runIf(isThere);
 const gateway = ["--values", "helm/countersign/ci/gateway-values.yaml"];
 const sidecar = ["--values", "helm/countersign/ci/sidecar-values.yaml"];
 const plain = ["--values", "test/platform/kubernetes/values/gateway-plain.yaml"];
-let charts: Charts;
-
-beforeAll(() => {
-  if (isThere) charts = new Charts();
-});
-afterAll(() => charts?.remove());
+const charts = openCharts(isThere);
 
 const render = (chart: string, args: readonly string[]) => parse(charts.render(chart, args));
 const jobOf = (objects: readonly Manifest[]) => objects.find(({ kind }) => kind === "Job");
@@ -32,8 +27,7 @@ const configurationsOf = (objects: readonly Manifest[]) => {
 
 /** Does what the check's pod does: its arguments, its ConfigMap and its Secrets, in a folder instead of a container. */
 function runCheck(objects: readonly Manifest[], edit = (text: string) => text): Ran {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-check-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   const pod = podTemplateOf(jobOf(objects));
   const volumeOf = new Map(pod.spec.volumes.map((volume: Manifest) => [volume.name, volume]));
   const { args, volumeMounts, env = [] } = sidecarOf(pod);
@@ -73,14 +67,19 @@ describe("the check", () => {
 
   test.each([
     {
-      what: "a configuration that only Countersign can judge",
-      args: ["--set", "config.environments.sandbox.authUrl=https://api.sandbox.example"],
-      edit: undefined,
-      says: "baseUrl and authUrl have the same origin",
+      what: "what Countersign alone can judge",
+      more: "authUrl=https://api.sandbox.example",
+      says: "have the same origin",
     },
-    { what: "an empty Secret", args: [], edit: () => "", says: "is empty" },
-  ])(named("fails the release for $what, and says why in the Job's end"), ({ args, edit, says }) => {
-    const objects = render("countersign", [...sidecar, ...args]);
+    { what: "plain http", more: "baseUrl=http://api.sandbox.example", says: "allowPlaintext" },
+    {
+      what: "a secret that nothing mounts",
+      more: "sites.S1000000003.keys[0].secret.file=/run/secrets/countersign/other/K1",
+      says: "other/K1",
+    },
+    { what: "an empty Secret", more: "operations[0]=create_order", edit: () => "", says: "is empty" },
+  ])(named("fails the release for $what, and says why in the Job's end"), ({ more, edit, says }) => {
+    const objects = render("countersign", [...sidecar, "--set", `config.environments.sandbox.${more}`]);
     const { exitCode, stderr } = runCheck(objects, edit);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(says);

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Charts } from "./charts.ts";
+import { describe, expect, it } from "vitest";
+import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
 import { type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
@@ -10,79 +10,49 @@ import { withTools } from "./tools.ts";
 
 const { isThere, named } = withTools("helm", "pod-security", "kubernetes-validate");
 const test = it.runIf(isThere);
+const set = (...values: readonly string[]) => values.flatMap((value) => ["--set", value]);
 const gateway = [
   "--values",
   "helm/countersign/ci/gateway-values.yaml",
-  "--set",
-  "rules.enabled=false,dashboards.enabled=false",
+  ...set("rules.enabled=false,dashboards.enabled=false"),
 ];
 const sidecar = ["--values", "helm/countersign/ci/sidecar-values.yaml"];
-let charts: Charts;
-
-beforeAll(() => {
-  if (isThere) charts = new Charts();
-});
-afterAll(() => charts?.remove());
+const noCallers = ["--set-json", 'gateway.listeners=[{"environment":"production","port":7411}]'];
+const own = set("config.listeners[0].bind=:1,config.listeners[0].environment=sandbox");
+const charts = openCharts(isThere);
 
 describe("rendering fails", () => {
-  test.each([
-    {
-      why: "without environments",
-      args: ["--set", "config.tokens.cache=memory"],
-      says: "set config.environments: for each",
-    },
-    {
-      why: "without tokens.cache",
-      args: [...sidecar, "--set-json", "config.tokens={}"],
-      says: "set config.tokens.cache: redis",
-    },
-    {
-      why: "as a gateway without listeners",
-      args: [...gateway, "--set", "gateway.listeners=null"],
-      says: "set gateway.listeners: for each environment its port",
-    },
-    {
-      why: "as a gateway without callers",
-      args: [...gateway, "--set-json", 'gateway.listeners=[{"environment":"production","port":7411}]'],
-      says: "set callers of gateway.listeners for production",
-    },
-    {
-      why: "as a gateway with listeners in its configuration",
-      args: [...gateway, "--set", "config.listeners[0].bind=:1,config.listeners[0].environment=sandbox"],
-      says: "set gateway.listeners instead of config.listeners",
-    },
-    {
-      why: "with two environments and no word on which is called where",
-      args: [...gateway, "--set", "mode=sidecar"],
-      says: "set config.listeners: which of the environments (production, sandbox)",
-    },
-    {
-      why: "for a key that the configuration does not have",
-      args: [...sidecar, "--set", "config.timeout=1s"],
-      says: "'timeout' not allowed",
-    },
-    {
-      why: "for what the chart decides",
-      args: [...sidecar, "--set", "config.admin.bind=:1"],
-      says: "'admin' not allowed",
-    },
-    {
-      why: "for a value that the chart does not have",
-      args: [...sidecar, "--set", "sidecars=1"],
-      says: "'sidecars' not allowed",
-    },
-    { why: "for a secret from nowhere", args: [...sidecar, "--set", "secrets[0].secretName=null"], says: "secrets/0" },
-    {
-      why: "on a cluster without native sidecars",
-      chart: "example-app",
-      args: ["--kube-version", "1.28"],
-      says: "1.28",
-    },
-  ])(named("$why"), ({ chart = "countersign", args, says }) => {
-    const { exitCode, stdout, stderr } = charts.refusal(chart, args);
-    expect(exitCode).toBe(1);
+  test.each<[why: string, args: readonly string[], says: string]>([
+    ["without environments", set("config.tokens.cache=memory"), "set config.environments: for each"],
+    ["without tokens.cache", [...sidecar, "--set-json", "config.tokens={}"], "set config.tokens.cache: redis"],
+    [
+      "as a gateway without listeners",
+      [...gateway, ...set("gateway.listeners=null")],
+      "set gateway.listeners: for each",
+    ],
+    ["as a gateway without callers", [...gateway, ...noCallers], "set callers of gateway.listeners for production"],
+    ["as a gateway with listeners in its configuration", [...gateway, ...own], "instead of config.listeners"],
+    [
+      "with two environments, and no word on which is called where",
+      [...gateway, ...set("mode=sidecar")],
+      "(production, sandbox)",
+    ],
+    [
+      "for a key that the configuration does not have",
+      [...sidecar, ...set("config.timeout=1s")],
+      "'timeout' not allowed",
+    ],
+    ["for what the chart decides", [...sidecar, ...set("config.admin.bind=:1")], "'admin' not allowed"],
+    ["for a value that the chart does not have", [...sidecar, ...set("sidecars=1")], "'sidecars' not allowed"],
+    ["for a secret from nowhere", [...sidecar, ...set("secrets[0].secretName=null")], "secrets/0"],
+  ])(named("%s"), (_, args, says) => {
+    const { exitCode, stdout, stderr } = charts.refusal("countersign", args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(says);
-    expect(stdout).toBe("");
+  });
+
+  test(named("on a cluster without native sidecars"), () => {
+    expect(charts.refusal("example-app", ["--kube-version", "1.28"]).stderr).toContain("1.28");
   });
 
   test(named("with both sentences at once where nothing is set"), () => {
@@ -133,12 +103,12 @@ describe("an application's chart", () => {
 
   test(named("with a classic sidecar has to say for how long the application still calls"), () => {
     rewrite(classic);
-    expect(charts.refusal("example-app").stderr).toContain("set config.drain.minSeconds to the seconds");
+    expect(charts.refusal("example-app").stderr).toContain("set config.drain.min to the time");
   });
 
   test(named("with a classic sidecar is accepted, and its grace period has all three times"), () => {
     rewrite(classic);
-    const objects = parse(charts.render("example-app", ["--set", "countersign.config.drain.minSeconds=25"]));
+    const objects = parse(charts.render("example-app", ["--set", "countersign.config.drain.min=25s"]));
     for (const version of kubernetesVersions) expect(complaintsOfOpenApi(objects, version)).toEqual([]);
     expect(complaintsOfPodSecurity(objects)).toEqual([]);
     const { spec } = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
@@ -161,6 +131,24 @@ describe("an application's chart", () => {
     expect(annotations(...asked)[key]).toMatch(/^[0-9a-f]{64}$/);
     expect(annotations(...asked, ...changed)[key]).not.toBe(annotations(...asked)[key]);
   });
+});
+
+test(named("refuses a grace period that Countersign may need longer than"), () => {
+  const refusal = (seconds: number) => {
+    return charts.refusal("countersign", [...gateway, "--set", `gateway.terminationGracePeriodSeconds=${seconds}`]);
+  };
+  expect(refusal(41).stderr).toContain("set gateway.terminationGracePeriodSeconds to at least 42");
+  expect(refusal(42)).toMatchObject({ exitCode: 0, stderr: "" });
+});
+
+test(named("leaves user and groups to the cluster where it is told to, as OpenShift wants it"), () => {
+  const objects = parse(charts.render("example-app", ["--set", "countersign.securityContext.runAsUser=null"]));
+  const pods = objects.flatMap((object) => podTemplateOf(object) ?? []);
+  expect(pods).toHaveLength(3);
+  for (const pod of pods) {
+    expect(JSON.stringify(pod)).not.toMatch(/runAsUser|runAsGroup|fsGroup/);
+    expect(sidecarOf(pod).securityContext).toMatchObject({ runAsNonRoot: true, readOnlyRootFilesystem: true });
+  }
 });
 
 test.each([

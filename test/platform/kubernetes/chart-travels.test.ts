@@ -1,7 +1,7 @@
-import { cpSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { parse } from "./manifests.ts";
 import { run, succeed, withTools } from "./tools.ts";
 
@@ -11,28 +11,10 @@ const chart = "helm/countersign";
 const everything = ["--namespace", "shop", "--values", `${chart}/ci/gateway-values.yaml`];
 const { isThere, named } = withTools("helm");
 
-function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-travels-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 it("has no symbolic links", () => {
   const entries = readdirSync(chart, { recursive: true, encoding: "utf8" });
   expect(entries).toContain("files/rules.yaml");
   expect(entries.filter((entry) => lstatSync(join(chart, entry)).isSymbolicLink())).toEqual([]);
-});
-
-it("has the alerts and dashboards of deploy/; `npm run chart-files` copies them", () => {
-  const files = `${chart}/files`;
-  const dashboards = readdirSync("deploy/grafana/dashboards");
-  expect(readdirSync(files).sort()).toEqual(["dashboards", "rules.yaml"]);
-  expect(readdirSync(`${files}/dashboards`)).toEqual(dashboards);
-  const originals = { "rules.yaml": "deploy/prometheus/rules.yaml" } as Record<string, string>;
-  for (const name of dashboards) originals[`dashboards/${name}`] = `deploy/grafana/dashboards/${name}`;
-  for (const [copy, original] of Object.entries(originals)) {
-    expect(readFileSync(`${files}/${copy}`, "utf8"), copy).toBe(readFileSync(original, "utf8"));
-  }
 });
 
 it.runIf(isThere)(named("renders the same from a plain copy and from a package"), () => {

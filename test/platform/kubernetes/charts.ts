@@ -1,15 +1,17 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 import { type Ran, run, succeed } from "./tools.ts";
 
 /** A copy of the charts, with the example's dependency in place: helm writes into the folder. */
 export class Charts {
   readonly folder = mkdtempSync(join(tmpdir(), "countersign-charts-"));
 
-  constructor() {
+  /** @param isThere whether Helm is, to build it with */
+  constructor(isThere = true) {
     cpSync("helm", this.folder, { recursive: true });
-    this.build();
+    if (isThere) this.build();
   }
 
   /** Takes the chart into the example's dependencies, as `helm dependency build` does for a user. */
@@ -38,4 +40,11 @@ export class Charts {
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** For the tests of one file. */
+export function openCharts(isThere: boolean): Charts {
+  const charts = new Charts(isThere);
+  afterAll(() => charts.remove());
+  return charts;
 }

@@ -1,10 +1,9 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { tokenKey } from "../../../testkit/config-folder.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { run } from "./tools.ts";
 
 /** Where secrets are mounted. */
@@ -12,8 +11,7 @@ export const mounted = "/run/secrets/countersign";
 
 /** What `countersign check` says of a configuration whose secrets are all there, as files that a group may read. */
 export function check(configuration: string, env: Readonly<Record<string, string>> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-chart-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   for (const { path, content } of secretsOf(configuration)) write(path.replace(mounted, folder), content);
   const file = join(folder, "countersign.yaml");
   writeFileSync(file, configuration.replaceAll(mounted, folder));

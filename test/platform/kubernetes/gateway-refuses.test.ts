@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Charts } from "./charts.ts";
+import { describe, expect, it } from "vitest";
+import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi, kubernetesVersions } from "./judges.ts";
 import { parse } from "./manifests.ts";
 import { withTools } from "./tools.ts";
@@ -9,12 +9,7 @@ import { withTools } from "./tools.ts";
 const { isThere, named } = withTools("helm", "kubernetes-validate");
 const test = it.runIf(isThere);
 const gateway = ["--values", "test/platform/kubernetes/values/gateway-plain.yaml"];
-let charts: Charts;
-
-beforeAll(() => {
-  if (isThere) charts = new Charts();
-});
-afterAll(() => charts?.remove());
+const charts = openCharts(isThere);
 
 const listeners = (...changes: readonly object[]) => {
   const all = changes.map((change) => ({ environment: "sandbox", port: 8080, callers: "anyone", ...change }));
@@ -24,77 +19,57 @@ const policy = (values: object) => {
   return ["--set-json", `gateway.networkPolicy=${JSON.stringify({ enabled: true, ...values })}`];
 };
 
-const budget = (maxUnavailable: string) => {
-  return [
-    "--set",
-    `gateway.podDisruptionBudget.enabled=true,gateway.podDisruptionBudget.maxUnavailable=${maxUnavailable}`,
-  ];
-};
+const set = (...values: readonly string[]) => values.flatMap((value) => ["--set", `gateway.${value}`]);
+const budget = (most: string) =>
+  set(`podDisruptionBudget.enabled=true,gateway.podDisruptionBudget.maxUnavailable=${most}`);
+const elsewhere = "config.listeners[0].bind=127.0.0.1:1,config.listeners[0].environment=production";
+const scaled = (values: string) => set(`autoscaling.enabled=true,${values}`);
 
 describe("rendering fails", () => {
-  test.each([
-    {
-      why: "for a listener of an environment that is not there",
-      args: listeners({}, { port: 8081, environment: "production" }),
-      says: "add production, which a listener is for, to config.environments (sandbox)",
-    },
-    {
-      why: "for a sidecar's listener of such an environment",
-      args: ["--set", "mode=sidecar,config.listeners[0].bind=127.0.0.1:1,config.listeners[0].environment=production"],
-      says: "add production, which a listener is for, to config.environments (sandbox)",
-    },
-    {
-      why: "for two listeners on one port",
-      args: listeners({}, {}, { port: 8081 }),
-      says: "give each of gateway.listeners a port of its own, not 8080, 8080, 8081",
-    },
-    {
-      why: "for an autoscaler that wants more pods than it may have",
-      args: ["--set", "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=11"],
-      says: "set gateway.autoscaling.maxReplicas to no fewer pods than minReplicas, 11",
-    },
-    {
-      why: "for an autoscaler that would have nothing to measure by",
-      args: ["--set", "gateway.autoscaling.enabled=true,resources.requests.cpu=null"],
-      says: "set resources.requests.cpu, which gateway.autoscaling.targetCPUUtilizationPercentage is a share of",
-    },
-    ...["0", "0%"].map((given) => ({
-      why: `for a disruption budget of ${given}, which no drain of a node gets past`,
-      args: budget(given),
-      says: `set gateway.podDisruptionBudget.maxUnavailable to 1 or more: with ${given} no node`,
-    })),
-    ...["2", "3", "51%", "100%"].map((given) => ({
-      why: `for a disruption budget of ${given} where there are two pods`,
-      args: [...budget(given), "--set", "gateway.replicas=2"],
-      says: `to fewer than the 2 pods: with ${given} all may be away together`,
-    })),
-    {
-      why: "for a disruption budget of as many pods as the autoscaler keeps",
-      args: [...budget("3"), "--set", "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=3"],
-      says: "to fewer than the 3 pods",
-    },
-    { why: "for a disruption budget that is no number", args: budget("some"), says: "maxUnavailable" },
-    {
-      why: "for a way to spread that there is not",
-      args: ["--set", "gateway.spread.zones=always"],
-      says: "gateway/spread/zones",
-    },
-    {
-      why: "for a scaling policy without a period",
-      args: ["--set", "gateway.autoscaling.behavior.scaleUp.policies[0].type=Pods"],
-      says: "gateway/autoscaling/behavior/scaleUp/policies",
-    },
-    {
-      why: "for a NetworkPolicy with an empty list of callers, which means all",
-      args: policy({ callers: null }),
-      says: "name peers in gateway.networkPolicy.callers and .metrics",
-    },
-    {
-      why: "for a NetworkPolicy with an empty list of scrapers, which means all",
-      args: policy({ metrics: null }),
-      says: "name peers in gateway.networkPolicy.callers and .metrics",
-    },
-  ])(named("$why"), ({ args, says }) => {
+  test.each<[why: string, args: readonly string[], says: string]>([
+    ["for a listener of no environment", listeners({}, { port: 8081, environment: "production" }), "add production"],
+    [
+      "for a sidecar's listener of none",
+      ["--set", `mode=sidecar,${elsewhere}`],
+      "add production, which a listener is for",
+    ],
+    ["for two listeners on one port", listeners({}, {}, { port: 8081 }), "a port of its own, not 8080, 8080, 8081"],
+    [
+      "for more pods than there may be",
+      scaled("gateway.autoscaling.minReplicas=11"),
+      "no fewer pods than minReplicas, 11",
+    ],
+    ["for nothing to measure by", scaled("resources.requests.cpu=null"), "set resources.requests.cpu"],
+    ["for a disruption budget of 0", budget("0"), "to 1 or more: with 0 no node"],
+    ["for a disruption budget of 0%", budget("0%"), "to 1 or more: with 0% no node"],
+    ...["2", "3", "51%", "100%"].map((most): [string, readonly string[], string] => [
+      `for a disruption budget of ${most} where there are two pods`,
+      [...budget(most), ...set("replicas=2")],
+      `to fewer than the 2 pods: with ${most} all may be away together`,
+    ]),
+    [
+      "for a budget of all pods",
+      [...budget("3"), ...scaled("gateway.autoscaling.minReplicas=3")],
+      "fewer than the 3 pods",
+    ],
+    ["for a disruption budget that is no number", budget("some"), "maxUnavailable"],
+    ["for a way to spread that there is not", set("spread.zones=always"), "gateway/spread/zones"],
+    [
+      "for a scaling policy without a period",
+      set("autoscaling.behavior.scaleUp.policies[0].type=Pods"),
+      "scaleUp/policies",
+    ],
+    [
+      "for a NetworkPolicy whose callers are all",
+      policy({ callers: null }),
+      "name peers in gateway.networkPolicy.callers",
+    ],
+    [
+      "for a NetworkPolicy whose scrapers are all",
+      policy({ metrics: null }),
+      "name peers in gateway.networkPolicy.callers",
+    ],
+  ])(named("%s"), (_, args, says) => {
     const { exitCode, stdout, stderr } = charts.refusal("countersign", [...gateway, ...args]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(says);
@@ -102,11 +77,11 @@ describe("rendering fails", () => {
 });
 
 test.each([
-  { why: "a NetworkPolicy that is off has no peers", args: ["--set", "gateway.networkPolicy.callers=null"] },
+  { why: "a NetworkPolicy that is off has no peers", args: set("networkPolicy.callers=null") },
   { why: "one pod may be away", args: budget("1") },
-  { why: "two of three may, which is what half of them is", args: [...budget("50%"), "--set", "gateway.replicas=3"] },
-  { why: "half of two pods may", args: [...budget("50%"), "--set", "gateway.replicas=2"] },
-  { why: "an autoscaler that is off has no pods", args: ["--set", "gateway.autoscaling.minReplicas=11"] },
+  { why: "two of three may, which is what half of them is", args: [...budget("50%"), ...set("replicas=3")] },
+  { why: "half of two pods may", args: [...budget("50%"), ...set("replicas=2")] },
+  { why: "an autoscaler that is off has no pods", args: set("autoscaling.minReplicas=11") },
 ])(named("but $why"), ({ args }) => {
   expect(charts.refusal("countersign", [...gateway, ...args])).toMatchObject({ exitCode: 0, stderr: "" });
 });

@@ -1,18 +1,13 @@
 /** The gateway's pods: how many there are, where they run, and how calls reach them. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { Charts } from "./charts.ts";
+import { expect, it } from "vitest";
+import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi } from "./judges.ts";
 import { type Manifest, parse, podTemplateOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
 const { isThere, named } = withTools("helm", "kubernetes-validate");
 const test = it.runIf(isThere);
-let charts: Charts;
-
-beforeAll(() => {
-  if (isThere) charts = new Charts();
-});
-afterAll(() => charts?.remove());
+const charts = openCharts(isThere);
 
 /** The objects of one kind, of the example of a gateway with these settings. */
 function render(kind: string, ...settings: readonly string[]): Manifest[] {
@@ -20,6 +15,14 @@ function render(kind: string, ...settings: readonly string[]): Manifest[] {
   const sets = settings.flatMap((setting) => ["--set-json", setting]);
   return parse(charts.render("countersign", [...values, ...sets])).filter((each) => each.kind === kind);
 }
+
+test.each([
+  { autoscaling: false, replicas: 3 },
+  { autoscaling: true, replicas: undefined },
+])(named("autoscaling $autoscaling: the Deployment says $replicas replicas"), ({ autoscaling, replicas }) => {
+  const [{ spec }] = render("Deployment", `gateway.autoscaling.enabled=${autoscaling}`, "gateway.replicas=3");
+  expect(spec.replicas).toBe(replicas);
+});
 
 test(named("more pods come at once, and go one by one"), () => {
   const [{ spec }] = render("HorizontalPodAutoscaler");

@@ -39,3 +39,9 @@ export function isBuiltIn({ apiVersion }: Manifest): boolean {
 export function nameOf({ kind, metadata }: Manifest): string {
   return `${kind}/${metadata.name}`;
 }
+
+/** The text of the first ConfigMap with Countersign's configuration. */
+export function configurationOf(objects: readonly Manifest[]): string {
+  const found = objects.find(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined);
+  return found.data["countersign.yaml"];
+}

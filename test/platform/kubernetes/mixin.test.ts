@@ -1,9 +1,11 @@
-/** The mixin: by itself it gives the very alerts and dashboards of deploy/; `_config` changes what it says, and nothing else. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+/** The mixin: by itself it gives the alerts and dashboards of the chart; `_config` changes what it says, and nothing else. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { mixinRulesOf } from "../../../scripts/mixin/rules.ts";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { makeMixin } from "../../../scripts/mixin/mixin.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { promtoolCases } from "../prometheus/alert-cases.ts";
 import { selectorsOf } from "../prometheus/selectors.ts";
 import { hasPrometheus, promtool, rulesFile, withPrometheus } from "../prometheus/tools.ts";
 import { type Manifest, parse } from "./manifests.ts";
@@ -11,8 +13,12 @@ import { run, withTools } from "./tools.ts";
 
 const { isThere, named } = withTools("jsonnet");
 const test = it.runIf(isThere);
-const dashboards = "deploy/grafana/dashboards";
+const dashboards = "helm/countersign/files/dashboards";
 const own: Manifest[] = parse(readFileSync(rulesFile, "utf8"))[0].groups;
+
+const vendor = mkdtempSync(join(tmpdir(), "countersign-vendor-"));
+makeMixin(join(vendor, "countersign-mixin"));
+afterAll(() => rmSync(vendor, { recursive: true }));
 
 /** What the mixin gives, with these settings in Jsonnet. */
 function render(config = ""): Manifest {
@@ -23,16 +29,11 @@ function render(config = ""): Manifest {
 
 function evaluate(config: string) {
   const shown = "{ alerts: m.prometheusAlerts, rules: m.prometheusRules, dashboards: m.grafanaDashboards }";
-  const mixin = `(import 'deploy/mixin/mixin.libsonnet') { _config+:: { ${config} } }`;
-  return run("jsonnet", ["-J", ".", "-e", `local m = ${mixin}; ${shown}`]);
+  const mixin = `(import 'countersign-mixin/mixin.libsonnet') { _config+:: { ${config} } }`;
+  return run("jsonnet", ["-J", vendor, "-e", `local m = ${mixin}; ${shown}`]);
 }
 
-it("has rules that are made from deploy/prometheus", () => {
-  const made = JSON.parse(mixinRulesOf(readFileSync(rulesFile, "utf8")));
-  expect(JSON.parse(readFileSync("deploy/mixin/rules.json", "utf8"))).toEqual(made);
-});
-
-test(named("gives the alerts, recorded series and dashboards of deploy/, and nothing else"), () => {
+test(named("gives the alerts, recorded series and dashboards of the chart, and nothing else"), () => {
   const given = render();
   expect([...given.alerts.groups, ...given.rules.groups]).toEqual(own);
   const files = readdirSync(dashboards);
@@ -83,7 +84,10 @@ test(named("changes severities, labels, annotations and single alerts as the cha
       annotations: {
         ...annotations,
         dashboard: "overview",
-        runbook_url: `https://git.example/${annotations.runbook_url}`,
+        runbook_url: annotations.runbook_url.replace(
+          "https://github.com/countersign/countersign/blob/main/",
+          "https://git.example/",
+        ),
         ...(isRedis && { summary: "away" }),
       },
     };
@@ -98,15 +102,11 @@ test(named("refuses an alert that there is not"), () => {
 });
 
 test(named("is used as its page says"), () => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-mixin-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   const [, main = ""] = /```jsonnet\n([\s\S]+?)```/.exec(readFileSync("deploy/mixin/README.md", "utf8")) ?? [];
   writeFileSync(join(folder, "main.jsonnet"), main);
-  // As jb installs it.
-  mkdirSync(join(folder, "vendor/github.com/countersign"), { recursive: true });
-  symlinkSync(resolve("."), join(folder, "vendor/github.com/countersign/countersign"));
   mkdirSync(join(folder, "out"));
-  const args = ["-J", join(folder, "vendor"), "-m", join(folder, "out"), join(folder, "main.jsonnet")];
+  const args = ["-J", vendor, "-m", join(folder, "out"), join(folder, "main.jsonnet")];
   expect(run("jsonnet", args)).toMatchObject({ exitCode: 0, stderr: "" });
   const files = readdirSync(join(folder, "out"));
   expect(files.sort()).toEqual(
@@ -126,13 +126,11 @@ it.runIf(isThere && hasPrometheus).each([
 ])(named(withPrometheus("fires $what")), ({ selector, expected }) => {
   const alert = "CountersignTokensAboveExpected";
   const { alerts, rules } = render(`selector: '${selector}'`);
-  const folder = mkdtempSync(join(tmpdir(), "countersign-mixin-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   const meant = alerts.groups.map((group: Manifest) => {
     return { ...group, rules: group.rules.filter((rule: Manifest) => rule.alert === alert) };
   });
   writeFileSync(join(folder, "rules.json"), JSON.stringify({ groups: [...meant, ...rules.groups] }));
-  const cases = readFileSync(`test/platform/prometheus/alerts/${alert}.yaml`, "utf8");
-  writeFileSync(join(folder, "cases.yaml"), cases.replace(/^rule_files: .*$/m, "rule_files: [rules.json]"));
+  writeFileSync(join(folder, "cases.yaml"), JSON.stringify(promtoolCases(alert, "rules.json")));
   expect(promtool(["test", "rules", join(folder, "cases.yaml")]).status).toBe(expected);
 });

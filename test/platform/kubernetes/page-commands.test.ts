@@ -1,9 +1,9 @@
 /** docs/kubernetes.md, typed from its first command to its last: they work, and make what its configurations need. */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { secretsOf } from "./fake-secrets.ts";
 import { complaintsOfDefinitions } from "./judges.ts";
 import { type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
@@ -14,8 +14,7 @@ import { typePage } from "./typed-page.ts";
 const tools = withTools("helm", "kubectl", "custom-resources");
 
 const orders = readFileSync("test/platform/kubernetes/workloads/orders.yaml", "utf8");
-const running = stringify(parse(orders).find(({ kind }) => kind === "Deployment"));
-const type = () => typePage(page, { "orders.yaml": orders, "countersign.yaml": block("countersign") }, running);
+const type = () => typePage(page, { "countersign.yaml": block("countersign") }, parse(orders));
 let typed: ReturnType<typeof type>;
 const sent = (name: string) => typed.objects.filter((object) => nameOf(object) === name);
 const test = it.runIf(tools.isThere);
@@ -26,7 +25,7 @@ beforeAll(() => {
 
 test(tools.named("the commands succeed, and leave no secret behind"), () => {
   expect({ exitCode: typed.exitCode, stderr: typed.stderr }).toMatchObject({ exitCode: 0 });
-  expect(typed.left).toEqual(["countersign.yaml", "deploy", "helm", "orders.yaml", "patch.yaml"]);
+  expect(typed.left).toEqual(["countersign.yaml", "cronjob-patch.yaml", "deploy", "helm", "patch.yaml"]);
 });
 
 test(tools.named("they make the Secrets that both configurations name, with their files"), () => {
@@ -50,21 +49,24 @@ test(tools.named("they make the Secrets that both configurations name, with thei
   expect(sent("ConfigMap/countersign")[0].data).toEqual({ "countersign.yaml": block("countersign") });
 });
 
-test(tools.named("they add the sidecar from the reader's registry"), () => {
-  const [injected, patched, ...more] = sent("Deployment/orders").map((object) => podTemplateOf(object).spec);
+test.each([
+  { kind: "Deployment", name: "orders" },
+  { kind: "CronJob", name: "settle" },
+])(tools.named("they add the sidecar from the reader's registry, and the variable: $kind"), ({ kind, name }) => {
+  const [patched, set, ...more] = sent(`${kind}/${name}`).map((object) => podTemplateOf(object).spec);
   expect(more).toEqual([]);
-  for (const spec of [injected, patched]) expect(sidecarOf({ spec }).image).toBe(`REGISTRY/countersign:${version}`);
-  expect(injected.containers[0].env).toEqual([{ name: "BASE_URL", value: "http://127.0.0.1:7411" }]);
-  expect(sidecarOf(podTemplateOf(sent("CronJob/settle")[0])).image).toBe(`REGISTRY/countersign:${version}`);
+  expect(sidecarOf({ spec: patched }).image).toBe(`REGISTRY/countersign:${version}`);
+  const [application] = set.containers;
+  expect(application).toMatchObject({ name, env: [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }] });
 });
 
 test(tools.named("they give the Operator what it takes, and Grafana its dashboards"), () => {
   const custom = typed.objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
   expect(custom.map(nameOf)).toEqual(["PodMonitor/countersign", "PrometheusRule/countersign"]);
   expect(complaintsOfDefinitions(custom)).toEqual([]);
-  expect(custom[1].spec).toEqual(parse(readFileSync("deploy/prometheus/rules.yaml", "utf8"))[0]);
+  expect(custom[1].spec).toEqual(parse(readFileSync("helm/countersign/files/rules.yaml", "utf8"))[0]);
   const [{ data }] = sent("ConfigMap/countersign-dashboards");
-  expect(Object.keys(data)).toEqual(readdirSync("deploy/grafana/dashboards"));
+  expect(Object.keys(data)).toEqual(readdirSync("helm/countersign/files/dashboards"));
 });
 
 const label = "  labels: { countersign: sidecar }\n";
@@ -79,8 +81,7 @@ test.each([
     served: ["DaemonSet", "Deployment", "Job", "StatefulSet"],
   },
 ])(tools.named("the kustomization adds it too: $what"), ({ manifest, served }) => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-page-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   cpSync("deploy/kustomize", join(folder, "deploy/kustomize"), { recursive: true });
   mkdirSync(join(folder, "orders"));
   writeFileSync(join(folder, "orders/orders.yaml"), manifest);

@@ -6,7 +6,7 @@ import { rulesFile } from "../prometheus/tools.ts";
 import { Charts } from "./charts.ts";
 import { check, mounted, secretsOf } from "./fake-secrets.ts";
 import { complaintsOfDefinitions, complaintsOfOpenApi, complaintsOfPodSecurity } from "./judges.ts";
-import { isOfHook, type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { configurationOf, isOfHook, type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
 const tools = withTools("helm", "pod-security", "custom-resources", "kubernetes-validate");
@@ -152,9 +152,4 @@ function secretsMadeBy({ kind, spec, metadata }: Manifest): string[] {
   if (kind === "ExternalSecret") return [spec.target.name];
   if (kind === "VaultStaticSecret") return [spec.destination.name];
   return kind === "Secret" ? [metadata.name] : [];
-}
-
-function configurationOf(objects: readonly Manifest[]): string {
-  const found = objects.find(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined);
-  return found.data["countersign.yaml"];
 }

@@ -1,23 +1,18 @@
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
-import { classic } from "../../promises/cli/inject-run.ts";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { Charts } from "./charts.ts";
 import { complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
-import { type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { run, succeed, withTools } from "./tools.ts";
 
-// The patch, the kustomize component and `countersign inject` add the sidecar that the chart adds.
+// The patch and the kustomize component add the sidecar that the chart adds.
 
 const workloads = "test/platform/kubernetes/workloads/orders.yaml";
 const original = parse(readFileSync(workloads, "utf8"));
 const deployment = original.find(({ kind }) => kind === "Deployment");
-
-const inject = (...args: string[]) => {
-  return parse(succeed(process.execPath, ["dist/main.js", "inject", "-f", workloads, ...args]));
-};
 
 /** As kubectl does it to a Deployment in a cluster. */
 const patch = (object: Manifest): Manifest => {
@@ -26,8 +21,7 @@ const patch = (object: Manifest): Manifest => {
 };
 
 const kustomize = (): Manifest[] => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-kustomize-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   cpSync("deploy/kustomize", join(folder, "countersign"), { recursive: true });
   copyFileSync(workloads, join(folder, "orders.yaml"));
   const kustomization = {
@@ -63,11 +57,11 @@ it("the patch has at most 25 lines, and kustomize's is the same", () => {
 describe("kubectl patch", () => {
   const { isThere, named } = withTools("kubectl", ...judges);
 
-  it.runIf(isThere)(named("adds what inject adds, and is accepted"), () => {
+  it.runIf(isThere)(named("leaves the application as it is, adds nothing twice, and is accepted"), () => {
     const patched = patch(deployment);
     accepted([patched]);
-    const [own, injected] = [podTemplateOf(patched).spec, podOf(inject(), "Deployment")];
-    expect(own).toEqual(injected);
+    const [own, before] = [podTemplateOf(patched).spec, podTemplateOf(deployment).spec];
+    expect(own.containers).toEqual(before.containers);
     expect(patch(patched)).toEqual(patched);
   });
 });
@@ -75,16 +69,24 @@ describe("kubectl patch", () => {
 describe("the kustomize component", () => {
   const { isThere, named } = withTools("kubectl", ...judges);
 
-  it.runIf(isThere)(named("adds what inject adds, to what has the label, and is accepted"), () => {
+  it.runIf(isThere)(named("adds what the patch adds, to what has the label, and is accepted"), () => {
     const built = kustomize();
     accepted(built);
-    const injected = inject();
+    const patched = essence(sidecarOf(podTemplateOf(patch(deployment))));
     for (const kind of ["Deployment", "StatefulSet", "DaemonSet", "Job"]) {
-      expect(essence(sidecarOf({ spec: podOf(built, kind) }))).toEqual(
-        essence(sidecarOf({ spec: podOf(injected, kind) })),
-      );
+      expect(essence(sidecarOf({ spec: podOf(built, kind) }))).toEqual(patched);
     }
     expect(podOf(built, "CronJob")).toEqual(podOf(original, "CronJob"));
+  });
+
+  it.runIf(isThere)(named("calls its volumes as the patch does, beside the application's own"), () => {
+    const { volumes, initContainers } = podOf(kustomize(), "StatefulSet");
+    const own = podTemplateOf(patch(deployment)).spec;
+    const names = (list: readonly Manifest[]) => list.map(({ name }) => name).sort();
+    expect(names(volumes)).toEqual([...names(own.volumes), "keys"].sort());
+    expect(sidecarOf({ spec: { initContainers, containers: [] } }).volumeMounts).toEqual(
+      sidecarOf({ spec: own }).volumeMounts,
+    );
   });
 
   it.runIf(isThere)(named("leaves image and ConfigMap to kustomize, so that a changed one replaces the pods"), () => {
@@ -97,44 +99,16 @@ describe("the kustomize component", () => {
   });
 });
 
-describe("countersign inject", () => {
-  const { isThere, named } = withTools(...judges);
-
-  it.runIf(isThere).each([{ args: [] }, { args: ["--env", "BASE_URL"] }])(named("is accepted: $args"), ({ args }) => {
-    const injected = inject(...args);
-    accepted(injected);
-    expect(injected.map(nameOf)).toEqual(original.map(nameOf));
-  });
-
-  it.runIf(isThere)(named("is accepted in a bare Pod"), () => {
-    const { spec } = podTemplateOf(original.find(({ kind }) => kind === "Job"));
-    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "once" }, spec };
-    const injected = parse(succeed(process.execPath, ["dist/main.js", "inject", "-f", "-"], stringify(pod)));
-    accepted(injected);
-    expect(sidecarOf(injected[0]).restartPolicy).toBe("Always");
-  });
-
-  it.runIf(isThere)(named("is accepted as a classic sidecar, too"), () => {
-    const args = ["dist/main.js", "inject", "-f", "-", ...classic];
-    const injected = parse(succeed(process.execPath, args, stringify(deployment)));
-    accepted(injected);
-    expect(podOf(injected, "Deployment").containers.map(({ name }: Manifest) => name)).toEqual([
-      "orders",
-      "countersign",
-    ]);
-  });
-});
-
 describe("the chart", () => {
-  const { isThere, named } = withTools("helm");
+  const { isThere, named } = withTools("helm", "kubectl");
 
-  it.runIf(isThere)(named("adds the container that inject adds"), () => {
+  it.runIf(isThere)(named("adds the container that the patch adds"), () => {
     const charts = new Charts();
     onTestFinished(() => charts.remove());
     const sidecar = sidecarOf({ spec: podOf(parse(charts.render("example-app")), "Deployment") });
-    const injected = sidecarOf({ spec: podOf(inject(), "Deployment") });
-    expect(essence(sidecar)).toEqual(essence(injected));
-    expect(sidecar.image).toBe(injected.image);
+    const patched = sidecarOf(podTemplateOf(patch(deployment)));
+    expect(essence(sidecar)).toEqual(essence(patched));
+    expect(sidecar.image).toBe(patched.image);
   });
 });
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { stringify } from "yaml";
 import { version } from "../../../src/version.ts";
 import { type Manifest, parse } from "./manifests.ts";
 import { run } from "./tools.ts";
@@ -21,15 +22,16 @@ export interface Typed {
  * Node runs the image's program.
  *
  * @param own the reader's files, by name
- * @param running a Deployment in the cluster, for `kubectl patch`
+ * @param running workloads in the cluster, for `kubectl patch` and `kubectl set env`; one of a kind
  */
-export function typePage(page: string, own: Readonly<Record<string, string>>, running: string): Typed {
+export function typePage(page: string, own: Readonly<Record<string, string>>, running: readonly Manifest[]): Typed {
   const folder = mkdtempSync(join(tmpdir(), "countersign-page-"));
   const aside = mkdtempSync(join(tmpdir(), "countersign-aside-"));
   try {
     for (const name of ["deploy", "helm"]) symlinkSync(resolve(name), join(folder, name));
     write(folder, own);
-    write(aside, { "running.yaml": running, "sent.yaml": "", ...standIns });
+    const workloads = running.map((each) => [`${each.kind.toLowerCase()}.yaml`, stringify(each)]);
+    write(aside, { ...Object.fromEntries(workloads), "sent.yaml": "", ...standIns });
     const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = ""]) => text);
     const start = `cd ${folder}; export ASIDE=${aside} MAIN=${resolve("dist/main.js")} TOOLS="$PATH" PATH="${aside}:$PATH"`;
     write(aside, { commands: [start, ...blocks].join("\n") });
@@ -66,7 +68,8 @@ send() { { echo ---; "$@"; } >>"$ASIDE/sent.yaml"; }
 case $1 in
 create) send kubectl "$@" --dry-run=client --output yaml ;;
 apply) send cat "$3" ;;
-patch) shift 3; send kubectl patch --local --filename "$ASIDE/running.yaml" "$@" --output yaml ;;
+patch) kind=$2; shift 3; send kubectl patch --local --filename "$ASIDE/$kind.yaml" "$@" --output yaml ;;
+set) kind=\${3%/*}; shift 3; send kubectl set env --local --filename "$ASIDE/$kind.yaml" "$@" --output yaml ;;
 label) grep -q "name: $3$" "$ASIDE/sent.yaml" ;;
 rollout | exec | port-forward) ;;
 *) exit 1 ;;

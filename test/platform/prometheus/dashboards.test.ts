@@ -1,13 +1,13 @@
-/** The dashboards are what the generator makes, and what Grafana needs; test/platform/prometheus/live.test.ts asks their queries. */
+/** The dashboards are what the generator makes, and what Grafana needs; test/platform/prometheus/live.redis.test.ts asks their queries. */
 import { readdirSync, readFileSync } from "node:fs";
 import { defaultDashboard, type Panel, type RowPanel } from "@grafana/grafana-foundation-sdk/dashboard";
 import { describe, expect, it } from "vitest";
 import { dashboards, textOf } from "../../../scripts/dashboards/dashboards.ts";
-import { createMetrics } from "../../../src/adapters/prometheus/metrics.ts";
+import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
 import { type QueriedPanel, queriedPanels } from "./panels.ts";
 import { rules } from "./rules.ts";
 
-const folder = "deploy/grafana/dashboards";
+const folder = "helm/countersign/files/dashboards";
 const all = Object.entries(dashboards).map(([file, dashboard]) => ({
   file,
   dashboard,
@@ -58,7 +58,7 @@ it("show first what has to be known first", () => {
   expect(unknown?.panel.fieldConfig?.defaults.thresholds?.steps.map(({ color }) => color)).toEqual(["green", "red"]);
   const [link] = unknown?.panel.fieldConfig?.defaults.links ?? [];
   expect(decodeURIComponent(link?.url ?? "")).toContain(
-    '"expr":"{container=\\"countersign\\"} |= `\\"outcome\\":\\"unknown\\"`"',
+    '"expr":"{container=\\"countersign\\"} |= `\\"level\\":\\"error\\"` |= `\\"outcome\\":\\"unknown\\"`"',
   );
   expect(link?.url).toContain("%22datasource%22%3A%22$logs%22");
 });

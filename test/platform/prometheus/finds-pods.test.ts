@@ -2,18 +2,17 @@
  * Pods with the sidecar are found in a cluster, with the Prometheus Operator and without, wherever their sidecar comes from. There is
  * no cluster here: a real Prometheus is given what its discovery would say of their ports, and relabels that as it is told.
  */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { parse } from "yaml";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { complaintsOfDefinitions } from "../kubernetes/judges.ts";
-import { type Manifest, parse as parseManifests, podTemplateOf } from "../kubernetes/manifests.ts";
+import type { Manifest } from "../kubernetes/manifests.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { discoveredPorts, type Pod } from "./discovered-pods.ts";
 import { startPrometheus } from "./running-prometheus.ts";
-import { hasPrometheus, withPrometheus } from "./tools.ts";
+import { hasPrometheus, rulesFile, withPrometheus } from "./tools.ts";
 
 const read = (file: string) => parse(readFileSync(`deploy/prometheus/${file}`, "utf8"));
 const {
@@ -22,11 +21,13 @@ const {
 } = read("kubernetes.yaml");
 const monitor = read("podmonitor.yaml");
 
-it("without the Operator there is one job, which discovers pods, beside the rules and times of Compose", () => {
+it("without the Operator there is one job, which discovers pods, with the times of Compose", () => {
   expect(others).toEqual([]);
   expect(scrape.kubernetes_sd_configs).toEqual([{ role: "pod" }]);
-  const { scrape_configs: _, ...ofCompose } = read("prometheus.yaml");
-  expect(general).toEqual(ofCompose);
+  const { scrape_configs: _, rule_files: rulesOfCompose, ...timesOfCompose } = read("prometheus.yaml");
+  const { rule_files: rules, ...times } = general;
+  expect(times).toEqual(timesOfCompose);
+  expect([rules, rulesOfCompose]).toEqual([["rules.yaml"], [`../../${rulesFile}`]]);
 });
 
 it.runIf(hasPrometheus)(
@@ -55,26 +56,20 @@ it.runIf(custom.isThere)(custom.named("with the Operator a PodMonitor finds the 
   expect(relabelings).toEqual([{ sourceLabels, targetLabel, ...same }]);
 });
 
-const injected = parseManifests(
-  execFileSync(process.execPath, ["dist/main.js", "inject", "-f", "test/platform/kubernetes/workloads/orders.yaml"], {
-    encoding: "utf8",
-  }),
-);
-const podOf = (kind: string): Manifest => podTemplateOf(injected.find((each) => each.kind === kind)).spec;
+/** A pod with the sidecar: an application without ports, and what deploy/patch.yaml adds. */
+const { spec: added } = parse(readFileSync("deploy/patch.yaml", "utf8")).spec.template;
+const spec = { ...added, containers: [{ name: "application" }] };
 const pods: readonly (Pod & { readonly application: string })[] = [
-  pod("orders-5d89d5b7c4-x7k2p", 1, { kind: "ReplicaSet", name: "orders-5d89d5b7c4" }, "Deployment", "orders"),
-  pod("ledger-0", 2, { kind: "StatefulSet", name: "ledger" }, "StatefulSet", "ledger"),
-  pod("tills-q8w9z", 3, { kind: "DaemonSet", name: "tills" }, "DaemonSet", "tills"),
-  pod("import-mz4cd", 4, { kind: "Job", name: "import" }, "Job", "import"),
-  pod("settle-29384180-h2xvd", 5, { kind: "Job", name: "settle-29384180" }, "CronJob", "settle"),
-  {
-    ...pod("settle-29382740-k9d4s", 6, { kind: "Job", name: "settle-29382740" }, "CronJob", "settle"),
-    phase: "Succeeded",
-  },
+  pod("orders-5d89d5b7c4-x7k2p", 1, { kind: "ReplicaSet", name: "orders-5d89d5b7c4" }, "orders"),
+  pod("ledger-0", 2, { kind: "StatefulSet", name: "ledger" }, "ledger"),
+  pod("tills-q8w9z", 3, { kind: "DaemonSet", name: "tills" }, "tills"),
+  pod("import-mz4cd", 4, { kind: "Job", name: "import" }, "import"),
+  pod("settle-29384180-h2xvd", 5, { kind: "Job", name: "settle-29384180" }, "settle"),
+  { ...pod("settle-29382740-k9d4s", 6, { kind: "Job", name: "settle-29382740" }, "settle"), phase: "Succeeded" },
 ];
 
-function pod(name: string, number: number, madeBy: Pod["madeBy"], kind: string, application: string) {
-  return { namespace: "shop", name, ip: `127.0.0.${number}`, madeBy, application, spec: podOf(kind) };
+function pod(name: string, number: number, madeBy: Pod["madeBy"], application: string) {
+  return { namespace: "shop", name, ip: `127.0.0.${number}`, madeBy, application, spec };
 }
 
 function wantedOf({ namespace, name, ip, application }: (typeof pods)[number]) {
@@ -93,8 +88,7 @@ function byPod(one: { labels: { pod: string } }, other: { labels: { pod: string 
 }
 
 function writeTargets(targets: unknown): string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-targets-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   const file = join(folder, "targets.json");
   writeFileSync(file, JSON.stringify(targets));
   return file;

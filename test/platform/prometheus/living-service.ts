@@ -8,7 +8,7 @@ import { authority } from "../../../testkit/certificates.ts";
 import { ConfigFolder, canaries, tokenKey } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
-import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
+import { startServe } from "../../../testkit/run-program.ts";
 import { type Application, startApplication } from "../../promises/callbacks/stage.ts";
 
 export const site = "S1000000001";
@@ -85,12 +85,11 @@ async function serve(
     .replaceAll("DIR", folder.path)
     .replace("CALLERS_PORT", String(callersPort));
   const file = folder.write("countersign.yaml", yaml);
-  const program = startProgram(process.execPath, ["dist/main.js", "serve", "--config", file], plainEnvironment());
-  const { adminBind } = JSON.parse(await program.line((line) => line.includes('"event":"started"')));
+  const program = await startServe(file);
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   return {
-    admin: adminBind,
+    admin: new URL(program.adminUrl).host,
     callbackPort,
     order: (to = site) => call("http://localhost", order, { socketPath, agent, headers: { "Countersign-Site": to } }),
     orderAsShop(to) {

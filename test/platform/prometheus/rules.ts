@@ -22,9 +22,12 @@ const { groups } = parse(readFileSync(rulesFile, "utf8")) as RuleFile;
 
 export const rules: readonly Rule[] = groups.flatMap((group) => group.rules);
 
-/** The rules' file with one of its alerts, and what is recorded for all. */
+/** The rules' file with one of its alerts and those that keep it silent, and what is recorded for all. */
 export function fileWithOnly(name: string): RuleFile {
-  const isMeant = ({ alert, record }: Rule) => alert === name || record !== undefined;
+  const wanted = rules.find(({ alert }) => alert === name);
+  const [, silencing = ""] = /ALERTS\{alertname=~?"([^"]+)"/.exec(wanted?.expr ?? "") ?? [];
+  const names = [name, ...silencing.split("|")];
+  const isMeant = ({ alert, record }: Rule) => names.includes(alert ?? "") || record !== undefined;
   const kept = groups.map((group) => ({ ...group, rules: group.rules.filter(isMeant) }));
   return { groups: kept.filter((group) => group.rules.length > 0) };
 }

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
+import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import { startProgram } from "../../../testkit/run-program.ts";
 import { rulesFile } from "./tools.ts";
@@ -28,8 +28,7 @@ export const scrapeSeconds = 1;
 
 /** A real one with our rules, which scrapes by these `scrape_configs` and stores exemplars. Ends with the test. */
 export async function startPrometheus(scrapes: readonly object[]): Promise<RunningPrometheus> {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-prometheus-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder();
   const file = join(folder, "prometheus.json");
   const configuration = {
     global: { scrape_interval: `${scrapeSeconds}s`, evaluation_interval: `${scrapeSeconds}s` },

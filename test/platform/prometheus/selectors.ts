@@ -1,4 +1,4 @@
-import { vectorSelector } from "../../../scripts/mixin/rules.ts";
+import { vectorSelector } from "../../../scripts/mixin/mixin.ts";
 
 /** The vector selectors of an expression, without their ranges. */
 export function selectorsOf(expr: string): string[] {

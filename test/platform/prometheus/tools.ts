@@ -18,4 +18,4 @@ export function promtool(
   return { status, said: stdout + stderr };
 }
 
-export const rulesFile = "deploy/prometheus/rules.yaml";
+export const rulesFile = "helm/countersign/files/rules.yaml";

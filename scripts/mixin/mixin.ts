@@ -1,4 +1,8 @@
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parse } from "yaml";
+
+const files = "helm/countersign/files";
 
 /** A vector selector of an expression: the name of the series, and its matchers where it has some. */
 export const vectorSelector = /\b((?:countersign|process|nodejs)[a-z0-9_:]+|up\b)(\{[^}]*\})?/g;
@@ -7,17 +11,24 @@ interface RuleFile {
   readonly groups: readonly { readonly name: string; readonly rules: readonly { readonly expr: string }[] }[];
 }
 
+/** Makes the monitoring mixin of the chart's alerts and dashboards. */
+export function makeMixin(folder: string): void {
+  cpSync("deploy/mixin", folder, { recursive: true });
+  cpSync(join(files, "dashboards"), join(folder, "dashboards"), { recursive: true });
+  writeFileSync(join(folder, "rules.json"), mixinRulesOf(readFileSync(join(files, "rules.yaml"), "utf8")));
+}
+
 /**
  * The rules as JSON for Jsonnet, in whose expressions a place is left for further matchers: `%(matchers)s` before those that
  * are there, `%(braces)s` where there are none.
  */
-export function mixinRulesOf(yaml: string): string {
+function mixinRulesOf(yaml: string): string {
   const { groups } = parse(yaml) as RuleFile;
   const made = groups.map((group) => ({
     ...group,
     rules: group.rules.map((rule) => ({ ...rule, expr: rule.expr.split("\n").map(leavePlaces).join("\n") })),
   }));
-  return `${JSON.stringify({ groups: made }, undefined, 2)}\n`;
+  return JSON.stringify({ groups: made });
 }
 
 /** Recorded series have been chosen when they were recorded, and keep few labels to choose by. */

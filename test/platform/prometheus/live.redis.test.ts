@@ -22,9 +22,7 @@ const patience = { timeout: 60_000, interval: 250 };
 
 it.runIf(hasPrometheus)(
   withPrometheus("every query of the dashboards and the alerts finds data in a real Prometheus"),
-  {
-    timeout: 240_000,
-  },
+  { timeout: 240_000 },
   async () => {
     const masters = await startMasters(3);
     const service = await startService(masters);
