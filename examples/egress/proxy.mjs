@@ -1,5 +1,5 @@
 // A forward proxy that knows CONNECT and nothing else, for trying egress. It takes every name below .test for this machine.
-//   node examples/egress/proxy.mjs [port] [file with user:password]
+// Usage: node proxy.mjs [port] [file with user:password]
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";

@@ -1,5 +1,4 @@
-// A service with files, and the authorization server whose tokens it wants. From the root of the repository:
-//   node examples/pass-through/service.mjs
+// A service with files, and the authorization server whose tokens it wants.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 

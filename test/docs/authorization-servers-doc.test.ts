@@ -5,10 +5,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { signAssertion } from "../../src/adapters/jose/sign-assertion.ts";
+import { readDocument, toYaml } from "../../src/config/files/yaml.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { readDocument, toYaml } from "../../src/config/yaml.ts";
-import { credentialSetsOf } from "../../src/model/environment.ts";
-import { tokenUrlOf } from "../../src/model/token-settings.ts";
+import { credentialSetsOf, tokenUrlOf } from "../../src/model/environment.ts";
 import { requestToken, type TokenRequest } from "../../src/oauth/token-endpoint.ts";
 import { clientCertificate, clientKey, rsaCertificate, rsaKey } from "../../testkit/certificates.ts";
 import { ConfigWriter } from "../../testkit/config-writer.ts";
@@ -79,7 +78,10 @@ async function ask(recipe: Recipe, answer: object) {
     const body = JSON.stringify(answer);
     return { kind: "answered", status: 200, body, retryAfter: undefined, date: undefined } as const;
   };
-  const result = await requestToken({ post, sign: signAssertion }, set, () => 1_800_000_000_500);
+  const result = await requestToken({ post, sign: signAssertion }, set, {
+    wallMs: () => 1_800_000_000_500,
+    timeoutMs: 5_000,
+  });
   const { origin, path } = tokenUrlOf(sandbox, set);
   const [request = { body: "", contentType: undefined }] = sent;
   return { url: `${origin}${path}`, request, fields: Object.fromEntries(new URLSearchParams(request.body)), result };

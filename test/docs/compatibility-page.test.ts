@@ -12,9 +12,12 @@ it("names the form of the keys in Redis", () => {
   expect(page).toContain(`Keys begin with \`${prefix}\``);
 });
 
-it("names the versions of Node.js that package.json takes", () => {
+it("names the versions of Node.js that package.json takes, and those that the tests run on", () => {
   const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
-  expect(page).toContain(`\`engines\` says \`${engines.node}\``);
+  const newer = readFileSync(".ci/run", "utf8").matchAll(/run_tests_on (\d+)/g);
+  const tested = ["20", ...[...newer].map(([, line]) => line)];
+  const lines = `${tested.slice(0, -1).join(", ")} and ${tested.at(-1)}`;
+  expect(page).toContain(`\`engines\` says \`${engines.node}\`; ${lines} are tested.`);
 });
 
 it("names every exit code and every outcome", () => {

@@ -94,11 +94,15 @@ it("nothing in production needs an install script", () => {
 it("the bill of materials is CycloneDX and lists what runs in production, no more and no less", () => {
   const folder = mkdtempSync(join(tmpdir(), "countersign-sbom-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "sbom.cdx.json");
-  execFileSync(process.execPath, ["scripts/sbom.mjs", file], { stdio: ["ignore", "ignore", "inherit"] });
-  const bill = JSON.parse(readFileSync(file, "utf8"));
+  const [text = "", again] = ["one", "other"].map((name) => {
+    const file = join(folder, name);
+    execFileSync(process.execPath, ["scripts/sbom.mjs", file], { stdio: ["ignore", "ignore", "inherit"] });
+    return readFileSync(file, "utf8");
+  });
+  // So that images of one commit have the same layers.
+  expect(text).toBe(again);
+  const bill = JSON.parse(text);
   expect(bill).toMatchObject({ bomFormat: "CycloneDX", specVersion: expect.stringMatching(/^1\.\d$/), version: 1 });
-  expect(bill.serialNumber).toMatch(/^urn:uuid:[0-9a-f-]{36}$/);
   expect(bill.metadata.component).toMatchObject({
     type: "application",
     name: manifest.name,

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { normalise } from "../../scripts/operations/normalise.ts";
-import { readPage, stepsOf, writePage } from "../../scripts/operations/page.ts";
-import { type Names, toPage, toRun } from "../../scripts/operations/translate.ts";
+import { type Names, normalise, readPage, stepsOf, toPage, toRun, writePage } from "../../scripts/operations/page.ts";
 
 // What keeps docs/operations.md true: what it is read as, and what two runs of the same step may differ in.
 

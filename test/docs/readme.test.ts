@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configSchema } from "../../src/config/schema.ts";
-import { readDocument } from "../../src/config/yaml.ts";
+import { readDocument } from "../../src/config/files/yaml.ts";
+import { configSchema } from "../../src/config/form/schema.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 
 const readme = readFileSync("README.md", "utf8");
@@ -87,6 +87,16 @@ describe("the table of a request's path", () => {
       expect({ file, missing }).toEqual({ file, missing: [] });
     }
   });
+});
+
+it("states the two commands, each on one line, as CI types them first", () => {
+  const [, typed = ""] = /```sh\n(npm[\s\S]*?)```/.exec(readme) ?? [];
+  const commands = typed.match(/^npm ci && npm [\w ]+\w/gm) ?? [];
+  expect(commands).toEqual(["npm ci && npm run demo", "npm ci && npm test"]);
+  const first = readFileSync(".ci/first-contact", "utf8");
+  for (const command of commands) expect(first).toContain(`time (${command} -- --`);
+  expect(readme).toContain("`npm run demo -- --once` ends by itself");
+  expect(first).toContain("npm run demo -- --once)");
 });
 
 it("is short", () => {

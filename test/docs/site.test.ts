@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { findDeadLinks, findEmptyPages } from "../../scripts/site/dead-links.ts";
 import { addressOf, findDocuments, pageOf, resolveLink, slugOf } from "../../scripts/site/documents.ts";
 import { findUnlisted, readNavigation } from "../../scripts/site/navigation.ts";
+import { failureCodes } from "../../src/model/errors.ts";
 
 // What `npm run docs` makes a site of: every document that the README or docs/index.md leads to, with docs/index.md as the
 // navigation. The site itself is built by .ci/run, since its generator is not among the project's packages.
@@ -48,14 +49,8 @@ it("tells of a document that the index does not list", () => {
 it("makes a page of each document that a reader can come to, and of nothing else", () => {
   const { pages, folders, images, missing } = findDocuments(write(project));
   expect(pages).toEqual([
-    "CHANGELOG.md",
-    "README.md",
-    "chart/README.md",
-    "docs/decisions/0001-one.md",
-    "docs/decisions/0002-two.md",
-    "docs/index.md",
-    "docs/reference/cli.md",
-    "docs/reference/metrics.md",
+    ...["CHANGELOG.md", "README.md", "chart/README.md", "docs/decisions/0001-one.md"],
+    ...["docs/decisions/0002-two.md", "docs/index.md", "docs/reference/cli.md", "docs/reference/metrics.md"],
   ]);
   expect([...folders.keys()]).toEqual(["docs/decisions"]);
   expect(images).toEqual(["docs/images/one.png"]);
@@ -71,7 +66,7 @@ it("tells of links to files that are not there", () => {
 it("takes the navigation from docs/index.md, in its order", () => {
   const root = write(project);
   expect(readNavigation(root, findDocuments(root), forge)).toEqual([
-    { text: "Learn", collapsed: false, items: [{ text: "Quick start", link: "/#quick-start" }] },
+    { text: "Learn", collapsed: false, items: [{ text: "Quick start", link: "/readme#quick-start" }] },
     {
       text: "Look up",
       collapsed: false,
@@ -96,7 +91,7 @@ it("takes the navigation from docs/index.md, in its order", () => {
 
 it.each([
   { from: "docs/index.md", href: "reference/cli.md#options", address: "/docs/reference/cli.md#options" },
-  { from: "docs/reference/cli.md", href: "../../README.md#quick-start", address: "/index.md#quick-start" },
+  { from: "docs/reference/cli.md", href: "../../README.md#quick-start", address: "/readme.md#quick-start" },
   { from: "docs/index.md", href: "#learn", address: "/docs/index.md#learn" },
   { from: "docs/index.md", href: "../chart/", address: "/chart/index.md" },
   { from: "README.md", href: "docs/decisions", address: "/docs/decisions/index.md" },
@@ -108,10 +103,27 @@ it.each([
   expect(addressOf(findDocuments(write(project)), forge, resolveLink(from, href))).toBe(address);
 });
 
+it("begins with a page that has README's two commands and pictures", () => {
+  const [front, readme] = ["scripts/site/front-page.md", "README.md"].map((path) => readFileSync(path, "utf8"));
+  for (const command of ["npm ci && npm run demo", "npm ci && npm test"]) {
+    for (const page of [front, readme]) expect(page).toMatch(new RegExp(`^${command} `, "m"));
+  }
+  const images = [...(front ?? "").matchAll(/\]\(\.\.\/\.\.\/(docs\/images\/[\w.-]+)\)/g)].map(([, path]) => path);
+  expect(images.length).toBeGreaterThan(1);
+  expect(images.filter((path) => !readme?.includes(`](${path})`))).toEqual([]);
+});
+
 it("makes the anchors that forges make", () => {
   expect(slugOf("May I send it again?")).toBe("may-i-send-it-again");
   expect(slugOf("`Countersign-Once` and 5.2 Größe")).toBe("countersign-once-and-52-größe");
   expect(pageOf("helm/countersign/README.md")).toBe("helm/countersign/index.md");
+});
+
+it("has a page with an anchor for each failure, where `type` leads to", () => {
+  const page = "docs/reference/errors.md";
+  expect(findDocuments(".").pages.map(pageOf)).toContain(page);
+  const anchors = [...readFileSync(page, "utf8").matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => slugOf(heading));
+  expect(failureCodes.filter((code) => !anchors.includes(code))).toEqual([]);
 });
 
 it.each(["/", "/project/"])("finds links of a built site that lead nowhere, below %s", (base) => {

@@ -1,0 +1,51 @@
+/** Pages show what the code takes; test/docs/try-it.test.ts types their commands. */
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { readDocument, toYaml } from "../../src/config/files/yaml.ts";
+import { environmentSchema } from "../../src/config/form/environment.ts";
+import { configSchema } from "../../src/config/form/schema.ts";
+import { passedUpstream } from "../../src/proxy/enrich.ts";
+
+type Written = Record<string, object> & { readonly environments: { readonly sandbox: object } };
+
+const read = (text: string) => readDocument(text).value as Written;
+const shownIn = (topic: string) =>
+  [...readFileSync(`docs/${topic}.md`, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => read(text));
+const exampleOf = (topic: string) => read(readFileSync(`examples/${topic}/countersign.yaml`, "utf8"));
+/** As it would be read from a file. */
+const parse = (config: object) => configSchema.parse(read(toYaml(config)));
+
+it("docs/callers.md shows the listeners of the example", () => {
+  expect(exampleOf("callers")).toMatchObject(shownIn("callers")[0] ?? {});
+});
+
+it.each(["once", "callbacks", "tracing"] as const)(
+  "docs/%s.md shows what the schema takes and the example has",
+  (topic) => {
+    const own = exampleOf(topic);
+    expect(parse({ ...own, ...shownIn(topic)[0] })[topic]).toEqual(parse(own)[topic]);
+    expect(parse(own)[topic]).toBeDefined();
+  },
+);
+
+it("docs/egress.md shows ways out that the schema takes", () => {
+  const shown = shownIn("egress");
+  expect(shown).toHaveLength(2);
+  for (const { environments } of shown) {
+    const rest = { baseUrl: "https://a", operations: ["a"], sites: {} };
+    expect(environmentSchema.safeParse({ ...rest, ...environments.sandbox }).success).toBe(true);
+  }
+});
+
+it("docs/pass-through.md shows routes that the schema takes, the first of which the example has", () => {
+  const own = exampleOf("pass-through");
+  const passThrough = shownIn("pass-through")[0]?.["passThrough"] as readonly object[];
+  parse({ ...own, environments: { sandbox: { ...own.environments.sandbox, passThrough } } });
+  expect(own.environments.sandbox).toMatchObject({ passThrough: passThrough.slice(0, 1) });
+});
+
+it("docs/tracing.md lists the headers that pass to the service, all of them", () => {
+  const [, section = ""] = /## Headers that pass\n([\s\S]*?)\n## /.exec(readFileSync("docs/tracing.md", "utf8")) ?? [];
+  const listed = [...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
+  expect(listed.sort()).toEqual([...passedUpstream].sort());
+});

@@ -1,0 +1,73 @@
+/** Each page's "Try it", typed from its first command to its last: it prints what the page says, warns of nothing, and ends its jobs. */
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { isInstalled } from "../../testkit/run-program.ts";
+import { follow, type TryIt } from "../../testkit/try-it.ts";
+
+const created = /\{"status":"ok","order":\{"order_id":"order_\d/;
+const heading = "Try it";
+
+/** What docs/moving-from-hmac.md shows of the metrics. */
+const counted =
+  readFileSync("docs/moving-from-hmac.md", "utf8").match(/^countersign_caller_signature_total\{.*$/gm) ?? [];
+
+const pages: readonly TryIt[] = [
+  { page: "README.md", heading: "Run it", prints: [created, /^ok {2}127\.0\.0\.1:7411 leads to sandbox/m] },
+  {
+    page: "docs/callbacks.md",
+    heading,
+    prints: [
+      /^OK\n200$/m,
+      /"code":"callback_not_genuine".*\n?401$/m,
+      /^order_paid for S1000000003, verified by K2000000001\n[\s\S]*^order_closed for S1000000003, verified by K2000000001$/m,
+      /"status":200[\s\S]*"status":401/,
+    ],
+  },
+  {
+    page: "docs/callers.md",
+    heading,
+    prints: [
+      /"order_id".* 200$[\s\S]*"caller_not_allowed".*\n? 403$[\s\S]*"order_id".* 200$[\s\S]*"caller_not_known".*\n? 403$/m,
+    ],
+  },
+  {
+    page: "docs/egress.md",
+    heading,
+    prints: [
+      created,
+      /^CONNECT login\.sandbox\.test:7422 200$/m,
+      /^CONNECT api\.sandbox\.test:7421 200$/m,
+      /^ok +egress +sandbox +127\.0\.0\.1:3128: takes connections[\s\S]*^ok +token /m,
+      /^fail .*PROXY_STATUS_407.*\n +fix: /m,
+    ],
+  },
+  { page: "docs/moving-from-hmac.md", heading, prints: [/^200$[\s\S]*^200$/m, ...counted] },
+  {
+    page: "docs/pass-through.md",
+    heading,
+    prints: [/^the same$/m, /^data: there are 1 files$/m, /"code":"method_not_allowed"/, /"code":"target_not_allowed"/],
+  },
+  {
+    page: "docs/tracing.md",
+    heading,
+    prints: [
+      created,
+      /^trace 4bf92f3577b34da6a3ce929d0e0e4736 server POST \/create_order \w+ below 00f067aa0ba902b7 /m,
+      /^trace 4bf92f3577b34da6a3ce929d0e0e4736 client POST \/json-api\/create_order \w+ below \w+ /m,
+    ],
+  },
+];
+
+it("has each page with something to try", () => {
+  const withOne = readdirSync("docs", { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`)
+    .filter((page) => readFileSync(page, "utf8").includes("\n## Try it\n"));
+  const tried = ["docs/once.md", ...pages.slice(1).map(({ page }) => page)];
+  expect(withOne.sort()).toEqual(tried.sort());
+});
+
+const canFollow = ["curl", "openssl", "bash"].every((program) =>
+  isInstalled(program, program === "openssl" ? "version" : "--version"),
+);
+it.runIf(canFollow).each(pages)(`$page${canFollow ? "" : ": NOT TRIED, curl, openssl or bash is missing"}`, follow);
