@@ -18,18 +18,19 @@ const only = (packageName, where) => ({
   to: { path: `^node_modules/${packageName}/` },
 });
 
-const adapters = ["memory", "redis", "http-server", "http-client", "http-proxy", "jose", "prometheus", "log", "status"];
+const adapters = ["memory", "redis", "http-server", "http-client", "http-proxy", "jose", "stats", "log"];
 const packageOf = {
   redis: "(ioredis|redlock)",
   "http-proxy": "http-proxy",
   jose: "jose",
-  prometheus: "prom-client",
+  stats: "prom-client",
   log: "pino",
 };
 const ports = [
-  "^src/proxy/(messages|handler|once-store)\\.ts$",
+  "^src/proxy/(messages|handler)\\.ts$",
+  "^src/claims/records\\.ts$",
   "^src/pass-through/messages\\.ts$",
-  "^src/callbacks/(application|replay-store)\\.ts$",
+  "^src/callbacks/application\\.ts$",
   "^src/tracing/span-exporter\\.ts$",
   "^src/oauth/(token-store|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
 ];
@@ -46,20 +47,31 @@ module.exports = {
     },
     folder("signing", "^src/signing/", ["^(node:)?crypto$"]),
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
-    folder("proxy", "^src/proxy/", ["^src/signing/", "^src/oauth/token\\.ts$"]),
+    folder("claims", "^src/claims/", []),
+    folder("proxy", "^src/proxy/", ["^src/claims/claim\\.ts$", "^src/signing/", "^src/oauth/token\\.ts$"]),
     folder("tracing", "^src/tracing/", ["^src/proxy/(messages|access-event)\\.ts$"]),
-    folder("callbacks", "^src/callbacks/", ["^src/signing/", "^src/proxy/", "^(node:)?crypto$"]),
+    folder("callbacks", "^src/callbacks/", [
+      "^src/claims/claim\\.ts$",
+      "^src/signing/",
+      "^src/proxy/",
+      "^(node:)?crypto$",
+    ]),
     folder("pass-through", "^src/pass-through/", ["^src/proxy/", "^(node:)?stream$"]),
     folder("config", "^src/config/", [
       "^node_modules/(zod|yaml)/",
       "^(node:)?(crypto|path|net|os|tls|fs|fs/promises|util)$",
     ]),
-    folder("inject", "^src/inject/", ["^node_modules/yaml/"]),
     {
-      name: "only-load-reads-files",
+      name: "only-load-and-files-read-files",
       severity: "error",
-      from: { path: "^src/config/", pathNot: "^src/config/(load|read-file|file-system)\\.ts$" },
+      from: { path: "^src/config/", pathNot: "^src/config/(load\\.ts$|files/)" },
       to: { path: "^(node:)?fs(/promises)?$" },
+    },
+    {
+      name: "form-and-files-know-no-rules",
+      severity: "error",
+      from: { path: "^src/config/(form|files)/" },
+      to: { path: "^src/config/rules/" },
     },
     ...adapters.map((adapter) => {
       const own = packageOf[adapter];
@@ -116,14 +128,14 @@ module.exports = {
       from: { path: "^src/", pathNot: "^src/(adapters|app|cli)/" },
       to: { path: "^src/adapters/" },
     },
-    only("prom-client", "adapters/prometheus"),
+    only("prom-client", "adapters/stats"),
     only("pino", "adapters/log"),
     only("http-proxy", "adapters/http-proxy"),
     only("jose", "adapters/jose"),
     only("(ioredis|redlock)", "adapters/redis"),
     only("commander", "cli"),
     only("zod", "config"),
-    only("yaml", "(config|inject)"),
+    only("yaml", "config"),
     {
       name: "no-shared-drawers",
       severity: "error",
