@@ -47,14 +47,19 @@ export async function follow({ page, heading, prints }: TryIt): Promise<void> {
   // As in a shell that somebody types into: with jobs.
   folder.write("bin/countersign", `#!/bin/sh\nexec node '${join(process.cwd(), "dist/main.js")}' "$@"\n`, 0o700);
   // Each job prints into a file of its own, or a line of it might stand in the middle of an answer.
-  const apart = elsewhere(typed).replace("simulate", simulate).replace(/^(?=.* &$)/gm, ">>'%JOBS' 2>&1 ");
+  const apart = elsewhere(typed)
+    .replace("simulate", simulate)
+    .replace(/^(?=.* &$)/gm, ">>'%JOBS' 2>&1 ");
   const printedByJobs = join(folder.path, "jobs.log");
   const script = `set -m; cd '${folder.path}'; EXAMPLES=$PWD/examples PATH=$PWD/bin:$PATH\n${apart.replaceAll("%JOBS", printedByJobs)}\nwait`;
   const shell = startProgram("bash", ["-c", script], plainEnvironment());
   await shell.ended;
   const own = new Map([...ports].map(([port, other]) => [other, port]));
   const jobsPrinted = jobs.length > 0 ? readFileSync(printedByJobs, "utf8") : "";
-  const printed = `${shell.stdout()}\n${shell.stderr()}\n${jobsPrinted}`.replace(/\b\d{5}\b/g, (port) => own.get(port) ?? port);
+  const printed = `${shell.stdout()}\n${shell.stderr()}\n${jobsPrinted}`.replace(
+    /\b\d{5}\b/g,
+    (port) => own.get(port) ?? port,
+  );
   for (const pattern of prints) expect(printed).toMatch(pattern);
   expect(printed).not.toMatch(/configuration_warned|^ *warn(ing)?\b|not found|No such|curl: \(|SyntaxError/im);
 }
