@@ -1,7 +1,6 @@
 /** The status page as a function of its snapshot. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { judge } from "../../src/adapters/stats/page/headline.ts";
 import { describeAge, describeDuration, html } from "../../src/adapters/stats/page/html.ts";
 import { renderPage } from "../../src/adapters/stats/page/render-page.ts";
 import { describeLeft, tokenBar } from "../../src/adapters/stats/page/tokens.ts";
@@ -20,6 +19,8 @@ function replaceTexts<Value>(value: Value, by: string): Value {
   );
   return JSON.parse(text);
 }
+
+const toneShown = (snapshot: StatusSnapshot) => /class="verdict headline (\w+)"/.exec(renderPage(snapshot).html)?.[1];
 
 const tagsOf = (page: string) => page.replace(/<style>.*<\/style>/s, "").match(/<[^>]*>/g) ?? [];
 
@@ -91,7 +92,7 @@ describe("the status page", () => {
     const { recent } = environment;
     const toneOf = (change: Partial<StatusSnapshot>, traffic: Partial<RecentTraffic> = {}) => {
       const environments = [{ ...environment, recent: { ...recent, ...traffic } }];
-      return judge({ ...quietNight, environments, ...change }).tone;
+      return toneShown({ ...quietNight, environments, ...change });
     };
     const failures = (count: number) => ({ failures: [{ by: "service", what: "404", count } as const] });
     expect(toneOf({})).toBe("good");
@@ -101,8 +102,12 @@ describe("the status page", () => {
     expect(toneOf({}, { requests: 0 })).toBe("idle");
     expect(toneOf({ requests: { ...quietNight.requests, unknownOutcomes: 1 } })).toBe("idle");
     expect(toneOf({ readiness: { isReady: false, reason: "draining" } })).toBe("idle");
+    expect(toneOf({ redis: badNight.redis })).toBe("idle");
+    expect(toneOf({ reload: badNight.reload })).toBe("idle");
+    expect(toneOf({ credentials: badNight.credentials })).toBe("idle");
+    expect(toneOf({ callbacks: badNight.callbacks })).toBe("idle");
     const { tokenOutage } = darkNight.environments[0] ?? {};
-    expect(judge({ ...quietNight, environments: [{ ...environment, tokenOutage }] }).tone).toBe("bad");
+    expect(toneShown({ ...quietNight, environments: [{ ...environment, tokenOutage }] })).toBe("bad");
   });
 
   it("advises to compare the base URL where every request got 404, and only there", () => {

@@ -40,11 +40,14 @@ export interface Verdict {
   readonly share: string;
 }
 
-/** Judges the requests of the last minutes, of all environments together. */
-export function judge({ environments, readiness, requests }: StatusSnapshot): Verdict {
+/**
+ * Judges the requests of the last minutes, of all environments together.
+ * @param hasNotice whether the page says that something else needs attention
+ */
+export function judge({ environments, requests }: StatusSnapshot, hasNotice: boolean): Verdict {
   const all = sumOf(environments, ({ recent }) => recent.requests);
   const failed = sumOf(environments, ({ recent }) => sumOf(recent.failures, ({ count }) => count));
-  const isAmiss = !readiness.isReady || requests.unknownOutcomes > 0;
+  const isAmiss = hasNotice || requests.unknownOutcomes > 0;
   const hasOutage = environments.some(({ tokenOutage }) => tokenOutage !== undefined);
   const seconds = environments[0]?.recent.seconds ?? 0;
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
@@ -65,9 +68,8 @@ function describeShare(share: number): string {
 }
 
 /** Before all else: the share of requests that failed, why, and a picture of the last minutes. */
-export function headline(snapshot: StatusSnapshot): Html {
+export function headline(snapshot: StatusSnapshot, { tone, title, share }: Verdict): Html {
   const { environments, requests, startedAt, at } = snapshot;
-  const { tone, title, share } = judge(snapshot);
   const reasons = environments.flatMap((environment) => describeTrouble(environment, at));
   const { inFlight, unknownOutcomes: unknown } = requests;
   const open = `${inFlight === 0 ? "None is" : showCount(inFlight)} under way now.`;

@@ -30,7 +30,8 @@ const contentSecurityPolicy = [
  * @param refreshSeconds how often the browser loads it anew; never, where none is given
  */
 export function renderPage(snapshot: StatusSnapshot, refreshSeconds?: number): RenderedPage {
-  const verdict = judge(snapshot);
+  const noticed = notices(snapshot);
+  const verdict = judge(snapshot, noticed !== nothing);
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -48,7 +49,7 @@ ${
 </head>
 <body>
 ${header(snapshot)}<main>
-${headline(snapshot)}${unknownOutcomes(snapshot)}${notices(snapshot)}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
+${headline(snapshot, verdict)}${unknownOutcomes(snapshot)}${noticed}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
 ${configuration(snapshot)}${build(snapshot)}</div>
 </main>
 ${footer(refreshSeconds)}</body>
