@@ -4,7 +4,7 @@ import { createCallbackHandler } from "../callbacks/handler.ts";
 import type { ClaimStore } from "../claims/claim.ts";
 import { type CallbackListenerConfig, type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
 import type { Environment } from "../model/environment.ts";
-import { type Caller, type Callers, callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
+import { type Caller, callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import { createPassThroughHandler } from "../pass-through/handler.ts";
 import type { Tracer } from "../proxy/access-event.ts";
 import { CallerRegistry, RateLimit } from "../proxy/caller-registry.ts";
@@ -37,20 +37,23 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   const shutdown = new AbortController();
   setMaxListeners(0, shutdown.signal);
 
-  function limitOf(use: Limit["use"], environment: string, { limits: { inFlightPerEnvironment }, timeouts }: Config) {
+  function limitOf(use: Limit["use"], environment: string, config: Config): ConcurrencyLimit {
+    const { inFlightPerEnvironment } = config.limits;
     const create = () => ({ use, environment, requests: new ConcurrencyLimit(inFlightPerEnvironment) });
-    return limits.prepare(`${use} ${environment}`, create, timeouts.requestMs).requests;
+    return limits.prepare(config, `${use} ${environment}`, create, config.timeouts.requestMs).requests;
   }
 
   /** The callers of a listener of this environment; undefined where they have no names. */
-  function registryOf(environment: string, callers: Callers | undefined): CallerRegistry | undefined {
+  function registryOf({ environment, callers }: ListenerConfig, config: Config): CallerRegistry | undefined {
     if (callers === undefined || callers.kind === "anyone") return undefined;
-    return new CallerRegistry(callersOf(callers).map((caller) => ({ ...caller, rate: rateOf(environment, caller) })));
+    return new CallerRegistry(
+      callersOf(callers).map((caller) => ({ ...caller, rate: rateOf(environment, caller, config) })),
+    );
   }
 
-  function rateOf(environment: string, { name, requestsPerSecond }: Caller): RateLimit | undefined {
+  function rateOf(environment: string, { name, requestsPerSecond }: Caller, config: Config): RateLimit | undefined {
     if (requestsPerSecond === undefined) return undefined;
-    return rates.prepare(rateKey(environment, name), () => new RateLimit(requestsPerSecond, clock));
+    return rates.prepare(config, `${environment} ${name}`, () => new RateLimit(requestsPerSecond, clock));
   }
 
   function servingWith(handler: ServingOn["handler"], tls: ServingOn["tls"], config: Config): ServingOn {
@@ -62,7 +65,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
     /** Where its environment has pass-through routes, what is below none of them goes to the main path. */
     forApplications(listener: ListenerConfig, config: Config): ServingOn {
       const { environment: name, callers } = listener;
-      const context = contextOf(listener, config, registryOf(name, callers));
+      const context = contextOf(listener, config, registryOf(listener, config));
       const own = {
         ...parts,
         requestMs: config.timeouts.requestMs,
@@ -72,22 +75,17 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
         once: onceRules(config, claimsOf(config)),
         tracer: tracerOf(config),
       };
-      const main = createRequestHandler(
-        {
-          ...own,
-          send: upstreams.send,
-          concurrency: limitOf("operations", name, config),
-          slowAnswers: new SlowAnswers(),
-        },
-        context,
-      );
+      const concurrency = limitOf("operations", name, config);
+      const toStreams = limitOf("streams", name, config);
+      const { send, sendStream } = upstreams;
+      const main = createRequestHandler({ ...own, send, concurrency, slowAnswers: new SlowAnswers() }, context);
       const routes = context.environment.passThrough;
       if (routes === undefined) return servingWith(main, callersTlsOf(callers), config);
       const streaming = {
         ...own,
-        sendStream: upstreams.sendStream,
+        sendStream,
         shutdown: shutdown.signal,
-        concurrency: limitOf("streams", name, config),
+        concurrency: toStreams,
         slowAnswers: new SlowAnswers(),
       };
       return servingWith(createPassThroughHandler(streaming, context, routes, main), callersTlsOf(callers), config);
@@ -112,15 +110,14 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
     prepare() {},
 
     commit(config: Config): void {
-      const { listeners, callbacks } = config;
-      limits.commit([
-        ...listeners.flatMap(({ environment }) => [`operations ${environment}`, `streams ${environment}`]),
-        ...callbacks.map(({ environment }) => `callbacks ${environment}`),
-      ]);
+      limits.commit(config);
       for (const { requests } of limits.values()) requests.resize(config.limits.inFlightPerEnvironment);
-      const wanted = ratesOf(config);
-      rates.commit(wanted.keys());
-      for (const [key, requestsPerSecond] of wanted) rates.get(key)?.resize(requestsPerSecond);
+      for (const { environment, callers } of config.listeners) {
+        for (const { name, requestsPerSecond } of callersOf(callers)) {
+          if (requestsPerSecond !== undefined) rates.get(`${environment} ${name}`)?.resize(requestsPerSecond);
+        }
+      }
+      rates.commit(config);
     },
 
     /** Requests of applications that are being served, by environment. */
@@ -175,18 +172,4 @@ function environmentOf(name: string, { environments }: Config): Environment {
   const environment = environments.get(name);
   if (environment === undefined) throw new Error("a listener names an environment that does not exist");
   return environment;
-}
-
-/** The callers' rates in requests per second, by the keys of their limits. */
-function ratesOf({ listeners }: Config): ReadonlyMap<string, number> {
-  const rates = listeners.flatMap(({ environment, callers }) =>
-    callersOf(callers).flatMap(({ name, requestsPerSecond }) =>
-      requestsPerSecond === undefined ? [] : [[rateKey(environment, name), requestsPerSecond] as const],
-    ),
-  );
-  return new Map(rates);
-}
-
-function rateKey(environment: string, caller: string): string {
-  return `${environment} ${caller}`;
 }

@@ -32,6 +32,8 @@ export const lingerMarginMs = 1_000;
 
 interface Entry<Value> {
   readonly value: Value;
+  /** The configurations that have prepared it. */
+  readonly wantedBy: WeakSet<Config>;
   lingerMs: number;
   /** A committed configuration has used it. */
   isCommitted: boolean;
@@ -56,38 +58,40 @@ export class KeyedResources<Value> {
    * The resource of this key, created if there is none. One that waits for its retirement is reused.
    * @param lingerMs how long its users may still need it when a later configuration does not want it
    */
-  prepare(key: string, create: () => Value, lingerMs = 0): Value {
-    const found = this.#entries.get(key);
-    found?.cancelRetirement?.();
-    const { value, isCommitted } = found ?? { value: create(), isCommitted: false };
-    const longestMs = Math.max(lingerMs, found?.lingerMs ?? 0);
-    this.#entries.set(key, { value, lingerMs: longestMs, isCommitted, cancelRetirement: undefined });
-    return value;
+  prepare(config: Config, key: string, create: () => Value, lingerMs = 0): Value {
+    const fresh = { wantedBy: new WeakSet<Config>(), lingerMs, isCommitted: false, cancelRetirement: undefined };
+    const entry: Entry<Value> = this.#entries.get(key) ?? { ...fresh, value: create() };
+    this.#entries.set(key, entry);
+    entry.wantedBy.add(config);
+    entry.lingerMs = Math.max(lingerMs, entry.lingerMs);
+    entry.cancelRetirement?.();
+    entry.cancelRetirement = undefined;
+    return entry.value;
   }
 
   get(key: string): Value | undefined {
     return this.#entries.get(key)?.value;
   }
 
+  /** The first that this configuration has prepared. */
+  of(config: Config): Value | undefined {
+    return [...this.#entries.values()].find(({ wantedBy }) => wantedBy.has(config))?.value;
+  }
+
   /** All that have not ended, oldest first. */
-  entries(): [key: string, value: Value][] {
-    return [...this.#entries].map(([key, { value }]) => [key, value]);
-  }
-
   values(): Value[] {
-    return this.entries().map(([, value]) => value);
+    return [...this.#entries.values()].map(({ value }) => value);
   }
 
-  /** Keeps the resources with these keys and retires all others. Those that were never committed close immediately. */
-  commit(keys: Iterable<string>): void {
+  /** Keeps what this configuration has prepared, and retires all else. What was never committed closes immediately. */
+  commit(config: Config): void {
     const { close, retire = close } = this.#endings;
-    const wanted = new Set(keys);
     for (const [key, entry] of this.#entries) {
       const end = () => {
         this.#entries.delete(key);
         void (entry.isCommitted ? retire(entry.value) : close(entry.value));
       };
-      if (wanted.has(key)) entry.isCommitted = true;
+      if (entry.wantedBy.has(config)) entry.isCommitted = true;
       else if (!entry.isCommitted || entry.lingerMs === 0) end();
       else entry.cancelRetirement ??= this.#clock.after(entry.lingerMs, end);
     }

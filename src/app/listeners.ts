@@ -104,7 +104,7 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
     /** Listens wherever nothing listens yet. Requests that come in wait for the first configuration to be committed. */
     async prepare(config: Config): Promise<void> {
       for (const { key, setting, bind, create } of bindingsOf(config)) {
-        const bound = servers.prepare(key, () => ({ ...create(), bind }));
+        const bound = servers.prepare(config, key, () => ({ ...create(), bind }));
         if (bound.server.listening) continue;
         const address = describeBind(bind);
         refuseOwn(setting, address);
@@ -120,9 +120,8 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
     },
 
     commit(config: Config): void {
-      const bindings = bindingsOf(config);
-      for (const { key, serving } of bindings) if (serving) servers.get(key)?.listener?.serve(serving());
-      servers.commit(bindings.map(({ key }) => key));
+      for (const { key, serving } of bindingsOf(config)) if (serving) servers.get(key)?.listener?.serve(serving());
+      servers.commit(config);
     },
 
     bindsOf(config: Config): Binds {

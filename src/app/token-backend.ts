@@ -54,7 +54,7 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
   const backends = new KeyedResources<OpenBackend>(dependencies.clock, { close: (backend) => backend.close() });
 
   function of(config: Config): OpenBackend {
-    const backend = backends.get(keyOf(config));
+    const backend = backends.of(config);
     if (backend === undefined) throw new Error("the backend of this configuration is not prepared, or has ended");
     return backend;
   }
@@ -74,24 +74,24 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
     of: (config: Config): TokenBackend => of(config),
 
     async prepare(config: Config): Promise<void> {
-      const key = keyOf(config);
+      const key = fingerprintOf(config.tokens);
       const backend = backends.get(key) ?? (await open(config));
       // What began with another backend still says there how it ended, and unlocks there.
       const lingerMs = Math.max(config.timeouts.requestMs, config.timeouts.tokenMs) + lateMs;
-      backends.prepare(key, () => backend, lingerMs);
+      backends.prepare(config, key, () => backend, lingerMs);
     },
 
     commit(config: Config): void {
-      const active = keyOf(config);
-      backends.commit([active]);
-      for (const [key, { use }] of backends.entries()) use.isLeft = key !== active;
+      backends.commit(config);
+      const active = of(config);
+      for (const backend of backends.values()) backend.use.isLeft = backend !== active;
     },
 
     /** Those of this configuration's backend, at each call. */
     claimsOf: (config: Config): ClaimStore => ({ open: (terms) => of(config).claims.open(terms) }),
 
     /** The Redis servers of a configuration at this moment. */
-    redis: (config: Config): readonly RedisSnapshot[] => backends.get(keyOf(config))?.snapshot() ?? [],
+    redis: (config: Config): readonly RedisSnapshot[] => backends.of(config)?.snapshot() ?? [],
 
     close: () => backends.close(),
   };
@@ -100,8 +100,4 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
 interface OpenBackend extends TokenBackend {
   /** A server that the configuration has left has the name of another one now, so that how it fares is not reported. */
   readonly use: { isLeft: boolean };
-}
-
-function keyOf({ tokens }: Config): string {
-  return fingerprintOf(tokens);
 }

@@ -57,9 +57,8 @@ export function openTokens(
   const activeIn = (slot: string) => sets.get(activeKeys.get(slot) ?? "");
 
   /** A reload ends no pause that the authorization server has asked for. Otherwise reloads could flood it. */
-  function limitsOf(configured: ConfiguredSet): RequestLimits {
-    const { tokenKey } = configured;
-    return limits.prepare(limitsKey(configured), () => {
+  function limitsOf({ tokenKey, authPoolKey }: ConfiguredSet, config: Config): RequestLimits {
+    return limits.prepare(config, `${tokenKey} ${authPoolKey}`, () => {
       const before = limits.values().findLast((other) => other.tokenKey === tokenKey);
       return {
         tokenKey,
@@ -70,10 +69,9 @@ export function openTokens(
   }
 
   /** A new cache takes the token of another one with the same secret. */
-  function createSet(configured: ConfiguredSet, config: Config): OpenSet {
+  function createSet(configured: ConfiguredSet, { backoff, forcedRefreshes }: RequestLimits, config: Config): OpenSet {
     const { store, lock } = backends.of(config);
     const { environment, set, tokenKey } = configured;
-    const { backoff, forcedRefreshes } = limitsOf(configured);
     const { tokenMs: tokenTimeoutMs } = config.timeouts;
     const named = { environment: environment.name, set, key: tokenKey };
     const endpoint = tokenEndpointOf(environment, set);
@@ -85,7 +83,8 @@ export function openTokens(
   }
 
   function openSet(configured: ConfiguredSet, config: Config): TokenCache {
-    const opened = sets.prepare(configured.tokenCacheKey, () => createSet(configured, config));
+    const own = limitsOf(configured, config);
+    const opened = sets.prepare(config, configured.tokenCacheKey, () => createSet(configured, own, config));
     const active = activeIn(configured.slot);
     if (active !== undefined) succeed(opened, active);
     return opened.source;
@@ -120,7 +119,7 @@ export function openTokens(
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
     const candidates = openSources(owner, config);
     const parts = { environment, owner: site, candidates, tokenTimeoutMs, clock, report };
-    failovers.prepare(key, () => new CredentialFailover(parts), requestMs).use(candidates, tokenTimeoutMs);
+    failovers.prepare(config, key, () => new CredentialFailover(parts), requestMs).use(candidates, tokenTimeoutMs);
   }
 
   return {
@@ -138,10 +137,7 @@ export function openTokens(
       for (const owner of owners) configure(owner, config);
       const configured = owners.flatMap((owner) => owner.sets);
       activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
-      failovers.commit(owners.map(({ key }) => key));
-      sets.commit(activeKeys.values());
-      limits.commit(configured.map(limitsKey));
-      backends.commit(config);
+      for (const resources of [failovers, sets, limits, backends]) resources.commit(config);
       const present = credentialsOf(owners);
       for (const [key, credential] of before) {
         if (!present.has(key)) report({ kind: "credential_removed", ...credential });
@@ -189,10 +185,6 @@ async function fetchFirst(sources: readonly TokenCache[]): Promise<void> {
     await source.warm("start");
     if (!source.isRefused) return;
   }
-}
-
-function limitsKey({ tokenKey, authPoolKey }: ConfiguredSet): string {
-  return `${tokenKey} ${authPoolKey}`;
 }
 
 /** Credentials as events name them. */

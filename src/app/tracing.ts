@@ -12,8 +12,6 @@ export function openTracing(report: Report, { clock, random }: Dependencies) {
   const exports = new KeyedResources<SpanExport>(clock, { close: (each) => each.close() });
   let active: { readonly config: Config; readonly spans: SpanExport } | undefined;
 
-  const exportOf = (config: Config) => exports.get(keyOf(config));
-
   return {
     async prepare(config: Config): Promise<void> {
       const { tracing, timeouts } = config;
@@ -21,16 +19,18 @@ export function openTracing(report: Report, { clock, random }: Dependencies) {
       // A process that does not trace saves its memory, and time at its start.
       const { openSpanExport } = await import("./span-export.ts");
       const open = () => openSpanExport(tracing, timeouts, { clock, random, report });
-      exports.prepare(keyOf(config), open, timeouts.requestMs + lingerMarginMs);
+      // All that the export is made from.
+      const key = fingerprint([fingerprintOf(tracing), timeouts.connectMs]);
+      exports.prepare(config, key, open, timeouts.requestMs + lingerMarginMs);
     },
 
     commit(config: Config): void {
-      const spans = exportOf(config);
+      const spans = exports.of(config);
       active = spans && { config, spans };
-      exports.commit([keyOf(config)]);
+      exports.commit(config);
     },
 
-    tracerOf: (config: Config): Tracer | undefined => exportOf(config)?.tracer,
+    tracerOf: (config: Config): Tracer | undefined => exports.of(config)?.tracer,
 
     /** Reports the events of tokens, and records a span for each token request. */
     observeTokens: (next: Report) => (event: Event) => {
@@ -45,9 +45,4 @@ export function openTracing(report: Report, { clock, random }: Dependencies) {
     /** Sends what is left of the spans, within a bound. */
     close: () => exports.close(),
   };
-}
-
-/** All that the export is made from. */
-function keyOf({ tracing, timeouts }: Config): string {
-  return fingerprint([tracing && fingerprintOf(tracing), timeouts.connectMs]);
 }

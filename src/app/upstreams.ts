@@ -62,7 +62,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}): Upstream
   let proxy: HttpProxy | undefined;
 
   async function prepareStreams(config: Config, lingerMs: number): Promise<void> {
-    const routed = routedOf(config);
+    const routed = [...config.environments.values()].filter(({ passThrough }) => passThrough !== undefined);
     if (routed.length === 0) return;
     // A process without such routes saves its memory.
     const { loadHttpProxy, openStreamPool } = await import("../adapters/http-proxy/pool.ts");
@@ -81,7 +81,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}): Upstream
         };
         return openStreamPool(loaded, settings, clock);
       };
-      streamPoolOf.set(environment, streamPools.prepare(servicePoolKey(environment, config), open, lingerMs));
+      streamPoolOf.set(environment, streamPools.prepare(config, servicePoolKey(environment, config), open, lingerMs));
     }
   }
 
@@ -101,7 +101,7 @@ export function openUpstreams(clock: Clock, report: Report = () => {}): Upstream
       const { inFlightPerEnvironment: connections } = config.limits;
       const lingerMs = Math.max(requestMs, tokenMs) + lingerMarginMs;
       const prepared = (key: string, settings: Omit<PoolSettings, "connectTimeoutMs">) =>
-        pools.prepare(key, () => new ConnectionPool({ ...settings, connectTimeoutMs }, clock), lingerMs);
+        pools.prepare(config, key, () => new ConnectionPool({ ...settings, connectTimeoutMs }, clock), lingerMs);
       for (const environment of config.environments.values()) {
         const { baseUrl, requestsPerConnection } = environment;
         const settings = { ...connectSettingsOf(environment, baseUrl), connections, requestsPerConnection };
@@ -121,15 +121,8 @@ export function openUpstreams(clock: Clock, report: Report = () => {}): Upstream
     },
 
     commit(config) {
-      const { environments, callbacks } = config;
-      pools.commit([
-        ...[...environments.values()].flatMap((environment) => [
-          servicePoolKey(environment, config),
-          ...authorizationServersOf(environment).map((address) => authPoolKey(environment, address, config)),
-        ]),
-        ...callbacks.map(({ application }) => applicationPoolKey(application, config)),
-      ]);
-      streamPools.commit(routedOf(config).map((environment) => servicePoolKey(environment, config)));
+      pools.commit(config);
+      streamPools.commit(config);
     },
 
     async close() {
@@ -180,10 +173,6 @@ function connectionKeyOf(environment: Environment, address: Address): unknown[] 
   const { name, tls, requestsPerConnection } = environment;
   const { proxy, tls: proxyTls, credentials } = egressTo(environment, address) ?? {};
   return [name, address.origin, fingerprintOf(tls), requestsPerConnection, proxy?.origin, proxyTls, credentials];
-}
-
-function routedOf({ environments }: Config): Environment[] {
-  return [...environments.values()].filter(({ passThrough }) => passThrough !== undefined);
 }
 
 /** Where an environment's tokens come from; sets whose endpoints are on one host share its connections. */
