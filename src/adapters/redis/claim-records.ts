@@ -34,7 +34,6 @@ export function createRedisClaimRecords(connection: Pick<RedisConnection, "run">
       const reply = await connection
         .run(name, (client) => {
           isSent = true;
-          // The whole text, and so one command: a second one could claim what was released in between.
           const args = [expected, next?.content ?? "", ...times, Math.ceil(lifetimeMs)];
           return client.eval(swapScript, 1, name, ...args);
         })

@@ -1,7 +1,4 @@
-import { createHash } from "node:crypto";
 import { endpointPauseMemoryMs, forcedRefreshMemoryMs } from "../../oauth/shared-limits.ts";
-import type { RedisClient } from "./client.ts";
-import { kindOf } from "./failure.ts";
 
 /**
  * A name in Redis. A set's keys share one hash tag, so that a Cluster keeps them on one node and scripts may use them
@@ -23,31 +20,6 @@ export function redisKeys(cacheKey: string) {
     /** String: how many refreshes in a row were useless. Its age is the time that it is kept for less what is left of it. */
     forced: (site: string) => name(`forced:${site}`),
   };
-}
-
-/** A Lua script; Redis knows it by its SHA-1 once it has run. */
-export interface Script {
-  readonly lua: string;
-  readonly sha: string;
-}
-
-export function script(lua: string): Script {
-  return { lua, sha: createHash("sha1").update(lua).digest("hex") };
-}
-
-/** Runs a script by its hash; a server that does not know it gets the text (after a restart or SCRIPT FLUSH). */
-export async function runScript(
-  client: RedisClient,
-  { lua, sha }: Script,
-  keys: readonly string[],
-  args: readonly (string | number)[] = [],
-): Promise<unknown> {
-  try {
-    return await client.evalsha(sha, keys.length, ...keys, ...args);
-  } catch (error) {
-    if (kindOf(error) !== "noscript") throw error;
-    return await client.eval(lua, keys.length, ...keys, ...args);
-  }
 }
 
 /** What happened lies in the past, but for a clock's corrections. */
@@ -83,14 +55,14 @@ end
  * Returns { Redis's clock in ms, then of each key its value or nil, and its remaining ms (-1: no TTL) }. In place of what
  * cannot be read stands the error.
  */
-export const readScript = script(`${prelude}
+export const readScript = `${prelude}
 local reply = { now }
 for i, key in ipairs(KEYS) do
   reply[2 * i] = redis.pcall('GET', key)
   reply[2 * i + 1] = redis.call('PTTL', key)
 end
 return reply
-`);
+`;
 
 /**
  * Saves a token, unless a newer one is there. "Newer" is by Redis's clock alone: the token was issued at TIME minus its
@@ -105,7 +77,7 @@ return reply
  * The value carries its remaining life as its TTL. A value without a TTL, from the future, or not of its form is damaged,
  * and overwritten. A pause of the endpoint that is older than the token ends.
  */
-export const saveScript = script(`${prelude}
+export const saveScript = `${prelude}
 if isLate(ARGV[1]) then return false end
 local age = tonumber(ARGV[4])
 local issuedAt = now - age
@@ -123,7 +95,7 @@ redis.call('SET', KEYS[1], value, 'PX', left)
 local _, pauseAge = readEndpoint(KEYS[2])
 if pauseAge >= age then redis.call('DEL', KEYS[2]) end
 return { value, left }
-`);
+`;
 
 /**
  * Sets the endpoint's pause, unless a longer one is there.
@@ -131,12 +103,12 @@ return { value, left }
  * KEYS  1 endpoint
  * ARGV  1 as in save, 2 the pause, 3 its remaining ms
  */
-export const pauseScript = script(`${prelude}
+export const pauseScript = `${prelude}
 if isLate(ARGV[1]) then return 0 end
 local left = readEndpoint(KEYS[1])
 if left < tonumber(ARGV[3]) then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3] + ${endpointPauseMemoryMs}) end
 return 1
-`);
+`;
 
 /**
  * Sets counts of forced refreshes.
@@ -144,8 +116,8 @@ return 1
  * KEYS  one for each count
  * ARGV  1 as in save, further ones: the counts
  */
-export const forcedScript = script(`${prelude}
+export const forcedScript = `${prelude}
 if isLate(ARGV[1]) then return 0 end
 for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[i + 1], 'PX', ${forcedRefreshMemoryMs}) end
 return 1
-`);
+`;

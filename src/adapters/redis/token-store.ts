@@ -4,16 +4,7 @@ import type { LimitEvent } from "../../oauth/shared-limits.ts";
 import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
-import {
-  aheadMs,
-  forcedScript,
-  pauseScript,
-  readScript,
-  redisKeys,
-  runScript,
-  type Script,
-  saveScript,
-} from "./scripts.ts";
+import { aheadMs, forcedScript, pauseScript, readScript, redisKeys, saveScript } from "./scripts.ts";
 import { open, type SealKeys, seal } from "./seal.ts";
 import { formatEndpointPause, parseEndpoint, parseForced } from "./shared-limits.ts";
 
@@ -38,10 +29,12 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
     report({ kind: "token_cache_read", tier: "redis", result });
 
   /** Runs a script that writes. It is void when Redis's clock shows that it was held up on its way. */
-  const write = (key: string, lua: Script, names: readonly string[], args: readonly (string | number)[]) => {
+  const write = (key: string, lua: string, names: readonly string[], args: readonly (string | number)[]) => {
     const offsetMs = offsetsMs.get(key);
     const expected = offsetMs === undefined ? "" : Math.round(clock.nowMs() + offsetMs);
-    return connection.run(redisKeys(key).token, (client) => runScript(client, lua, names, [expected, ...args]));
+    return connection.run(redisKeys(key).token, (client) =>
+      client.eval(lua, names.length, ...names, expected, ...args),
+    );
   };
 
   /** A value with its remaining life; undefined when it is not a token of ours, sealed for this name, with an end. */
@@ -79,9 +72,10 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
       const names = redisKeys(key);
       let askedAtMs = 0;
       try {
+        const wanted = [names.token, names.endpoint, ...sites.map(names.forced)];
         const reply = await connection.run(names.token, (client) => {
           askedAtMs = clock.nowMs();
-          return runScript(client, readScript, [names.token, names.endpoint, ...sites.map(names.forced)]);
+          return client.eval(readScript, wanted.length, ...wanted);
         });
         const [nowMs, value, remainingMs, pause, pauseKeptMs, ...counts]: unknown[] = Array.isArray(reply) ? reply : [];
         // Counted from the question: an answer that waited for a busy event loop must not make the next command seem late.
