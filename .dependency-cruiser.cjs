@@ -32,7 +32,7 @@ const ports = [
   "^src/pass-through/messages\\.ts$",
   "^src/callbacks/application\\.ts$",
   "^src/tracing/span-exporter\\.ts$",
-  "^src/oauth/(token-store|shared-limits|forced-refresh-log|token-endpoint)\\.ts$",
+  "^src/oauth/(token-store|token-endpoint)\\.ts$",
 ];
 
 module.exports = {

@@ -1,5 +1,5 @@
 import { firstWindowMs, freeRefreshes } from "../../src/oauth/forced-refresh-limiter.ts";
-import { forcedRefreshMemoryMs } from "../../src/oauth/shared-limits.ts";
+import { forcedRefreshMemoryMs } from "../../src/oauth/token-store.ts";
 import { type Fault, revoked } from "./faults.ts";
 
 /** An order that was not created although its caller waited. */

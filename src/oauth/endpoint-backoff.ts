@@ -1,6 +1,6 @@
 import type { Clock } from "../model/clock.ts";
-import type { EndpointPause, LimitEvent, SharedEndpointPause } from "./shared-limits.ts";
 import type { TokenAnswer } from "./token-endpoint.ts";
+import type { EndpointPause, LimitEvent } from "./token-store.ts";
 
 /**
  * Why no token request may be made for a while. `refused`: the credentials were refused. `throttled`: 429. `failing`:
@@ -153,7 +153,7 @@ export class EndpointBackoff {
   }
 
   /** Of a pause of this process and one of another replica, the longer one counts. */
-  mergeShared(shared: SharedEndpointPause | undefined): void {
+  mergeShared(shared: EndpointPause | undefined): void {
     if (shared === undefined) return;
     const nowMs = this.#clock.nowMs();
     this.#failures = Math.max(this.#failures, shared.failures);

@@ -1,13 +1,13 @@
 import type { Clock } from "../model/clock.ts";
 import type { SuppressionReason } from "../model/events.ts";
+import { isNewer, type Token } from "./token.ts";
 import {
   everySite,
   type ForcedRefreshes,
   forcedRefreshMemoryMs,
   type LimitEvent,
   type LimitsSnapshot,
-} from "./shared-limits.ts";
-import { isNewer, type Token } from "./token.ts";
+} from "./token-store.ts";
 
 /**
  * A revocation may be followed by another soon: so many doubtful refreshes in a row open no window. Nor do so many useless

@@ -3,10 +3,16 @@ import type { CredentialSet } from "../model/environment.ts";
 import type { RefreshReason, Report, SuppressionReason } from "../model/events.ts";
 import type { EndpointBackoff, Pause } from "./endpoint-backoff.ts";
 import type { ForcedRefreshLimiter } from "./forced-refresh-limiter.ts";
-import { everySite } from "./shared-limits.ts";
 import { freshness, isNewer, type Thresholds, type Token, tokenId } from "./token.ts";
 import { requestToken, type TokenEndpoint } from "./token-endpoint.ts";
-import type { IssuedToken, Lease, RefreshLock, StoredToken, TokenStore } from "./token-store.ts";
+import {
+  everySite,
+  type IssuedToken,
+  type Lease,
+  type RefreshLock,
+  type StoredToken,
+  type TokenStore,
+} from "./token-store.ts";
 
 /** Everything that the refreshes of one credential set need. */
 export interface RefreshParts {

@@ -1,6 +1,6 @@
 /** What stands in Redis is foreign text: planted or damaged values say nothing, or little, and never break anything. */
 import { describe, expect, it } from "vitest";
-import { formatEndpointPause, parseEndpoint, parseForced } from "../../src/adapters/redis/shared-limits.ts";
+import { formatEndpointPause, parseEndpoint, parseForced } from "../../src/adapters/redis/scripts.ts";
 
 /** @param leftMs of the pause, after which it is known for a minute more */
 const parse = (endpoint: unknown, leftMs = 5_000) => parseEndpoint(endpoint, leftMs + 60_000);
@@ -12,7 +12,7 @@ it.each([
   { kind: "failing", status: 503, failures: 1 },
 ] as const)("reads the pause that it writes: %o", (pause) => {
   const text = formatEndpointPause({ ...pause, remainingMs: 9_999.5 }, 10_000);
-  expect(parse(text, 9_000)).toEqual({ ...pause, remainingMs: 9_000, ageMs: 1_000 });
+  expect(parse(text, 9_000)).toEqual({ ...pause, remainingMs: 9_000 });
 });
 
 it("reads a count of forced refreshes with its age", () => {
@@ -30,12 +30,12 @@ it("believes nothing that lies in the future, as after Redis's clock stepped bac
 });
 
 it("takes what lies ahead by less than a clock's correction for what is now", () => {
-  expect(parse("throttled 429 2 6000", 6_900)).toMatchObject({ remainingMs: 6_000, ageMs: 0 });
+  expect(parse("throttled 429 2 6000", 6_900)).toMatchObject({ remainingMs: 6_000 });
   expect(parseForced("5", halfAnHourMs + 900)).toMatchObject({ ageMs: 0 });
 });
 
 it("knows the failures before a pause for a minute after its end", () => {
-  expect(parse("failing 503 3 400", -59_000)).toMatchObject({ failures: 3, remainingMs: 0, ageMs: 59_400 });
+  expect(parse("failing 503 3 400", -59_000)).toMatchObject({ failures: 3, remainingMs: 0 });
 });
 
 describe("a damaged value says nothing", () => {

@@ -4,10 +4,14 @@ import {
   endpointPauseMemoryMs,
   type ForcedRefreshes,
   forcedRefreshMemoryMs,
+  type IssuedToken,
   type LimitEvent,
   type LimitsSnapshot,
-} from "../../oauth/shared-limits.ts";
-import type { IssuedToken, RefreshLock, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
+  type RefreshLock,
+  type Shared,
+  type StoredToken,
+  type TokenStore,
+} from "../../oauth/token-store.ts";
 
 /**
  * The default store: one process, nothing to install, empty after a restart. Bounded by the keys in use: a released key's
@@ -84,8 +88,8 @@ export class MemorySet {
   #readEndpoint(): LimitsSnapshot["endpoint"] {
     const nowMs = this.#clock.nowMs();
     if (this.#endpoint === undefined || this.#endpoint.untilMs + endpointPauseMemoryMs <= nowMs) return undefined;
-    const { pause, atMs, untilMs } = this.#endpoint;
-    return { ...pause, remainingMs: Math.max(0, untilMs - nowMs), ageMs: nowMs - atMs };
+    const { pause, untilMs } = this.#endpoint;
+    return { ...pause, remainingMs: Math.max(0, untilMs - nowMs) };
   }
 
   #readForced(names: readonly string[]): ReadonlyMap<string, ForcedRefreshes> {

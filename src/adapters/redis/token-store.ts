@@ -1,12 +1,20 @@
 import type { Clock } from "../../model/clock.ts";
 import type { Report } from "../../model/events.ts";
-import type { LimitEvent } from "../../oauth/shared-limits.ts";
-import type { IssuedToken, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
+import type { IssuedToken, LimitEvent, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
 import { kindOf } from "./failure.ts";
-import { aheadMs, forcedScript, pauseScript, readScript, redisKeys, saveScript } from "./scripts.ts";
+import {
+  aheadMs,
+  forcedScript,
+  formatEndpointPause,
+  parseEndpoint,
+  parseForced,
+  pauseScript,
+  readScript,
+  redisKeys,
+  saveScript,
+} from "./scripts.ts";
 import { open, type SealKeys, seal } from "./seal.ts";
-import { formatEndpointPause, parseEndpoint, parseForced } from "./shared-limits.ts";
 
 /** `1:<issued at>:<sealed token>`; see the save script. */
 const valueForm = /^1:(\d{1,15}):([A-Za-z0-9_-]+)$/;

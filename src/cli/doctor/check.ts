@@ -5,8 +5,7 @@ import type { Problem } from "../../config/diagnostics.ts";
 import { type Clock, within } from "../../model/clock.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { cacheResults } from "../../model/events.ts";
-import type { EndpointPause } from "../../oauth/shared-limits.ts";
-import type { StoredToken, TokenStore } from "../../oauth/token-store.ts";
+import type { EndpointPause, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { OneRequest } from "../serve-one.ts";
 
 /** `skipped`: there is nothing to check, or what it depends on has failed. */

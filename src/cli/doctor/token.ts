@@ -2,10 +2,9 @@ import type { ConfiguredSet } from "../../app/token-owners.ts";
 import type { Config } from "../../config/config.ts";
 import { type CredentialSet, tokenUrlOf } from "../../model/environment.ts";
 import { describeNoToken } from "../../oauth/endpoint-backoff.ts";
-import type { EndpointPause } from "../../oauth/shared-limits.ts";
 import { longestLeewayMs } from "../../oauth/token.ts";
 import { notSigned, requestToken, type TokenAnswer } from "../../oauth/token-endpoint.ts";
-import type { IssuedToken } from "../../oauth/token-store.ts";
+import type { EndpointPause, IssuedToken } from "../../oauth/token-store.ts";
 import { printable } from "../terminal.ts";
 import {
   type Check,

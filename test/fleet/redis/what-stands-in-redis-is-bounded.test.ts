@@ -8,7 +8,7 @@ import { seal } from "../../../src/adapters/redis/seal.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
-import type { LimitEvent } from "../../../src/oauth/shared-limits.ts";
+import type { LimitEvent } from "../../../src/oauth/token-store.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { openReplica, sealKey } from "../../../testkit/redis-replica.ts";
 

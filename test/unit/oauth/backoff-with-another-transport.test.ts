@@ -49,7 +49,7 @@ describe("what the other replicas hear", () => {
 
   it("failures that another replica met are counted, also when its pause is over", () => {
     const backoff = new EndpointBackoff(new FakeClock(), () => 0.5);
-    backoff.mergeShared({ kind: "failing", status: 503, failures: 4, remainingMs: 0, ageMs: 900 });
+    backoff.mergeShared({ kind: "failing", status: 503, failures: 4, remainingMs: 0 });
     expect(backoff.openPause()).toBeUndefined();
     expect(backoff.isBrief(backoff.onAnswer({ kind: "failed", status: 503 }))).toBe(false);
   });
@@ -58,7 +58,7 @@ describe("what the other replicas hear", () => {
     const clock = new FakeClock();
     const backoff = new EndpointBackoff(clock, () => 0.5);
     backoff.onAnswer({ kind: "refused", status: 401, cause: "invalid_client" });
-    const own = { kind: "refused", failures: 0, remainingMs: 10_001, ageMs: 0 } as const;
+    const own = { kind: "refused", failures: 0, remainingMs: 10_001 } as const;
     backoff.mergeShared({ ...own, status: 401 });
     expect(backoff.openPause()).toMatchObject({ untilMs: clock.nowMs() + 10_001, cause: "invalid_client" });
     backoff.mergeShared({ ...own, status: 400, remainingMs: 10_002 });

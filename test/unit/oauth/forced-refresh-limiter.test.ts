@@ -10,7 +10,7 @@ import {
   uselessWith,
   windowMs,
 } from "../../../src/oauth/forced-refresh-limiter.ts";
-import { everySite } from "../../../src/oauth/shared-limits.ts";
+import { everySite } from "../../../src/oauth/token-store.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 
 const longAgo = Number.POSITIVE_INFINITY;
