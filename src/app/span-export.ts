@@ -15,17 +15,13 @@ const flushMs = 2_000;
 const connections = 1;
 
 /** Spans from their beginning to the collector. A module of its own, so that it is loaded only where tracing is configured. */
-export interface SpanExport {
-  readonly tracer: SpanTracer;
-  /** Sends what is left. */
-  close(): Promise<void>;
-}
+export type SpanExport = ReturnType<typeof openSpanExport>;
 
 export function openSpanExport(
   { endpoint, headers, tls, sampleRatio, serviceName, resource, propagate }: TracingConfig,
   { connectMs: connectTimeoutMs }: Config["timeouts"],
   { clock, random, report }: { readonly clock: Clock; readonly random: () => number; readonly report: Report },
-): SpanExport {
+) {
   const pool = new ConnectionPool({ address: endpoint, tls, connectTimeoutMs, connections }, clock);
   const sent = [...headers].flatMap(([name, value]) => [name, value.reveal()]);
   const exporter = new SpanExporter({
@@ -44,6 +40,7 @@ export function openSpanExport(
   });
   return {
     tracer,
+    /** Sends what is left. */
     async close() {
       await exporter.close(flushMs);
       await pool.destroy();

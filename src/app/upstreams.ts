@@ -7,7 +7,6 @@ import { explainTransportError } from "../adapters/http-client/transport-error.t
 import type { TunnelReport } from "../adapters/http-client/tunnel.ts";
 import type { HttpProxy, StreamPool } from "../adapters/http-proxy/pool.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
-import type { Deliver } from "../callbacks/application.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { type Clock, LogThrottle } from "../model/clock.ts";
@@ -23,8 +22,7 @@ import {
 import type { Report } from "../model/events.ts";
 import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { SendStream } from "../pass-through/messages.ts";
-import type { Send } from "../proxy/messages.ts";
-import { KeyedResources, lingerMarginMs, poolEndings, type Reloadable } from "./keyed-resources.ts";
+import { KeyedResources, lingerMarginMs, poolEndings } from "./keyed-resources.ts";
 
 type Application = CallbackListenerConfig["application"];
 
@@ -32,18 +30,7 @@ type Application = CallbackListenerConfig["application"];
  * All connections that this process makes, but to Redis and a collector of spans. They lead to the configured hosts and to no
  * others. A request uses those of the configuration that accepted it.
  */
-export interface Upstreams extends Reloadable {
-  /** To the services. */
-  readonly send: Send;
-  /** The same of pass-through routes, on connections of their own. */
-  readonly sendStream: SendStream;
-  /** To an authorization server. */
-  readonly tokenEndpointOf: (environment: Environment, set: CredentialSet) => TokenEndpoint;
-  /** To the application of a listener for callbacks. */
-  readonly deliverTo: (application: Application) => Deliver;
-  /** Ends all connections. */
-  close(): Promise<void>;
-}
+export type Upstreams = ReturnType<typeof openUpstreams>;
 
 /**
  * One token request a set at a time, and few sets. Each has a connection of its own: tokens are asked for seldom, and an idle
@@ -51,7 +38,7 @@ export interface Upstreams extends Reloadable {
  */
 const toAuthorizationServer = { connections: 8, requestsPerConnection: 1 };
 
-export function openUpstreams(clock: Clock, report: Report = () => {}): Upstreams {
+export function openUpstreams(clock: Clock, report: Report = () => {}) {
   const connectSettingsOf = createConnectSettings(clock, report);
   const pools = new KeyedResources<ConnectionPool>(clock, poolEndings);
   const streamPools = new KeyedResources<StreamPool>(clock, poolEndings);
@@ -86,18 +73,23 @@ export function openUpstreams(clock: Clock, report: Report = () => {}): Upstream
   }
 
   return {
+    /** To the services. */
     send: createSend((environment) => opened(poolOf.get(environment))),
-    sendStream: (request, times, control) =>
-      opened(streamPoolOf.get(request.environment)).send(request, times, control),
-    tokenEndpointOf(environment, set) {
+    /** The same of pass-through routes, on connections of their own. */
+    sendStream: ((request, times, control) =>
+      opened(streamPoolOf.get(request.environment)).send(request, times, control)) satisfies SendStream,
+    /** To an authorization server. */
+    tokenEndpointOf(environment: Environment, set: CredentialSet): TokenEndpoint {
       const { origin, path } = tokenUrlOf(environment, set);
       const pool = opened(authPoolsOf.get(environment)?.get(origin));
       return { post: createPostTokenRequest(pool, path, clock), sign: signAssertion };
     },
-    deliverTo: (application) => createDeliver(opened(poolOf.get(application))),
+    /** To the application of a listener for callbacks. */
+    deliverTo: (application: Application) => createDeliver(opened(poolOf.get(application))),
 
-    async prepare(config) {
-      const { requestMs, connectMs: connectTimeoutMs, tokenMs } = config.timeouts;
+    async prepare(config: Config): Promise<void> {
+      const { timeouts } = config;
+      const { requestMs, connectMs: connectTimeoutMs, tokenMs } = timeouts;
       const { inFlightPerEnvironment: connections } = config.limits;
       const lingerMs = Math.max(requestMs, tokenMs) + lingerMarginMs;
       const prepared = (key: string, settings: Omit<PoolSettings, "connectTimeoutMs">) =>
@@ -115,17 +107,20 @@ export function openUpstreams(clock: Clock, report: Report = () => {}): Upstream
       for (const { application } of config.callbacks) {
         const { url: address, tls } = application;
         const settings = { address, tls, connections, requestsPerConnection: 1 };
-        poolOf.set(application, prepared(applicationPoolKey(application, config), settings));
+        // Listeners for callbacks may share one.
+        const key = fingerprint(["application", address.origin, fingerprintOf(tls), connections, timeouts]);
+        poolOf.set(application, prepared(key, settings));
       }
       await prepareStreams(config, lingerMs);
     },
 
-    commit(config) {
+    commit(config: Config): void {
       pools.commit(config);
       streamPools.commit(config);
     },
 
-    async close() {
+    /** Ends all connections. */
+    async close(): Promise<void> {
       await Promise.all([pools.close(), streamPools.close()]);
     },
   };
@@ -161,11 +156,6 @@ function servicePoolKey(environment: Environment, { timeouts, limits }: Config):
 /** The same for the pool to an authorization server. */
 export function authPoolKey(environment: Environment, address: Address, { timeouts }: Config): string {
   return fingerprint(["authorization server", ...connectionKeyOf(environment, address), timeouts]);
-}
-
-/** The same for the pool to an application; listeners for callbacks may share one. */
-function applicationPoolKey({ url, tls }: Application, { timeouts, limits }: Config): string {
-  return fingerprint(["application", url.origin, fingerprintOf(tls), limits.inFlightPerEnvironment, timeouts]);
 }
 
 /** All that decides how a host of the environment is reached. */
