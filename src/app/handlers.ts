@@ -101,9 +101,10 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
         concurrency: limitOf("callbacks", name, config),
       };
       const { url, timeoutMs } = application;
-      const rules = { environment: environmentOf(name, config), exempt, rememberMs, mode, timeoutMs };
       const path = url.path === "" ? "/" : url.path;
-      const place = { listener: describeBind(bind), origin: url.origin, path, requestMs: config.timeouts.requestMs };
+      const rules = { exempt, rememberMs, mode, timeoutMs, application: `${name} ${url.origin}${path}` };
+      const { requestMs } = config.timeouts;
+      const place = { environment: environmentOf(name, config), listener: describeBind(bind), path, requestMs };
       return servingWith(createCallbackHandler({ ...parts, ...own }, { ...rules, ...place }), tls, config);
     },
 

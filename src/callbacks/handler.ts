@@ -3,14 +3,14 @@ import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallbackFinished, Report } from "../model/events.ts";
+import { describeArrival } from "../proxy/access-event.ts";
 import type { BufferBudget } from "../proxy/buffer-budget.ts";
 import { buildProblem, toProxyError } from "../proxy/client-response.ts";
 import { Admission, type ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
 import type { ClientConnection, ClientRequest, ClientResponse } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
-import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
-import { parseTarget, targetInLog } from "../proxy/target.ts";
+import { parseTarget } from "../proxy/target.ts";
 import {
   type ApplicationRequest,
   applicationReply,
@@ -20,16 +20,14 @@ import {
   repetitionReply,
 } from "./application.ts";
 import { formOf, mostNames, queryOf, readCallback } from "./parameters.ts";
-import { type Delivery, ReplayGuard, type ReplayRules } from "./replay-guard.ts";
+import { claimDelivery, type Delivery, type ReplayRules } from "./replay-guard.ts";
 import { checkAge, NotGenuine, type VerifyRules, verifyCallback } from "./verify.ts";
 
 /** One listener for callbacks. */
 export interface CallbackListener extends VerifyRules, ReplayRules {
   /** Where it listens as configured, for the log. */
   readonly listener: string;
-  /** The origin of the application's URL. */
-  readonly origin: string;
-  /** Its path, `/` at the least. */
+  /** Of the application's URL, `/` at the least. */
   readonly path: string;
   /** `timeouts.request`. */
   readonly requestMs: number;
@@ -61,9 +59,9 @@ async function receive(
   request: ClientRequest,
   listener: CallbackListener,
   context: CallbackContext,
-  parts: CallbackHandlerParts & { readonly guard: ReplayGuard },
+  parts: CallbackHandlerParts,
 ): Promise<ClientResponse> {
-  const { clock } = parts;
+  const { clock, claims } = parts;
   const { event, admission } = context;
   const buffer = admission.begin(request);
   const form = formOf(request);
@@ -81,7 +79,7 @@ async function receive(
   checkAge(callback, listener.rememberMs, clock.wallMs());
   const method: CallbackMethod = form === "query" ? "GET" : "POST";
   const bytes = { method, query, body };
-  const claimed = await parts.guard.claim(callback, bytes, event.requestId, clock.wallMs());
+  const claimed = await claimDelivery(callback, bytes, event.requestId, clock.wallMs(), listener, claims);
   if (typeof claimed === "number") {
     event.result = "repeated";
     return repetitionReply(claimed, event.requestId);
@@ -121,37 +119,9 @@ async function pass(
 
 /** Serves one listener for callbacks. */
 export function createCallbackHandler(parts: CallbackHandlerParts, listener: CallbackListener): RequestHandler {
-  const { environment, origin, path } = listener;
-  const guard = new ReplayGuard(`${environment.name} ${origin}${path}`, listener, parts.claims);
-  const own = { ...parts, guard };
   return {
-    handle: (request) => serve(request, listener, parts, (context) => receive(request, listener, context, own)),
+    handle: (request) => serve(request, listener, parts, (context) => receive(request, listener, context, parts)),
     refuse: (client, error) => serve(client, listener, parts, () => Promise.reject(error)),
-  };
-}
-
-/** What is known of a callback before anything about it is checked. */
-function openEvent(
-  requestId: string,
-  { method, target, headers, peer }: ClientConnection,
-  { environment, listener }: CallbackListener,
-): CallbackContext["event"] {
-  return {
-    kind: "callback_finished",
-    environment: environment.name,
-    requestId,
-    callerRequestId: peekRequestId(headers),
-    traceId: peekTraceId(headers),
-    method,
-    target: target === undefined || method === "CONNECT" ? undefined : targetInLog(parseTarget(target)),
-    listener,
-    caller: peer?.subject,
-    callerAddress: peer?.address,
-    result: "internal",
-    status: 0,
-    outcome: "not_sent",
-    durationMs: 0,
-    callerLeft: false,
   };
 }
 
@@ -164,8 +134,14 @@ async function serve(
 ): Promise<void> {
   const { clock, report, concurrency, buffers } = parts;
   const startedMs = clock.nowMs();
+  const target = client.target === undefined ? undefined : parseTarget(client.target);
   const context: CallbackContext = {
-    event: openEvent(parts.newRequestId(), client, listener),
+    event: {
+      ...describeArrival(parts.newRequestId(), client, target, listener),
+      kind: "callback_finished",
+      listener: listener.listener,
+      result: "internal",
+    },
     deadlineMs: startedMs + listener.requestMs,
     admission: new Admission(concurrency, buffers),
     get elapsedMs() {
@@ -177,7 +153,8 @@ async function serve(
     const response = await steps(context);
     event.status = response.status;
     event.outcome = "answered";
-    await answer(response, client, context);
+    event.responseBytes = response.body instanceof Uint8Array ? response.body.length : 0;
+    await client.reply(response, context.deadlineMs);
   } catch (error) {
     await fail(error, client, context, parts);
   }
@@ -185,15 +162,6 @@ async function serve(
   event.durationMs = context.elapsedMs;
   event.callerLeft = client.isClosed();
   report(event);
-}
-
-async function answer(
-  response: ClientResponse,
-  client: ClientConnection,
-  { event, deadlineMs }: CallbackContext,
-): Promise<void> {
-  event.responseBytes = response.body instanceof Uint8Array ? response.body.length : 0;
-  await client.reply(response, deadlineMs);
 }
 
 async function fail(
@@ -206,7 +174,9 @@ async function fail(
   if (!(error instanceof ProxyError)) {
     report({ kind: "defect", where: "callback", requestId: event.requestId, error: describeDefect(error) });
   }
-  const failure = isUnwritable(error) ? unwritable() : toProxyError(error, context);
+  const found = toProxyError(error, context);
+  // The listener could not write the head of the application's answer.
+  const failure = found.code === "upstream_bad_response" ? unwritable() : found;
   // The answer has begun; its reader did not take the rest.
   if (client.repliedStatus() !== undefined) return;
   event.cause = failure.causedBy;
@@ -218,12 +188,9 @@ async function fail(
   context.admission.buffer?.close();
   // RFC 9110 section 15.5.2: a 401 names a scheme.
   const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
-  await answer(buildProblem(failure, adviseOn(failure), context, docsUrl, challenge), client, context);
-}
-
-/** The listener could not write the head of the application's answer. */
-function isUnwritable(error: unknown): boolean {
-  return error instanceof ProxyError && error.code === "upstream_bad_response";
+  const reply = buildProblem(failure, adviseOn(failure), context, docsUrl, challenge);
+  event.responseBytes = reply.body.length;
+  await client.reply(reply, context.deadlineMs);
 }
 
 function unwritable(): ProxyError {

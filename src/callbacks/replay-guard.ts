@@ -21,6 +21,8 @@ export interface CallbackBytes {
 }
 
 export interface ReplayRules {
+  /** The environment and the URL: what one application has taken, another may still get. */
+  readonly application: string;
   /** Whether a callback passes of which it cannot be told whether it was delivered. */
   readonly mode: "strict" | "best_effort";
   /** `application.timeout`. */
@@ -58,58 +60,45 @@ export class Delivery {
   }
 }
 
-/** Tells which of the callbacks of one listener may be handed to the application. */
-export class ReplayGuard {
-  readonly #application: string;
-  readonly #rules: ReplayRules;
-  readonly #store: ClaimStore;
-
-  /** @param application the environment and the URL: what one application has taken, another may still get */
-  constructor(application: string, rules: ReplayRules, store: ClaimStore) {
-    this.#application = application;
-    this.#rules = rules;
-    this.#store = store;
+/**
+ * Claims a genuine callback, so that it may be handed to the application. What is remembered is the signature that was
+ * verified: whatever else is changed about a callback, a replay has the signature of the original.
+ * @param holder unique to this delivery
+ * @param nowMs by the wall clock
+ * @returns the status of the application where it has taken this very callback before
+ * @throws ProxyError callback_in_delivery, callback_replayed, replay_store_unavailable
+ */
+export async function claimDelivery(
+  callback: GenuineCallback,
+  bytes: CallbackBytes,
+  holder: string,
+  nowMs: number,
+  { application, mode, timeoutMs, rememberMs }: ReplayRules,
+  claims: ClaimStore,
+): Promise<Delivery | number> {
+  const note = digestBytes(bytes);
+  const claim = claims.open({
+    kind: "callback",
+    // One for each application and signature of a key: the signature alone cannot be had from it.
+    key: digestOf(`${application}\n${callback.key.identifier}\n${callback.signature}`),
+    holder,
+    note,
+    leaseMs: timeoutMs + leaseMarginMs,
+    // As long as it is not too old.
+    lifetimeMs: callback.signedAtMs + rememberMs - nowMs + clockMarginMs,
+    isTakenOver: true,
+    bornMs: callback.signedAtMs,
+  });
+  const result = await claim.make().catch(() => undefined);
+  if (result === undefined && mode === "strict") throw unavailable("cannot be looked up", "replay", retryAfterMs);
+  if (result !== undefined && result.kind !== "claimed") return readClaim(result, note);
+  const delivery = new Delivery(claim, result !== undefined && result.doubt === undefined);
+  if (mode === "strict" && result?.doubt === "forgotten") {
+    await delivery.release();
+    const what = "is not known: it is older than what this process remembers, and no Redis remembers more";
+    throw unavailable(what, "tokens.cache", forgottenRetryAfterMs);
   }
-
-  /**
-   * Claims a genuine callback. What is remembered is the signature that was verified: whatever else is changed about a
-   * callback, a replay has the signature of the original.
-   * @param holder unique to this delivery
-   * @param nowMs by the wall clock
-   * @returns the status of the application where it has taken this very callback before
-   * @throws ProxyError callback_in_delivery, callback_replayed, replay_store_unavailable
-   */
-  async claim(
-    callback: GenuineCallback,
-    bytes: CallbackBytes,
-    holder: string,
-    nowMs: number,
-  ): Promise<Delivery | number> {
-    const { mode, timeoutMs, rememberMs } = this.#rules;
-    const note = digestBytes(bytes);
-    const claim = this.#store.open({
-      kind: "callback",
-      // One for each application and signature of a key: the signature alone cannot be had from it.
-      key: digestOf(`${this.#application}\n${callback.key.identifier}\n${callback.signature}`),
-      holder,
-      note,
-      leaseMs: timeoutMs + leaseMarginMs,
-      // As long as it is not too old.
-      lifetimeMs: callback.signedAtMs + rememberMs - nowMs + clockMarginMs,
-      isTakenOver: true,
-      bornMs: callback.signedAtMs,
-    });
-    const result = await claim.make().catch(() => undefined);
-    if (result === undefined && mode === "strict") throw unavailable("cannot be looked up", "replay", retryAfterMs);
-    if (result !== undefined && result.kind !== "claimed") return readClaim(result, note);
-    const delivery = new Delivery(claim, result !== undefined && result.doubt === undefined);
-    if (mode === "strict" && result?.doubt === "forgotten") {
-      await delivery.release();
-      const what = "is not known: it is older than what this process remembers, and no Redis remembers more";
-      throw unavailable(what, "tokens.cache", forgottenRetryAfterMs);
-    }
-    return delivery;
-  }
+  return delivery;
 }
 
 function unavailable(what: string, causedBy: string, afterMs: number): ProxyError {

@@ -12,41 +12,54 @@ export const longestOperation = 128;
 /** Longer than any identifier of a service. */
 const longestUpstreamHeader = 256;
 
-/** What is known of a request before anything about it is checked. */
-export function openAccessEvent(
+type Arrived = Pick<ClientConnection, "method" | "peer" | "headers">;
+
+/** What is known of a request or a callback before anything about it is checked. */
+export function describeArrival(
   requestId: string,
-  { method, peer, headers }: Pick<ClientConnection, "method" | "peer" | "headers">,
+  { method, peer, headers }: Arrived,
   target: Target | undefined,
-  { environment, listener }: ListenerContext,
-): AccessEvent {
+  { environment, listener }: Pick<ListenerContext, "environment" | "listener">,
+) {
   return {
-    kind: "request_finished",
     environment: environment.name,
     requestId,
+    callerRequestId: peekRequestId(headers),
     traceId: peekTraceId(headers),
-    reference: peekReference(headers),
-    site: undefined,
-    auth: undefined,
-    operation: undefined,
-    operationLabel: "none",
-    status: 0,
-    by: "countersign",
-    outcome: "not_sent",
-    code: undefined,
-    stage: "read_head",
-    attempts: 0,
-    admitted: false,
-    durationMs: 0,
-    upstreamMs: undefined,
-    overheadMs: 0,
-    callerLeft: false,
     method,
     // The target of a CONNECT is a foreign host.
     target: target === undefined || method === "CONNECT" ? undefined : targetInLog(target),
     listener,
     caller: peer?.subject,
     callerAddress: peer?.address,
-    callerRequestId: peekRequestId(headers),
+    status: 0,
+    outcome: "not_sent" as const,
+    durationMs: 0,
+    callerLeft: false,
+  };
+}
+
+export function openAccessEvent(
+  requestId: string,
+  client: Arrived,
+  target: Target | undefined,
+  listener: ListenerContext,
+): AccessEvent {
+  return {
+    ...describeArrival(requestId, client, target, listener),
+    kind: "request_finished",
+    reference: peekReference(client.headers),
+    site: undefined,
+    auth: undefined,
+    operation: undefined,
+    operationLabel: "none",
+    by: "countersign",
+    code: undefined,
+    stage: "read_head",
+    attempts: 0,
+    admitted: false,
+    upstreamMs: undefined,
+    overheadMs: 0,
   };
 }
 

@@ -29,7 +29,7 @@ async function serve(deliver: Deliver) {
       newRequestId: () => "r1",
     },
     {
-      ...{ environment, listener: "here", origin: "http://app", path: "/" },
+      ...{ environment, listener: "here", application: "test http://app/", path: "/" },
       ...{ exempt: new Set(["signature"]), rememberMs: 300_000, mode: "strict", timeoutMs: 1_000, requestMs: 10_000 },
     },
   );

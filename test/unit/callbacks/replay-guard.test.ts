@@ -1,7 +1,7 @@
 /** Row 74: which deliveries of one callback reach the application, and what a store that fails does to them. */
 import { describe, expect, it } from "vitest";
 import { createMemoryClaimRecords } from "../../../src/adapters/memory/claim-records.ts";
-import { type CallbackBytes, Delivery, ReplayGuard, type ReplayRules } from "../../../src/callbacks/replay-guard.ts";
+import { type CallbackBytes, claimDelivery, Delivery, type ReplayRules } from "../../../src/callbacks/replay-guard.ts";
 import type { GenuineCallback } from "../../../src/callbacks/verify.ts";
 import { Claims, takeoverMs } from "../../../src/claims/claim.ts";
 import { type ClaimRecords, NotWritten } from "../../../src/claims/records.ts";
@@ -9,7 +9,7 @@ import type { SigningKey } from "../../../src/model/environment.ts";
 import { ProxyError } from "../../../src/model/errors.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 
-const strict: ReplayRules = { mode: "strict", timeoutMs: 10_000, rememberMs: 60 * 60_000 };
+const strict: ReplayRules = { application: "sandbox", mode: "strict", timeoutMs: 10_000, rememberMs: 60 * 60_000 };
 const bestEffort: ReplayRules = { ...strict, mode: "best_effort" };
 const bytes: CallbackBytes = { method: "POST", query: undefined, body: Buffer.from("a=1") };
 const minuteMs = 60_000;
@@ -29,8 +29,8 @@ function stage(most?: number) {
     from: ClaimRecords = records,
   ) => {
     holders += 1;
-    const guard = new ReplayGuard("sandbox", rules, new Claims(from, clock));
-    return guard.claim(given, { ...bytes, ...more }, `holder-${holders}`, clock.wallMs());
+    const claims = new Claims(from, clock);
+    return claimDelivery(given, { ...bytes, ...more }, `holder-${holders}`, clock.wallMs(), rules, claims);
   };
   const deliver = async (given: GenuineCallback, rules = strict): Promise<Delivery> => {
     const claimed = await claim(given, {}, rules);
