@@ -1,8 +1,7 @@
 import { onTestFinished } from "vitest";
 import { ConnectionPool } from "../src/adapters/http-client/connection-pool.ts";
-import { createSend } from "../src/adapters/http-client/exchange.ts";
 import type { Clock } from "../src/model/clock.ts";
-import type { Environment, Tls } from "../src/model/environment.ts";
+import type { Tls } from "../src/model/environment.ts";
 import { ProxyError } from "../src/model/errors.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../src/proxy/messages.ts";
 import { ShiftedClock } from "./shifted-clock.ts";
@@ -30,13 +29,8 @@ export function openServicePool(url: string, options: PoolOptions = {}) {
   const settings = { address, tls, connectTimeoutMs, connections, requestsPerConnection };
   const pool = new ConnectionPool(settings, clock satisfies Clock);
   onTestFinished(() => pool.destroy());
-  const sendBy = createSend(() => pool);
   const send = ({ timeoutMs = 30_000, onConnected = () => {}, ...request }: AttemptOptions = {}) =>
-    sendBy(
-      { environment: {} as Environment, path: "/x", headers: [], render: () => "{}", ...request },
-      clock.nowMs() + timeoutMs,
-      onConnected,
-    );
+    pool.exchange({ path: "/x", headers: [], render: () => "{}", ...request }, clock.nowMs() + timeoutMs, onConnected);
   const outcome = (options?: AttemptOptions) => send(options).then(read).catch(explain);
   return { pool, clock, send, outcome };
 }

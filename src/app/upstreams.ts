@@ -1,7 +1,6 @@
 import { type ConnectSettings, createConnect } from "../adapters/http-client/connect.ts";
 import { ConnectionPool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
 import { createDeliver } from "../adapters/http-client/deliver.ts";
-import { createSend } from "../adapters/http-client/exchange.ts";
 import { createPostTokenRequest } from "../adapters/http-client/post.ts";
 import { explainTransportError } from "../adapters/http-client/transport-error.ts";
 import type { TunnelReport } from "../adapters/http-client/tunnel.ts";
@@ -22,6 +21,7 @@ import {
 import type { Report } from "../model/events.ts";
 import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { SendStream } from "../pass-through/messages.ts";
+import type { Send } from "../proxy/messages.ts";
 import { KeyedResources, lingerMarginMs, poolEndings } from "./keyed-resources.ts";
 
 type Application = CallbackListenerConfig["application"];
@@ -74,7 +74,8 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
 
   return {
     /** To the services. */
-    send: createSend((environment) => opened(poolOf.get(environment))),
+    send: ((request, deadlineMs, onConnected) =>
+      opened(poolOf.get(request.environment)).exchange(request, deadlineMs, onConnected)) satisfies Send,
     /** The same of pass-through routes, on connections of their own. */
     sendStream: ((request, times, control) =>
       opened(streamPoolOf.get(request.environment)).send(request, times, control)) satisfies SendStream,

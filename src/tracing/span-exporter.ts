@@ -3,16 +3,18 @@ import { type Clock, LogThrottle, within } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import { encodeRequest, encodeSpan, type Origin, type Span } from "./span.ts";
 
-/** The collector's answer, or why there is none. */
+/** The answer to a POST, or why there is none. */
 export type PostResult =
   | {
       readonly kind: "answered";
       readonly status: number;
       readonly retryAfter: string | undefined;
       readonly date: string | undefined;
-      readonly body: string;
+      /** Undefined where it is longer than 64 KiB. */
+      readonly body: string | undefined;
     }
-  | { readonly kind: "failed"; readonly cause: string };
+  /** `cause` is a code, such as ECONNREFUSED. */
+  | { readonly kind: "timed_out" | "failed"; readonly cause: string };
 
 /** Posts a body to the collector, once. It never rejects. */
 export type PostSpans = (body: string, timeoutMs: number) => Promise<PostResult>;
@@ -117,7 +119,7 @@ export class SpanExporter {
     if (batch.length === 0) return undefined;
     const result = await post(encodeRequest(batch, origin), postTimeoutMs);
     if (this.#hasEnded) return undefined;
-    if (result.kind === "failed") return this.#delay(result.cause);
+    if (result.kind !== "answered") return this.#delay(result.cause);
     const { status, retryAfter, date, body } = result;
     if (retryable.has(status)) {
       return this.#delay(`HTTP ${status}`, retryAfterMs(retryAfter, date, this.#parts.clock.wallMs()));
@@ -154,7 +156,7 @@ export class SpanExporter {
 }
 
 /** Of an ExportTraceServiceResponse: what was refused though the status says success. Int64 is a string in JSON. */
-function rejectedSpans(body: string): number {
+function rejectedSpans(body = ""): number {
   const [, digits = "0"] = /"(?:rejectedSpans|rejected_spans)"\s*:\s*"?(\d{1,6})/.exec(body) ?? [];
   return Number(digits);
 }

@@ -18,14 +18,6 @@ export interface HttpRequest {
   readonly render: () => string | Uint8Array;
 }
 
-/** What the reader of a response's body asks of its connection. */
-export interface BodySource {
-  /** The reader wants more. */
-  resume(attempt: Attempt): void;
-  /** The reader has left. */
-  abandon(attempt: Attempt): void;
-}
-
 /**
  * One request that is being sent, from its wait for a connection to the end of its response. It knows whether a byte was
  * written, and turns every foreign error into a ProxyError with an outcome.
@@ -81,13 +73,17 @@ export class Attempt {
     this.#resolve({ status, headers, body, discard });
   }
 
-  /** Its response has begun; the body follows by `push` and `end`. */
-  respondStreaming(status: number, headers: readonly string[], source: BodySource): void {
+  /**
+   * Its response has begun; the body follows by `push` and `end`.
+   * @param resume called when the reader of the body wants more
+   * @param abandon called when the reader has left
+   */
+  respondStreaming(status: number, headers: readonly string[], resume: () => void, abandon: () => void): void {
     const body = new Readable({
       highWaterMark: streamBufferBytes,
-      read: () => source.resume(this),
+      read: resume,
       destroy: (error, done) => {
-        source.abandon(this);
+        abandon();
         done(error);
       },
     });

@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from "../../model/clock.ts";
-import type { Attempt } from "./attempt.ts";
+import type { UpstreamResponse } from "../../proxy/messages.ts";
+import { Attempt, type HttpRequest } from "./attempt.ts";
 import { type ConnectSettings, createConnect } from "./connect.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./connection.ts";
 import { poolClosedCode, TransportError } from "./transport-error.ts";
@@ -40,7 +41,16 @@ export class ConnectionPool implements ConnectionOwner {
     this.#clock = clock;
   }
 
-  send(attempt: Attempt): void {
+  /**
+   * Sends a request once: nothing is repeated, and no redirect followed.
+   * @param deadlineMs on the monotonic clock; it covers the connection, the head and the body of the response
+   * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, as the body does
+   */
+  exchange(request: HttpRequest, deadlineMs: number, onConnected = () => {}): Promise<UpstreamResponse> {
+    return new Promise((resolve, reject) => this.#send(new Attempt(request, deadlineMs, onConnected, resolve, reject)));
+  }
+
+  #send(attempt: Attempt): void {
     if (this.#isDestroyed) attempt.fail(new TransportError(poolClosedCode));
     else {
       this.#waiting.push(attempt);

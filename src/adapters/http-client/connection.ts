@@ -2,10 +2,9 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { firstOf } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
-import type { Attempt, BodySource } from "./attempt.ts";
-import type { Connect } from "./connect.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Connect, Transport } from "./connect.ts";
 import { ResponseReader } from "./response-reader.ts";
-import type { Transport } from "./transport.ts";
 import { closedCode, ForeignResponse, TransportError, unframedOverTlsCode } from "./transport-error.ts";
 
 /** An answer that nothing asked for comes a few milliseconds late: a few requests. */
@@ -36,7 +35,7 @@ export interface ConnectionOwner {
  *
  * attempt ─▶ one write ─▶ socket ─▶ ResponseReader ─▶ attempt: whole in one piece, or as a stream
  */
-export class Connection implements BodySource {
+export class Connection {
   readonly #authority: string;
   readonly #clock: Clock;
   readonly #owner: ConnectionOwner;
@@ -95,16 +94,6 @@ export class Connection implements BodySource {
     this.#owner.hasEnded(this, error);
   }
 
-  resume(attempt: Attempt): void {
-    if (attempt === this.#attempt) this.#socket.resume();
-  }
-
-  abandon(attempt: Attempt): void {
-    if (attempt !== this.#attempt) return;
-    this.#attempt = undefined;
-    this.end(new TransportError(closedCode));
-  }
-
   #becomeReady(socket: Socket): void {
     socket
       .on("end", () => this.#endOrderly())
@@ -138,8 +127,20 @@ export class Connection implements BodySource {
       this.#complete(attempt, piece);
       return true;
     }
-    if (!attempt.hasResponse) attempt.respondStreaming(reader.status, reader.headers, this);
+    if (!attempt.hasResponse) this.#stream(attempt);
     return piece === undefined || attempt.push(piece);
+  }
+
+  #stream(attempt: Attempt): void {
+    const resume = () => {
+      if (attempt === this.#attempt) this.#socket.resume();
+    };
+    const abandon = () => {
+      if (attempt !== this.#attempt) return;
+      this.#attempt = undefined;
+      this.end(new TransportError(closedCode));
+    };
+    attempt.respondStreaming(this.#reader.status, this.#reader.headers, resume, abandon);
   }
 
   /** Where the service repeats a request's id, a second answer to an earlier request tells whose it is. */

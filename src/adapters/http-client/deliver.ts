@@ -2,7 +2,7 @@ import type { Deliver } from "../../callbacks/application.ts";
 import { type FailureCode, ProxyError } from "../../model/errors.ts";
 import type { UpstreamResponse } from "../../proxy/messages.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
-import { exchange, longestAnswerBytes, readWhole } from "./exchange.ts";
+import { longestAnswerBytes, readWhole } from "./post.ts";
 
 /**
  * Hands callbacks to an application.
@@ -11,8 +11,7 @@ import { exchange, longestAnswerBytes, readWhole } from "./exchange.ts";
 export function createDeliver(pool: ConnectionPool): Deliver {
   return async ({ method, target, headers, body }, deadlineMs) => {
     try {
-      const request = { method, path: target, headers, render: () => body };
-      const response = await exchange(pool, request, deadlineMs);
+      const response = await pool.exchange({ method, path: target, headers, render: () => body }, deadlineMs);
       const whole = readAnswer(response);
       // An answer that breaks before it is read fails its reader later. It must not end the process.
       whole.catch(() => {});
