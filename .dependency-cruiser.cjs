@@ -49,7 +49,7 @@ module.exports = {
     folder("oauth", "^src/oauth/", ["^(node:)?crypto$"]),
     folder("claims", "^src/claims/", []),
     folder("proxy", "^src/proxy/", ["^src/claims/claim\\.ts$", "^src/signing/", "^src/oauth/token\\.ts$"]),
-    folder("tracing", "^src/tracing/", ["^src/proxy/(messages|access-event)\\.ts$"]),
+    folder("tracing", "^src/tracing/", ["^src/proxy/messages\\.ts$"]),
     folder("callbacks", "^src/callbacks/", [
       "^src/claims/claim\\.ts$",
       "^src/signing/",

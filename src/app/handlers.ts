@@ -6,12 +6,11 @@ import { type CallbackListenerConfig, type Config, defaultOnce, type ListenerCon
 import type { Environment } from "../model/environment.ts";
 import { type Caller, callersOf, callersTlsOf, describeBind } from "../model/listener.ts";
 import { createPassThroughHandler } from "../pass-through/handler.ts";
-import type { Tracer } from "../proxy/access-event.ts";
 import { CallerRegistry, RateLimit } from "../proxy/caller-registry.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { SlowAnswers } from "../proxy/forward.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
-import type { ListenerContext } from "../proxy/messages.ts";
+import type { ListenerContext, Tracer } from "../proxy/messages.ts";
 import type { OnceRules } from "../proxy/once.ts";
 import { loopbackHosts } from "../proxy/target.ts";
 import type { ServingOn } from "./hot-listener.ts";

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { credentialSetsOf, tokenUrlOf } from "../model/environment.ts";
 import type { Event, Report } from "../model/events.ts";
-import type { Tracer } from "../proxy/access-event.ts";
+import type { Tracer } from "../proxy/messages.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources, lingerMarginMs } from "./keyed-resources.ts";
 import type { SpanExport } from "./span-export.ts";

@@ -3,12 +3,12 @@ import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallbackFinished, Report } from "../model/events.ts";
-import { describeArrival } from "../proxy/access-event.ts";
 import type { BufferBudget } from "../proxy/buffer-budget.ts";
 import { buildProblem, toProxyError } from "../proxy/client-response.ts";
 import { Admission, type ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
+import { describeArrival } from "../proxy/context.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
-import type { ClientConnection, ClientRequest, ClientResponse } from "../proxy/messages.ts";
+import type { ClientRequest, ClientResponse } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
 import { parseTarget } from "../proxy/target.ts";
 import {
@@ -127,17 +127,16 @@ export function createCallbackHandler(parts: CallbackHandlerParts, listener: Cal
 
 /** Runs the steps, answers whatever happens, and reports how the callback ended. */
 async function serve(
-  client: ClientConnection,
+  client: ClientRequest,
   listener: CallbackListener,
   parts: CallbackHandlerParts,
   steps: (context: CallbackContext) => Promise<ClientResponse>,
 ): Promise<void> {
   const { clock, report, concurrency, buffers } = parts;
   const startedMs = clock.nowMs();
-  const target = client.target === undefined ? undefined : parseTarget(client.target);
   const context: CallbackContext = {
     event: {
-      ...describeArrival(parts.newRequestId(), client, target, listener),
+      ...describeArrival(parts.newRequestId(), client, parseTarget(client.target), listener),
       kind: "callback_finished",
       listener: listener.listener,
       result: "internal",
@@ -166,7 +165,7 @@ async function serve(
 
 async function fail(
   error: unknown,
-  client: ClientConnection,
+  client: ClientRequest,
   context: CallbackContext,
   { report, docsUrl }: CallbackHandlerParts,
 ): Promise<void> {

@@ -2,8 +2,8 @@ import { type HeaderLines, valuesOf } from "../http/headers.ts";
 import { printable } from "../model/defect.ts";
 import type { Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import { longestOperation } from "./access-event.ts";
 import type { CallerRegistry, KnownCaller } from "./caller-registry.ts";
+import { longestOperation } from "./context.ts";
 import type { ClientRequest, ListenerContext, Peer } from "./messages.ts";
 
 /** One line for each: many clients read only the first challenge of a line (RFC 9110 section 11.7.1). */

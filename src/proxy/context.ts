@@ -1,10 +1,23 @@
 import type { Clock } from "../model/clock.ts";
 import type { FailureCode, Outcome } from "../model/errors.ts";
-import type { RequestFinished } from "../model/events.ts";
-import { type AccessEvent, longestOperation, type RequestTrace } from "./access-event.ts";
-import type { Admission } from "./concurrency-limit.ts";
-import type { Route, UpstreamResponse } from "./messages.ts";
+import type { Report, RequestFinished } from "../model/events.ts";
+import type { BufferBudget } from "./buffer-budget.ts";
+import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
+import type {
+  AccessEvent,
+  ClientRequest,
+  ListenerContext,
+  RequestTrace,
+  Route,
+  Tracer,
+  UpstreamResponse,
+} from "./messages.ts";
 import type { OnceKey } from "./once.ts";
+import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
+import { type Target, targetInLog } from "./target.ts";
+
+/** Any operation may be allowed, and then its length is the client's choice. */
+export const longestOperation = 128;
 
 /** The steps of a request, by the names that logs and `/status` show. */
 export type Stage =
@@ -20,6 +33,24 @@ export type Stage =
   | "claim_once"
   | "send"
   | "stream_answer";
+
+/** What every request is served with, whatever its steps are. */
+export interface ServeParts {
+  readonly clock: Clock;
+  readonly report: Report;
+  /** A new, unguessable and unique id. */
+  readonly newRequestId: () => string;
+  /** `timeouts.request`. */
+  readonly requestMs: number;
+  /** One for each environment. */
+  readonly concurrency: ConcurrencyLimit;
+  /** One for all. */
+  readonly buffers: BufferBudget;
+  /** Where the site of the documentation is, if failures lead there. */
+  readonly docsUrl?: string | undefined;
+  /** Absent where tracing is not configured. */
+  readonly tracer?: Tracer | undefined;
+}
 
 /** One request on its way. The steps fill in its event, which is reported when it ends. */
 export class RequestContext {
@@ -40,11 +71,16 @@ export class RequestContext {
   /** While it does; undefined while it does not. */
   #waitingSinceMs: number | undefined;
 
-  /** @param requestMs `timeouts.request` */
-  constructor(event: AccessEvent, admission: Admission, clock: Clock, requestMs: number, trace?: RequestTrace) {
-    this.event = event;
-    this.admission = admission;
-    this.trace = trace;
+  /** @param target of the request */
+  constructor(
+    request: Pick<ClientRequest, "method" | "headers" | "peer">,
+    target: Target,
+    listener: ListenerContext,
+    { clock, newRequestId, requestMs, concurrency, buffers, tracer }: Omit<ServeParts, "report" | "docsUrl">,
+  ) {
+    this.event = openEvent(newRequestId(), request, target, listener);
+    this.admission = new Admission(concurrency, buffers);
+    this.trace = tracer?.start(request.headers, this.event, listener);
     this.#clock = clock;
     this.#startedMs = clock.nowMs();
     this.deadlineMs = this.#startedMs + requestMs;
@@ -173,4 +209,51 @@ export class RequestContext {
     this.trace?.end();
     return this.event;
   }
+}
+
+type Arrived = Pick<ClientRequest, "method" | "headers" | "peer">;
+
+/** What is known of a request or a callback before anything about it is checked. */
+export function describeArrival(
+  requestId: string,
+  { method, peer, headers }: Arrived,
+  target: Target,
+  { environment, listener }: Pick<ListenerContext, "environment" | "listener">,
+) {
+  const isRead = method !== "";
+  return {
+    environment: environment.name,
+    requestId,
+    callerRequestId: peekRequestId(headers),
+    traceId: peekTraceId(headers),
+    method: isRead ? method : undefined,
+    // The target of a CONNECT is a foreign host.
+    target: isRead && method !== "CONNECT" ? targetInLog(target) : undefined,
+    listener,
+    caller: peer?.subject,
+    callerAddress: peer?.address,
+    status: 0,
+    outcome: "not_sent" as const,
+    durationMs: 0,
+    callerLeft: false,
+  };
+}
+
+function openEvent(requestId: string, request: Arrived, target: Target, listener: ListenerContext): AccessEvent {
+  return {
+    ...describeArrival(requestId, request, target, listener),
+    kind: "request_finished",
+    reference: peekReference(request.headers),
+    site: undefined,
+    auth: undefined,
+    operation: undefined,
+    operationLabel: "none",
+    by: "countersign",
+    code: undefined,
+    stage: "read_head",
+    attempts: 0,
+    admitted: false,
+    upstreamMs: undefined,
+    overheadMs: 0,
+  };
 }

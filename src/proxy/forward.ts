@@ -1,14 +1,13 @@
 import { parseHttpDate } from "../http/date.ts";
-import { firstOf } from "../http/headers.ts";
+import { firstOf, type HeaderLines, valuesOf } from "../http/headers.ts";
 import type { Clock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { NoRetryReason, Report } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
-import { pickHeaders } from "./access-event.ts";
 import { type AuthMaterial, authenticate } from "./authenticate.ts";
 import { type BufferedResponse, bufferResponse } from "./buffered-response.ts";
 import type { RequestContext } from "./context.ts";
-import type { ClientConnection, PreparedRequest, Route, Send, UpstreamResponse } from "./messages.ts";
+import type { ClientRequest, PreparedRequest, Route, Send, UpstreamResponse } from "./messages.ts";
 import { keyOf } from "./site.ts";
 
 export interface ForwardParts {
@@ -34,7 +33,7 @@ export interface Sending {
 /** One request being forwarded. */
 interface Forwarding {
   readonly sending: Sending;
-  readonly client: Pick<ClientConnection, "isClosed">;
+  readonly client: Pick<ClientRequest, "isClosed">;
   readonly context: RequestContext;
   readonly parts: Omit<ForwardParts, "send">;
 }
@@ -70,7 +69,7 @@ const longestFinishMs = 1_000;
  */
 export function forward(
   prepared: PreparedRequest,
-  client: Pick<ClientConnection, "isClosed">,
+  client: Pick<ClientRequest, "isClosed">,
   context: RequestContext,
   parts: ForwardParts,
 ): Promise<UpstreamResponse> {
@@ -86,7 +85,7 @@ export function forward(
 /** The same for whatever can be sent. A 401 to what cannot be repeated passes; the next request has a newer token. */
 export async function sendAuthenticated(
   sending: Sending,
-  client: Pick<ClientConnection, "isClosed">,
+  client: Pick<ClientRequest, "isClosed">,
   context: RequestContext,
   parts: Omit<ForwardParts, "send">,
 ): Promise<UpstreamResponse> {
@@ -219,4 +218,22 @@ function recordResponse({ sending, context, parts }: Forwarding, material: AuthM
     reference,
     upstreamHeaders: upstreamHeaders ?? {},
   });
+}
+
+/** Longer than any identifier of a service. */
+const longestUpstreamHeader = 256;
+
+/**
+ * The response's headers of these names, bounded: it is foreign text.
+ * @returns undefined where it has none of them
+ */
+function pickHeaders(headers: HeaderLines, names: readonly string[]): Readonly<Record<string, string>> | undefined {
+  if (names.length === 0) return undefined;
+  const found: Record<string, string> = {};
+  for (const name of names) {
+    const value = valuesOf(headers, name).join(", ");
+    const isLong = value.length > longestUpstreamHeader;
+    if (value !== "") found[name] = isLong ? `${value.slice(0, longestUpstreamHeader)}…` : value;
+  }
+  return Object.keys(found).length === 0 ? undefined : found;
 }

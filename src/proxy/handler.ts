@@ -2,17 +2,15 @@ import { describeDefect } from "../model/defect.ts";
 import { isUndecided } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { isSafe } from "../model/events.ts";
-import { openAccessEvent, type Tracer } from "./access-event.ts";
 import { checkCallerSignature, checkCharacters } from "./authenticate.ts";
-import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
+import type { RequestBuffer } from "./buffer-budget.ts";
 import type { KnownCaller } from "./caller-registry.ts";
 import { authenticateClient, checkCallerOperation, checkCallerRate, checkCallerSite } from "./client-auth.ts";
 import { problemReply, toClientResponse, toProxyError } from "./client-response.ts";
-import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
-import { RequestContext } from "./context.ts";
+import { RequestContext, type ServeParts } from "./context.ts";
 import { prepare } from "./enrich.ts";
 import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
-import type { ClientConnection, ClientRequest, ClientResponse, ListenerContext, UpstreamResponse } from "./messages.ts";
+import type { ClientRequest, ClientResponse, ListenerContext, UpstreamResponse } from "./messages.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { mostParameters, readParameters } from "./parameters.ts";
 import { checkHead } from "./request-head.ts";
@@ -21,34 +19,16 @@ import { checkForSecrets } from "./secrets-in-body.ts";
 import { chooseSite } from "./site.ts";
 import { checkAuthority, checkOperation, parseTarget, resolveTarget, type Target } from "./target.ts";
 
-export interface RequestHandlerParts extends ForwardParts {
-  /** A new, unguessable and unique id. */
-  readonly newRequestId: () => string;
-  /** `timeouts.request`. */
-  readonly requestMs: number;
-  /** One for each environment. */
-  readonly concurrency: ConcurrencyLimit;
-  /** One for all. */
-  readonly buffers: BufferBudget;
+export interface RequestHandlerParts extends ForwardParts, ServeParts {
   readonly once: OnceRules;
-  /** Where the site of the documentation is, if failures lead there. */
-  readonly docsUrl?: string | undefined;
-  /** Absent where tracing is not configured. */
-  readonly tracer?: Tracer | undefined;
 }
-
-/** What every request is served with, whatever its steps are. */
-export type ServeParts = Pick<
-  RequestHandlerParts,
-  "clock" | "report" | "newRequestId" | "requestMs" | "concurrency" | "buffers" | "docsUrl" | "tracer"
->;
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
 export interface RequestHandler<Request = ClientRequest> {
   /** Serves one request. */
   readonly handle: (request: Request) => Promise<void>;
   /** Answers a request that the listener itself had to refuse. An error that is no ProxyError is a defect, and reported. */
-  readonly refuse: (client: ClientConnection, error: Error) => Promise<void>;
+  readonly refuse: (request: Request, error: Error) => Promise<void>;
 }
 
 /** START HERE: one request, from its head to its answer. Each line is a step, and any of them may throw. */
@@ -103,32 +83,27 @@ export function createRequestHandler(parts: RequestHandlerParts, listener: Liste
       const target = parseTarget(request.target);
       return serve(request, target, listener, parts, (context) => proxy(request, target, listener, context, parts));
     },
-    refuse(client, error) {
-      const target = client.target === undefined ? undefined : parseTarget(client.target);
-      return serve(client, target, listener, parts, () => Promise.reject(error));
-    },
+    refuse: (request, error) =>
+      serve(request, parseTarget(request.target), listener, parts, () => Promise.reject(error)),
   };
 }
 
 /** Runs the steps, gives the client a response whatever happens, and reports how the request ended. */
 export async function serve(
-  client: ClientConnection,
-  target: Target | undefined,
+  request: ClientRequest,
+  target: Target,
   listener: ListenerContext,
   parts: ServeParts,
   steps: (context: RequestContext) => Promise<void>,
 ): Promise<void> {
-  const event = openAccessEvent(parts.newRequestId(), client, target, listener);
-  const admission = new Admission(parts.concurrency, parts.buffers);
-  const trace = parts.tracer?.start(client.headers, event, listener);
-  const context = new RequestContext(event, admission, parts.clock, parts.requestMs, trace);
+  const context = new RequestContext(request, target, listener, parts);
   try {
     await steps(context);
   } catch (error) {
-    await fail(error, client, context, parts);
+    await fail(error, request, context, parts);
   }
-  admission.end();
-  parts.report(context.finish(client.isClosed()));
+  context.admission.end();
+  parts.report(context.finish(request.isClosed()));
 }
 
 /**
@@ -154,30 +129,25 @@ export function admit(
 /** @param streaming where `idleMs` alone limits how long the client may take: for each piece of the body */
 export async function deliver(
   response: UpstreamResponse,
-  client: ClientConnection,
+  request: ClientRequest,
   context: RequestContext,
   { environment }: ListenerContext,
   streaming?: Pick<ClientResponse, "idleMs" | "signal">,
 ): Promise<void> {
   const { status } = response;
   // A safe request has no effect, so its answer decides its outcome.
-  const outcome = isUndecided(status, environment) && !isSafe(client) ? "unknown" : "answered";
+  const outcome = isUndecided(status, environment) && !isSafe(request) ? "unknown" : "answered";
   const clientResponse = toClientResponse(response, outcome, context, streaming);
   // Recorded before the client has its response.
   if (context.once !== undefined) await context.once.recordEnd({ outcome, status });
   context.beginWait("stream_answer");
-  const delivered = client.reply(clientResponse, context.deadlineMs);
+  const delivered = request.reply(clientResponse, context.deadlineMs);
   if (delivered !== undefined) await delivered;
   context.end(status, "service", outcome, undefined);
 }
 
 /** Answers a failure, unless the head of the service's response is already out: then the reset connection says it. */
-async function fail(
-  error: unknown,
-  client: ClientConnection,
-  context: RequestContext,
-  parts: ServeParts,
-): Promise<void> {
+async function fail(error: unknown, request: ClientRequest, context: RequestContext, parts: ServeParts): Promise<void> {
   context.endWait();
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.
@@ -189,7 +159,7 @@ async function fail(
     parts.report({ kind: "defect", where: stage, requestId, error: describeDefect(error) });
   }
   const failure = toProxyError(error, context);
-  const status = client.repliedStatus();
+  const status = request.repliedStatus();
   context.event.cause = failure.causedBy;
   const by = status === undefined ? "countersign" : "service";
   await context.once?.recordEnd({ outcome: failure.outcome, status });
@@ -199,5 +169,5 @@ async function fail(
   context.admission.buffer?.close();
   const reply = problemReply(failure, context, parts.docsUrl);
   context.event.responseBytes = reply.body.length;
-  await client.reply(reply, context.deadlineMs);
+  await request.reply(reply, context.deadlineMs);
 }

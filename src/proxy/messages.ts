@@ -1,6 +1,7 @@
 import type { HeaderLines } from "../http/headers.ts";
 import type { AuthMethod, Environment, Site } from "../model/environment.ts";
 import type { ProxyError } from "../model/errors.ts";
+import type { RequestFinished } from "../model/events.ts";
 import type { NamedValue } from "../signing/parameter-rules.ts";
 import type { CallerRegistry } from "./caller-registry.ts";
 
@@ -46,12 +47,15 @@ export interface Buffers {
   open(peer: Peer): BodyBuffer & { close(): void };
 }
 
-/** The client's side of a request: what its head says, whether it is still connected, and how to answer it. */
-export interface ClientConnection {
-  /** Absent, like the target, where the head could not be read. */
-  readonly method?: string;
-  readonly target?: string;
+/** A request as it came in: its head, the body on demand, whether its client is still connected, and how to answer it. */
+export interface ClientRequest {
+  /** Empty, like the target, where the head could not be read. */
+  readonly method: string;
+  /** The request target exactly as on the request line. */
+  readonly target: string;
   readonly headers: HeaderLines;
+  /** The memory that its head takes. */
+  readonly headBytes: number;
   readonly peer?: Peer;
   /** Whether the client closed its connection before it had its response. */
   isClosed(): boolean;
@@ -65,15 +69,6 @@ export interface ClientConnection {
    * reset: it must not take a part for the whole; ProxyError upstream_bad_response when the head cannot be written
    */
   reply(response: ClientResponse, deadlineMs: number): Promise<void> | undefined;
-}
-
-/** A request as it came in: its head, and the body on demand. */
-export interface ClientRequest extends ClientConnection {
-  readonly method: string;
-  /** The request target exactly as on the request line. */
-  readonly target: string;
-  /** The memory that its head takes. */
-  readonly headBytes: number;
   /**
    * Reads the whole body, within the deadline on the monotonic clock.
    * @returns the bytes themselves where they have come with the head
@@ -81,6 +76,9 @@ export interface ClientRequest extends ClientConnection {
    */
   readBody(deadlineMs: number, buffer: BodyBuffer): Uint8Array | Promise<Uint8Array>;
 }
+
+/** The one event that sums up a request, while it is being filled in. */
+export type AccessEvent = { -readonly [Name in keyof RequestFinished]: RequestFinished[Name] };
 
 /** The site that the request is for and how it will be authenticated. */
 export interface Route {
@@ -170,4 +168,25 @@ export interface ClientResponse {
    * @returns called when the client has taken what was written
    */
   readonly onSlowReader?: (cutOff: (error: ProxyError) => void) => (() => void) | undefined;
+}
+
+/** Records what requests do as spans. Absent where tracing is not configured. It never throws and never waits. */
+export interface Tracer {
+  /**
+   * Begins the span of a request, and tells its event the trace.
+   * @param headers of the request
+   */
+  start(headers: HeaderLines, event: AccessEvent, listener: ListenerContext): RequestTrace;
+}
+
+/** The spans of one request. */
+export interface RequestTrace {
+  /** Sends as the one given does, with `traceparent`, and a span for whatever was written. */
+  traced(send: Send): Send;
+  /** The request begins to wait for a token, which is not in memory. */
+  beginTokenWait(): void;
+  /** It has its token, or none. Harmless where it did not wait. */
+  endTokenWait(): void;
+  /** The request has ended, and its event is complete. */
+  end(): void;
 }

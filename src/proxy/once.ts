@@ -4,9 +4,8 @@ import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
 import { sign } from "../signing/hmac.ts";
 import { compareNames } from "../signing/parameter-rules.ts";
-import type { AccessEvent } from "./access-event.ts";
 import { serialise } from "./authenticate.ts";
-import type { PreparedRequest } from "./messages.ts";
+import type { AccessEvent, PreparedRequest } from "./messages.ts";
 
 const retryAfterMs = 1_000;
 /** Only another configuration helps. */

@@ -3,8 +3,15 @@ import { formatTraceParent, readTraceParent, readTraceState, type SpanContext } 
 import type { Clock } from "../model/clock.ts";
 import type { Address, Environment } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { AccessEvent, RequestTrace, Tracer } from "../proxy/access-event.ts";
-import type { ListenerContext, Send, UpstreamRequest, UpstreamResponse } from "../proxy/messages.ts";
+import type {
+  AccessEvent,
+  ListenerContext,
+  RequestTrace,
+  Send,
+  Tracer,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../proxy/messages.ts";
 import {
   attributesOfPost,
   attributesOfRequest,

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../../http/headers.ts";
 import { type Clock, within } from "../../model/clock.ts";
 import type { BodyStream, Passage, StreamingRequest } from "../../pass-through/messages.ts";
-import type { BodyBuffer, ClientConnection, ClientResponse, Peer } from "../../proxy/messages.ts";
+import type { BodyBuffer, ClientResponse, Peer } from "../../proxy/messages.ts";
 import type { Connection } from "./connection.ts";
 import { closedEarly, type QueuedRequest, RequestBody, tooLarge, tooSlow } from "./read-body.ts";
 import type { RequestHead } from "./request-reader.ts";
@@ -264,15 +264,4 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     this.#repliedStatus = response.status;
     return head;
   }
-}
-
-/** Its client alone, where its head could not be read. */
-export function clientOf(request: SocketRequest): ClientConnection {
-  return {
-    headers: [],
-    peer: request.peer,
-    isClosed: () => request.isClosed(),
-    repliedStatus: () => request.repliedStatus(),
-    reply: (response, deadlineMs) => request.reply(response, deadlineMs),
-  };
 }

@@ -5,7 +5,7 @@ import type { CallersTls } from "../../model/listener.ts";
 import type { StreamingRequest } from "../../pass-through/messages.ts";
 import type { RequestHandler } from "../../proxy/handler.ts";
 import type { Buffers } from "../../proxy/messages.ts";
-import { type ClientRequestSettings, clientOf, SocketRequest } from "./client-request.ts";
+import { type ClientRequestSettings, SocketRequest } from "./client-request.ts";
 import { Connection } from "./connection.ts";
 import { longestWaiting } from "./make-room.ts";
 import { RequestHead } from "./request-reader.ts";
@@ -85,8 +85,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
 
   const answer = (request: SocketRequest, refusal: Error | undefined): Promise<void> => {
     const { handler } = current();
-    if (refusal === undefined) return handler.handle(request);
-    return handler.refuse(request.method === "" ? clientOf(request) : request, refusal);
+    return refusal === undefined ? handler.handle(request) : handler.refuse(request, refusal);
   };
   const serve = (request: SocketRequest, refusal: Error | undefined): Promise<void> => {
     const held = current().settings.held?.();
