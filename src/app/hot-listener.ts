@@ -70,7 +70,7 @@ export class HotListener {
         this.#resume();
       };
     };
-    return drain([this.listener], this.#clock, { hold, openMs, onTimeUp, lateMs });
+    return drain(this.listener, this.#clock, { hold, openMs, onTimeUp, lateMs });
   }
 
   /** Makes new requests wait for `#resume`. */

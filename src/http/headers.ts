@@ -95,11 +95,22 @@ export function endToEndHeaders(headers: HeaderLines, dropped?: ReadonlySet<stri
   return passed;
 }
 
+/**
+ * The transfer codings of a body in the order in which they were applied, in lower case (RFC 9112 section 6.1). A coding next
+ * to another character than a blank, which `trim` may take for one, is another coding.
+ */
+export function transferCodings(headers: HeaderLines): readonly string[] {
+  const values = valuesOf(headers, "transfer-encoding");
+  if (values.length === 0) return none;
+  const codings = values.join(",").toLowerCase().split(",");
+  return codings.map((coding) => coding.replace(/^[ \t]+|[ \t]+$/g, ""));
+}
+
 /** Whether a response tells where its body ends, or has none (RFC 9112 section 6.3). */
 export function isFramed({ status, headers }: { readonly status: number; readonly headers: HeaderLines }): boolean {
   if (status === 204 || status === 304 || firstOf(headers, "content-length") !== undefined) return true;
   // Any other last coding is ended by the close.
-  return /(?:^|,)[ \t]*chunked[ \t]*$/i.test(valuesOf(headers, "transfer-encoding").join(","));
+  return transferCodings(headers).at(-1) === "chunked";
 }
 
 /**
@@ -107,12 +118,6 @@ export function isFramed({ status, headers }: { readonly status: number; readonl
  * bytes tell nothing, or in chunks of chunks, which section 6.1 forbids.
  */
 export function isCoded(headers: HeaderLines): boolean {
-  const values = valuesOf(headers, "transfer-encoding");
-  if (values.length === 0) return false;
-  const codings = values
-    .join(",")
-    .toLowerCase()
-    .split(/[ \t]*,[ \t]*/);
-  const applied = codings.filter((coding) => coding !== "" && coding !== "identity");
+  const applied = transferCodings(headers).filter((coding) => coding !== "" && coding !== "identity");
   return applied.some((coding, index) => index > 0 || coding !== "chunked");
 }

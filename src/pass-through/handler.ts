@@ -8,7 +8,7 @@ import type { RequestContext } from "../proxy/context.ts";
 import { ClientClosedRequest, sendAuthenticated } from "../proxy/forward.ts";
 import { admit, deliver, type RequestHandler, type RequestHandlerParts, serve } from "../proxy/handler.ts";
 import type { ListenerContext, Route, UpstreamResponse } from "../proxy/messages.ts";
-import { checkHeadOfStream } from "../proxy/request-head.ts";
+import { checkFraming } from "../proxy/request-head.ts";
 import { readRequestOptions } from "../proxy/request-options.ts";
 import { chooseSite } from "../proxy/site.ts";
 import { checkAuthority, parseTarget, type Target } from "../proxy/target.ts";
@@ -54,7 +54,7 @@ function prepare(
   context.admission.acquirePermit();
   context.setStage("check_head");
   checkAuthority(target, listener);
-  const host = checkHeadOfStream(request.headers);
+  const host = checkFraming(request.headers, true);
   const path = resolvePath(target, host, route, listener);
   checkMethod(method, route);
   checkCallerOperation(caller, route.prefix);
@@ -161,7 +161,7 @@ async function switchOver(
   const identified = [...endToEndHeaders(headers), "Countersign-Request-Id", event.requestId];
   try {
     context.beginWait("stream_answer");
-    const passage = await request.tunnel(identified, connection, idleMs);
+    const passage = await request.switchProtocol(identified, connection, idleMs);
     event.requestBytes = passage.toService;
     event.responseBytes = passage.toClient;
     const cut: unknown = signal.reason;

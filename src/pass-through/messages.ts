@@ -35,7 +35,7 @@ export interface StreamingRequest extends ClientRequest {
    * @param headers of the response, without those of the switch itself
    * @throws ProxyError malformed_request, upstream_bad_response; then nothing was answered
    */
-  tunnel(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage>;
+  switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage>;
 }
 
 /** What passed over a connection that had switched to another protocol. */

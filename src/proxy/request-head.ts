@@ -1,4 +1,4 @@
-import { type HeaderLines, valuesOf } from "../http/headers.ts";
+import { type HeaderLines, transferCodings, valuesOf } from "../http/headers.ts";
 import { type FailureCode, ProxyError } from "../model/errors.ts";
 import type { ClientRequest, ListenerContext } from "./messages.ts";
 
@@ -22,24 +22,14 @@ export function checkHead(
 
 /**
  * Checks what decides where a request goes and how its body is read.
+ * @param mayBeCompressed whether the body is passed on as it comes
  * @returns the only Host value
  * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported
  */
-export function checkFraming(headers: HeaderLines): string {
+export function checkFraming(headers: HeaderLines, mayBeCompressed = false): string {
   const host = checkHost(headers);
   checkExpectation(headers);
-  checkContentEncoding(headers);
-  checkTransferEncoding(headers);
-  return host;
-}
-
-/**
- * The same of a request whose body is passed on as it comes, compressed or not.
- * @throws ProxyError malformed_request, expectation_not_supported, media_type_not_supported
- */
-export function checkHeadOfStream(headers: HeaderLines): string {
-  const host = checkHost(headers);
-  checkExpectation(headers);
+  if (!mayBeCompressed) checkContentEncoding(headers);
   checkTransferEncoding(headers);
   return host;
 }
@@ -83,9 +73,8 @@ function checkContentEncoding(headers: HeaderLines): void {
 
 /** The parser reads chunks below any other coding, such as gzip, as if it were not there. */
 function checkTransferEncoding(headers: HeaderLines): void {
-  const values = valuesOf(headers, "transfer-encoding");
-  if (values.length === 0) return;
-  const codings = values.flatMap((value) => value.toLowerCase().split(",")).map((coding) => coding.trim());
+  const codings = transferCodings(headers);
+  if (codings.length === 0) return;
   // RFC 9112 section 6.3: where such a body ends cannot be known.
   const field = "Transfer-Encoding";
   if (codings.at(-1) !== "chunked") throw refuse("malformed_request", `${field} does not end with chunked.`, field);

@@ -4,7 +4,7 @@ import { TLSSocket } from "node:tls";
 import type Server from "http-proxy";
 import { type HeaderLines, isFramed } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
-import { type Outcome, ProxyError } from "../../model/errors.ts";
+import { ProxyError } from "../../model/errors.ts";
 import type {
   BodyStream,
   StreamControl,
@@ -277,26 +277,24 @@ function drained(request: ClientRequest): Promise<void> {
 /** What an exchange waits for. */
 type Wait = "connection" | "caller" | "service" | "head" | "answer";
 
-/** What was waited for until the deadline. */
-function tooLate(wait: Wait): ProxyError {
-  switch (wait) {
-    case "connection":
-      return timeout("No connection to the service was ready in time.", "no connection", "not_sent");
-    case "service":
-      return timeout("The service did not take the request's body in time.", "slow service");
-    case "head":
-      return timeout("No answer came in time.", "no answer");
-    case "answer":
-      return timeout("The answer stood still for too long.", "incomplete answer");
-    case "caller": {
-      const what = "The rest of the request's body did not come in time.";
-      return new ProxyError("body_incomplete", what, { status: 408, causedBy: "body" });
-    }
-  }
-}
+const missed: Readonly<Record<Exclude<Wait, "caller">, readonly [what: string, causedBy: string]>> = {
+  connection: ["No connection to the service was ready in time.", "no connection"],
+  service: ["The service did not take the request's body in time.", "slow service"],
+  head: ["No answer came in time.", "no answer"],
+  answer: ["The answer stood still for too long.", "incomplete answer"],
+};
 
-function timeout(what: string, causedBy: string, outcome: Outcome = "unknown"): ProxyError {
-  return new ProxyError("upstream_timeout", what, { outcome, causedBy });
+/** @param wait for what, until the deadline */
+function tooLate(wait: Wait): ProxyError {
+  if (wait === "caller") {
+    const what = "The rest of the request's body did not come in time.";
+    return new ProxyError("body_incomplete", what, { status: 408, causedBy: "body" });
+  }
+  const [what, causedBy] = missed[wait];
+  return new ProxyError("upstream_timeout", what, {
+    outcome: wait === "connection" ? "not_sent" : "unknown",
+    causedBy,
+  });
 }
 
 /** @param error of whatever reads the body */

@@ -4,10 +4,10 @@ import { type Clock, within } from "../../model/clock.ts";
 import type { BodyStream, Passage, StreamingRequest } from "../../pass-through/messages.ts";
 import type { BodyBuffer, ClientResponse, Peer } from "../../proxy/messages.ts";
 import type { Connection } from "./connection.ts";
+import { passBothWays } from "./passage.ts";
 import { closedEarly, type QueuedRequest, RequestBody, tooLarge, tooSlow } from "./read-body.ts";
 import type { RequestHead } from "./request-reader.ts";
 import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./response.ts";
-import { StreamedBody, tunnel } from "./streaming.ts";
 
 export interface ClientRequestSettings {
   readonly bodyBytes: number;
@@ -44,11 +44,10 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   readonly isLast: boolean;
   readonly clientCloses: boolean;
   readonly #connection: Connection;
-  readonly #isCurrent: boolean;
+  readonly #head: RequestHead;
   readonly #service: Service;
   /** It expects 100 Continue and has not had it: what follows may be its body or not (RFC 9110 section 10.1.1). */
   #awaitsContinue: boolean;
-  readonly #isChunked: boolean;
   #framing: Framing = "length";
   #repliedStatus: number | undefined;
   #isDelivered = false;
@@ -63,10 +62,9 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     this.isLast = service.isLast;
     this.clientCloses = head.closes;
     this.#connection = connection;
-    this.#isCurrent = head.version === "1.1";
+    this.#head = head;
     this.#service = service;
     this.#awaitsContinue = head.expects;
-    this.#isChunked = head.isChunked;
   }
 
   serve(): Promise<void> {
@@ -87,16 +85,30 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   streamBody(): BodyStream | undefined {
-    if (!this.#isChunked && this.body.declaredBytes === 0) return undefined;
-    return new StreamedBody(
-      this.body,
-      this.#connection,
-      this.#isChunked,
-      this.#awaitsContinue && !this.body.isComplete,
-      () => {
+    const { isChunked, bodyBytes } = this.#head;
+    if (!isChunked && bodyBytes === 0) return undefined;
+    const { body } = this;
+    return {
+      declaredBytes: isChunked ? undefined : bodyBytes,
+      awaitsContinue: this.#awaitsContinue && !body.isComplete,
+      get takenBytes() {
+        return body.takenBytes;
+      },
+      get isRead() {
+        return body.isRead;
+      },
+      invite: () => {
         if (this.#awaitsContinue) this.#invite();
       },
-    );
+      take: () => {
+        if (this.#connection.isGone) throw closedEarly();
+        const piece = body.take();
+        // The connection is read on as the body is taken.
+        this.#connection.resume();
+        return piece;
+      },
+      more: () => body.more(),
+    };
   }
 
   onGone(listener: () => void): void {
@@ -104,13 +116,13 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     if (this.#connection.isGone) listener();
   }
 
-  async tunnel(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage> {
+  async switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage> {
     const head = formatSwitch(headers);
     const socket = this.#connection.giveSocket();
     this.#repliedStatus = 101;
     this.#isDelivered = true;
     socket.write(head, "latin1");
-    return tunnel(socket, upstream, idleMs, this.#service.settings.clock);
+    return passBothWays(socket, upstream, idleMs, this.#service.settings.clock);
   }
 
   isClosed(): boolean {
@@ -251,7 +263,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     const connection = this.#connection;
     const { isDraining } = this.#service.settings;
     // What only a close ended may be a part, so only a close ends it here. Where a reset would look the same, chunks must tell.
-    const hasChunks = this.#isCurrent && (response.isFramed || !connection.canBeReset);
+    const hasChunks = this.#head.version === "1.1" && (response.isFramed || !connection.canBeReset);
     const isHead = this.method === "HEAD" || (this.method === "" && connection.refusesHead);
     const framing = framingOf(response, isHead, hasChunks);
     const isUnread = !this.body.isRead || this.#awaitsContinue;

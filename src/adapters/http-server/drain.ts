@@ -1,4 +1,3 @@
-import type { Server } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Clock, sleep } from "../../model/clock.ts";
 import type { Listener } from "./listener.ts";
@@ -25,26 +24,29 @@ const quietMs = 1_000;
 const sweepEveryMs = 50;
 
 /**
- * Lets the open requests of some listeners end: no new connections, idle ones closed, the others closed with their next
+ * Lets the open requests of a listener end: no new connections, idle ones closed, the others closed with their next
  * response. Resolves to whether all connections were gone in time.
  */
 export async function drain(
-  listeners: readonly Listener[],
+  listener: Listener,
   clock: Clock,
   { hold, openMs, onTimeUp, lateMs }: DrainPlan,
 ): Promise<boolean> {
   const startedMs = clock.nowMs();
   const release = hold();
-  await acceptPending(listeners, startedMs + quietMs, clock);
+  await acceptPending(listener, startedMs + quietMs, clock);
   let isClosed = false;
-  const closed = Promise.all(listeners.map(({ server }) => stopListening(server))).then(() => {
-    isClosed = true;
+  const closed = new Promise<void>((done) => {
+    listener.server.close(() => {
+      isClosed = true;
+      done();
+    });
   });
   release();
   const waitUntil = async (untilMs: number) => {
     while (!isClosed && clock.nowMs() < untilMs) {
       const quietFromMs = clock.nowMs() - quietMs;
-      if (quietFromMs >= startedMs) for (const listener of listeners) listener.closeIdle(quietFromMs);
+      if (quietFromMs >= startedMs) listener.closeIdle(quietFromMs);
       await Promise.race([closed, sleep(clock, sweepEveryMs)]);
     }
     return isClosed;
@@ -62,10 +64,9 @@ export async function drain(
  * Connections that the kernel has taken for us would be reset. Node accepts one a turn of its loop, so turns must be short:
  * that is why requests wait.
  */
-async function acceptPending(listeners: readonly Listener[], untilMs: number, clock: Clock): Promise<void> {
-  const count = () => listeners.reduce((sum, { accepted }) => sum + accepted, 0);
-  for (let before = -1; count() > before && clock.nowMs() < untilMs; ) {
-    before = count();
+async function acceptPending(listener: Listener, untilMs: number, clock: Clock): Promise<void> {
+  for (let before = -1; listener.accepted > before && clock.nowMs() < untilMs; ) {
+    before = listener.accepted;
     await wholeTurn();
   }
 }
@@ -74,8 +75,4 @@ async function acceptPending(listeners: readonly Listener[], untilMs: number, cl
 async function wholeTurn(): Promise<void> {
   await nextTurn();
   await nextTurn();
-}
-
-function stopListening(server: Server): Promise<void> {
-  return new Promise((done) => server.close(() => done()));
 }

@@ -26,6 +26,8 @@ export class RequestBody {
   isComplete: boolean;
   /** It was given away, or there is none. */
   isRead: boolean;
+  /** So much of it was taken piece by piece. */
+  takenBytes = 0;
   #isAsked = false;
   readonly #chunks: ChunkDecoder | undefined;
   #leftBytes: number;
@@ -105,6 +107,7 @@ export class RequestBody {
     if (this.#kept.length === 0 && !this.isComplete) return undefined;
     const piece = this.#giveAway();
     this.isRead = this.isComplete;
+    this.takenBytes += piece.length;
     return piece.length > 0 ? piece : undefined;
   }
 

@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import type { ChunkFault } from "../../http/chunk-decoder.ts";
 import { readFieldLine } from "../../http/field-line.ts";
-import { connectionOptions, firstOf, type HeaderLines, valuesOf } from "../../http/headers.ts";
+import { connectionOptions, firstOf, type HeaderLines, transferCodings, valuesOf } from "../../http/headers.ts";
 import { ProxyError } from "../../model/errors.ts";
 
 /** Request line and header section together. */
@@ -137,7 +137,10 @@ export class HeadReader {
       this.isHead = line.startsWith("HEAD ");
       this.#requestLine = readRequestLine(line);
     } else if (!readFieldLine(text, start, end, this.#headers)) throw malformed("HPE_INVALID_HEADER_TOKEN");
-    else if (this.#headers.length > 2 * mostHeaderLines) throw tooManyLines();
+    else if (this.#headers.length > 2 * mostHeaderLines) {
+      const what = `The request has more than ${mostHeaderLines} header lines.`;
+      throw new ProxyError("headers_too_large", what, { causedBy: "header lines" });
+    }
     return false;
   }
 
@@ -205,17 +208,10 @@ function checkMethod(line: string): void {
 
 /** Whether the body comes in chunks. What is below them is for the handler to judge (RFC 9112 sections 6.1 and 6.3). */
 function readTransferEncoding(headers: HeaderLines): boolean {
-  const values = valuesOf(headers, "transfer-encoding");
-  if (values.length === 0) return false;
-  const codings = values.join(",").toLowerCase().split(",");
-  const isChunked = codings.findIndex((coding) => trimBlanks(coding) === "chunked") === codings.length - 1;
-  if (!isChunked) throw malformed("HPE_INVALID_TRANSFER_ENCODING");
+  const codings = transferCodings(headers);
+  if (codings.length === 0) return false;
+  if (codings.indexOf("chunked") !== codings.length - 1) throw malformed("HPE_INVALID_TRANSFER_ENCODING");
   return true;
-}
-
-/** `trim` takes other characters for blanks too, and a coding next to one of these is another coding. */
-function trimBlanks(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, "");
 }
 
 function readContentLength(headers: HeaderLines, isChunked: boolean): number {
@@ -244,25 +240,16 @@ export function malformed(causedBy: SyntaxFault): ProxyError {
 }
 
 /** Wrong bytes around the data of a chunk have the code of a wrong size. */
-export function malformedChunks(fault: ChunkFault): ProxyError {
-  switch (fault) {
-    case "malformed":
-    case "size too long":
-      return malformed("HPE_INVALID_CHUNK_SIZE");
-    case "line feed alone":
-      return malformed("HPE_CR_EXPECTED");
-    case "extensions too long":
-      return malformed("HPE_CHUNK_EXTENSIONS_OVERFLOW");
-    case "malformed trailer":
-      return malformed("HPE_INVALID_HEADER_TOKEN");
-    case "trailers too long":
-      return headTooLarge();
-  }
-}
+const chunkFaults: Readonly<Record<Exclude<ChunkFault, "trailers too long">, SyntaxFault>> = {
+  malformed: "HPE_INVALID_CHUNK_SIZE",
+  "size too long": "HPE_INVALID_CHUNK_SIZE",
+  "line feed alone": "HPE_CR_EXPECTED",
+  "extensions too long": "HPE_CHUNK_EXTENSIONS_OVERFLOW",
+  "malformed trailer": "HPE_INVALID_HEADER_TOKEN",
+};
 
-function tooManyLines(): ProxyError {
-  const what = `The request has more than ${mostHeaderLines} header lines.`;
-  return new ProxyError("headers_too_large", what, { causedBy: "header lines" });
+export function malformedChunks(fault: ChunkFault): ProxyError {
+  return fault === "trailers too long" ? headTooLarge() : malformed(chunkFaults[fault]);
 }
 
 function headTooLarge(): ProxyError {

@@ -1,57 +1,14 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
-import type { BodyStream, Passage } from "../../pass-through/messages.ts";
+import type { Passage } from "../../pass-through/messages.ts";
 import { endConnection, resetConnection } from "./closing.ts";
-import type { Connection } from "./connection.ts";
-import { closedEarly, type RequestBody } from "./read-body.ts";
-
-/** A body that is taken as it comes. Its connection is read on as it is taken. */
-export class StreamedBody implements BodyStream {
-  readonly declaredBytes: number | undefined;
-  readonly awaitsContinue: boolean;
-  readonly invite: () => void;
-  takenBytes = 0;
-  readonly #body: RequestBody;
-  readonly #connection: Connection;
-
-  /** @param invite sends 100 Continue, where that is still awaited */
-  constructor(
-    body: RequestBody,
-    connection: Connection,
-    isChunked: boolean,
-    awaitsContinue: boolean,
-    invite: () => void,
-  ) {
-    this.#body = body;
-    this.#connection = connection;
-    this.declaredBytes = isChunked ? undefined : body.declaredBytes;
-    this.awaitsContinue = awaitsContinue;
-    this.invite = invite;
-  }
-
-  get isRead(): boolean {
-    return this.#body.isRead;
-  }
-
-  take(): Uint8Array | undefined {
-    if (this.#connection.isGone) throw closedEarly();
-    const piece = this.#body.take();
-    this.#connection.resume();
-    if (piece !== undefined) this.takenBytes += piece.length;
-    return piece;
-  }
-
-  more(): Promise<void> {
-    return this.#body.more();
-  }
-}
 
 /**
  * Passes bytes both ways, each side as fast as the other reads, until both connections are closed. The end of one side ends
  * the other; a connection that breaks resets the other; and both are ended where nothing passes for `idleMs`.
  */
-export function tunnel(client: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<Passage> {
+export function passBothWays(client: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<Passage> {
   const counted = { toService: 0, toClient: 0 };
   let end: Passage["end"] = "closed";
   const idle = new DeadlineTimer(clock, () => {
