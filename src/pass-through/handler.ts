@@ -11,7 +11,7 @@ import type { ListenerContext, Route, UpstreamResponse } from "../proxy/messages
 import { checkFraming } from "../proxy/request-head.ts";
 import { readRequestOptions } from "../proxy/request-options.ts";
 import { chooseSite } from "../proxy/site.ts";
-import { checkAuthority, parseTarget, type Target } from "../proxy/target.ts";
+import { checkAuthority, parseTarget } from "../proxy/target.ts";
 import type { BodyStream, SendStream, StreamedRequest, StreamedResponse, StreamingRequest } from "./messages.ts";
 import { checkMethod, findRoute, resolvePath } from "./route.ts";
 
@@ -40,17 +40,15 @@ const bodyBytes = 65_536;
 
 /** START HERE: one request of a pass-through route, up to the service's response. Any step may throw. */
 function prepare(
-  request: StreamingRequest,
-  target: Target,
   route: PassThroughRoute,
-  listener: ListenerContext,
-  context: RequestContext,
+  context: RequestContext<StreamingRequest>,
   parts: PassThroughParts,
 ): Prepared {
+  const { request, target, listener } = context;
   const { environment } = listener;
   const { method } = request;
   context.setOperation(route.prefix, new Set([route.prefix]));
-  const { caller, buffer } = admit(request, listener, context);
+  const { caller, buffer } = admit(context);
   context.admission.acquirePermit();
   context.setStage("check_head");
   checkAuthority(target, listener);
@@ -95,11 +93,10 @@ function asksForWebSocket(method: string, headers: HeaderLines): boolean {
 /** Sends it with a token, and gives the client what comes back, as it comes. */
 async function pass(
   prepared: Prepared,
-  request: StreamingRequest,
-  listener: ListenerContext,
-  context: RequestContext,
+  context: RequestContext<StreamingRequest>,
   parts: PassThroughParts,
 ): Promise<void> {
+  const { request } = context;
   const { body, route } = prepared;
   const { clock, shutdown } = parts;
   const ending = new AbortController();
@@ -132,10 +129,10 @@ async function pass(
   shutdown.addEventListener("abort", onShutdown);
   request.onGone(() => ending.abort(new ClientClosedRequest()));
   try {
-    const response = await sendAuthenticated(sending, request, context, parts);
+    const response = await sendAuthenticated(sending, context, parts);
     const streaming = { idleMs: route.idleMs, signal };
-    if (connection === undefined) await deliver(response, request, context, listener, streaming);
-    else await switchOver(response, connection, request, context, streaming);
+    if (connection === undefined) await deliver(response, context, streaming);
+    else await switchOver(response, connection, context, streaming);
   } catch (error) {
     if (error instanceof ClientClosedRequest) context.event.outcome = isConnected ? "unknown" : "not_sent";
     throw error;
@@ -151,11 +148,10 @@ async function pass(
 async function switchOver(
   { headers }: UpstreamResponse,
   connection: Duplex,
-  request: StreamingRequest,
-  context: RequestContext,
+  context: RequestContext<StreamingRequest>,
   { idleMs, signal }: { readonly idleMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { event } = context;
+  const { request, event } = context;
   // From here on each side ends the other.
   request.onGone(() => {});
   const identified = [...endToEndHeaders(headers), "Countersign-Request-Id", event.requestId];
@@ -196,10 +192,9 @@ export function createPassThroughHandler(
       const target = parseTarget(request.target);
       const route = findRoute(target, routes);
       if (route === undefined) return main.handle(request);
-      return serve(request, target, listener, parts, async (context) => {
-        const prepared = prepare(request, target, route, listener, context, parts);
-        await pass(prepared, request, listener, context, parts);
-      });
+      return serve(request, target, listener, parts, async (context) =>
+        pass(prepare(route, context, parts), context, parts),
+      );
     },
     refuse: main.refuse,
   };

@@ -53,7 +53,10 @@ export interface ServeParts {
 }
 
 /** One request on its way. The steps fill in its event, which is reported when it ends. */
-export class RequestContext {
+export class RequestContext<Request extends ClientRequest = ClientRequest> {
+  readonly request: Request;
+  readonly target: Target;
+  readonly listener: ListenerContext;
   readonly event: AccessEvent;
   /** On the monotonic clock. */
   deadlineMs: number;
@@ -71,13 +74,15 @@ export class RequestContext {
   /** While it does; undefined while it does not. */
   #waitingSinceMs: number | undefined;
 
-  /** @param target of the request */
   constructor(
-    request: Pick<ClientRequest, "method" | "headers" | "peer">,
+    request: Request,
     target: Target,
     listener: ListenerContext,
     { clock, newRequestId, requestMs, concurrency, buffers, tracer }: Omit<ServeParts, "report" | "docsUrl">,
   ) {
+    this.request = request;
+    this.target = target;
+    this.listener = listener;
     this.event = openEvent(newRequestId(), request, target, listener);
     this.admission = new Admission(concurrency, buffers);
     this.trace = tracer?.start(request.headers, this.event, listener);
@@ -202,21 +207,19 @@ export class RequestContext {
   }
 
   /** The event as it is reported. */
-  finish(isClosed: boolean): RequestFinished {
+  finish(): RequestFinished {
     this.event.durationMs = this.elapsedMs;
     this.event.overheadMs = Math.max(0, this.event.durationMs - this.#waitedMs);
-    this.event.callerLeft = isClosed;
+    this.event.callerLeft = this.request.isClosed();
     this.trace?.end();
     return this.event;
   }
 }
 
-type Arrived = Pick<ClientRequest, "method" | "headers" | "peer">;
-
 /** What is known of a request or a callback before anything about it is checked. */
 export function describeArrival(
   requestId: string,
-  { method, peer, headers }: Arrived,
+  { method, peer, headers }: ClientRequest,
   target: Target,
   { environment, listener }: Pick<ListenerContext, "environment" | "listener">,
 ) {
@@ -239,7 +242,7 @@ export function describeArrival(
   };
 }
 
-function openEvent(requestId: string, request: Arrived, target: Target, listener: ListenerContext): AccessEvent {
+function openEvent(requestId: string, request: ClientRequest, target: Target, listener: ListenerContext): AccessEvent {
   return {
     ...describeArrival(requestId, request, target, listener),
     kind: "request_finished",

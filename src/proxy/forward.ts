@@ -7,7 +7,7 @@ import type { Token, TokenSource } from "../oauth/token.ts";
 import { type AuthMaterial, authenticate } from "./authenticate.ts";
 import { type BufferedResponse, bufferResponse } from "./buffered-response.ts";
 import type { RequestContext } from "./context.ts";
-import type { ClientRequest, PreparedRequest, Route, Send, UpstreamResponse } from "./messages.ts";
+import type { PreparedRequest, Route, Send, UpstreamResponse } from "./messages.ts";
 import { keyOf } from "./site.ts";
 
 export interface ForwardParts {
@@ -33,7 +33,6 @@ export interface Sending {
 /** One request being forwarded. */
 interface Forwarding {
   readonly sending: Sending;
-  readonly client: Pick<ClientRequest, "isClosed">;
   readonly context: RequestContext;
   readonly parts: Omit<ForwardParts, "send">;
 }
@@ -69,7 +68,6 @@ const longestFinishMs = 1_000;
  */
 export function forward(
   prepared: PreparedRequest,
-  client: Pick<ClientRequest, "isClosed">,
   context: RequestContext,
   parts: ForwardParts,
 ): Promise<UpstreamResponse> {
@@ -79,17 +77,16 @@ export function forward(
     return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
   };
   const sending = { route: prepared.route, prepareAttempt, isRepeatable: () => true };
-  return sendAuthenticated(sending, client, context, parts);
+  return sendAuthenticated(sending, context, parts);
 }
 
 /** The same for whatever can be sent. A 401 to what cannot be repeated passes; the next request has a newer token. */
 export async function sendAuthenticated(
   sending: Sending,
-  client: Pick<ClientRequest, "isClosed">,
   context: RequestContext,
   parts: Omit<ForwardParts, "send">,
 ): Promise<UpstreamResponse> {
-  const forwarding = { sending, client, context, parts };
+  const forwarding = { sending, context, parts };
   const { auth, environment, site } = sending.route;
   if (auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(sending.route) });
   if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
@@ -107,7 +104,7 @@ async function retryOnce(
   refused: Token,
   first: BufferedResponse,
 ): Promise<UpstreamResponse> {
-  const { sending, client, context, parts } = forwarding;
+  const { sending, context, parts } = forwarding;
   const site = sending.route.site.identifier;
   const passFirst = (reason: NoRetryReason) => {
     context.event.retry = "not_possible";
@@ -119,7 +116,7 @@ async function retryOnce(
   const spareMs = latestMs - parts.clock.nowMs();
   if (typeof token === "string") return passFirst(token);
   if (spareMs <= 0) return passFirst("too_late");
-  if (client.isClosed()) return passFirst("caller_left");
+  if (context.request.isClosed()) return passFirst("caller_left");
   if (!sending.isRepeatable()) return passFirst("not_repeatable");
   context.beginWait("send");
   await first.finishReading(Math.min(longestFinishMs, spareMs));
@@ -160,13 +157,13 @@ function showsAcceptance({ status }: UpstreamResponse): boolean {
 
 /** One attempt, with one reconnect when not a byte was written. */
 async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
-  const { sending, client, context } = forwarding;
-  const { once, event } = context;
+  const { sending, context } = forwarding;
+  const { request, once, event } = context;
   if (once !== undefined) {
     context.beginWait("claim_once");
     await once.claim();
   }
-  if (client.isClosed()) throw new ClientClosedRequest();
+  if (request.isClosed()) throw new ClientClosedRequest();
   event.attempts += 1;
   if (material.method === "oauth") event.credential = material.token.credential;
   else event.key = material.key.identifier;
@@ -188,7 +185,7 @@ async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<
       if (!(error instanceof ProxyError)) throw error;
       event.outcome = error.outcome;
       if (isReconnect || error.code !== "upstream_unreachable") throw error;
-      if (client.isClosed()) throw new ClientClosedRequest();
+      if (request.isClosed()) throw new ClientClosedRequest();
     }
   }
 }

@@ -32,15 +32,10 @@ export interface RequestHandler<Request = ClientRequest> {
 }
 
 /** START HERE: one request, from its head to its answer. Each line is a step, and any of them may throw. */
-async function proxy(
-  request: ClientRequest,
-  target: Target,
-  listener: ListenerContext,
-  context: RequestContext,
-  parts: RequestHandlerParts,
-): Promise<void> {
+async function proxy(context: RequestContext, parts: RequestHandlerParts): Promise<void> {
+  const { request, target, listener } = context;
   const { environment } = listener;
-  const { caller, buffer } = admit(request, listener, context);
+  const { caller, buffer } = admit(context);
   context.setStage("check_head");
   checkAuthority(target, listener);
   const host = checkHead(request, listener);
@@ -72,50 +67,47 @@ async function proxy(
   if (options.once !== undefined) {
     context.once = OnceKey.open(options.once, prepared, parts.once, context, parts.clock);
   }
-  const response = await forward(prepared, request, context, parts);
-  await deliver(response, request, context, listener);
+  const response = await forward(prepared, context, parts);
+  await deliver(response, context);
 }
 
 /** Serves the requests of one listener. */
 export function createRequestHandler(parts: RequestHandlerParts, listener: ListenerContext): RequestHandler {
   return {
-    handle(request) {
-      const target = parseTarget(request.target);
-      return serve(request, target, listener, parts, (context) => proxy(request, target, listener, context, parts));
-    },
+    handle: (request) =>
+      serve(request, parseTarget(request.target), listener, parts, (context) => proxy(context, parts)),
     refuse: (request, error) =>
       serve(request, parseTarget(request.target), listener, parts, () => Promise.reject(error)),
   };
 }
 
 /** Runs the steps, gives the client a response whatever happens, and reports how the request ended. */
-export async function serve(
-  request: ClientRequest,
+export async function serve<Request extends ClientRequest>(
+  request: Request,
   target: Target,
   listener: ListenerContext,
   parts: ServeParts,
-  steps: (context: RequestContext) => Promise<void>,
+  steps: (context: RequestContext<Request>) => Promise<void>,
 ): Promise<void> {
   const context = new RequestContext(request, target, listener, parts);
   try {
     await steps(context);
   } catch (error) {
-    await fail(error, request, context, parts);
+    await fail(error, context, parts);
   }
   context.admission.end();
-  parts.report(context.finish(request.isClosed()));
+  parts.report(context.finish());
 }
 
 /**
  * The first steps of every request: who sends it, whether too often, and whether there is room for it.
  * @throws ProxyError caller_not_authenticated, caller_not_known, caller_rate_limited, overloaded, draining
  */
-export function admit(
-  request: ClientRequest,
-  listener: ListenerContext,
-  context: RequestContext,
-): { readonly caller: KnownCaller | undefined; readonly buffer: RequestBuffer } {
-  const { event, admission } = context;
+export function admit(context: RequestContext): {
+  readonly caller: KnownCaller | undefined;
+  readonly buffer: RequestBuffer;
+} {
+  const { request, listener, event, admission } = context;
   context.setStage("check_caller");
   const caller = authenticateClient(request, listener);
   context.setClient(caller?.name);
@@ -129,14 +121,13 @@ export function admit(
 /** @param streaming where `idleMs` alone limits how long the client may take: for each piece of the body */
 export async function deliver(
   response: UpstreamResponse,
-  request: ClientRequest,
   context: RequestContext,
-  { environment }: ListenerContext,
   streaming?: Pick<ClientResponse, "idleMs" | "signal">,
 ): Promise<void> {
+  const { request, listener } = context;
   const { status } = response;
   // A safe request has no effect, so its answer decides its outcome.
-  const outcome = isUndecided(status, environment) && !isSafe(request) ? "unknown" : "answered";
+  const outcome = isUndecided(status, listener.environment) && !isSafe(request) ? "unknown" : "answered";
   const clientResponse = toClientResponse(response, outcome, context, streaming);
   // Recorded before the client has its response.
   if (context.once !== undefined) await context.once.recordEnd({ outcome, status });
@@ -147,7 +138,8 @@ export async function deliver(
 }
 
 /** Answers a failure, unless the head of the service's response is already out: then the reset connection says it. */
-async function fail(error: unknown, request: ClientRequest, context: RequestContext, parts: ServeParts): Promise<void> {
+async function fail(error: unknown, context: RequestContext, parts: ServeParts): Promise<void> {
+  const { request } = context;
   context.endWait();
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.

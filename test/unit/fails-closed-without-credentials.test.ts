@@ -27,7 +27,7 @@ it("sends nothing for an OAuth site that has a key and no credentials", async ()
     },
   };
   const context = openContext(systemClock, 1_000);
-  const forwarding = forward(prepared, { isClosed: () => false }, context, parts);
+  const forwarding = forward(prepared, context, parts);
   await expect(forwarding).rejects.toThrow("a site with oauth has credentials");
   expect({ sent, outcome: context.event.outcome }).toEqual({ sent: [], outcome: "not_sent" });
 });

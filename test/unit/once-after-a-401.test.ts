@@ -7,10 +7,10 @@ import { ClientClosedRequest, type Sending, SlowAnswers, sendAuthenticated } fro
 import { openContext } from "./open-context.ts";
 
 it("a client that leaves while the retry finds no connection leaves the 401 behind, which was sent and answered", async () => {
-  const context = openContext(systemClock, 5_000);
   const token = { credential: "blue" } as Token;
   const source = { get: () => token, replace: async () => token, accepted() {} } as unknown as TokenSource;
   let hasLeft = false;
+  const context = openContext(systemClock, 5_000, () => hasLeft);
   let attempts = 0;
   const sending = {
     route: {
@@ -33,9 +33,7 @@ it("a client that leaves while the retry finds no connection leaves the 401 behi
     upstreamHeaders: [],
     slowAnswers: new SlowAnswers(),
   };
-  await expect(sendAuthenticated(sending, { isClosed: () => hasLeft }, context, parts)).rejects.toThrow(
-    ClientClosedRequest,
-  );
+  await expect(sendAuthenticated(sending, context, parts)).rejects.toThrow(ClientClosedRequest);
   expect(attempts).toBe(2);
   // By this its key is settled.
   expect(context.event.outcome).toBe("answered");

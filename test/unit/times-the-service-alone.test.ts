@@ -33,7 +33,7 @@ it("counts the wait for each piece, and not what the caller takes to read it", a
   context.endWait();
   await clock.advance(7);
   expect(context.event.upstreamMs).toBe(1_300);
-  expect(context.finish(false)).toMatchObject({ durationMs: 16_307, overheadMs: 7 });
+  expect(context.finish()).toMatchObject({ durationMs: 16_307, overheadMs: 7 });
 });
 
 it("counts the wait for a piece that never came", async () => {
