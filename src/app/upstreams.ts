@@ -77,8 +77,8 @@ export function openUpstreams(clock: Clock, report: Report = () => {}) {
     send: ((request, deadlineMs, onConnected) =>
       opened(poolOf.get(request.environment)).exchange(request, deadlineMs, onConnected)) satisfies Send,
     /** The same of pass-through routes, on connections of their own. */
-    sendStream: ((request, times, control) =>
-      opened(streamPoolOf.get(request.environment)).send(request, times, control)) satisfies SendStream,
+    sendStream: ((request, control) =>
+      opened(streamPoolOf.get(request.environment)).send(request, control)) satisfies SendStream,
     /** To an authorization server. */
     tokenEndpointOf(environment: Environment, set: CredentialSet): TokenEndpoint {
       const { origin, path } = tokenUrlOf(environment, set);

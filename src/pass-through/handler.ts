@@ -106,12 +106,14 @@ async function pass(
   let connection: StreamedResponse["connection"];
   const send = async (headers: HeaderLines, onConnected: () => void): Promise<StreamedResponse> => {
     isConnected = false;
-    const times = { deadlineMs: context.deadlineMs, headMs, idleMs: route.idleMs };
-    const onReady = () => {
-      isConnected = true;
-      onConnected();
+    const control = {
+      ...{ deadlineMs: context.deadlineMs, headMs, idleMs: route.idleMs, signal },
+      onConnected() {
+        isConnected = true;
+        onConnected();
+      },
     };
-    const response = await parts.sendStream({ ...prepared, headers }, times, { signal, onConnected: onReady });
+    const response = await parts.sendStream({ ...prepared, headers }, control);
     // The body took its own time.
     if (body?.takenBytes) context.deadlineMs = Math.max(context.deadlineMs, clock.nowMs() + headMs);
     connection = response.connection;

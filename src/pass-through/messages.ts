@@ -65,18 +65,14 @@ export interface StreamedResponse extends UpstreamResponse {
   readonly connection?: Duplex;
 }
 
-/** How long what may take. Moments are on the monotonic clock. */
-export interface StreamTimes {
-  /** Until when a connection must be ready; without a body, also the response's head there. */
+/** How long what may take, what the sender of an attempt is told, and how it ends the attempt. */
+export interface StreamControl {
+  /** On the monotonic clock: until when a connection must be ready; without a body, also the response's head there. */
   readonly deadlineMs: number;
   /** Behind the last byte of a body, how long the response's head may take. */
   readonly headMs: number;
   /** How long either body may stand still. */
   readonly idleMs: number;
-}
-
-/** What the sender of an attempt is told, and how it ends the attempt. */
-export interface StreamControl {
   /** Called when a connection is ready, before the first byte is written. */
   readonly onConnected: () => void;
   /** Ends the attempt with its reason as the error, whatever it has come to. */
@@ -88,8 +84,4 @@ export interface StreamControl {
  * @throws ProxyError upstream_unreachable, upstream_reset, upstream_bad_response, upstream_timeout, body_incomplete, each with its
  * outcome; and what the signal gives as its reason
  */
-export type SendStream = (
-  request: StreamedRequest,
-  times: StreamTimes,
-  control: StreamControl,
-) => Promise<StreamedResponse>;
+export type SendStream = (request: StreamedRequest, control: StreamControl) => Promise<StreamedResponse>;

@@ -65,7 +65,7 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   const prepared = prepare({ environment, operation, ...choice }, parameters, request.headers, context.event.requestId);
   checkCharacters(prepared, parts.report);
   if (options.once !== undefined) {
-    context.once = OnceKey.open(options.once, prepared, parts.once, context, parts.clock);
+    context.once = new OnceKey(options.once, prepared, parts.once, context, parts.clock);
   }
   const response = await forward(prepared, context, parts);
   await deliver(response, context);

@@ -42,23 +42,18 @@ export class OnceKey {
   readonly #event: AccessEvent;
   #isClaimed = false;
 
-  private constructor(claim: Claim, digests: Digests, event: AccessEvent) {
-    this.#claim = claim;
-    this.#digests = digests;
-    this.#event = event;
-  }
-
   /**
    * @param deadlineMs on the monotonic clock
    * @throws ProxyError once_unavailable, where there is no store
    */
-  static open(
+  constructor(
     key: string,
     prepared: PreparedRequest,
     { shared, lifetimeMs }: OnceRules,
     { event, deadlineMs }: { readonly event: AccessEvent; readonly deadlineMs: number },
     clock: Clock,
-  ): OnceKey {
+  ) {
+    this.#event = event;
     if (shared === undefined) {
       event.once = "unavailable";
       const fix = "It needs the Redis that replicas share: tokens.cache: redis.";
@@ -69,18 +64,17 @@ export class OnceKey {
     }
     const { environment, site } = prepared.route;
     const name = digestOf(JSON.stringify([environment.name, site.identifier, key]));
-    const digests = digestsOf(`${name} ${contentOf(prepared)}`, shared.digestKeys);
-    const claim = shared.claims.open({
+    this.#digests = digestsOf(`${name} ${contentOf(prepared)}`, shared.digestKeys);
+    this.#claim = shared.claims.open({
       kind: "once",
       key: name,
       holder: event.requestId,
-      note: digests[0],
+      note: this.#digests[0],
       leaseMs: Math.max(0, deadlineMs - clock.nowMs()) + leaseMarginMs,
       lifetimeMs,
       // The request may have been sent.
       isTakenOver: false,
     });
-    return new OnceKey(claim, digests, event);
   }
 
   /**

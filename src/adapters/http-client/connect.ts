@@ -3,7 +3,7 @@ import { type ConnectionOptions, createSecureContext, type SecureContext, connec
 import type { Cancel, Clock } from "../../model/clock.ts";
 import { type Address, type Egress, type Tls, withoutBrackets } from "../../model/environment.ts";
 import { closedCode, connectTimeoutCode, dnsTimeoutCode, TransportError } from "./transport-error.ts";
-import { asProxyError, formatConnect, requestTunnel, type TunnelReport, tunnelResultOf } from "./tunnel.ts";
+import { asProxyError, requestTunnel, type TunnelReport, tunnelResultOf } from "./tunnel.ts";
 
 /** TCP keep-alive, which finds a peer that vanished. */
 const keepAliveInitialDelayMs = 60_000;
@@ -159,7 +159,7 @@ function createTunnelConnect(
       else transport.follow(open({ socket })).once("secureConnect", () => transport.succeed());
     };
     socket.once(ready, () =>
-      requestTunnel(socket, formatConnect(address, credentials), onOpened, (error) => transport.fail(error)),
+      requestTunnel(socket, address, credentials, onOpened, (error) => transport.fail(error)),
     );
     return transport;
   };

@@ -20,26 +20,16 @@ export interface TunnelReport {
   readonly durationMs: number;
 }
 
-/** A request for a tunnel to this host, whole. The port is always written (RFC 9112 section 3.2.3). */
-export function formatConnect(address: Address, credentials: Egress["credentials"]): string {
-  const authority = placeOf(address);
-  const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
-  if (credentials !== undefined) {
-    lines.push(`Proxy-Authorization: Basic ${Buffer.from(credentials.reveal(), "utf8").toString("base64")}`);
-  }
-  return `${lines.join("\r\n")}\r\n\r\n`;
-}
-
 /**
  * Asks for a tunnel on a connection to a proxy. Any 2xx opens it; its length and codings mean nothing (RFC 9110 section
  * 9.3.6). Nothing has come through it then: with HTTP and TLS the client speaks first, so bytes behind the head are the
  * proxy's own.
- * @param request as `formatConnect` writes it
  * @param onRefused gets a TransportError: `STATUS_407`, or what is malformed
  */
 export function requestTunnel(
   socket: Socket,
-  request: string,
+  address: Address,
+  credentials: Egress["credentials"],
   onOpened: () => void,
   onRefused: (error: unknown) => void,
 ): void {
@@ -60,7 +50,17 @@ export function requestTunnel(
     }
     onOpened();
   };
-  socket.on("readable", read).write(request, "latin1");
+  socket.on("readable", read).write(formatConnect(address, credentials), "latin1");
+}
+
+/** A request for a tunnel to this host, whole. The port is always written (RFC 9112 section 3.2.3). */
+function formatConnect(address: Address, credentials: Egress["credentials"]): string {
+  const authority = placeOf(address);
+  const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
+  if (credentials !== undefined) {
+    lines.push(`Proxy-Authorization: Basic ${Buffer.from(credentials.reveal(), "utf8").toString("base64")}`);
+  }
+  return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
 const statusPrefix = "STATUS_";

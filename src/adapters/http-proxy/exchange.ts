@@ -10,7 +10,6 @@ import type {
   StreamControl,
   StreamedRequest,
   StreamedResponse,
-  StreamTimes,
 } from "../../pass-through/messages.ts";
 import type { Connecting, ServiceAgent } from "./agent.ts";
 
@@ -42,7 +41,6 @@ const unframedOverTls = { code: "UNFRAMED_OVER_TLS" };
  */
 export class Exchange {
   readonly #given: StreamedRequest;
-  readonly #times: StreamTimes;
   readonly #control: StreamControl;
   readonly #parts: ExchangeParts;
   readonly #resolve: (response: StreamedResponse) => void;
@@ -62,14 +60,12 @@ export class Exchange {
 
   constructor(
     given: StreamedRequest,
-    times: StreamTimes,
     control: StreamControl,
     parts: ExchangeParts,
     resolve: (response: StreamedResponse) => void,
     reject: (error: unknown) => void,
   ) {
     this.#given = given;
-    this.#times = times;
     this.#control = control;
     this.#parts = parts;
     this.#resolve = resolve;
@@ -84,7 +80,7 @@ export class Exchange {
       this.#onAbort();
       return;
     }
-    this.#deadline.set(this.#times.deadlineMs);
+    this.#deadline.set(this.#control.deadlineMs);
     const { proxy, agent, authority } = this.#parts;
     const target = { protocol: "http:", host: authority, hostname: authority, port: "80" };
     const options = { target, agent, toProxy: true, prependPath: false, selfHandleResponse: true };
@@ -132,7 +128,7 @@ export class Exchange {
     if (this.#hasEnded) return;
     this.#control.onConnected();
     this.#wasWritten = true;
-    this.#awaitUntil("head", this.#times.deadlineMs);
+    this.#awaitUntil("head", this.#control.deadlineMs);
     const { body } = this.#given;
     if (body === undefined) return;
     const begin = () => void this.#sendBody(request, body);
@@ -167,7 +163,7 @@ export class Exchange {
     }
     if (this.#hasEnded || this.#leavesBody) return;
     if (this.#answer !== undefined) this.#touch("answer");
-    else this.#awaitUntil("head", this.#parts.clock.nowMs() + this.#times.headMs);
+    else this.#awaitUntil("head", this.#parts.clock.nowMs() + this.#control.headMs);
     request.end();
   }
 
@@ -216,7 +212,7 @@ export class Exchange {
   }
 
   #touch(wait: Wait): void {
-    this.#awaitUntil(wait, this.#parts.clock.nowMs() + this.#times.idleMs);
+    this.#awaitUntil(wait, this.#parts.clock.nowMs() + this.#control.idleMs);
   }
 
   #awaitUntil(wait: Wait, deadlineMs: number): void {

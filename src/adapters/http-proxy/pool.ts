@@ -44,9 +44,9 @@ export function openStreamPool(proxy: HttpProxy, settings: ServiceSettings & Age
   const agent = new ServiceAgent(settings);
   const parts = { ...settings, proxy, agent, clock };
   return {
-    send: (request, times, control) =>
+    send: (request, control) =>
       new Promise((resolve, reject) => {
-        const exchange = new Exchange(request, times, control, parts, resolve, reject);
+        const exchange = new Exchange(request, control, parts, resolve, reject);
         // A close of which the system tells together with the request ends an idle connection before it is used.
         setImmediate(() => exchange.start());
       }),

@@ -1,11 +1,12 @@
 import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../../http/headers.ts";
 import { type Clock, within } from "../../model/clock.ts";
+import { ProxyError } from "../../model/errors.ts";
 import type { BodyStream, Passage, StreamingRequest } from "../../pass-through/messages.ts";
 import type { BodyBuffer, ClientResponse, Peer } from "../../proxy/messages.ts";
 import type { Connection } from "./connection.ts";
 import { passBothWays } from "./passage.ts";
-import { closedEarly, type QueuedRequest, RequestBody, tooLarge, tooSlow } from "./read-body.ts";
+import { closedEarly, type QueuedRequest, RequestBody, tooLarge } from "./read-body.ts";
 import type { RequestHead } from "./request-reader.ts";
 import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./response.ts";
 
@@ -155,7 +156,10 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
 
   #awaitBody(deadlineMs: number): void {
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - this.#service.settings.clock.nowMs());
-    this.#connection.awaitClient(timeoutMs, () => this.body.fail(tooSlow(timeoutMs)));
+    this.#connection.awaitClient(timeoutMs, () => {
+      const what = `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`;
+      this.body.fail(new ProxyError("request_timeout", what, { causedBy: "body" }));
+    });
     this.#connection.resume();
   }
 

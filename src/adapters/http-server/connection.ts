@@ -1,12 +1,11 @@
 import type { Socket } from "node:net";
-import { ByteBlock } from "../../http/byte-block.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import { clientHost } from "../../model/listener.ts";
 import type { Buffers, Peer } from "../../proxy/messages.ts";
 import { endConnection, linger, resetConnection } from "./closing.ts";
 import type { Place } from "./make-room.ts";
-import { closedEarly, type QueuedRequest, tooSoon } from "./read-body.ts";
+import { ByteBlock, closedEarly, type QueuedRequest } from "./read-body.ts";
 import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
 import { keepAliveTimeoutMs } from "./response.ts";
 import { peerOf } from "./tls.ts";
@@ -145,7 +144,10 @@ export class Connection implements Place {
    * @throws ProxyError body_incomplete where the client has sent more without waiting for the response
    */
   giveSocket(): Socket {
-    if (this.#hasDropped) throw tooSoon();
+    if (this.#hasDropped) {
+      const what = "Bytes of another protocol came before the connection had switched to it.";
+      throw new ProxyError("body_incomplete", what, { causedBy: "no wait for 101" });
+    }
     this.#relax();
     return this.socket.off("data", this.#onData).off("end", this.#onEnd);
   }
