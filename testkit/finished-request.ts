@@ -18,7 +18,6 @@ export function finishedRequest(change: Partial<RequestFinished> = {}): RequestF
     code: undefined,
     stage: "stream_answer",
     attempts: 1,
-    admitted: true,
     durationMs: 1,
     upstreamMs: 1,
     overheadMs: 1,

@@ -127,8 +127,6 @@ export interface RequestFinished extends Finished {
   readonly retry?: RetryResult | undefined;
   /** Where no retry was possible. */
   readonly retryReason?: NoRetryReason | undefined;
-  /** True when this request was admitted and counted in flight. */
-  readonly admitted: boolean;
   /** All attempts together, from handing over to the end of the answer; undefined when none was made. */
   readonly upstreamMs: number | undefined;
   /** The proxy's own share: the duration without the service, the wait for a token and the caller's sending. */

@@ -255,7 +255,6 @@ function openEvent(requestId: string, request: ClientRequest, target: Target, li
     code: undefined,
     stage: "read_head",
     attempts: 0,
-    admitted: false,
     upstreamMs: undefined,
     overheadMs: 0,
   };

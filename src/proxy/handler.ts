@@ -107,15 +107,13 @@ export function admit(context: RequestContext): {
   readonly caller: KnownCaller | undefined;
   readonly buffer: RequestBuffer;
 } {
-  const { request, listener, event, admission } = context;
+  const { request, listener, admission } = context;
   context.setStage("check_caller");
   const caller = authenticateClient(request, listener);
   context.setClient(caller?.name);
   checkCallerRate(caller);
   context.setStage("admit");
-  const buffer = admission.begin(request);
-  event.admitted = true;
-  return { caller, buffer };
+  return { caller, buffer: context.admission.begin(request) };
 }
 
 /** @param streaming where `idleMs` alone limits how long the client may take: for each piece of the body */

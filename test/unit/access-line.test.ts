@@ -34,7 +34,7 @@ const logger = pino(
 /** As every other line: an object of fields, and pino. */
 function writeByPino(event: RequestFinished): string {
   const { kind, ...own } = event;
-  const left = { operationLabel: undefined, callerName: undefined, admitted: undefined };
+  const left = { operationLabel: undefined, callerName: undefined };
   const fields = { event: kind, ...own, ...left, callerLeft: event.callerLeft || undefined };
   const round = (value: unknown) => (typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value);
   const [level, message] = headline(event);
@@ -83,7 +83,6 @@ function drawRequest(): RequestFinished {
     attempts: below(3),
     retry: maybe(() => pick(...retryResults)),
     retryReason: maybe(() => pick(...noRetryReasons)),
-    admitted: pick(true, false),
     durationMs: drawMs(),
     upstreamMs: maybe(drawMs),
     overheadMs: drawMs(),

@@ -38,7 +38,7 @@ function requested(environment: string, credential: string, result: "issued" | "
   return { kind: "token_requested", environment, credential, result, reason: "start", ...answer } as const;
 }
 
-const finished = (change: Partial<RequestFinished>) => finishedRequest({ auth: "oauth", admitted: false, ...change });
+const finished = (change: Partial<RequestFinished>) => finishedRequest({ auth: "oauth", ...change });
 
 const started = { kind: "started", version: "", configHash: "", routes: ["a"], admin: "", status: "" } as const;
 

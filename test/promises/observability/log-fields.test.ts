@@ -33,7 +33,6 @@ const finished = {
   attempts: 1,
   retry: "not_possible",
   retryReason: "paused",
-  admitted: true,
   durationMs: 1,
   upstreamMs: 1,
   overheadMs: 1,

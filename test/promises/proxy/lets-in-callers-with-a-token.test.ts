@@ -70,7 +70,7 @@ describe("a caller is answered 407, and nothing is sent", () => {
     const lines = text.split("\r\n").filter((line) => line.startsWith("Proxy-Authenticate: "));
     expect(lines).toEqual(challenges.map((challenge) => `Proxy-Authenticate: ${challenge}`));
     const end = await recorder.nth("request_finished", 1);
-    const nothing = { site: undefined, operation: undefined, operationLabel: "none", attempts: 0, admitted: false };
+    const nothing = { site: undefined, operation: undefined, operationLabel: "none", attempts: 0 };
     expect(end).toMatchObject({ ...nothing, requestId, stage: "check_caller", status: 407, by: "countersign" });
     expect(headline(end)[0]).toBe("warn");
     expect(simulator.counts().apiRequests).toBe(0);
