@@ -83,7 +83,11 @@ describe("the status model", () => {
       { environment: "sandbox", credential: "S1/red", isActive: false, token: "none" },
       { environment: "live", credential: "S9/own", isActive: true, token: "none" },
     ]);
-    expect(credentials.map(({ requests }) => requests)).toEqual([{ refused: 1 }, {}, {}]);
+    expect(credentials.map(({ requests }) => requests)).toEqual([
+      { refused: { count: 1, lastAt: "2026-11-21T12:00:00.000Z" } },
+      {},
+      {},
+    ]);
     model.report(requested("sandbox", "S1/green", "issued"));
     expect(model.view().credentials).toEqual(credentials);
     follow(environment("sandbox", site("S1", "green")));
@@ -98,11 +102,19 @@ describe("the status model", () => {
     expect(shown()).toMatchObject({ failingSince: undefined, nextTryAt: undefined });
     model.report(requested("sandbox", "S1/blue", "refused"));
     const at = "2026-11-21T12:00:00.000Z";
-    expect(shown()).toMatchObject({ failingSince: at, lastRefusal: { at }, nextTryAt: "2026-11-21T12:00:10.000Z" });
+    expect(shown()).toMatchObject({
+      failingSince: at,
+      requests: { refused: { lastAt: at } },
+      nextTryAt: "2026-11-21T12:00:10.000Z",
+    });
     const life = { lifetimeMs: 3_600_000, remainingMs: 3_600_000 };
     const adopted = { environment: "sandbox", credential: "S1/blue", issuedHere: false, reason: "missing" } as const;
     model.report({ kind: "token_adopted", ...adopted, ...life });
-    expect(shown()).toMatchObject({ failingSince: undefined, lastRefusal: { at }, nextTryAt: undefined });
+    expect(shown()).toMatchObject({
+      failingSince: undefined,
+      requests: { refused: { lastAt: at } },
+      nextTryAt: undefined,
+    });
   });
 
   it("keeps counts of sites that stay, and unknown outcomes whatever has gone", () => {

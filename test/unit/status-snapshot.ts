@@ -48,7 +48,6 @@ export const quietNight: StatusSnapshot = {
         perSecond: 4.3,
         medianMs: 50,
         p95Ms: 250,
-        answers: { service: { "2xx": 1_290 }, countersign: {} },
         failures: [],
         steps: stepsOf((index) => ({ succeeded: 37 + ((index * 7) % 13), failed: 0, unknown: 0 })),
       },
@@ -84,7 +83,6 @@ export const quietNight: StatusSnapshot = {
         signature_wrong: { count: 4, lastAt: ago(9 * hourMs) },
       },
       unguarded: 0,
-      last: { at: ago(2_100), result: "delivered" },
       lastFailure: {
         at: ago(9 * hourMs),
         result: "signature_wrong",
@@ -136,7 +134,6 @@ export const badNight: StatusSnapshot = {
     answers: { service: { "2xx": 47_978, "4xx": 134 }, countersign: { "4xx": 28, "5xx": 3 } },
     recent: {
       ...environment.recent,
-      answers: { service: { "2xx": 1_287, "4xx": 1 }, countersign: { "5xx": 2 } },
       failures: [
         { by: "countersign", what: "upstream_timeout", count: 2 },
         { by: "service", what: "404", count: 1 },
@@ -152,7 +149,6 @@ export const badNight: StatusSnapshot = {
     ...listener,
     results: { ...listener.results, application_unreachable: { count: 37, lastAt: ago(1_200) } },
     unguarded: 3,
-    last: { at: ago(1_200), result: "application_unreachable" },
     lastFailure: {
       at: ago(1_200),
       result: "application_unreachable",
@@ -166,9 +162,8 @@ export const badNight: StatusSnapshot = {
     {
       ...describeCredential("S1000000001/blue", 53 * minuteMs),
       isActive: false,
-      requests: { issued: 51, refused: 2 },
+      requests: { issued: { count: 51, lastAt: ago(53 * minuteMs) }, refused: { count: 2, lastAt: ago(6_000) } },
       lastRequest: { at: ago(6_000), result: "refused", reason: "due", status: 401 },
-      lastRefusal: { at: ago(6_000), reason: "due", status: 401 },
       failingSince: ago(8_000),
       nextTryAt: ago(-4_000),
     },
@@ -202,7 +197,6 @@ export const darkNight: StatusSnapshot = {
       requests: 40,
       perSecond: 0.133,
       p95Ms: undefined,
-      answers: { service: { "2xx": 8, "4xx": 12 }, countersign: { "5xx": 20 } },
       failures: [
         { by: "countersign", what: "token_unavailable", count: 20 },
         { by: "service", what: "401", count: 12 },
@@ -220,7 +214,7 @@ export const darkNight: StatusSnapshot = {
     ...spare(credential),
     isActive: index === 0,
     lastUsedAt: ago(18 * minuteMs),
-    requests: { issued: 51, timed_out: 40 },
+    requests: { issued: { count: 51, lastAt: ago(77 * minuteMs) }, timed_out: { count: 40, lastAt: ago(6_000) } },
     lastRequest: { at: ago(6_000), result: "timed_out", reason: "missing", status: undefined },
     failingSince: ago(17 * minuteMs),
     nextTryAt: ago(-9_000),
@@ -263,9 +257,8 @@ function describeCredential(credential: string, ageMs: number): CredentialStatus
     isActive: true,
     token: { ...life(ageMs), issuedHere: true, reason: "due" },
     lastUsedAt: ago(800),
-    requests: { issued: 51 },
+    requests: { issued: { count: 51, lastAt: ago(ageMs) } },
     lastRequest: { at: ago(ageMs), result: "issued", reason: "due", status: 200 },
-    lastRefusal: undefined,
     failingSince: undefined,
     nextTryAt: undefined,
   };

@@ -7,9 +7,7 @@ import { keptOf, occurrences, sumOf } from "./sums.ts";
 /** Where callbacks come in, and the application that they go to. */
 export type CallbackPlace = Pick<CallbackStatus, "environment" | "listener" | "application">;
 
-type LastCallbacks = Pick<CallbackStatus, "last" | "lastFailure">;
-
-interface CallbackListener extends LastCallbacks {
+interface CallbackListener extends Pick<CallbackStatus, "lastFailure"> {
   readonly place: CallbackPlace;
 }
 
@@ -32,21 +30,20 @@ export class CallbackStats {
     for (const counter of [callbacks, callbacksUnguarded]) {
       counter.keepOnly((labels) => staying.some(({ place }) => isAt(place, labels)));
     }
-    const begin = (place: CallbackPlace) => ({ place, last: undefined, lastFailure: undefined });
-    this.#listeners = places.map((place) => staying.find((known) => isSame(known.place, place)) ?? begin(place));
+    const knownAt = (place: CallbackPlace) => staying.find((known) => isSame(known.place, place));
+    this.#listeners = places.map((place) => knownAt(place) ?? { place, lastFailure: undefined });
   }
 
   report(event: CallbackFinished): void {
     const { result, status, cause, site, requestId } = event;
+    if (result === "delivered" || result === "repeated") return;
     const at = formatTime(this.#clock.wallMs());
-    const failure = { at, result, status, cause: cause === result ? undefined : cause, site, requestId };
-    const isFailure = result !== "delivered" && result !== "repeated";
-    const change = { last: { at, result }, ...(isFailure ? { lastFailure: failure } : {}) };
-    this.#listeners = this.#listeners.map((each) => (isAt(each.place, event) ? { ...each, ...change } : each));
+    const lastFailure = { at, result, status, cause: cause === result ? undefined : cause, site, requestId };
+    this.#listeners = this.#listeners.map((each) => (isAt(each.place, event) ? { ...each, lastFailure } : each));
   }
 
   view(): CallbackStatus[] {
-    return this.#listeners.map(({ place, last, lastFailure }) => {
+    return this.#listeners.map(({ place, lastFailure }) => {
       const { callbacks, callbacksUnguarded } = this.#metrics;
       const results = callbacks.kept().filter(({ labels }) => isAt(place, labels));
       const unguarded = callbacksUnguarded.kept().filter(({ labels }) => isAt(place, labels));
@@ -54,7 +51,6 @@ export class CallbackStats {
         ...place,
         results: occurrences(results, ({ labels: { result } }) => result),
         unguarded: sumOf(unguarded, keptOf),
-        last,
         lastFailure,
       };
     });

@@ -29,7 +29,7 @@ export function createCounting(
       metrics.unauthorized.inc({ environment, site, auth, attempt: String(attempt) }),
     clock_skew_measured: ({ environment, skewSeconds }) => metrics.clockSkew.set({ environment }, skewSeconds),
     token_requested({ environment, credential, result, durationMs }) {
-      metrics.tokenRequests.inc({ environment, credential, result });
+      metrics.tokenRequests.series({ environment, credential, result }).inc(clock.wallMs());
       metrics.tokenRequestDuration.series({ environment }).observe(durationMs / 1_000);
     },
     refresh_suppressed: ({ environment, credential, reason }) =>

@@ -1,6 +1,6 @@
-import { type RequestFinished, statusClass } from "../../model/events.ts";
+import type { RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
-import type { AnswerCounts, RecentFailure, RecentStep, RecentTraffic } from "./snapshot.ts";
+import type { RecentFailure, RecentStep, RecentTraffic } from "./snapshot.ts";
 import { countBy, sumOf } from "./sums.ts";
 
 /** The view covers so many steps of this length; the oldest goes when a new one begins. */
@@ -68,7 +68,6 @@ export class RecentRequests {
       perSecond: (requests * 1_000) / Math.max(passedMs, 1_000),
       medianMs: quantileMs(durations, 0.5),
       p95Ms: quantileMs(durations, 0.95),
-      answers: countAnswers(all),
       failures: countFailures(all),
       steps: this.#viewSteps(nowMs),
     };
@@ -105,16 +104,6 @@ function startOf(nowMs: number): number {
 }
 
 type Counted = readonly (readonly [end: End, count: number])[];
-
-function countAnswers(all: Counted): AnswerCounts {
-  const of = (by: RequestFinished["by"]) =>
-    countBy(
-      all.filter(([end]) => end.by === by),
-      ([end]) => statusClass(end.status),
-      ([, count]) => count,
-    );
-  return { service: of("service"), countersign: of("countersign") };
-}
 
 /** The commonest first. */
 function countFailures(all: Counted): RecentFailure[] {

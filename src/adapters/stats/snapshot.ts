@@ -1,13 +1,6 @@
 import type { CredentialSnapshot, TokenSnapshot } from "../../model/credential-snapshot.ts";
 import type { Site } from "../../model/environment.ts";
-import type {
-  CallbackFinished,
-  ReloadTrigger,
-  RequestFinished,
-  StatusClass,
-  TokenEvent,
-  TokenResult,
-} from "../../model/events.ts";
+import type { CallbackFinished, ReloadTrigger, RequestFinished, StatusClass, TokenEvent } from "../../model/events.ts";
 import type { Caller } from "../../model/listener.ts";
 import type { RedisSnapshot } from "../../model/redis-access.ts";
 
@@ -98,7 +91,6 @@ export interface RecentTraffic {
   /** Half of the requests took no longer than this bound; undefined without any, or above the last bound of 30 s. */
   readonly medianMs: number | undefined;
   readonly p95Ms: number | undefined;
-  readonly answers: AnswerCounts;
   /** The commonest first. */
   readonly failures: readonly RecentFailure[];
   /** Ten seconds each, the oldest first; the last one still goes on. */
@@ -162,7 +154,6 @@ export interface CallbackStatus {
   readonly results: Readonly<Record<string, Occurrence>>;
   /** Those that the application may get twice, since the store of replays failed. */
   readonly unguarded: number;
-  readonly last: { readonly at: string; readonly result: string } | undefined;
   /** The last that was neither delivered nor repeated. */
   readonly lastFailure: CallbackFailureStatus | undefined;
 }
@@ -190,11 +181,10 @@ export interface CredentialStatus extends Pick<CredentialSnapshot, "environment"
   readonly token: TokenStatus | "none";
   readonly lastUsedAt: string | undefined;
   /** Requests to the authorization server, by result. */
-  readonly requests: Readonly<Partial<Record<TokenResult, number>>>;
+  readonly requests: Readonly<Record<string, Occurrence>>;
   readonly lastRequest: TokenRequestStatus | undefined;
   /** When the first of the requests failed that have failed in a row; undefined while none has. */
   readonly failingSince: string | undefined;
-  readonly lastRefusal: Omit<TokenRequestStatus, "result"> | undefined;
   /** When the authorization server is asked again, while it is left alone. */
   readonly nextTryAt: string | undefined;
 }

@@ -1,7 +1,7 @@
 import type { Clock, WallTime } from "../../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
-import type { TokenEvent, TokenResult } from "../../model/events.ts";
+import type { TokenEvent } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
 import {
   type CredentialStatus,
@@ -11,20 +11,12 @@ import {
   type TokenRequestStatus,
   type TokenStatus,
 } from "./snapshot.ts";
-import { groupBy } from "./sums.ts";
+import { groupBy, occurrences } from "./sums.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
-interface RequestHistory extends Pick<CredentialStatus, "lastRequest" | "failingSince" | "lastRefusal"> {
-  /** Each once, in the order in which they first came. */
-  readonly results: readonly TokenResult[];
-}
+type RequestHistory = Pick<CredentialStatus, "lastRequest" | "failingSince">;
 
-const noRequest: RequestHistory = {
-  results: [],
-  lastRequest: undefined,
-  failingSince: undefined,
-  lastRefusal: undefined,
-};
+const noRequest: RequestHistory = { lastRequest: undefined, failingSince: undefined };
 
 /** The last requests to the authorization server, by credential set. The token that a set has now is asked for. */
 export class TokenStats {
@@ -63,13 +55,11 @@ export class TokenStats {
     const requests = groupBy(this.#requests.kept(), ({ labels }) => credentialKey(labels));
     return credentials.map(({ environment, credential, isActive, token, lastUsedMs, backoffUntilMs }) => {
       const set = { environment, credential };
-      const { results, ...history } = this.#historyOf(set);
-      const own = requests.get(credentialKey(set)) ?? [];
-      const countOf = (result: string) => own.find(({ labels }) => labels.result === result)?.kept ?? 0;
+      const history = this.#historyOf(set);
       return {
         ...set,
         isActive,
-        requests: Object.fromEntries(results.map((result) => [result, countOf(result)])),
+        requests: occurrences(requests.get(credentialKey(set)) ?? [], ({ labels }) => labels.result),
         ...history,
         // Shown for failures alone: a short pause follows each success, too.
         nextTryAt: history.failingSince && format(backoffUntilMs),
@@ -81,13 +71,11 @@ export class TokenStats {
 
   #keep(event: TokenRequested): void {
     const { result, reason, status, cause } = event;
-    const { failingSince, results } = this.#historyOf(event);
+    const { failingSince } = this.#historyOf(event);
     const at = formatTime(this.#clock.wallMs());
     this.#update(event, {
-      results: results.includes(result) ? results : [...results, result],
       lastRequest: { at, result, reason, status, cause },
       failingSince: result === "issued" ? undefined : (failingSince ?? at),
-      ...(result === "refused" ? { lastRefusal: { at, reason, status } } : {}),
     });
   }
 

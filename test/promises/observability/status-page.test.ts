@@ -83,9 +83,8 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     const doubt = await part("1 outcome is unknown");
     expect(doubt).toContain("an order may exist");
     expect(doubt).toMatch(/A-1042 create_order \S+Z 2[45] min ago sandbox S1000000001 – upstream_reset at send/);
-    expect(await part("Requests")).toContain("3 answered by the service, 1 by Countersign itself.");
     expect(await part("Requests")).toContain("In all Service: 3 × 2xx; Countersign: 1 × 5xx.");
-    expect(await part("Failures")).toMatch(/the authorization server 1 \S+ (9|10) min ago sandbox \S+\/blue 401/);
+    expect(await part("Failures")).toMatch(/refused 1 \S+ (9|10) min ago sandbox \S+\/blue The auth/);
     expect(await part("Tokens")).toContain("Issued here, because");
     expect(await part("Redis")).toContain("Not used");
     expect(await part("Configuration")).toContain(config.hash);

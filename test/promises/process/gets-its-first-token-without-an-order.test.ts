@@ -55,7 +55,7 @@ it("it has its token soon after the authorization server is back, and the page s
   proxy.comeBack();
   await proxy.whenIssued();
   const [set] = await proxy.credentials();
-  expect(set).toMatchObject({ token: { issuedHere: true }, requests: { issued: 1 } });
+  expect(set).toMatchObject({ token: { issuedHere: true }, requests: { issued: { count: 1 } } });
   expect(set).not.toHaveProperty("failingSince");
   expect(await proxy.page()).not.toMatch(/no token|refused|failing/i);
   expect(service.connections).toBe(0);

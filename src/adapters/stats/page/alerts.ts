@@ -69,8 +69,7 @@ export function notices(snapshot: StatusSnapshot): Html {
   const { readiness, redis, credentials, reload, at } = snapshot;
   const lines = [
     ...(readiness.isReady ? [] : [html`Not ready: ${readiness.reason}.`]),
-    ...showSets(credentials.filter(isRefused), (set) => describeRefused(set, at), "are refused"),
-    ...showSets(credentials.filter(isUnrenewed), (set) => describeUnrenewed(set, at), "get no new token"),
+    ...showSets(credentials.filter(isUnrenewed), at),
     ...untakenCallbacks(snapshot),
     ...redis
       .filter(({ isUp }) => isUp === false)
@@ -84,30 +83,20 @@ export function notices(snapshot: StatusSnapshot): Html {
 `;
 }
 
-function isRefused({ lastRequest }: CredentialStatus): boolean {
-  return lastRequest?.result === "refused";
+/** What it was last asked for failed. That a set without a token is not served stands in the headline; that it is refused, here too. */
+function isUnrenewed({ failingSince, token, lastRequest }: CredentialStatus): boolean {
+  return failingSince !== undefined && (token !== "none" || lastRequest?.result === "refused");
 }
 
-/** It has a token, which is not being renewed. A set without a token is an outage. */
-function isUnrenewed(credential: CredentialStatus): boolean {
-  return credential.failingSince !== undefined && credential.token !== "none" && !isRefused(credential);
+function showSets(sets: readonly CredentialStatus[], now: string): Html[] {
+  const more = sets.length - named;
+  const rest = more > 0 ? [html`<a href="#tokens">And ${showCount(more)} more sets get no new token.</a>`] : [];
+  return [...sets.slice(0, named).map((set) => describeUnrenewed(set, now)), ...rest];
 }
 
 function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {
-  const until = token === "none" ? nothing : html` The one it has expires ${describeAge(token.expiresAt, now)}.`;
-  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: the authorization server ${describeCause(lastRequest)}.${until}`;
-}
-
-function describeRefused({ environment, credential, token }: CredentialStatus, now: string): Html {
-  const left =
-    token === "none" ? "It has no token." : `The token that it has expires ${describeAge(token.expiresAt, now)}.`;
-  return html`<a href="#tokens">The authorization server refuses <code>${credential}</code></a> of ${environment}. ${left}`;
-}
-
-function showSets(sets: readonly CredentialStatus[], describe: (set: CredentialStatus) => Html, what: string): Html[] {
-  const more = sets.length - named;
-  const rest = more > 0 ? [html`<a href="#tokens">And ${showCount(more)} more sets ${what}.</a>`] : [];
-  return [...sets.slice(0, named).map(describe), ...rest];
+  const left = token === "none" ? "It has none." : `The one it has expires ${describeAge(token.expiresAt, now)}.`;
+  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: the authorization server ${describeCause(lastRequest)}. ${left}`;
 }
 
 /** What Redis keeps for all replicas: tokens, keys of Countersign-Once, and callbacks that were handed over. */

@@ -49,7 +49,7 @@ const whyUnguarded = "what was delivered before was not known, or could not be w
 const columns: readonly Column[] = ["What came of it", { number: "Times" }, "Last", "What it means"];
 
 function showListener({ environment, listener, application, ...counts }: CallbackStatus, now: string): Html {
-  const { last, lastFailure, unguarded } = counts;
+  const { lastFailure, unguarded } = counts;
   const rows = newestFirst(counts.results).map(([result, { count, lastAt }]) => [
     html`<code>${result}</code>`,
     html`${showCount(count)}`,
@@ -57,13 +57,12 @@ function showListener({ environment, listener, application, ...counts }: Callbac
     showSentence(meaningOf(result)),
   ]);
   const facts = definitions([
-    ["Last", last === undefined ? quiet("none yet") : html`<code>${last.result}</code> ${showTime(last.at, now)}`],
     ["Last not taken", lastFailure === undefined ? quiet("none") : showFailure(lastFailure, now)],
     ["May come twice", unguarded === 0 ? undefined : html`${showCount(unguarded)}: ${whyUnguarded}`],
   ]);
   return html`<h3>${environment}</h3>
 <p class="soft"><code>${listener}</code> leads to <code>${application}</code></p>
-${facts}${rows.length === 0 ? nothing : table(`Callbacks of ${environment} at ${listener}`, columns, rows)}`;
+${facts}${rows.length === 0 ? html`<p class="soft">None yet.</p>` : table(`Callbacks of ${environment} at ${listener}`, columns, rows)}`;
 }
 
 function newestFirst(results: CallbackStatus["results"]) {

@@ -1,4 +1,5 @@
 import { type FailureCode, failures } from "../../../model/errors.ts";
+import { listNames } from "../../../model/names.ts";
 import { notSigned } from "../../../oauth/token-endpoint.ts";
 import type {
   EnvironmentStatus,
@@ -18,7 +19,6 @@ import {
   list,
   nothing,
   showCount,
-  showName,
   showSentence,
 } from "./html.ts";
 
@@ -123,11 +123,6 @@ function drawStep(step: RecentStep, x: number, scale: number): Html[] {
   });
 }
 
-/** Environments that cannot serve an order for want of a token. */
-export function withoutToken({ environments }: StatusSnapshot): readonly string[] {
-  return environments.flatMap(({ name, tokenOutage }) => (tokenOutage === undefined ? [] : [name]));
-}
-
 /** Why requests of an environment fail, the commonest first. */
 function describeTrouble({ name, tokenOutage, recent }: EnvironmentStatus, now: string): Html[] {
   const outage = tokenOutage === undefined ? [] : [describeOutage(name, tokenOutage, now)];
@@ -157,7 +152,7 @@ const serviceRefusals: Readonly<Record<string, string>> = {
   "429": "It received too many requests.",
 };
 
-function serviceRefusal(status: string, allFail: boolean): string {
+export function serviceRefusal(status: string, allFail: boolean): string {
   if (status === "404" && allFail) return "It does not know the path: compare the environment’s baseUrl.";
   const known = serviceRefusals[status];
   if (known !== undefined) return known;
@@ -166,11 +161,9 @@ function serviceRefusal(status: string, allFail: boolean): string {
 
 function describeOutage(environment: string, outage: TokenOutage, now: string): Html {
   const { sites, since, lastRequest, nextTryAt } = outage;
-  const shown = sites.slice(0, named).map((site, index) => html`${index === 0 ? "" : ", "}${showName(site)}`);
-  const more = sites.length > named ? html` and ${showCount(sites.length - named)} more` : nothing;
   const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
   const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;
-  return html`<a href="#tokens"><strong>No token</strong></a> for ${shown}${more} of <strong>${environment}</strong>${lasting}:
+  return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, named)} of <strong>${environment}</strong>${lasting}:
 the authorization server ${describeCause(lastRequest)}. Their orders are not sent. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
 }
 

@@ -2,7 +2,7 @@ import type { StatusSnapshot } from "../snapshot.ts";
 import { notices, unknownOutcomes } from "./alerts.ts";
 import { callbacks } from "./callbacks.ts";
 import { failuresAndRefusals } from "./failures.ts";
-import { headline, judge, type Verdict, withoutToken } from "./headline.ts";
+import { headline, judge, type Verdict } from "./headline.ts";
 import { Html, html, nothing, showMoment } from "./html.ts";
 import { build, configuration, redis } from "./process.ts";
 import { style, styleHash } from "./style.ts";
@@ -62,12 +62,9 @@ function titleOf({ requests: { unknownOutcomes: count }, host }: StatusSnapshot,
   return `${count === 0 ? "" : `${count} unknown · `}${title} · Countersign on ${host}`;
 }
 
-function header(snapshot: StatusSnapshot): Html {
-  const { readiness, host, at } = snapshot;
-  const { isReady } = readiness;
-  const lacking = withoutToken(snapshot).map((name) => html` <span class="badge trouble">no token: ${name}</span>`);
+function header({ readiness: { isReady }, host, at }: StatusSnapshot): Html {
   return html`<header><h1>Countersign</h1>
-<p><code>${host}</code> <span class="badge${isReady ? "" : " trouble"}">${isReady ? "ready" : "not ready"}</span>${lacking}</p>
+<p><code>${host}</code> <span class="badge${isReady ? "" : " trouble"}">${isReady ? "ready" : "not ready"}</span></p>
 <p class="soft">as of ${showMoment(at)}</p></header>
 `;
 }

@@ -86,7 +86,7 @@ function describeOrigin({ issuedHere, reason }: TokenStatus, cache: string): str
 
 function showRequests({ requests }: CredentialStatus, last: TokenRequestStatus, now: string): Html {
   const plain = (result: string) => result.replace("_", " ");
-  const counts = Object.entries(requests).map(([result, times]) => `${showCount(times)} ${plain(result)}`);
+  const counts = Object.entries(requests).map(([result, { count }]) => `${showCount(count)} ${plain(result)}`);
   const status = last.status === undefined ? "" : ` (${last.status})`;
   return html`${counts.join(", ")}. Last: ${plain(last.result)}${status}, asked ${because[last.reason]}, ${showTime(last.at, now)}`;
 }

@@ -19,11 +19,8 @@ import {
 } from "./html.ts";
 
 /** Requests by environment and site. */
-export function traffic({ environments, requests, at }: StatusSnapshot): Html {
-  const { service, countersign } = requests.answeredBy;
-  const content = html`<p>${showCount(service)} answered by the service, ${showCount(countersign)} by Countersign itself.</p>
-${environments.map((environment) => showEnvironment(environment, at))}`;
-  return section("requests", "Requests", content);
+export function traffic({ environments, at }: StatusSnapshot): Html {
+  return section("requests", "Requests", html`${environments.map((environment) => showEnvironment(environment, at))}`);
 }
 
 const siteColumns: readonly Column[] = [
@@ -67,7 +64,7 @@ function showRates({ recent, answers }: EnvironmentStatus): Html {
   const lately =
     recent.requests === 0
       ? quiet("no request")
-      : html`${showCount(recent.requests)}, ${showRate(recent.perSecond)} a second since the first of them; median ${showBound(recent.medianMs)}, p95 ${showBound(recent.p95Ms)}. ${showAnswers(recent.answers)}`;
+      : html`${showCount(recent.requests)}, ${showRate(recent.perSecond)} a second since the first of them; median ${showBound(recent.medianMs)}, p95 ${showBound(recent.p95Ms)}.`;
   return definitions([
     [`Last ${describeDuration(recent.seconds * 1_000)}`, lately],
     ["In all", showAnswers(answers)],
