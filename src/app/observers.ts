@@ -1,13 +1,12 @@
 import { hostname } from "node:os";
 import { contentTypes, type ExpositionFormat, writeExposition } from "../adapters/stats/exposition.ts";
-import type { GaugeSource, ListenerSnapshot } from "../adapters/stats/gauges.ts";
 import { createMetrics } from "../adapters/stats/metrics.ts";
 import { renderPage } from "../adapters/stats/page/render-page.ts";
 import { Readiness } from "../adapters/stats/readiness.ts";
-import type { StatusSnapshot } from "../adapters/stats/snapshot.ts";
+import type { Configured, Source } from "../adapters/stats/source.ts";
 import { startAtZero } from "../adapters/stats/start-at-zero.ts";
-import { type ConfiguredCaller, Stats, type StatusSource } from "../adapters/stats/stats.ts";
-import type { CallbackListenerConfig, Config } from "../config/config.ts";
+import { Stats, type StatusSnapshot } from "../adapters/stats/stats.ts";
+import type { Config } from "../config/config.ts";
 import { explain } from "../config/explain.ts";
 import { createWallTime } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
@@ -19,11 +18,9 @@ import type { Dependencies } from "./dependencies.ts";
 import { redisNodes } from "./token-backend.ts";
 
 /** The state of the process at the moment of asking, as its owners know it. */
-export interface Snapshots extends Pick<GaugeSource, "connections" | "inFlight" | "buffers"> {
+export interface Snapshots extends Pick<Source, "routes" | "connections" | "inFlight" | "buffers"> {
   /** The active configuration. */
   config(): Config;
-  /** Where its listeners lead, one line each. */
-  routes(): readonly string[];
   /** Its credential sets; one that several sites use may be listed several times. */
   credentials(): readonly CredentialSnapshot[];
   /** The Redis servers that it uses, as far as they are opened. */
@@ -36,19 +33,12 @@ export function openObservers(
   { clock, report: outside, droppedLogLines = () => 0 }: Dependencies,
 ) {
   const { config: active } = snapshots;
-  const source: StatusSource & GaugeSource = {
+  const source: Source = {
     ...snapshots,
-    environments: () => [...active().environments.values()],
+    configured: () => describeConfig(active()),
     credentials: () => mergeShared(snapshots.credentials()),
     redis: () => completeNodes(redisNodes(active()), snapshots.redis()),
-    callers: () => configuredCallers(active()),
-    callbacks: () => active().callbacks.map(describeCallbacks),
-    limits: () => active().limits,
-    listeners: () => listenersOf(active()),
-    reload: () => {
-      const { activeSinceMs, isRefused } = stats.reload;
-      return { hash: active().hash, activeSinceMs, isRefused };
-    },
+    reload: () => stats.reload,
     droppedLogLines,
     wallTime: createWallTime(clock),
   };
@@ -69,14 +59,7 @@ export function openObservers(
 
   return {
     prepare(config: Config): void {
-      const { environments, callbacks, tracing } = config;
-      startAtZero(metrics, {
-        environments: [...environments.values()],
-        redisNodes: redisNodes(config),
-        calledBack: new Set(callbacks.map(({ environment }) => environment)),
-        callers: configuredCallers(config),
-        isTraced: tracing !== undefined,
-      });
+      startAtZero(metrics, describeConfig(config));
     },
     commit(config: Config): void {
       stats.forgetOthers();
@@ -100,23 +83,25 @@ export function openObservers(
   };
 }
 
-function listenersOf({ listeners, callbacks }: Config): ListenerSnapshot[] {
+function describeConfig(config: Config): Configured {
+  const { hash, environments, listeners, callbacks, limits, tracing } = config;
   const outbound = listeners.map(({ callers, ...listener }) => ({ ...listener, tls: callersTlsOf(callers) }));
-  return [...outbound, ...callbacks].map(({ bind, environment, tls }) => ({
-    name: describeBind(bind),
-    environment,
-    tls,
-  }));
-}
-
-function configuredCallers({ listeners }: Config): ConfiguredCaller[] {
-  return listeners.flatMap(({ bind, environment, callers }) =>
-    callersOf(callers).map((caller) => ({ ...caller, environment, listener: describeBind(bind) })),
-  );
-}
-
-function describeCallbacks({ bind, environment, application: { url } }: CallbackListenerConfig) {
-  return { environment, listener: describeBind(bind), application: `${url.origin}${url.path}` };
+  return {
+    hash,
+    environments: [...environments.values()],
+    listeners: [...outbound, ...callbacks].map(({ bind, environment, tls }) => {
+      return { name: describeBind(bind), environment, tls };
+    }),
+    callers: listeners.flatMap(({ bind, environment, callers }) =>
+      callersOf(callers).map((caller) => ({ ...caller, environment, listener: describeBind(bind) })),
+    ),
+    callbacks: callbacks.map(({ bind, environment, application: { url } }) => {
+      return { environment, listener: describeBind(bind), application: `${url.origin}${url.path}` };
+    }),
+    redisNodes: redisNodes(config),
+    limits,
+    isTraced: tracing !== undefined,
+  };
 }
 
 /** Sites that share a set share its token; it is in use where one of them uses it. */

@@ -1,10 +1,8 @@
 /** Row 71: a gateway of many sites: few series, and a scrape for which no request waits. */
 import { expect, it } from "vitest";
 import { writeExposition } from "../../src/adapters/stats/exposition.ts";
-import type { GaugeSource } from "../../src/adapters/stats/gauges.ts";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { startAtZero } from "../../src/adapters/stats/start-at-zero.ts";
-import { createWallTime, systemClock } from "../../src/model/clock.ts";
 import type { Site } from "../../src/model/environment.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { call, order } from "../../testkit/call.ts";
@@ -12,6 +10,7 @@ import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { readExposition, scrape } from "../../testkit/exposition.ts";
 import { operations, siteAt } from "../../testkit/many-sites.ts";
 import { audience, stageProxy } from "../../testkit/stage.ts";
+import { configuredOf, statsSource } from "../../testkit/stats-source.ts";
 
 const secretOf = (index: number) => `a secret of its own, ${index}`;
 
@@ -52,27 +51,18 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
   const count = 1_000;
   const sites = Array.from({ length: count }, (_, index) => oauthSiteAt(index));
   const environment = environmentOf(sites, { operations: new Set(operations) });
-  const environments = [environment];
+  const configured = configuredOf({ environments: [environment], redisNodes: ["cache"] });
   const token = { lifetimeMs: 3_600_000, expiresAtMs: 4_000_000, issuedHere: true, reason: "start" } as const;
-  const source: GaugeSource = {
-    environments: () => environments,
-    listeners: () => [],
-    limits: () => ({ inFlightPerEnvironment: 256, connections: 1_024 }),
-    inFlight: () => new Map(),
-    connections: () => [],
-    buffers: () => ({ usedBytes: 0, limitBytes: 1 }),
+  const source = statsSource({
+    configured: () => configured,
     credentials: () =>
       [...environment.sites.keys()].map((site) => {
         const state = { token, isActive: true, lastUsedMs: 2_000_000.5, backoffUntilMs: undefined };
         return { environment: "sandbox", credential: `${site}/blue`, ...state };
       }),
-    redis: () => [],
-    reload: () => ({ hash: "0123456789ab", activeSinceMs: 1, isRefused: false }),
-    droppedLogLines: () => 0,
-    wallTime: createWallTime(systemClock),
-  };
+  });
   const metrics = createMetrics(source);
-  startAtZero(metrics, { environments, redisNodes: ["cache"], calledBack: new Set(), callers: [], isTraced: false });
+  startAtZero(metrics, configured);
   const costs: { longestMs: number; cpuMs: number }[] = [];
   let text = "";
   for (let time = 0; time < 9; time += 1) {

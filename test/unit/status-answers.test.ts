@@ -6,6 +6,7 @@ import { findTokenOutage } from "../../src/adapters/stats/token-stats.ts";
 import type { RequestFinished } from "../../src/model/events.ts";
 import { environmentOf } from "../../testkit/environment.ts";
 import { finishedRequest } from "../../testkit/finished-request.ts";
+import { configuredOf, statsSource } from "../../testkit/stats-source.ts";
 import { darkNight, quietNight } from "./status-snapshot.ts";
 
 const minuteMs = 60_000;
@@ -16,8 +17,7 @@ const environment = environmentOf();
 function openTraffic() {
   let nowMs = 0;
   const clock = { nowMs: () => nowMs, wallMs: () => nowMs, after: () => () => {} };
-  const none = { routes: () => [], callbacks: () => [], callers: () => [], credentials: () => [], redis: () => [] };
-  const source = { ...none, environments: () => [environment], inFlight: () => new Map() };
+  const source = statsSource({ configured: () => configuredOf({ environments: [environment] }) });
   const stats = new Stats(source, createMetrics(), clock);
   const shown = () => stats.view().environments[0] ?? expect.fail();
   return {

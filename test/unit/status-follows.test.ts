@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { Readiness } from "../../src/adapters/stats/readiness.ts";
 import { Stats } from "../../src/adapters/stats/stats.ts";
+import { createWallTime } from "../../src/model/clock.ts";
 import type { CredentialSnapshot } from "../../src/model/credential-snapshot.ts";
 import type { CredentialSet, Environment, Site } from "../../src/model/environment.ts";
 import type { RequestFinished } from "../../src/model/events.ts";
@@ -11,6 +12,7 @@ import { Secret } from "../../src/model/secret.ts";
 import { environmentOf, siteOf } from "../../testkit/environment.ts";
 import { FakeClock } from "../../testkit/fake-clock.ts";
 import { finishedRequest } from "../../testkit/finished-request.ts";
+import { configuredOf, statsSource } from "../../testkit/stats-source.ts";
 
 /** A site with OAuth and sets of these names. */
 function site(identifier: string, ...names: readonly [string, ...string[]]): Site {
@@ -50,15 +52,14 @@ function openModel(...environments: readonly Environment[]) {
     credentials: [] as readonly CredentialSnapshot[],
     redis: [] as readonly RedisSnapshot[],
   };
-  const source = {
-    environments: () => state.environments,
+  const source = statsSource({
+    configured: () => configuredOf({ environments: state.environments }),
     routes: () => ["a"],
-    callers: () => [],
-    callbacks: () => [],
     inFlight: () => new Map([["sandbox", 2]]),
     credentials: () => state.credentials,
     redis: () => state.redis,
-  };
+    wallTime: createWallTime(clock),
+  });
   const model = new Stats(source, createMetrics(), clock);
   const follow = (...next: readonly Environment[]) => {
     state.environments = next;

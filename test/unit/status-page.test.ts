@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { describeAge, describeDuration, html } from "../../src/adapters/stats/page/html.ts";
 import { renderPage } from "../../src/adapters/stats/page/render-page.ts";
 import { describeLeft, tokenBar } from "../../src/adapters/stats/page/tokens.ts";
-import type { RecentTraffic, StatusSnapshot } from "../../src/adapters/stats/snapshot.ts";
+import type { EnvironmentStatus, StatusSnapshot } from "../../src/adapters/stats/stats.ts";
 import { ago, badNight, darkNight, quietNight } from "./status-snapshot.ts";
 
 const hostile = `"'><script>alert(1)</script>&amp;<!--`;
@@ -90,7 +90,7 @@ describe("the status page", () => {
     const [environment] = quietNight.environments;
     if (environment === undefined) throw new Error("the night has an environment");
     const { recent } = environment;
-    const toneOf = (change: Partial<StatusSnapshot>, traffic: Partial<RecentTraffic> = {}) => {
+    const toneOf = (change: Partial<StatusSnapshot>, traffic: Partial<EnvironmentStatus["recent"]> = {}) => {
       const environments = [{ ...environment, recent: { ...recent, ...traffic } }];
       return toneShown({ ...quietNight, environments, ...change });
     };

@@ -1,10 +1,7 @@
-import type {
-  CredentialStatus,
-  RecentStep,
-  StatusSnapshot,
-  Tally,
-  UnknownOutcome,
-} from "../../src/adapters/stats/snapshot.ts";
+import type { RecentStep } from "../../src/adapters/stats/recent-requests.ts";
+import type { StatusSnapshot, UnknownOutcome } from "../../src/adapters/stats/stats.ts";
+import type { Tally } from "../../src/adapters/stats/sums.ts";
+import type { CredentialStatus } from "../../src/adapters/stats/token-stats.ts";
 
 const atMs = Date.parse("2026-03-14T03:12:40.218Z");
 const minuteMs = 60_000;
@@ -39,6 +36,7 @@ export const quietNight: StatusSnapshot = {
       name: "production",
       baseUrl: "https://api.example/json-api",
       authUrl: "https://login.example",
+      tokenUrls: undefined,
       operations: ["create_order", "get_order"],
       defaultSite: "S1000000001",
       answers: { service: { "2xx": 47_980, "4xx": 132 }, countersign: {} },

@@ -1,14 +1,16 @@
 import type { Clock } from "../../model/clock.ts";
 import type { CallbackFinished } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
-import { type CallbackStatus, formatTime } from "./snapshot.ts";
-import { keptOf, occurrences, sumOf } from "./sums.ts";
+import type { CallbackPlace } from "./source.ts";
+import { formatTime, keptOf, occurrences, sumOf } from "./sums.ts";
 
-/** Where callbacks come in, and the application that they go to. */
-export type CallbackPlace = Pick<CallbackStatus, "environment" | "listener" | "application">;
+export type CallbackStatus = ReturnType<CallbackStats["view"]>[number];
+export type CallbackFailureStatus = ReturnType<typeof describeFailure>;
 
-interface CallbackListener extends Pick<CallbackStatus, "lastFailure"> {
+interface CallbackListener {
   readonly place: CallbackPlace;
+  /** The last that was neither delivered nor repeated. */
+  readonly lastFailure?: CallbackFailureStatus | undefined;
 }
 
 /** What came of callbacks, by the listener that they came to. */
@@ -30,31 +32,35 @@ export class CallbackStats {
     for (const counter of [callbacks, callbacksUnguarded]) {
       counter.keepOnly((labels) => staying.some(({ place }) => isAt(place, labels)));
     }
-    const knownAt = (place: CallbackPlace) => staying.find((known) => isSame(known.place, place));
-    this.#listeners = places.map((place) => knownAt(place) ?? { place, lastFailure: undefined });
+    this.#listeners = places.map((place) => staying.find((known) => isSame(known.place, place)) ?? { place });
   }
 
   report(event: CallbackFinished): void {
-    const { result, status, cause, site, requestId } = event;
-    if (result === "delivered" || result === "repeated") return;
-    const at = formatTime(this.#clock.wallMs());
-    const lastFailure = { at, result, status, cause: cause === result ? undefined : cause, site, requestId };
+    if (event.result === "delivered" || event.result === "repeated") return;
+    const lastFailure = describeFailure(event, formatTime(this.#clock.wallMs()));
     this.#listeners = this.#listeners.map((each) => (isAt(each.place, event) ? { ...each, lastFailure } : each));
   }
 
-  view(): CallbackStatus[] {
+  view() {
     return this.#listeners.map(({ place, lastFailure }) => {
       const { callbacks, callbacksUnguarded } = this.#metrics;
       const results = callbacks.kept().filter(({ labels }) => isAt(place, labels));
       const unguarded = callbacksUnguarded.kept().filter(({ labels }) => isAt(place, labels));
       return {
         ...place,
+        /** By CallbackResult. */
         results: occurrences(results, ({ labels: { result } }) => result),
+        /** Those that the application may get twice, since the store of replays failed. */
         unguarded: sumOf(unguarded, keptOf),
         lastFailure,
       };
     });
   }
+}
+
+/** A callback that the application has not taken; `cause` where it says more than the result. Nothing of its content. */
+function describeFailure({ result, status, cause, site, requestId }: CallbackFinished, at: string) {
+  return { at, result, status, cause: cause === result ? undefined : cause, site, requestId };
 }
 
 function isAt(

@@ -1,53 +1,22 @@
 import { X509Certificate } from "node:crypto";
 import { collectDefaultMetrics, type Gauge, type Registry } from "prom-client";
 import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
-import { credentialSetsOf, type Environment, splitCertificates } from "../../model/environment.ts";
-import type { CallersTls } from "../../model/listener.ts";
-import type { RedisSnapshot } from "../../model/redis-access.ts";
-
-/** A listener of the active configuration. */
-export interface ListenerSnapshot {
-  /** Where it listens, as configured. Several that ask for a free port have the same. */
-  readonly name: string;
-  readonly environment: string;
-  /** With mTLS: its own certificate, and the authorities of its callers. */
-  readonly tls: CallersTls | undefined;
-}
-
-/** What gauges ask for at a scrape: the active configuration, and the state of the process at that moment. */
-export interface GaugeSource {
-  environments(): readonly Environment[];
-  listeners(): readonly ListenerSnapshot[];
-  /** `limits` of the configuration. */
-  limits(): { readonly inFlightPerEnvironment: number; readonly connections: number };
-  /** Requests being served, by environment; of former configurations too. */
-  inFlight(): ReadonlyMap<string, number>;
-  /** Open connections, one entry for each listener. */
-  connections(): readonly { readonly listener: string; readonly open: number }[];
-  buffers(): { readonly usedBytes: number; readonly limitBytes: number };
-  /** Each set once. */
-  credentials(): readonly CredentialSnapshot[];
-  redis(): readonly RedisSnapshot[];
-  /** Since when it is active, by the wall clock, and whether the files now hold another one that was refused. */
-  reload(): { readonly hash: string; readonly activeSinceMs: number | undefined; readonly isRefused: boolean };
-  droppedLogLines(): number;
-  /** Wall-clock time in milliseconds of a moment on the monotonic clock. */
-  wallTime(monotonicMs: number): number;
-}
+import { credentialSetsOf, splitCertificates } from "../../model/environment.ts";
+import type { Source } from "./source.ts";
 
 /** A series and its value now. */
 export type Sample<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number];
 type Samples<Label extends string> = Sample<Label>[];
 type OfSet = "environment" | "credential";
 
-export function inFlight(source: GaugeSource): Samples<"environment"> {
-  const idle = source.environments().map(({ name }) => [name, 0] as const);
+export function inFlight(source: Source): Samples<"environment"> {
+  const idle = source.configured().environments.map(({ name }) => [name, 0] as const);
   return [...new Map([...idle, ...source.inFlight()])].map(([environment, open]) => [{ environment }, open]);
 }
 
 /** A gauge of all listeners; those of one name add up. */
-export function ofListeners(read: (openConnections: number, source: GaugeSource) => number) {
-  return (source: GaugeSource): Samples<"listener"> => {
+export function ofListeners(read: (openConnections: number, source: Source) => number) {
+  return (source: Source): Samples<"listener"> => {
     const sums = new Map<string, number>();
     for (const { listener, open } of source.connections()) {
       sums.set(listener, (sums.get(listener) ?? 0) + read(open, source));
@@ -57,8 +26,8 @@ export function ofListeners(read: (openConnections: number, source: GaugeSource)
 }
 
 /** A gauge of all credential sets of which the value is known. */
-export function ofCredentials(read: (credential: CredentialSnapshot, source: GaugeSource) => number | undefined) {
-  return (source: GaugeSource): Samples<OfSet> =>
+export function ofCredentials(read: (credential: CredentialSnapshot, source: Source) => number | undefined) {
+  return (source: Source): Samples<OfSet> =>
     source.credentials().flatMap((each) => {
       const value = read(each, source);
       return value === undefined ? [] : [[{ environment: each.environment, credential: each.credential }, value]];
@@ -66,12 +35,12 @@ export function ofCredentials(read: (credential: CredentialSnapshot, source: Gau
 }
 
 /** A moment on the monotonic clock as a Unix timestamp. */
-export function toSeconds(source: GaugeSource, monotonicMs: number | undefined): number | undefined {
+export function toSeconds(source: Source, monotonicMs: number | undefined): number | undefined {
   return monotonicMs === undefined ? undefined : source.wallTime(monotonicMs) / 1_000;
 }
 
-export function credentialInfo(source: GaugeSource): Samples<OfSet | "position"> {
-  return source.environments().flatMap((environment) =>
+export function credentialInfo(source: Source): Samples<OfSet | "position"> {
+  return source.configured().environments.flatMap((environment) =>
     credentialSetsOf(environment).map(({ set, index }): Sample<OfSet | "position"> => {
       const position = index === 0 ? "first" : "second";
       return [{ environment: environment.name, credential: set.label, position }, 1];
@@ -82,13 +51,13 @@ export function credentialInfo(source: GaugeSource): Samples<OfSet | "position">
 /** A file is read once as long as it stays configured. */
 export function createCertificateExpiry() {
   let known: ReadonlyMap<string, number | undefined> = new Map();
-  return (source: GaugeSource): Samples<"environment" | "listener" | "use"> => {
+  return (source: Source): Samples<"environment" | "listener" | "use"> => {
     const files = [
-      ...source.environments().flatMap(({ name: environment, tls }) => [
+      ...source.configured().environments.flatMap(({ name: environment, tls }) => [
         { environment, listener: "none", use: "upstream_ca", pem: tls.ca ?? "" },
         { environment, listener: "none", use: "upstream_client", pem: tls.cert ?? "" },
       ]),
-      ...source.listeners().flatMap(({ name: listener, environment, tls }) => [
+      ...source.configured().listeners.flatMap(({ name: listener, environment, tls }) => [
         { environment, listener, use: "listener_server", pem: tls?.cert ?? "" },
         { environment, listener, use: "listener_ca", pem: tls?.ca ?? "" },
       ]),

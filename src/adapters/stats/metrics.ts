@@ -3,7 +3,6 @@ import { version } from "../../version.ts";
 import {
   createCertificateExpiry,
   credentialInfo,
-  type GaugeSource,
   inFlight,
   ofCredentials,
   ofListeners,
@@ -12,6 +11,7 @@ import {
   toSeconds,
 } from "./gauges.ts";
 import { register, SeriesCounter, SeriesHistogram } from "./series.ts";
+import type { Source } from "./source.ts";
 
 /**
  * Every metric, with its help and labels. Label values come from the configuration alone: `none` stands for a site or
@@ -19,7 +19,7 @@ import { register, SeriesCounter, SeriesHistogram } from "./series.ts";
  * from this file.
  * @param source what gauges ask at each scrape; without it they have no series
  */
-export function createMetrics(source?: GaugeSource) {
+export function createMetrics(source?: Source) {
   const registry = new Registry();
   const registers = [registry];
   /** @param details labels that `/status` has beyond those of the metric */
@@ -40,7 +40,7 @@ export function createMetrics(source?: GaugeSource) {
     name: string,
     help: string,
     labelNames: readonly Label[],
-    ask: (source: GaugeSource) => readonly Sample<Label>[],
+    ask: (source: Source) => readonly Sample<Label>[],
   ) => {
     const collect = function (this: Gauge<Label>) {
       if (source === undefined) return;
@@ -50,7 +50,7 @@ export function createMetrics(source?: GaugeSource) {
     return new Gauge({ name, help, labelNames: [...labelNames], registers, collect });
   };
   /** A gauge without labels. */
-  const figure = (name: string, help: string, ask: (source: GaugeSource) => number) =>
+  const figure = (name: string, help: string, ask: (source: Source) => number) =>
     gauge(name, help, [], (source) => [[{}, ask(source)]]);
 
   registerProcessMetrics(registry);
@@ -112,7 +112,10 @@ export function createMetrics(source?: GaugeSource) {
       "countersign_requests_in_flight_limit",
       "Requests that may be served at once.",
       ["environment"],
-      (from) => from.environments().map(({ name }) => [{ environment: name }, from.limits().inFlightPerEnvironment]),
+      (from) => {
+        const { environments, limits } = from.configured();
+        return environments.map(({ name }) => [{ environment: name }, limits.inFlightPerEnvironment]);
+      },
     ),
     bufferedBytes: figure(
       "countersign_buffered_bytes",
@@ -241,7 +244,7 @@ export function createMetrics(source?: GaugeSource) {
       "countersign_connections_limit",
       "Connections that a listener serves at once.",
       ["listener"],
-      ofListeners((_, from) => from.limits().connections),
+      ofListeners((_, from) => from.configured().limits.connections),
     ),
     certificateExpiry: gauge(
       "countersign_certificate_expiry_timestamp_seconds",
@@ -281,7 +284,7 @@ export function createMetrics(source?: GaugeSource) {
       "countersign_config_info",
       "Always 1; the active configuration by its hash.",
       ["hash"],
-      (from) => [[{ hash: from.reload().hash }, 1]],
+      (from) => [[{ hash: from.configured().hash }, 1]],
     ),
     buildInfo: gauge("countersign_build_info", "Always 1; version and Node.js version.", ["version", "node"], () => [
       [{ version, node: process.version }, 1],

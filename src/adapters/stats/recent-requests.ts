@@ -1,15 +1,24 @@
 import type { RequestFinished } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
-import type { RecentFailure, RecentStep, RecentTraffic } from "./snapshot.ts";
 import { countBy, sumOf } from "./sums.ts";
 
 /** The view covers so many steps of this length; the oldest goes when a new one begins. */
 const stepMs = 10_000;
 const steps = 30;
 
+/** How many requests of a step succeeded (2xx or 3xx of the service), failed, or may have had an effect. */
+export type RecentStep = Readonly<Record<"succeeded" | "failed" | "unknown", number>>;
+
 /** How requests ended that are counted alike. */
 export interface End extends Pick<RequestFinished, "by" | "status" | "outcome" | "code"> {
   readonly fate: keyof RecentStep;
+}
+
+/** Requests that did not succeed, of one kind. */
+export interface RecentFailure extends Pick<RequestFinished, "by"> {
+  /** The failure's code, or the status of the answer where it has none. */
+  readonly what: string;
+  readonly count: number;
 }
 
 export function describeEnd(
@@ -54,7 +63,7 @@ export class RecentRequests {
   }
 
   /** @param nowMs monotonic */
-  view(nowMs: number): RecentTraffic {
+  view(nowMs: number) {
     this.#forget(nowMs);
     const all = this.#steps.flatMap(({ ends }) => [...ends]);
     const requests = sumOf(all, ([, count]) => count);
@@ -63,9 +72,12 @@ export class RecentRequests {
       .map((_, index) => sumOf(this.#steps, (step) => step.durations[index] ?? 0));
     const passedMs = nowMs - (this.#steps[0]?.firstMs ?? nowMs);
     return {
+      /** How far it looks back. */
       seconds: (stepMs * steps) / 1_000,
       requests,
+      /** Since the first of these requests ended. */
       perSecond: (requests * 1_000) / Math.max(passedMs, 1_000),
+      /** Half of the requests took no longer than this bound. */
       medianMs: quantileMs(durations, 0.5),
       p95Ms: quantileMs(durations, 0.95),
       failures: countFailures(all),
@@ -106,7 +118,7 @@ function startOf(nowMs: number): number {
 type Counted = readonly (readonly [end: End, count: number])[];
 
 /** The commonest first. */
-function countFailures(all: Counted): RecentFailure[] {
+function countFailures(all: Counted): readonly RecentFailure[] {
   const failed = all.filter(([{ fate }]) => fate !== "succeeded");
   const nameOf = ([{ by, code, status }]: Counted[number]) => `${by} ${code ?? status}`;
   return Object.entries(countBy(failed, nameOf, ([, count]) => count))

@@ -1,15 +1,27 @@
 import type { Clock } from "../../model/clock.ts";
-import type { Event } from "../../model/events.ts";
-import { formatTime, type ReloadStatus } from "./snapshot.ts";
+import type { Event, ReloadTrigger } from "../../model/events.ts";
+import { formatTime } from "./sums.ts";
 
 const keptProblems = 50;
+
+export type ReloadStatus = ReturnType<ReloadStats["view"]>;
+
+export interface RefusedReload {
+  readonly at: string;
+  readonly trigger: ReloadTrigger;
+  /** The first of them. */
+  readonly problems: readonly string[];
+  readonly problemCount: number;
+  /** Whether what was refused is still what would be loaded: nothing has been applied or found unchanged since. */
+  readonly isPending: boolean;
+}
 
 /** Since when the configuration is active and why, and the last one that was refused. */
 export class ReloadStats {
   readonly #clock: Clock;
   #activeSinceMs: number | undefined;
-  #trigger: ReloadStatus["trigger"] = "start";
-  #lastRefused: ReloadStatus["lastRefused"];
+  #trigger: "start" | ReloadTrigger = "start";
+  #lastRefused: RefusedReload | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -50,7 +62,7 @@ export class ReloadStats {
   }
 
   /** @param routes where each listener leads, one line each */
-  view(routes: readonly string[]): ReloadStatus {
+  view(routes: readonly string[]) {
     const sinceMs = this.#activeSinceMs;
     const inForceSince = sinceMs === undefined ? undefined : formatTime(sinceMs);
     return { inForceSince, trigger: this.#trigger, routes, lastRefused: this.#lastRefused };

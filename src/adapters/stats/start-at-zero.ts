@@ -14,18 +14,7 @@ import {
 import { redisFailures } from "../../model/redis-access.ts";
 import { callerRefusals } from "./counting.ts";
 import type { Metrics } from "./metrics.ts";
-
-/** What a configuration has that series are started for. */
-export interface Configured {
-  readonly environments: readonly Environment[];
-  /** The Redis servers, as in RedisEvent; none with the memory cache. */
-  readonly redisNodes: readonly string[];
-  /** Environments that have a listener for callbacks. */
-  readonly calledBack: ReadonlySet<string>;
-  /** Callers that have names. */
-  readonly callers: readonly { readonly listener: string; readonly name: string }[];
-  readonly isTraced: boolean;
-}
+import type { Configured } from "./source.ts";
 
 /**
  * Makes the series on which alerts count. A first failure is then an increase; `rate()` and `increase()` do not see a
@@ -33,7 +22,7 @@ export interface Configured {
  * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
  */
 export function startAtZero(metrics: Metrics, configured: Configured): void {
-  const { environments, redisNodes, calledBack, callers, isTraced } = configured;
+  const { environments, redisNodes, callbacks, callers, isTraced } = configured;
   metrics.tokenCache.start({ tier: redisNodes.length === 0 ? ["memory"] : cacheTiers, result: cacheResults });
   metrics.configReloads.start({ result: ["applied", "refused"] });
   metrics.refreshLock.start({ result: lockResults });
@@ -46,7 +35,7 @@ export function startAtZero(metrics: Metrics, configured: Configured): void {
     const { name: environment } = each;
     startAnswers(metrics, each);
     startDurations(metrics, each);
-    if (calledBack.has(environment)) startCallbacks(metrics, each);
+    if (callbacks.some((place) => place.environment === environment)) startCallbacks(metrics, each);
     if (each.egress !== undefined) metrics.tunnels.start({ environment, result: tunnelResults });
     if (redisNodes.length > 0) metrics.once.start({ environment, result: onceResults });
   }

@@ -1,51 +1,48 @@
-import { type Clock, createWallTime, type WallTime } from "../../model/clock.ts";
+import type { Clock } from "../../model/clock.ts";
 import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
 import { type Event, hasUnknownEffect, type Report, type RequestFinished } from "../../model/events.ts";
-import type { Caller } from "../../model/listener.ts";
-import { type CallbackPlace, CallbackStats } from "./callback-stats.ts";
+import { CallbackStats } from "./callback-stats.ts";
 import { createCounting } from "./counting.ts";
-import type { GaugeSource } from "./gauges.ts";
 import type { Metrics } from "./metrics.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import { ReloadStats } from "./reload.ts";
-import {
-  type AnswerCounts,
-  type CallerStatus,
-  type CredentialStatus,
-  type EnvironmentStatus,
-  formatTime,
-  type ModelView,
-  type RequestTotals,
-  type UnknownOutcome,
-} from "./snapshot.ts";
-import { countBy, groupBy, keptOf, sumOf, tally } from "./sums.ts";
-import { findTokenOutage, TokenStats } from "./token-stats.ts";
+import type { Source } from "./source.ts";
+import { countBy, countOf, formatTime, groupBy, keptOf, sumOf, tally } from "./sums.ts";
+import { type CredentialStatus, findTokenOutage, TokenStats } from "./token-stats.ts";
 
-/** A caller where the active configuration has it. */
-export interface ConfiguredCaller extends Caller {
-  readonly environment: string;
-  /** As configured. */
-  readonly listener: string;
+/**
+ * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
+ * process's wall clock. Nothing in it is secret.
+ */
+export interface StatusSnapshot extends ReturnType<Stats["view"]> {
+  /** When it was taken. */
+  readonly at: string;
+  readonly version: string;
+  /** Of Node.js. */
+  readonly runtime: string;
+  /** Which replica this is: in Kubernetes, the pod's name. */
+  readonly host: string;
+  readonly startedAt: string;
+  readonly configHash: string;
+  readonly readiness: { readonly isReady: boolean; readonly reason: string };
+  /** The effective configuration, secrets masked. */
+  readonly configuration: object;
 }
 
-/** What `/status` asks for when it is looked at, beside what gauges ask for too. */
-export interface StatusSource extends Pick<GaugeSource, "environments" | "inFlight" | "credentials" | "redis"> {
-  /** Where each listener leads, one line each. */
-  routes(): readonly string[];
-  callbacks(): readonly CallbackPlace[];
-  /** Those that have names, in the configuration's order. */
-  callers(): readonly ConfiguredCaller[];
-}
+export type EnvironmentStatus = StatusSnapshot["environments"][number];
+export type SiteStatus = EnvironmentStatus["sites"][number];
+export type CallerStatus = NonNullable<StatusSnapshot["callers"]>[number];
+export type RedisStatus = StatusSnapshot["redis"][number];
+export type UnknownOutcome = ReturnType<typeof describeUnknown>;
 
 const keptUnknown = 100;
 
 /** Counts events in metrics, keeps the last of what an operator asks for, and shows both as `/status` has them. */
 export class Stats {
   readonly reload: ReloadStats;
-  readonly #source: StatusSource;
+  readonly #source: Source;
   readonly #metrics: Metrics;
   readonly #clock: Clock;
-  readonly #wallTime: WallTime;
   readonly #count: Report;
   readonly #tokens: TokenStats;
   readonly #callbacks: CallbackStats;
@@ -53,11 +50,10 @@ export class Stats {
   /** Kept whatever is configured later: an order may exist in an environment that is no longer configured. */
   readonly #unknown: UnknownOutcome[] = [];
 
-  constructor(source: StatusSource, metrics: Metrics, clock: Clock) {
+  constructor(source: Source, metrics: Metrics, clock: Clock) {
     this.#source = source;
     this.#metrics = metrics;
     this.#clock = clock;
-    this.#wallTime = createWallTime(clock);
     this.#count = createCounting(metrics, (environment) => this.#recentOf(environment), clock);
     this.#tokens = new TokenStats(metrics.tokenRequests, clock);
     this.#callbacks = new CallbackStats(metrics, clock);
@@ -67,17 +63,17 @@ export class Stats {
   /** `/status` forgets sites, callers, sets and listeners for callbacks that are not configured. Metrics forget nothing. */
   forgetOthers(): void {
     const { requests, answers, callerRequests } = this.#metrics;
-    const environments = this.#source.environments();
-    const sites = new Map(environments.map((environment) => [environment.name, environment.sites]));
+    const configured = this.#source.configured();
+    const sites = new Map(configured.environments.map(({ name, sites }) => [name, sites]));
     requests.keepOnly(({ environment, site }) =>
       site === "none" ? sites.has(environment) : sites.get(environment)?.has(site) === true,
     );
     answers.keepOnly(({ environment }) => sites.has(environment));
     for (const [environment, recent] of this.#recent) if (!sites.has(environment)) recent.clear();
-    const callers = new Set(this.#source.callers().map(({ listener, name }) => callerKey({ listener, caller: name })));
+    const callers = new Set(configured.callers.map(({ listener, name }) => callerKey({ listener, caller: name })));
     callerRequests.keepOnly((labels) => callers.has(callerKey(labels)));
-    this.#tokens.keepOnly(environments);
-    this.#callbacks.follow(this.#source.callbacks());
+    this.#tokens.keepOnly(configured.environments);
+    this.#callbacks.follow(configured.callbacks);
   }
 
   readonly report = (event: Event): void => {
@@ -98,19 +94,23 @@ export class Stats {
     }
   };
 
-  view(): ModelView {
-    const { credentials, redis, routes } = this.#source;
-    const sets = this.#tokens.view(credentials(), this.#wallTime);
-    const callers = this.#viewCallers();
+  view() {
+    const { configured, credentials, redis, routes, wallTime } = this.#source;
+    const { environments, callers } = configured();
+    const sets = this.#tokens.view(credentials(), wallTime);
     return {
       requests: this.#viewTotals(),
+      /** Newest first. */
       unknownOutcomes: this.#unknown.toReversed(),
-      environments: this.#viewEnvironments(sets),
+      environments: this.#viewEnvironments(environments, sets),
+      /** One for each listener for callbacks. */
       callbacks: this.#callbacks.view(),
-      ...(callers.length === 0 ? {} : { callers }),
+      /** Those that have names, in the configuration's order; absent where there are none. */
+      ...(callers.length === 0 ? {} : { callers: this.#viewCallers() }),
       credentials: sets,
+      /** One for each Redis server in use; none with the memory cache. */
       redis: redis().map(({ sinceMs, ...server }) => {
-        return { ...server, since: sinceMs === undefined ? undefined : formatTime(this.#wallTime(sinceMs)) };
+        return { ...server, since: sinceMs === undefined ? undefined : formatTime(wallTime(sinceMs)) };
       }),
       reload: this.reload.view(routes()),
     };
@@ -123,16 +123,13 @@ export class Stats {
   }
 
   #keepUnknown(event: RequestFinished): void {
-    const { environment, site, operation, caller, reference, requestId, code, stage, by } = event;
-    const at = formatTime(this.#clock.wallMs());
-    const status = by === "service" && code === undefined ? event.status : undefined;
-    this.#unknown.push({ at, environment, site, operation, caller, reference, requestId, code, status, stage });
+    this.#unknown.push(describeUnknown(event, formatTime(this.#clock.wallMs())));
     if (this.#unknown.length > keptUnknown) this.#unknown.shift();
   }
 
-  #viewTotals(): RequestTotals {
+  /** Since the start, whatever was configured in the meantime. */
+  #viewTotals() {
     const { answers, failures, unknownOutcomes } = this.#metrics;
-    const countOf = ({ count }: { readonly count: number }) => count;
     return {
       inFlight: sumOf([...this.#source.inFlight().values()], (open) => open),
       answeredBy: { service: 0, countersign: 0, ...countBy(answers.counted(), ({ labels }) => labels.by, countOf) },
@@ -142,53 +139,57 @@ export class Stats {
   }
 
   /** @param credentials the sets of all environments */
-  #viewEnvironments(credentials: readonly CredentialStatus[]): EnvironmentStatus[] {
+  #viewEnvironments(environments: readonly Environment[], credentials: readonly CredentialStatus[]) {
     const endsOf = groupBy(this.#metrics.requests.kept(), ({ labels }) => siteKey(labels));
     const tallyOf = (environment: string, site: string) => tally(endsOf.get(siteKey({ environment, site })) ?? []);
-    return this.#source.environments().map((environment) => {
+    return environments.map((environment) => {
       const { name, baseUrl, authUrl, operations, defaultSite } = environment;
       const sites = [...environment.sites.values()].map(({ identifier, parent, auth, credentials }) => {
         const labels = credentials?.sets.map(({ label }) => label) ?? [];
         return { identifier, parent, auth, credentials: labels, tally: tallyOf(name, identifier) };
       });
-      const sets = credentials.filter((each) => each.environment === name);
       return {
         name,
         baseUrl: urlOf(baseUrl),
+        /** Undefined where every site signs. */
         authUrl: authUrl && urlOf(authUrl),
+        /** Token endpoints that sets have of their own (`token.url`). */
         tokenUrls: ownTokenUrls(environment),
-        operations: operations === "any" ? ["*"] : [...operations],
+        operations: list(operations),
         defaultSite,
         sites,
-        answers: this.#viewAnswers(name),
+        /** Since the start, by who gave them and by class of status. */
+        answers: { service: this.#viewAnswers(name, "service"), countersign: this.#viewAnswers(name, "countersign") },
         recent: this.#recentOf(name).view(this.#clock.nowMs()),
-        tokenOutage: findTokenOutage(sites, sets),
+        tokenOutage: findTokenOutage(
+          sites,
+          credentials.filter(({ environment }) => environment === name),
+        ),
+        /** Requests that ended before their site was known. */
         withoutSite: tallyOf(name, "none"),
       };
     });
   }
 
-  #viewAnswers(environment: string): AnswerCounts {
+  #viewAnswers(environment: string, by: RequestFinished["by"]) {
     const own = this.#metrics.answers.kept().filter(({ labels }) => labels.environment === environment);
-    const of = (by: string) =>
-      countBy(
-        own.filter(({ labels }) => labels.by === by),
-        ({ labels }) => labels.status_class,
-        keptOf,
-      );
-    return { service: of("service"), countersign: of("countersign") };
+    return countBy(
+      own.filter(({ labels }) => labels.by === by),
+      ({ labels }) => labels.status_class,
+      keptOf,
+    );
   }
 
-  /** Each name once for each listener. */
-  #viewCallers(): CallerStatus[] {
+  /** What each may do at a listener, and what it did; each name once for each listener. */
+  #viewCallers() {
     const endsOf = groupBy(this.#metrics.callerRequests.kept(), ({ labels }) => callerKey(labels));
-    const callers = new Map(
-      this.#source.callers().map((caller) => [callerKey({ ...caller, caller: caller.name }), caller]),
-    );
+    const configured = this.#source.configured().callers;
+    const callers = new Map(configured.map((caller) => [callerKey({ ...caller, caller: caller.name }), caller]));
     return [...callers].map(([key, { name, environment, listener, certificates, ...rights }]) => ({
       name,
       environment,
       listener,
+      /** What proves it; never the proof itself. */
       by: certificates.length > 0 ? "certificate" : "token",
       sites: list(rights.sites),
       operations: list(rights.operations),
@@ -196,6 +197,14 @@ export class Stats {
       tally: tally(endsOf.get(key) ?? []),
     }));
   }
+}
+
+/** A request that is not safe, and whose effect is not known: an operator looks it up before the order is sent again. */
+function describeUnknown(event: RequestFinished, at: string) {
+  const { environment, site, operation, caller, reference, requestId, code, stage, by } = event;
+  // Of an answer that was passed on whole, where the environment calls its status undecided.
+  const status = by === "service" && code === undefined ? event.status : undefined;
+  return { at, environment, site, operation, caller, reference, requestId, code, status, stage };
 }
 
 function siteKey({ environment, site }: { readonly environment: string; readonly site: string }): string {
@@ -206,6 +215,7 @@ function callerKey({ listener, caller }: { readonly listener: string; readonly c
   return `${listener} ${caller}`;
 }
 
+/** `["*"]`: all of the environment. */
 function list(allowed: ReadonlySet<string> | "any"): readonly string[] {
   return allowed === "any" ? ["*"] : [...allowed];
 }

@@ -1,16 +1,24 @@
 import type { Series } from "./series.ts";
-import { formatTime, type Occurrence, type Tally } from "./snapshot.ts";
+
+/** How often, and when last. */
+export interface Occurrence {
+  readonly count: number;
+  readonly lastAt: string;
+}
 
 type Ends = readonly Series<Partial<Readonly<Record<"by" | "status" | "code", string | undefined>>>>[];
+export type Tally = ReturnType<typeof tally>;
 
 /** Requests by their end. */
-export function tally(ends: Ends): Tally {
+export function tally(ends: Ends) {
   const failures = ends.filter(({ labels: { code } }) => code !== undefined);
   const refusals = ends.filter(({ labels: { by, status } }) => by === "service" && Number(status) >= 400);
   return {
     answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels: { by = "" } }) => by, keptOf) },
     lastAt: ends.length === 0 ? undefined : lastOf(ends),
+    /** By failure code. */
     failures: occurrences(failures, ({ labels: { code = "" } }) => code),
+    /** The service's answers of 4xx and 5xx that were passed on to callers, by status. */
     refusals: occurrences(refusals, ({ labels: { status = "" } }) => status),
   };
 }
@@ -26,12 +34,21 @@ export function occurrences<Labels extends object>(
   return Object.fromEntries(entries);
 }
 
+export function countOf({ count }: { readonly count: number }): number {
+  return count;
+}
+
 export function keptOf({ kept }: Series): number {
   return kept;
 }
 
 function lastOf(all: readonly Series[]): string {
   return formatTime(Math.max(...all.map(({ lastMs = 0 }) => lastMs)));
+}
+
+/** As `/status` shows times: ISO 8601 in UTC, as the log has them. */
+export function formatTime(wallMs: number): string {
+  return new Date(wallMs).toISOString();
 }
 
 export function sumOf<Item>(items: readonly Item[], read: (item: Item) => number): number {
@@ -44,9 +61,7 @@ export function countBy<Item>(
   nameOf: (item: Item) => string,
   countOf: (item: Item) => number,
 ): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const item of items) counts[nameOf(item)] = (counts[nameOf(item)] ?? 0) + countOf(item);
-  return counts;
+  return Object.fromEntries([...groupBy(items, nameOf)].map(([name, group]) => [name, sumOf(group, countOf)]));
 }
 
 export function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): ReadonlyMap<string, Item[]> {

@@ -3,20 +3,25 @@ import { type CredentialSnapshot, credentialKey } from "../../model/credential-s
 import { credentialSetsOf, type Environment } from "../../model/environment.ts";
 import type { TokenEvent } from "../../model/events.ts";
 import type { Metrics } from "./metrics.ts";
-import {
-  type CredentialStatus,
-  formatTime,
-  type SiteStatus,
-  type TokenOutage,
-  type TokenRequestStatus,
-  type TokenStatus,
-} from "./snapshot.ts";
-import { groupBy, occurrences } from "./sums.ts";
+import { formatTime, groupBy, occurrences } from "./sums.ts";
 
 type TokenRequested = Extract<TokenEvent, { kind: "token_requested" }>;
-type RequestHistory = Pick<CredentialStatus, "lastRequest" | "failingSince">;
+type SetName = Pick<CredentialSnapshot, "environment" | "credential">;
 
-const noRequest: RequestHistory = { lastRequest: undefined, failingSince: undefined };
+export interface TokenRequestStatus extends Pick<TokenRequested, "result" | "reason" | "status" | "cause"> {
+  readonly at: string;
+}
+
+interface RequestHistory {
+  readonly lastRequest?: TokenRequestStatus;
+  /** When the first of the requests failed that have failed in a row; undefined while none has. */
+  readonly failingSince?: string | undefined;
+}
+
+/** A credential set: its token now, and what came of asking for tokens. */
+export type CredentialStatus = ReturnType<TokenStats["view"]>[number];
+export type TokenStatus = ReturnType<typeof viewToken>;
+export type TokenOutage = NonNullable<ReturnType<typeof findTokenOutage>>;
 
 /** The last requests to the authorization server, by credential set. The token that a set has now is asked for. */
 export class TokenStats {
@@ -48,22 +53,25 @@ export class TokenStats {
     else if (event.kind === "token_adopted") this.#update(event, { failingSince: undefined });
   }
 
-  view(credentials: readonly CredentialSnapshot[], wallTime: WallTime): CredentialStatus[] {
+  view(credentials: readonly CredentialSnapshot[], wallTime: WallTime) {
     const nowMs = this.#clock.nowMs();
     const format = (monotonicMs: number | undefined) =>
       monotonicMs === undefined ? undefined : formatTime(wallTime(monotonicMs));
     const requests = groupBy(this.#requests.kept(), ({ labels }) => credentialKey(labels));
     return credentials.map(({ environment, credential, isActive, token, lastUsedMs, backoffUntilMs }) => {
-      const set = { environment, credential };
-      const history = this.#historyOf(set);
+      const key = credentialKey({ environment, credential });
+      const { lastRequest, failingSince } = this.#histories.get(key) ?? {};
       return {
-        ...set,
+        environment,
+        credential,
         isActive,
-        requests: occurrences(requests.get(credentialKey(set)) ?? [], ({ labels }) => labels.result),
-        ...history,
-        // Shown for failures alone: a short pause follows each success, too.
-        nextTryAt: history.failingSince && format(backoffUntilMs),
-        token: token === undefined ? "none" : viewToken(token, nowMs, wallTime),
+        /** To the authorization server, by result. */
+        requests: occurrences(requests.get(key) ?? [], ({ labels }) => labels.result),
+        lastRequest,
+        failingSince,
+        /** When it is asked again, while it is left alone. Shown for failures alone: a short pause follows each success, too. */
+        nextTryAt: failingSince && format(backoffUntilMs),
+        token: token === undefined ? ("none" as const) : viewToken(token, nowMs, wallTime),
         lastUsedAt: format(lastUsedMs),
       };
     });
@@ -71,38 +79,39 @@ export class TokenStats {
 
   #keep(event: TokenRequested): void {
     const { result, reason, status, cause } = event;
-    const { failingSince } = this.#historyOf(event);
     const at = formatTime(this.#clock.wallMs());
+    const { failingSince = at } = this.#histories.get(credentialKey(event)) ?? {};
     this.#update(event, {
       lastRequest: { at, result, reason, status, cause },
-      failingSince: result === "issued" ? undefined : (failingSince ?? at),
+      failingSince: result === "issued" ? undefined : failingSince,
     });
   }
 
-  #historyOf(of: SetName): RequestHistory {
-    return this.#histories.get(credentialKey(of)) ?? noRequest;
-  }
-
-  #update(of: SetName, change: Partial<RequestHistory>): void {
-    this.#histories.set(credentialKey(of), { ...this.#historyOf(of), ...change });
+  #update(of: SetName, change: RequestHistory): void {
+    this.#histories.set(credentialKey(of), { ...this.#histories.get(credentialKey(of)), ...change });
   }
 }
-
-type SetName = Pick<CredentialSnapshot, "environment" | "credential">;
 
 function viewToken(
   { expiresAtMs, lifetimeMs, issuedHere, reason }: NonNullable<CredentialSnapshot["token"]>,
   nowMs: number,
   wallTime: WallTime,
-): TokenStatus {
+) {
   return {
     issuedAt: formatTime(wallTime(expiresAtMs - lifetimeMs)),
     expiresAt: formatTime(wallTime(expiresAtMs)),
     lifetimeMs,
+    /** By the monotonic clock, so that a wall clock that was set does not matter. */
     remainingMs: expiresAtMs - nowMs,
     issuedHere,
     reason,
   };
+}
+
+/** Those of a site's labels that are its sets. */
+interface SiteSets {
+  readonly identifier: string;
+  readonly credentials: readonly string[];
 }
 
 /**
@@ -110,10 +119,7 @@ function viewToken(
  * were never asked for say nothing.
  * @param credentials those of the environment
  */
-export function findTokenOutage(
-  sites: readonly SiteStatus[],
-  credentials: readonly CredentialStatus[],
-): TokenOutage | undefined {
+export function findTokenOutage(sites: readonly SiteSets[], credentials: readonly CredentialStatus[]) {
   const byLabel = new Map(credentials.map((credential) => [credential.credential, credential]));
   const failing = sites.flatMap(({ identifier, credentials: labels }) => {
     const sets = labels.flatMap((label) => byLabel.get(label) ?? []);
@@ -124,7 +130,7 @@ export function findTokenOutage(
   const tried = failing.flatMap((site) => site.tried);
   if (tried.length === 0) return undefined;
   const earliest = (times: readonly (string | undefined)[]) => times.filter((time) => time !== undefined).sort()[0];
-  const requests = tried.flatMap(({ lastRequest }): TokenRequestStatus[] => (lastRequest ? [lastRequest] : []));
+  const requests = tried.flatMap(({ lastRequest }) => (lastRequest ? [lastRequest] : []));
   return {
     sites: failing.map(({ identifier }) => identifier),
     since: earliest(tried.map(({ failingSince }) => failingSince)),

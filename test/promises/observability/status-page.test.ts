@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { listen } from "../../../src/adapters/http-server/listen.ts";
 import { createStatus, type StatusViews } from "../../../src/adapters/http-server/read-only-server.ts";
 import { renderPage } from "../../../src/adapters/stats/page/render-page.ts";
-import type { StatusSnapshot } from "../../../src/adapters/stats/snapshot.ts";
+import type { StatusSnapshot } from "../../../src/adapters/stats/stats.ts";
 import { version } from "../../../src/version.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { hasChromium, launchChromium, type Visit, visit } from "../../../testkit/chromium.ts";

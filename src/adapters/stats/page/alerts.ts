@@ -1,4 +1,5 @@
-import type { CredentialStatus, RedisStatus, StatusSnapshot, UnknownOutcome } from "../snapshot.ts";
+import type { RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
+import type { CredentialStatus } from "../token-stats.ts";
 import { untakenCallbacks } from "./callbacks.ts";
 import { describeCause } from "./headline.ts";
 import {

@@ -1,6 +1,7 @@
 import { failures } from "../../../model/errors.ts";
 import type { CallbackResult, ForgeryReason } from "../../../model/events.ts";
-import type { CallbackFailureStatus, CallbackStatus, StatusSnapshot } from "../snapshot.ts";
+import type { CallbackFailureStatus, CallbackStatus } from "../callback-stats.ts";
+import type { StatusSnapshot } from "../stats.ts";
 import {
   type Column,
   definitions,

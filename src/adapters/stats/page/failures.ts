@@ -1,5 +1,6 @@
 import { type FailureCode, failureCodes, failures } from "../../../model/errors.ts";
-import type { Occurrence, StatusSnapshot, Tally } from "../snapshot.ts";
+import type { StatusSnapshot } from "../stats.ts";
+import type { Occurrence, Tally } from "../sums.ts";
 import { serviceRefusal } from "./headline.ts";
 import {
   type Column,

@@ -1,15 +1,10 @@
 import { type FailureCode, failures } from "../../../model/errors.ts";
 import { listNames } from "../../../model/names.ts";
 import { notSigned } from "../../../oauth/token-endpoint.ts";
-import type {
-  EnvironmentStatus,
-  RecentFailure,
-  RecentStep,
-  StatusSnapshot,
-  TokenOutage,
-  TokenRequestStatus,
-} from "../snapshot.ts";
+import type { RecentFailure, RecentStep } from "../recent-requests.ts";
+import type { EnvironmentStatus, StatusSnapshot } from "../stats.ts";
 import { sumOf } from "../sums.ts";
+import type { TokenOutage, TokenRequestStatus } from "../token-stats.ts";
 import {
   describeAge,
   describeDuration,

@@ -1,4 +1,5 @@
-import type { RedisStatus, RefusedReload, ReloadStatus, StatusSnapshot } from "../snapshot.ts";
+import type { RefusedReload, ReloadStatus } from "../reload.ts";
+import type { RedisStatus, StatusSnapshot } from "../stats.ts";
 import { definitions, folded, type Html, html, list, nothing, quiet, section, showTime, table } from "./html.ts";
 
 /** Where tokens are shared, and whether it answers. */

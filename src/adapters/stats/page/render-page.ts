@@ -1,4 +1,4 @@
-import type { StatusSnapshot } from "../snapshot.ts";
+import type { StatusSnapshot } from "../stats.ts";
 import { notices, unknownOutcomes } from "./alerts.ts";
 import { callbacks } from "./callbacks.ts";
 import { failuresAndRefusals } from "./failures.ts";

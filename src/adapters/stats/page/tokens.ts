@@ -1,5 +1,6 @@
 import type { RefreshReason } from "../../../model/events.ts";
-import type { CredentialStatus, StatusSnapshot, TokenRequestStatus, TokenStatus } from "../snapshot.ts";
+import type { StatusSnapshot } from "../stats.ts";
+import type { CredentialStatus, TokenRequestStatus, TokenStatus } from "../token-stats.ts";
 import {
   definitions,
   describeDuration,

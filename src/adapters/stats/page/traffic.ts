@@ -1,6 +1,7 @@
 import { statusClasses } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
-import type { AnswerCounts, CallerStatus, EnvironmentStatus, SiteStatus, StatusSnapshot, Tally } from "../snapshot.ts";
+import type { CallerStatus, EnvironmentStatus, SiteStatus, StatusSnapshot } from "../stats.ts";
+import type { Tally } from "../sums.ts";
 import {
   type Column,
   definitions,
@@ -80,7 +81,7 @@ function showBound(ms: number | undefined): string {
   return ms < 1_000 ? `up to ${ms} ms` : `up to ${ms / 1_000} s`;
 }
 
-function showAnswers(answers: AnswerCounts): Html {
+function showAnswers(answers: EnvironmentStatus["answers"]): Html {
   const parts = (["service", "countersign"] as const).flatMap((by) => {
     const counts = statusClasses.flatMap((name) => {
       const count = answers[by][name] ?? 0;

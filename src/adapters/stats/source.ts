@@ -1,0 +1,51 @@
+import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
+import type { Environment } from "../../model/environment.ts";
+import type { Caller, CallersTls } from "../../model/listener.ts";
+import type { RedisSnapshot } from "../../model/redis-access.ts";
+
+/** What a configuration has that series are started for, or that is shown. */
+export interface Configured {
+  readonly hash: string;
+  readonly environments: readonly Environment[];
+  readonly listeners: readonly {
+    /** Where it listens, as configured. Several that ask for a free port have the same. */
+    readonly name: string;
+    readonly environment: string;
+    /** With mTLS: its own certificate, and the authorities of its callers. */
+    readonly tls: CallersTls | undefined;
+  }[];
+  /** Callers that have names, where each may call, in the configuration's order. */
+  readonly callers: readonly (Caller & { readonly environment: string; readonly listener: string })[];
+  readonly callbacks: readonly CallbackPlace[];
+  /** The Redis servers, as in RedisEvent; none with the memory cache. */
+  readonly redisNodes: readonly string[];
+  readonly limits: { readonly inFlightPerEnvironment: number; readonly connections: number };
+  readonly isTraced: boolean;
+}
+
+/** Where callbacks come in, and the URL of the application that they go to. */
+export interface CallbackPlace {
+  readonly environment: string;
+  readonly listener: string;
+  readonly application: string;
+}
+
+/** What gauges and `/status` ask for: the active configuration, and the state of the process at that moment. */
+export interface Source {
+  configured(): Configured;
+  /** Where each listener leads, one line each. */
+  routes(): readonly string[];
+  /** Requests being served, by environment; of former configurations too. */
+  inFlight(): ReadonlyMap<string, number>;
+  /** Open connections, one entry for each listener. */
+  connections(): readonly { readonly listener: string; readonly open: number }[];
+  buffers(): { readonly usedBytes: number; readonly limitBytes: number };
+  /** Each set once. */
+  credentials(): readonly CredentialSnapshot[];
+  redis(): readonly RedisSnapshot[];
+  /** Since when the configuration is active, by the wall clock, and whether the files now hold another one that was refused. */
+  reload(): { readonly activeSinceMs: number | undefined; readonly isRefused: boolean };
+  droppedLogLines(): number;
+  /** Wall-clock time in milliseconds of a moment on the monotonic clock. */
+  wallTime(monotonicMs: number): number;
+}

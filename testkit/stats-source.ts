@@ -1,0 +1,34 @@
+import type { Configured, Source } from "../src/adapters/stats/source.ts";
+import { createWallTime, systemClock } from "../src/model/clock.ts";
+
+/** What a configuration has, as far as the test does not say otherwise: nothing. */
+export function configuredOf(change: Partial<Configured> = {}): Configured {
+  return {
+    hash: "0123456789ab",
+    environments: [],
+    listeners: [],
+    callers: [],
+    callbacks: [],
+    redisNodes: [],
+    limits: { inFlightPerEnvironment: 256, connections: 1_024 },
+    isTraced: false,
+    ...change,
+  };
+}
+
+/** What gauges and `/status` ask, as far as the test does not say otherwise: nothing goes on. */
+export function statsSource(change: Partial<Source> = {}): Source {
+  return {
+    configured: () => configuredOf(),
+    routes: () => [],
+    inFlight: () => new Map(),
+    connections: () => [],
+    buffers: () => ({ usedBytes: 0, limitBytes: 1 }),
+    credentials: () => [],
+    redis: () => [],
+    reload: () => ({ activeSinceMs: 1, isRefused: false }),
+    droppedLogLines: () => 0,
+    wallTime: createWallTime(systemClock),
+    ...change,
+  };
+}
