@@ -102,8 +102,8 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
 export async function openTokensOf(config: Config) {
   const clock = new FakeClock();
   const login = new TokenEndpointScript();
-  const kinds: string[] = [];
-  const note = ({ kind }: Event) => void kinds.push(kind);
+  const events: Event[] = [];
+  const note = (event: Event) => void events.push(event);
   const tokens = openTokens(() => login.endpoint, note, { clock, random: () => 0.5, report: () => {} });
   onTestFinished(() => tokens.close());
   const apply = async (next: Config) => {
@@ -111,5 +111,5 @@ export async function openTokensOf(config: Config) {
     tokens.commit(next);
   };
   await apply(config);
-  return { clock, login, tokens, kinds, apply };
+  return { clock, login, tokens, events, apply };
 }

@@ -44,7 +44,7 @@ export function openObservers(
   };
   const metrics = createMetrics(source);
   const stats = new Stats(source, metrics, clock);
-  const readiness = new Readiness(snapshots.credentials, clock);
+  const readiness = new Readiness(clock);
   const formatNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = formatNow();
   const own = { version, runtime: process.version, host: hostname(), startedAt };

@@ -207,12 +207,13 @@ describe("readiness, with another configuration", () => {
 
   /** It listens, and waits for the environment's token; `issue` gives a set one. */
   function awaiting(...environments: readonly Environment[]) {
-    const credentials: CredentialSnapshot[] = [];
-    const readiness = new Readiness(() => credentials, new FakeClock());
+    const readiness = new Readiness(new FakeClock());
     readiness.follow(environments);
     readiness.report(started);
-    const issue = (environment: string, credential: string) => credentials.push(snapshotOf(environment, credential));
-    return { readiness, credentials, issue };
+    const token = { lifetimeMs: 10_000, remainingMs: 10_000, issuedHere: true, reason: "start" } as const;
+    const issue = (environment: string, credential: string) =>
+      readiness.report({ kind: "token_adopted", environment, credential, ...token });
+    return { readiness, issue };
   }
 
   it("waits for the new one's tokens while it was not ready, but for sets that have one", () => {
@@ -227,11 +228,9 @@ describe("readiness, with another configuration", () => {
   });
 
   it("counts a token that has lapsed before the first probe", () => {
-    const { readiness, credentials, issue } = awaiting(one);
+    const { readiness, issue } = awaiting(one);
     issue("sandbox", "S1/a");
-    const told = { environment: "sandbox", credential: "S1/a", issuedHere: true, reason: "start" } as const;
-    readiness.report({ kind: "token_adopted", ...told, lifetimeMs: 10_000, remainingMs: 10_000 });
-    credentials.length = 0;
+    readiness.report({ kind: "token_lapsed", environment: "sandbox", credential: "S1/a" });
     expect(readiness.view()).toMatchObject({ isReady: true });
   });
 
@@ -242,10 +241,9 @@ describe("readiness, with another configuration", () => {
   });
 
   it("never falls back once it was ready, also where no probe had come before the reload", () => {
-    const { readiness, credentials, issue } = awaiting(one);
+    const { readiness, issue } = awaiting(one);
     issue("sandbox", "S1/a");
     readiness.follow([two]);
-    credentials.length = 0;
     expect(readiness.view()).toMatchObject({ isReady: true, awaitsToken: false, reason: "ok" });
     readiness.report({ kind: "draining", signal: "SIGTERM", inFlight: 0 });
     expect(readiness.view()).toMatchObject({ isReady: false, reason: "draining" });

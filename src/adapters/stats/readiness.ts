@@ -1,5 +1,5 @@
 import type { Clock } from "../../model/clock.ts";
-import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
+import { credentialKey } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
 
@@ -20,7 +20,6 @@ const refusedForLong = "the newest configuration is refused; the one before it s
  */
 export class Readiness {
   readonly #clock: Clock;
-  readonly #credentials: () => readonly CredentialSnapshot[];
   #awaited: readonly Environment[] = [];
   #unreadyAfterRefusalMs = Number.POSITIVE_INFINITY;
   /** When the newest configuration was refused for the first time since one was active. */
@@ -28,11 +27,10 @@ export class Readiness {
   #isListening = false;
   #wasReady = false;
   #isDraining = false;
-  /** Sets that have had a token, which may have lapsed since, until it was ready. */
+  /** Sets that have had a token, which may have lapsed since. */
   readonly #served = new Set<string>();
 
-  constructor(credentials: () => readonly CredentialSnapshot[], clock: Clock) {
-    this.#credentials = credentials;
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
@@ -51,10 +49,9 @@ export class Readiness {
     switch (event.kind) {
       case "started":
         this.#isListening = true;
-        this.#findMissing();
         return;
       case "token_adopted":
-        this.#findMissing();
+        this.#served.add(credentialKey(event));
         return;
       case "draining":
         this.#isDraining = true;
@@ -88,7 +85,6 @@ export class Readiness {
   /** The first default site whose sets have had no token, until there was none once. */
   #findMissing(): string | undefined {
     if (this.#wasReady || !this.#isListening) return undefined;
-    for (const { token, ...set } of this.#credentials()) if (token !== undefined) this.#served.add(credentialKey(set));
     for (const { name, defaultSite, sites } of this.#awaited) {
       const only = sites.size === 1 ? [...sites.values()][0] : undefined;
       const credentials = (defaultSite === undefined ? only : sites.get(defaultSite))?.credentials;
@@ -100,7 +96,6 @@ export class Readiness {
       if (!hasToken) return `${name}: ${credentials?.owner}`;
     }
     this.#wasReady = true;
-    this.#served.clear();
     return undefined;
   }
 }

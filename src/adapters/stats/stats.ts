@@ -1,6 +1,6 @@
 import type { Clock } from "../../model/clock.ts";
 import { type Address, credentialSetsOf, type Environment } from "../../model/environment.ts";
-import { type Event, hasUnknownEffect, type Report, type RequestFinished } from "../../model/events.ts";
+import { type Event, hasUnknownEffect, type Report, type RequestFinished, statusClass } from "../../model/events.ts";
 import { CallbackStats } from "./callback-stats.ts";
 import { createCounting } from "./counting.ts";
 import type { Metrics } from "./metrics.ts";
@@ -62,13 +62,12 @@ export class Stats {
 
   /** `/status` forgets sites, callers, sets and listeners for callbacks that are not configured. Metrics forget nothing. */
   forgetOthers(): void {
-    const { requests, answers, callerRequests } = this.#metrics;
+    const { requests, callerRequests } = this.#metrics;
     const configured = this.#source.configured();
     const sites = new Map(configured.environments.map(({ name, sites }) => [name, sites]));
     requests.keepOnly(({ environment, site }) =>
       site === "none" ? sites.has(environment) : sites.get(environment)?.has(site) === true,
     );
-    answers.keepOnly(({ environment }) => sites.has(environment));
     for (const [environment, recent] of this.#recent) if (!sites.has(environment)) recent.clear();
     const callers = new Set(configured.callers.map(({ listener, name }) => callerKey({ listener, caller: name })));
     callerRequests.keepOnly((labels) => callers.has(callerKey(labels)));
@@ -129,18 +128,20 @@ export class Stats {
 
   /** Since the start, whatever was configured in the meantime. */
   #viewTotals() {
-    const { answers, failures, unknownOutcomes } = this.#metrics;
+    const ends = this.#metrics.requests.counted();
+    const failures = ends.filter(({ labels: { code } }) => code !== undefined);
     return {
       inFlight: sumOf([...this.#source.inFlight().values()], (open) => open),
-      answeredBy: { service: 0, countersign: 0, ...countBy(answers.counted(), ({ labels }) => labels.by, countOf) },
-      unknownOutcomes: sumOf(unknownOutcomes.counted(), countOf),
-      failures: countBy(failures.counted(), ({ labels }) => labels.code, countOf),
+      answeredBy: { service: 0, countersign: 0, ...countBy(ends, ({ labels }) => labels.by, countOf) },
+      unknownOutcomes: sumOf(this.#metrics.unknownOutcomes.counted(), countOf),
+      failures: countBy(failures, ({ labels: { code = "" } }) => code, countOf),
     };
   }
 
   /** @param credentials the sets of all environments */
   #viewEnvironments(environments: readonly Environment[], credentials: readonly CredentialStatus[]) {
-    const endsOf = groupBy(this.#metrics.requests.kept(), ({ labels }) => siteKey(labels));
+    const ends = this.#metrics.requests.kept();
+    const endsOf = groupBy(ends, ({ labels }) => siteKey(labels));
     const tallyOf = (environment: string, site: string) => tally(endsOf.get(siteKey({ environment, site })) ?? []);
     return environments.map((environment) => {
       const { name, baseUrl, authUrl, operations, defaultSite } = environment;
@@ -148,6 +149,12 @@ export class Stats {
         const labels = credentials?.sets.map(({ label }) => label) ?? [];
         return { identifier, parent, auth, credentials: labels, tally: tallyOf(name, identifier) };
       });
+      const answersBy = (by: RequestFinished["by"]) =>
+        countBy(
+          ends.filter(({ labels }) => labels.environment === name && labels.by === by),
+          ({ labels }) => statusClass(Number(labels.status)),
+          keptOf,
+        );
       return {
         name,
         baseUrl: urlOf(baseUrl),
@@ -159,7 +166,7 @@ export class Stats {
         defaultSite,
         sites,
         /** Since the start, by who gave them and by class of status. */
-        answers: { service: this.#viewAnswers(name, "service"), countersign: this.#viewAnswers(name, "countersign") },
+        answers: { service: answersBy("service"), countersign: answersBy("countersign") },
         recent: this.#recentOf(name).view(this.#clock.nowMs()),
         tokenOutage: findTokenOutage(
           sites,
@@ -169,15 +176,6 @@ export class Stats {
         withoutSite: tallyOf(name, "none"),
       };
     });
-  }
-
-  #viewAnswers(environment: string, by: RequestFinished["by"]) {
-    const own = this.#metrics.answers.kept().filter(({ labels }) => labels.environment === environment);
-    return countBy(
-      own.filter(({ labels }) => labels.by === by),
-      ({ labels }) => labels.status_class,
-      keptOf,
-    );
   }
 
   /** What each may do at a listener, and what it did; each name once for each listener. */

@@ -6,7 +6,6 @@ import { expect, it, onTestFinished } from "vitest";
 import { createAdmin } from "../../../src/adapters/http-server/read-only-server.ts";
 import { Readiness } from "../../../src/adapters/stats/readiness.ts";
 import { systemClock } from "../../../src/model/clock.ts";
-import type { CredentialSnapshot } from "../../../src/model/credential-snapshot.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
@@ -91,14 +90,12 @@ it("waits for the default site of every environment, and takes no environment's 
   const { config } = await stageProxy();
   const [sandbox] = config.environments.values();
   if (sandbox === undefined) throw new Error("the stage has an environment");
-  const credentials: CredentialSnapshot[] = [];
-  const readiness = new Readiness(() => credentials, systemClock);
+  const readiness = new Readiness(systemClock);
   readiness.follow([sandbox, { ...sandbox, name: "production" }]);
   readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
   const adopt = (environment: string, credential: string) => {
-    const token = { lifetimeMs: 1, expiresAtMs: 1, issuedHere: true, reason: "start" } as const;
-    const state = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined };
-    credentials.push({ environment, credential, token, ...state });
+    const token = { lifetimeMs: 1, remainingMs: 1, issuedHere: true, reason: "start" } as const;
+    readiness.report({ kind: "token_adopted", environment, credential, ...token });
     return readiness.view().reason;
   };
   expect(adopt("sandbox", "S1000000005/both")).toBe(`no token yet for sandbox: ${oauthSite}`);

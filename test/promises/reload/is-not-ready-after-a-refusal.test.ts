@@ -32,7 +32,7 @@ it("says no after the time given, serves on, and is ready again with the next go
 /** Refused at second 0; what `/readyz` would say later on. */
 function refusedAtZero(unreadyAfterRefusalMs: number | undefined) {
   const clock = new FakeClock();
-  const readiness = new Readiness(() => [], clock);
+  const readiness = new Readiness(clock);
   const refuse = () => readiness.report({ kind: "config_refused", hash: "", trigger: "file_change", problems: [] });
   readiness.follow([], unreadyAfterRefusalMs);
   readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });

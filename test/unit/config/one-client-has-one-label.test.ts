@@ -65,13 +65,14 @@ describe("a client at two sites", () => {
 
   test("makes the default site ready with the one token that both have", async () => {
     const { config, environment } = await load(azure());
-    const { clock, login, tokens } = await openTokensOf(config);
-    const readiness = new Readiness(() => tokens.credentials(), clock);
+    const { clock, login, tokens, events } = await openTokensOf(config);
+    const readiness = new Readiness(clock);
     readiness.follow([environment]);
     readiness.report({ kind: "started", version: "", configHash: "", routes: [], admin: "", status: "" });
     expect(readiness.view()).toMatchObject({ isReady: false, awaitsToken: true });
     tokens.warm();
     await clock.advance(10);
+    for (const event of events) readiness.report(event);
     expect(readiness.view()).toMatchObject({ isReady: true });
     expect(login.requests).toBe(1);
   });
