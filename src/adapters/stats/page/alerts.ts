@@ -3,9 +3,9 @@ import type { CredentialStatus } from "../token-stats.ts";
 import { untakenCallbacks } from "./callbacks.ts";
 import { describeCause } from "./headline.ts";
 import {
+  type Column,
   describeAge,
   describeSpan,
-  foldedTable,
   type Html,
   html,
   list,
@@ -15,6 +15,7 @@ import {
   showName,
   showPlace,
   showTime,
+  table,
 } from "./html.ts";
 
 /** A list of all would push everything else out of sight. */
@@ -42,27 +43,30 @@ function plural(count: number, one: string, many: string): string {
 
 /** The newest; the others are folded. */
 const shownOutcomes = 5;
-const outcomeColumns = ["Reference", "Operation", "When", "Site", "Caller", "What happened", "Request id"];
+const outcomeColumns = (now: string): readonly Column<UnknownOutcome>[] => [
+  [
+    "Reference",
+    ({ reference: name }) =>
+      name === undefined ? quiet("none given") : html`<span class="reference">${showName(name)}</span>`,
+  ],
+  ["Operation", ({ operation = "none" }) => showName(operation)],
+  ["When", ({ at }) => showTime(at, now)],
+  ["Site", ({ environment, site }) => showPlace(environment, site)],
+  ["Caller", ({ caller }) => (caller === undefined ? quiet("–") : showName(caller))],
+  ["What happened", showEnd],
+  ["Request id", ({ requestId }) => showName(requestId)],
+];
 
 function tableOf({ at, requests, unknownOutcomes: shown }: StatusSnapshot): Html {
   const earlier = requests.unknownOutcomes - shown.length;
-  const rows = shown.map((outcome) => describeOutcome(outcome, at));
-  return html`${foldedTable("Requests whose outcome is unknown, newest first", outcomeColumns, rows, shownOutcomes)}${
-    earlier === 0 ? nothing : html`<p class="rest">And ${showCount(earlier)} before these, in the log.</p>`
-  }`;
+  const more = earlier === 0 ? nothing : html`<p class="rest">And ${showCount(earlier)} before these, in the log.</p>`;
+  const caption = "Requests whose outcome is unknown, newest first";
+  return html`${table(caption, outcomeColumns(at), shown, shownOutcomes)}${more}`;
 }
 
-function describeOutcome(outcome: UnknownOutcome, now: string): Html[] {
-  const { at, environment, site, operation, caller, reference, requestId, code, status, stage } = outcome;
-  return [
-    reference === undefined ? quiet("none given") : html`<span class="reference">${showName(reference)}</span>`,
-    showName(operation ?? "none"),
-    showTime(at, now),
-    showPlace(environment, site),
-    caller === undefined ? quiet("–") : showName(caller),
-    html`<code>${code ?? (status === undefined ? "caller left" : `answered ${status}`)}</code> ${quiet(`at ${stage}`)}`,
-    showName(requestId),
-  ];
+function showEnd({ code, status, stage }: UnknownOutcome): Html {
+  const end = code ?? (status === undefined ? "caller left" : `answered ${status}`);
+  return html`<code>${end}</code> ${quiet(`at ${stage}`)}`;
 }
 
 /** What else needs attention, one line each; nothing on a good day. */

@@ -2,6 +2,7 @@ import { failures } from "../../../model/errors.ts";
 import type { CallbackResult, ForgeryReason } from "../../../model/events.ts";
 import type { CallbackFailureStatus, CallbackStatus } from "../callback-stats.ts";
 import type { StatusSnapshot } from "../stats.ts";
+import type { Occurrence } from "../sums.ts";
 import {
   type Column,
   definitions,
@@ -47,23 +48,24 @@ export function callbacks({ callbacks: listeners, at }: StatusSnapshot): Html {
 }
 
 const whyUnguarded = "what was delivered before was not known, or could not be written";
-const columns: readonly Column[] = ["What came of it", { number: "Times" }, "Last", "What it means"];
+const columns = (now: string): readonly Column<readonly [result: string, Occurrence]>[] => [
+  ["What came of it", ([result]) => html`<code>${result}</code>`],
+  ["Times", ([, { count }]) => count, "number"],
+  ["Last", ([, { lastAt }]) => showTime(lastAt, now)],
+  ["What it means", ([result]) => showSentence(meaningOf(result))],
+];
 
 function showListener({ environment, listener, application, ...counts }: CallbackStatus, now: string): Html {
   const { lastFailure, unguarded } = counts;
-  const rows = newestFirst(counts.results).map(([result, { count, lastAt }]) => [
-    html`<code>${result}</code>`,
-    html`${showCount(count)}`,
-    showTime(lastAt, now),
-    showSentence(meaningOf(result)),
-  ]);
+  const results = newestFirst(counts.results);
   const facts = definitions([
     ["Last not taken", lastFailure === undefined ? quiet("none") : showFailure(lastFailure, now)],
     ["May come twice", unguarded === 0 ? undefined : html`${showCount(unguarded)}: ${whyUnguarded}`],
   ]);
+  const counted = table(`Callbacks of ${environment} at ${listener}`, columns(now), results);
   return html`<h3>${environment}</h3>
 <p class="soft"><code>${listener}</code> leads to <code>${application}</code></p>
-${facts}${rows.length === 0 ? html`<p class="soft">None yet.</p>` : table(`Callbacks of ${environment} at ${listener}`, columns, rows)}`;
+${facts}${results.length === 0 ? html`<p class="soft">None yet.</p>` : counted}`;
 }
 
 function newestFirst(results: CallbackStatus["results"]) {

@@ -5,7 +5,6 @@ import { serviceRefusal } from "./headline.ts";
 import {
   type Column,
   folded,
-  foldedTable,
   type Html,
   html,
   nothing,
@@ -14,6 +13,7 @@ import {
   showPlace,
   showSentence,
   showTime,
+  table,
 } from "./html.ts";
 
 interface Failure extends Occurrence {
@@ -23,7 +23,13 @@ interface Failure extends Occurrence {
   readonly meaning: string;
 }
 
-const columns: readonly Column[] = ["Failure", { number: "Times" }, "Last", "Where", "What it means"];
+const columns = (now: string): readonly Column<Failure>[] => [
+  ["Failure", ({ what }) => html`<code>${what}</code>`],
+  ["Times", ({ count }) => count, "number"],
+  ["Last", ({ lastAt }) => showTime(lastAt, now)],
+  ["Where", ({ place }) => place],
+  ["What it means", ({ meaning }) => showSentence(meaning)],
+];
 
 /** Failures with their place, time and meaning: of Countersign; and what the service and the authorization server refused or failed to do. */
 export function failuresAndRefusals({ environments, credentials, at }: StatusSnapshot): Html {
@@ -37,7 +43,7 @@ export function failuresAndRefusals({ environments, credentials, at }: StatusSna
   });
   const content = html`<h3>Of Countersign itself</h3>
 ${showTable(
-  "Failures, newest first",
+  "Failures",
   failuresOf(tallies, (status) => status >= 500),
   at,
 )}${foldMistakes(
@@ -45,7 +51,7 @@ ${showTable(
   at,
 )}
 <h3>Of the service and the authorization server</h3>
-${showTable("Of the service and the authorization server, newest first", [...ofSets, ...refusalsOf(tallies)], at)}`;
+${showTable("Of the service and the authorization server", [...ofSets, ...refusalsOf(tallies)], at)}`;
   return section("failures", "Failures", content);
 }
 
@@ -79,19 +85,11 @@ function refusalsOf(tallies: Tallies): Failure[] {
 function foldMistakes(mistakes: readonly Failure[], now: string): Html {
   const times = mistakes.reduce((sum, { count }) => sum + count, 0);
   const summary = html`Callers&rsquo; mistakes: ${showCount(times)}`;
-  return times === 0 ? nothing : folded(summary, showTable("Callers’ mistakes, newest first", mistakes, now));
+  return times === 0 ? nothing : folded(summary, showTable("Callers’ mistakes", mistakes, now));
 }
 
 function showTable(caption: string, all: readonly Failure[], now: string): Html {
   if (all.length === 0) return html`<p class="soft">None.</p>`;
-  const rows = all
-    .toSorted((one, other) => other.lastAt.localeCompare(one.lastAt))
-    .map(({ what, count, lastAt, place, meaning }) => [
-      html`<code>${what}</code>`,
-      html`${showCount(count)}`,
-      showTime(lastAt, now),
-      place,
-      showSentence(meaning),
-    ]);
-  return foldedTable(caption, columns, rows);
+  const newestFirst = all.toSorted((one, other) => other.lastAt.localeCompare(one.lastAt));
+  return table(`${caption}, newest first`, columns(now), newestFirst);
 }

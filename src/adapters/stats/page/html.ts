@@ -74,11 +74,6 @@ export function showCount(count: number): string {
   return count.toLocaleString("en-GB");
 }
 
-/** A number of a table's cell; 0 says little, and is quieter. */
-export function showFigure(count: number): Html {
-  return count === 0 ? quiet(0) : html`${showCount(count)}`;
-}
-
 /** A name; in a table, a long one may break anywhere, so that no name makes the page wider than the screen. */
 export function showName(name: string): Html {
   return html`<code>${breakable(name)}</code>`;
@@ -100,25 +95,41 @@ export function showSentence(text: string): Html {
   return html`${text.split("`").map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
 }
 
-/** A column's title; an object for a column of numbers. */
-export type Column = string | { readonly number: string };
+/** What a column is called, and what it shows of a row. Numbers stand to the right. */
+export type Column<Row> = readonly [title: string, show: (row: Row) => Html | string | number, kind?: "number"];
+
+/** Of more rows, the rest is folded: a gateway may have a thousand sites, and a phone shows few. */
+export const shownRows = 8;
+
+/** A table of the first rows, and the others folded below it. The first cell of a row is its heading. */
+export function table<Row>(
+  caption: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  shown = shownRows,
+): Html {
+  const first = unfolded(caption, columns, rows.slice(0, shown));
+  const others = rows.slice(shown);
+  if (others.length === 0) return first;
+  const more = html`${showCount(others.length)} more`;
+  return html`${first}${folded(more, unfolded(`${caption}, continued`, columns, others))}`;
+}
 
 /**
- * A table that becomes a list of cards on a narrow screen. The roles are written out, since some browsers forget them
- * when style makes blocks of rows and cells.
- * @param rows a cell for each column; the first is the row's heading
+ * It becomes a list of cards on a narrow screen. The roles are written out, since some browsers forget them when style
+ * makes blocks of rows and cells.
  */
-export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Html[])[]): Html {
-  const heads = columns.map(describeColumn);
-  const titles = heads.map(({ title, style }) => html`<th role="columnheader" scope="col"${style}>${title}</th>`);
-  const body = rows.map((cells) => {
-    const shown = heads.map(({ title, style }, index) => {
-      const attributes = html` data-title="${title}"${style}><div>${cells[index] ?? ""}</div>`;
-      return index === 0
-        ? html`<th role="rowheader" scope="row"${attributes}</th>`
-        : html`<td role="cell"${attributes}</td>`;
+function unfolded<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+  const styleOf = (kind: Column<Row>[2]) => (kind === undefined ? nothing : html` class="${kind}"`);
+  const titles = columns.map(
+    ([title, , kind]) => html`<th role="columnheader" scope="col"${styleOf(kind)}>${title}</th>`,
+  );
+  const body = rows.map((row) => {
+    const cells = columns.map(([title, show, kind], index) => {
+      const content = html` data-title="${title}"${styleOf(kind)}><div>${showCell(show(row))}</div>`;
+      return index === 0 ? html`<th role="rowheader" scope="row"${content}</th>` : html`<td role="cell"${content}</td>`;
     });
-    return html`<tr role="row">${shown}</tr>
+    return html`<tr role="row">${cells}</tr>
 `;
   });
   return html`<table role="table"><caption>${caption}</caption>
@@ -127,26 +138,9 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
 `;
 }
 
-/** Of more rows, the rest is folded: a gateway may have a thousand sites, and a phone shows few. */
-export const shownRows = 8;
-
-/** A table of the first rows, and the others folded below it. */
-export function foldedTable(
-  caption: string,
-  columns: readonly Column[],
-  rows: readonly (readonly Html[])[],
-  shown = shownRows,
-): Html {
-  const others = rows.slice(shown);
-  const first = table(caption, columns, rows.slice(0, shown));
-  if (others.length === 0) return first;
-  return html`${first}${folded(html`${showCount(others.length)} more`, table(`${caption}, continued`, columns, others))}`;
-}
-
-function describeColumn(column: Column): { readonly title: string; readonly style: Html } {
-  return typeof column === "string"
-    ? { title: column, style: html`` }
-    : { title: column.number, style: html` class="number"` };
+/** 0 says little, and is quieter. */
+function showCell(content: Html | string | number): Html | string {
+  return typeof content === "number" ? (content === 0 ? quiet(0) : showCount(content)) : content;
 }
 
 const secondMs = 1_000;
@@ -187,7 +181,8 @@ export function showMoment(at: string): Html {
   return html`<time datetime="${at}">${at.replace(/\.\d+Z$/, "Z")}</time>`;
 }
 
-/** The same, and how long ago it is. */
-export function showTime(at: string, now: string): Html {
+/** The same, and how long ago it is; these words where it never was. */
+export function showTime(at: string | undefined, now: string, never = "never"): Html {
+  if (at === undefined) return quiet(never);
   return html`<span class="when">${showMoment(at)} <span class="age">${describeAge(at, now)}</span></span>`;
 }

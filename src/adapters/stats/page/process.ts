@@ -1,17 +1,21 @@
 import type { RefusedReload, ReloadStatus } from "../reload.ts";
 import type { RedisStatus, StatusSnapshot } from "../stats.ts";
-import { definitions, folded, type Html, html, list, nothing, quiet, section, showTime, table } from "./html.ts";
+import { type Column, definitions, folded, type Html, html, list, nothing, section, showTime, table } from "./html.ts";
+
+const redisColumns = (now: string): readonly Column<RedisStatus>[] => [
+  ["Server", ({ node }) => html`<code>${node}</code>`],
+  [
+    "State",
+    (server) =>
+      html`<span class="badge ${server.isUp === false ? "trouble" : "active"}">${describeState(server)}</span>`,
+  ],
+  ["Since", ({ since }) => showTime(since, now, "–")],
+];
 
 /** Where tokens are shared, and whether it answers. */
-export function redis({ redis: nodes, at }: StatusSnapshot): Html {
-  const rows = nodes.map((server) => [
-    html`<code>${server.node}</code>`,
-    html`<span class="badge ${server.isUp === false ? "trouble" : "active"}">${describeState(server)}</span>`,
-    server.since === undefined ? quiet("–") : showTime(server.since, at),
-  ]);
+export function redis({ redis: servers, at }: StatusSnapshot): Html {
   const unused = html`<p class="soft">Not used: tokens are kept in this process.</p>`;
-  const content = rows.length === 0 ? unused : table("Redis servers", ["Server", "State", "Since"], rows);
-  return section("redis", "Redis", content);
+  return section("redis", "Redis", servers.length === 0 ? unused : table("Redis servers", redisColumns(at), servers));
 }
 
 function describeState({ isUp, failure }: RedisStatus): string {
@@ -22,10 +26,9 @@ function describeState({ isUp, failure }: RedisStatus): string {
 /** What is active since when, where listeners lead, and what was refused in its place. */
 export function configuration({ at, configHash, reload }: StatusSnapshot): Html {
   const { inForceSince, trigger, routes, lastRefused } = reload;
-  const since = inForceSince === undefined ? quiet("–") : showTime(inForceSince, at);
   const facts = definitions([
     ["Hash", html`<code>${configHash}</code>`],
-    ["Active", html`${since}, ${becauseOf[trigger]}`],
+    ["Active", html`${showTime(inForceSince, at, "–")}, ${becauseOf[trigger]}`],
     ["Listeners", list(routes.map((route) => html`<code>${route}</code>`))],
   ]);
   const refused = lastRefused === undefined ? nothing : showRefused(lastRefused, at);

@@ -20,7 +20,7 @@ const shownSets = 12;
 const dueShare = 0.8;
 
 /** Why a token was asked for, as the end of a sentence. */
-export const because: Readonly<Record<RefreshReason, string>> = {
+const because: Readonly<Record<RefreshReason, string>> = {
   start: "at the start",
   missing: "because there was none",
   due: "because the last one was due",
@@ -51,7 +51,7 @@ ${showCards(ordered.slice(0, shownSets))}${
 function showCredential(status: CredentialStatus, cache: string, now: string): Html {
   const { environment, credential, token, lastUsedAt, lastRequest, nextTryAt, failingSince } = status;
   const facts = definitions([
-    ["Last used", lastUsedAt === undefined ? quiet("never") : showTime(lastUsedAt, now)],
+    ["Last used", showTime(lastUsedAt, now)],
     ["Authorization server", lastRequest === undefined ? quiet("not asked") : showRequests(status, lastRequest, now)],
     ["Failing", failingSince === undefined ? undefined : html`since ${showTime(failingSince, now)}`],
     ["Next try", nextTryAt === undefined ? undefined : showTime(nextTryAt, now)],

@@ -1,22 +1,20 @@
 import { statusClasses } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import type { CallerStatus, EnvironmentStatus, SiteStatus, StatusSnapshot } from "../stats.ts";
-import type { Tally } from "../sums.ts";
 import {
   type Column,
   definitions,
   describeDuration,
-  foldedTable,
   type Html,
   html,
   nothing,
   quiet,
   section,
   showCount,
-  showFigure,
   showName,
   shownRows,
   showTime,
+  table,
 } from "./html.ts";
 
 /** Requests by environment and site. */
@@ -24,40 +22,33 @@ export function traffic({ environments, at }: StatusSnapshot): Html {
   return section("requests", "Requests", html`${environments.map((environment) => showEnvironment(environment, at))}`);
 }
 
-const siteColumns: readonly Column[] = [
-  "Site",
-  "Method",
-  { number: "Answered by the service" },
-  { number: "By Countersign" },
-  "Last",
+const siteColumns = (now: string, defaultSite: string | undefined): readonly Column<Partial<SiteStatus>>[] => [
+  ["Site", ({ identifier, parent }) => showSite(identifier, parent, identifier === defaultSite)],
+  ["Method", ({ auth }) => auth?.join(", ") ?? quiet("–")],
+  ["Answered by the service", ({ tally }) => tally?.answeredBy.service ?? 0, "number"],
+  ["By Countersign", ({ tally }) => tally?.answeredBy.countersign ?? 0, "number"],
+  ["Last", ({ tally }) => showTime(tally?.lastAt, now)],
 ];
 
 function showEnvironment(environment: EnvironmentStatus, now: string): Html {
   const { name, baseUrl, operations, sites, withoutSite, defaultSite } = environment;
-  const show = (site: SiteStatus) => showSite(site, site.identifier === defaultSite, now);
-  const unknown = [quiet("no site known"), quiet("–"), ...showTally(withoutSite, now)];
-  const others = withoutSite.lastAt === undefined ? [] : [unknown];
+  const others = withoutSite.lastAt === undefined ? [] : [{ tally: withoutSite }];
   const areAllShown = sites.length < shownRows;
   // Those that were used last come first where not all are shown.
-  const rows = areAllShown ? [...sites.map(show), ...others] : [...others, ...sites.toSorted(byLastUse).map(show)];
+  const rows = areAllShown ? [...sites, ...others] : [...others, ...sites.toSorted(byLastUse)];
   return html`<h3>${name}</h3>
 <p class="soft">leads to <code>${baseUrl}</code>: ${operations.map((operation) => html`<code>${operation}</code> `)}</p>
-${showRates(environment)}${foldedTable(`Requests of ${name} by site`, siteColumns, rows)}`;
+${showRates(environment)}${table(`Requests of ${name} by site`, siteColumns(now, defaultSite), rows)}`;
 }
 
 function byLastUse(one: SiteStatus, other: SiteStatus): number {
   return (other.tally.lastAt ?? "").localeCompare(one.tally.lastAt ?? "");
 }
 
-function showSite({ identifier, parent, auth, tally }: SiteStatus, isDefault: boolean, now: string): Html[] {
+function showSite(identifier: string | undefined, parent: string | undefined, isDefault: boolean): Html {
+  if (identifier === undefined) return quiet("no site known");
   const remarks = [...(isDefault ? ["default"] : []), ...(parent === undefined ? [] : [`child of ${parent}`])];
-  const name = html`${showName(identifier)}${remarks.length === 0 ? nothing : html` ${quiet(remarks.join(", "))}`}`;
-  return [name, html`${auth.join(", ")}`, ...showTally(tally, now)];
-}
-
-function showTally({ answeredBy, lastAt }: Tally, now: string): Html[] {
-  const last = lastAt === undefined ? quiet("never") : showTime(lastAt, now);
-  return [showFigure(answeredBy.service), showFigure(answeredBy.countersign), last];
+  return html`${showName(identifier)}${remarks.length === 0 ? nothing : html` ${quiet(remarks.join(", "))}`}`;
 }
 
 /** How much traffic an environment has, how long it takes, and how it is answered. */
@@ -92,39 +83,24 @@ function showAnswers(answers: EnvironmentStatus["answers"]): Html {
   return parts.length === 0 ? quiet("no answer yet") : html`${parts.join("; ")}.`;
 }
 
-const callerColumns: readonly Column[] = [
-  "Caller",
-  "Where",
-  "May use",
-  { number: "Requests" },
-  { number: "Not allowed" },
-  { number: "Too many" },
-  "Last",
+const callerColumns = (now: string): readonly Column<CallerStatus>[] => [
+  ["Caller", ({ name, by }) => html`${showName(name)} ${quiet(`by ${by}`)}`],
+  ["Where", ({ environment, listener }) => html`${environment} ${showName(listener)}`],
+  ["May use", showRights],
+  ["Requests", ({ tally: { answeredBy } }) => answeredBy.service + answeredBy.countersign, "number"],
+  ["Not allowed", ({ tally: { failures } }) => failures["caller_not_allowed"]?.count ?? 0, "number"],
+  ["Too many", ({ tally: { failures } }) => failures["caller_rate_limited"]?.count ?? 0, "number"],
+  ["Last", ({ tally: { lastAt } }) => showTime(lastAt, now)],
 ];
 
 /** Who calls, what each may do, and how much it did; nothing where no caller has a name. */
 export function callers({ callers: all, at }: StatusSnapshot): Html {
-  if (all === undefined) return nothing;
-  const rows = all.map((caller) => showCaller(caller, at));
-  return section("callers", "Callers", foldedTable("Callers by name", callerColumns, rows));
+  return all === undefined ? nothing : section("callers", "Callers", table("Callers by name", callerColumns(at), all));
 }
 
-function showCaller(
-  { name, environment, listener, by, sites, operations, requestsPerSecond, tally }: CallerStatus,
-  now: string,
-): Html[] {
-  const { answeredBy, failures, lastAt } = tally;
+function showRights({ sites, operations, requestsPerSecond }: CallerStatus): string {
   const rate = requestsPerSecond === undefined ? "" : `, ${requestsPerSecond} a second`;
-  const rights = `${showRight(sites, "site")}, ${showRight(operations, "operation")}${rate}`;
-  return [
-    html`${showName(name)} ${quiet(`by ${by}`)}`,
-    html`${environment} ${showName(listener)}`,
-    html`${rights}`,
-    showFigure(answeredBy.service + answeredBy.countersign),
-    showFigure(failures["caller_not_allowed"]?.count ?? 0),
-    showFigure(failures["caller_rate_limited"]?.count ?? 0),
-    lastAt === undefined ? quiet("never") : showTime(lastAt, now),
-  ];
+  return `${showRight(sites, "site")}, ${showRight(operations, "operation")}${rate}`;
 }
 
 function showRight(names: readonly string[], what: string): string {
