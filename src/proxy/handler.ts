@@ -113,7 +113,7 @@ export function admit(context: RequestContext): {
   context.setClient(caller?.name);
   checkCallerRate(caller);
   context.setStage("admit");
-  return { caller, buffer: context.admission.begin(request) };
+  return { caller, buffer: admission.begin(request) };
 }
 
 /** @param streaming where `idleMs` alone limits how long the client may take: for each piece of the body */

@@ -34,9 +34,7 @@ export function describeEnd(
 }
 
 interface Step {
-  /** Monotonic. */
-  readonly startMs: number;
-  /** When its first request ended. */
+  /** When its first request ended; monotonic. */
   readonly firstMs: number;
   readonly ends: Map<End, number>;
   /** By the bucket of their duration. */
@@ -45,7 +43,8 @@ interface Step {
 
 /** How the requests of one environment ended in the last five minutes. */
 export class RecentRequests {
-  #steps: Step[] = [];
+  /** By how many steps of the monotonic clock were before. */
+  readonly #steps = new Map<number, Step>();
 
   /**
    * @param end one object for all requests that end alike
@@ -59,18 +58,17 @@ export class RecentRequests {
   }
 
   clear(): void {
-    this.#steps = [];
+    this.#steps.clear();
   }
 
   /** @param nowMs monotonic */
   view(nowMs: number) {
-    this.#forget(nowMs);
-    const all = this.#steps.flatMap(({ ends }) => [...ends]);
-    const requests = sumOf(all, ([, count]) => count);
-    const durations = answerBuckets
-      .concat(0)
-      .map((_, index) => sumOf(this.#steps, (step) => step.durations[index] ?? 0));
-    const passedMs = nowMs - (this.#steps[0]?.firstMs ?? nowMs);
+    // Steps without a request too, so that each has its place.
+    const all = Array.from({ length: steps }, (_, index) => this.#steps.get(stepOf(nowMs) - steps + 1 + index));
+    const ends = all.map((step) => [...(step?.ends ?? [])]);
+    const requests = sumOf(ends.flat(), ([, count]) => count);
+    const durations = [...answerBuckets, 0].map((_, bucket) => sumOf(all, (step) => step?.durations[bucket] ?? 0));
+    const passedMs = nowMs - (all.find((step) => step !== undefined)?.firstMs ?? nowMs);
     return {
       /** How far it looks back. */
       seconds: (stepMs * steps) / 1_000,
@@ -80,42 +78,32 @@ export class RecentRequests {
       /** Half of the requests took no longer than this bound. */
       medianMs: quantileMs(durations, 0.5),
       p95Ms: quantileMs(durations, 0.95),
-      failures: countFailures(all),
-      steps: this.#viewSteps(nowMs),
+      failures: countFailures(ends.flat()),
+      steps: ends.map(countFates),
     };
   }
 
-  /** Steps without a request too, so that each has its place. */
-  #viewSteps(nowMs: number): RecentStep[] {
-    const lastMs = startOf(nowMs);
-    return Array.from({ length: steps }, (_, index) => {
-      const startMs = lastMs - (steps - 1 - index) * stepMs;
-      const ends = [...(this.#steps.find((step) => step.startMs === startMs)?.ends ?? [])];
-      const of = (fate: keyof RecentStep) => sumOf(ends, ([end, count]) => (end.fate === fate ? count : 0));
-      return { succeeded: of("succeeded"), failed: of("failed"), unknown: of("unknown") };
-    });
-  }
-
   #stepAt(nowMs: number): Step {
-    const startMs = startOf(nowMs);
-    const last = this.#steps.at(-1);
-    if (last?.startMs === startMs) return last;
-    this.#forget(nowMs);
-    const step = { startMs, firstMs: nowMs, ends: new Map(), durations: [] };
-    this.#steps.push(step);
+    const number = stepOf(nowMs);
+    const known = this.#steps.get(number);
+    if (known !== undefined) return known;
+    for (const old of this.#steps.keys()) if (old <= number - steps) this.#steps.delete(old);
+    const step = { firstMs: nowMs, ends: new Map(), durations: [] };
+    this.#steps.set(number, step);
     return step;
-  }
-
-  #forget(nowMs: number): void {
-    this.#steps = this.#steps.filter(({ startMs }) => startMs > startOf(nowMs) - stepMs * steps);
   }
 }
 
-function startOf(nowMs: number): number {
-  return Math.floor(nowMs / stepMs) * stepMs;
+function stepOf(nowMs: number): number {
+  return Math.floor(nowMs / stepMs);
 }
 
 type Counted = readonly (readonly [end: End, count: number])[];
+
+function countFates(ends: Counted): RecentStep {
+  const of = (fate: keyof RecentStep) => sumOf(ends, ([end, count]) => (end.fate === fate ? count : 0));
+  return { succeeded: of("succeeded"), failed: of("failed"), unknown: of("unknown") };
+}
 
 /** The commonest first. */
 function countFailures(all: Counted): readonly RecentFailure[] {

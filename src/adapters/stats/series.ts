@@ -42,10 +42,13 @@ export class Series<Own extends object = object> {
   count = 0;
   /** By the wall clock; undefined where it has not happened since it was forgotten. */
   lastMs: number | undefined;
+  readonly #sample: Sample;
   #forgotten = 0;
 
-  constructor(labels: Own) {
+  /** @param sample that of all series which differ in their details only */
+  constructor(labels: Own, sample: Sample) {
     this.labels = labels;
+    this.#sample = sample;
   }
 
   /** The count without what was forgotten, as `/status` has it. */
@@ -54,8 +57,9 @@ export class Series<Own extends object = object> {
   }
 
   /** @param atMs by the wall clock */
-  inc(atMs?: number): void {
-    this.count += 1;
+  inc(atMs?: number, times = 1): void {
+    this.count += times;
+    this.#sample.value += times;
     this.lastMs = atMs;
   }
 
@@ -70,8 +74,7 @@ export class SeriesCounter<Label extends string, Detail extends string = never> 
   readonly #labelNames: readonly Label[];
   readonly #details: readonly Detail[];
   readonly #series = new Map<string, Series<Labels<Label, Detail>>>();
-  /** One for all series that differ in their details only. */
-  readonly #samples = new Map<string, { readonly sample: Sample; readonly series: Series[] }>();
+  readonly #samples = new Map<string, Sample>();
 
   constructor(labelNames: readonly Label[], details: readonly Detail[] = []) {
     this.#labelNames = labelNames;
@@ -81,11 +84,9 @@ export class SeriesCounter<Label extends string, Detail extends string = never> 
   /** The series of these labels, which appears with its first call, at 0. */
   series(labels: Labels<Label, Detail>): Series<Labels<Label, Detail>> {
     return getOrMake(this.#series, keyOf([...this.#labelNames, ...this.#details], labels), () => {
-      const series = new Series(labels);
       const sharedLabels = Object.fromEntries(this.#labelNames.map((name) => [name, labels[name]]));
-      const sample = { labels: {}, sharedLabels, value: 0 };
-      getOrMake(this.#samples, keyOf(this.#labelNames, labels), () => ({ sample, series: [] })).series.push(series);
-      return series;
+      const makeSample = () => ({ labels: {}, sharedLabels, value: 0 });
+      return new Series(labels, getOrMake(this.#samples, keyOf(this.#labelNames, labels), makeSample));
     });
   }
 
@@ -101,7 +102,7 @@ export class SeriesCounter<Label extends string, Detail extends string = never> 
 
   /** For what is counted seldom, and whose last time nobody asks for. */
   inc(labels: Labels<Label, Detail>, times = 1): void {
-    this.series(labels).count += times;
+    this.series(labels).inc(undefined, times);
   }
 
   /** Those that have counted since the start of the process. */
@@ -120,10 +121,7 @@ export class SeriesCounter<Label extends string, Detail extends string = never> 
   }
 
   read(): Sample[] {
-    return [...this.#samples.values()].map(({ sample, series }) => {
-      sample.value = series.reduce((sum, { count }) => sum + count, 0);
-      return sample;
-    });
+    return [...this.#samples.values()];
   }
 }
 
