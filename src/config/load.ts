@@ -4,8 +4,8 @@ import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
-import { readRegularFile } from "./files/file-system.ts";
-import { digestOf, digestOfFailure, type FileDigests } from "./files/watch.ts";
+import { codeOf, readRegularFile } from "./files/file-system.ts";
+import { digestOf, type FileDigests } from "./files/watch.ts";
 import { readDocument } from "./files/yaml.ts";
 import { checkForm } from "./form/check-form.ts";
 import type { RawConfig } from "./form/schema.ts";
@@ -49,7 +49,7 @@ export async function loadConfig(file: string, given: Partial<ConfigDependencies
         files.set(path, digestOf(content.bytes));
         return content;
       } catch (error) {
-        files.set(path, digestOfFailure(error));
+        files.set(path, codeOf(error));
         throw error;
       }
     },

@@ -1,23 +1,32 @@
 import { hash } from "node:crypto";
 import type { Cancel, Clock } from "../../model/clock.ts";
-import { findFolders, systemFiles, type WatchableFiles, type WatchedFolder } from "./file-system.ts";
+import { codeOf, readRegularFile, stampOf } from "./file-system.ts";
 
 /** What a configuration was read from: by absolute path a digest of the content, or why it could not be read. */
 export type FileDigests = ReadonlyMap<string, string>;
 
-/** Some file systems report no change, and a machine may have no more watches to give. */
-const pollOftenMs = 2_000;
-/** Where the kernel tells of every change: for what no watch sees, such as another file system that is mounted over a folder. */
-const pollSeldomMs = 30_000;
-/** What has changed between the reading of the files and the watching of their folders is found then. */
+/** What a watch asks of the file system; a test may replace it. */
+export interface WatchableFiles {
+  read(path: string): Promise<Uint8Array>;
+  /** Changes whenever the content does; takes a third of the time of reading it. */
+  stamp(path: string): Promise<string>;
+}
+
+const systemFiles: WatchableFiles = { read: async (path) => (await readRegularFile(path)).bytes, stamp: stampOf };
+
+const pollMs = 1_000;
+/** Thousands of files are looked at less often: a look at one takes 0.05 ms of a processor. */
+const pollMsPerFile = 2;
+const longestPollMs = 5_000;
+/** What has changed since the files were read is found then. */
 const firstCheckMs = 300;
-/** A file is often written in steps: a change counts once the content has been the same for this long. */
+/** A file is often written in steps: a change counts once nothing has changed for this long. */
 const stableMs = 100;
-const mostConcurrentReads = 8;
+const mostConcurrent = 8;
 
 /**
- * Watches the files of a configuration. Their folders are watched, because Kubernetes changes a mounted file by swapping
- * the folder's `..data` link and editors rename; the content counts, not that something moved.
+ * Watches the files of a configuration by looking at them again and again: no file system is too remote for that, and it does
+ * not matter how a change is made. Kubernetes swaps a link on the way to a mounted file, and editors rename. The content counts.
  */
 export class FileWatch {
   readonly #clock: Clock;
@@ -25,13 +34,7 @@ export class FileWatch {
   readonly #files: WatchableFiles;
   /** As they were when the configuration was read, or at the last reported change. */
   #known: FileDigests = new Map();
-  /** As they were at the last check. */
-  #seen: FileDigests = new Map();
-  #folders: readonly WatchedFolder[] = [];
   #cancelCheck: Cancel = () => {};
-  #checkAtMs = 0;
-  /** Told since the last check began. */
-  #isTouched = false;
 
   /** @param onChange called once for each change of content */
   constructor(clock: Clock, onChange: () => void, files = systemFiles) {
@@ -42,88 +45,50 @@ export class FileWatch {
 
   /** Watches these files from now on, as they were when they were read. */
   follow(known: FileDigests): void {
-    this.close();
     this.#known = known;
-    this.#seen = known;
     this.#checkAfter(firstCheckMs);
-    void this.#watchFolders();
   }
 
   close(): void {
-    this.#cancelCheck();
     this.#known = new Map();
-    this.#replaceFolders([]);
+    this.#cancelCheck();
   }
 
   /**
-   * Anew at each check, since a folder may be another one by now.
-   * @returns how long the next poll can wait
+   * @param seen the stamps of the last check
+   * @param isRead whether the content was compared since these stamps
    */
-  async #watchFolders(): Promise<number> {
-    const known = this.#known;
-    const wanted = await findFolders(known.keys(), this.#files);
-    const opened = await Promise.all([...wanted].map(([folder, names]) => this.#watch(folder, names)));
-    const folders = opened.filter((folder) => folder !== undefined);
-    if (known === this.#known) this.#replaceFolders(folders);
-    else for (const folder of folders) folder.close();
-    const isTold = folders.length === opened.length && folders.every(({ tellsAll }) => tellsAll);
-    return isTold ? pollSeldomMs : pollOftenMs;
-  }
-
-  #watch(folder: string, names: ReadonlySet<string>): Promise<WatchedFolder | undefined> {
-    const onEvent = (name: string | undefined) => {
-      if (name === undefined || names.has(name)) this.#checkSoon();
-    };
-    return this.#files.watchFolder(folder, onEvent).catch(() => undefined);
-  }
-
-  #replaceFolders(folders: readonly WatchedFolder[]): void {
-    for (const folder of this.#folders) folder.close();
-    this.#folders = folders;
-  }
-
-  /** Never later than planned, so that a busy folder cannot put the check off. */
-  #checkSoon(): void {
-    this.#isTouched = true;
-    if (this.#checkAtMs > this.#clock.nowMs() + stableMs) this.#checkAfter(stableMs);
-  }
-
-  #checkAfter(delayMs: number): void {
+  #checkAfter(delayMs: number, seen: FileDigests = new Map(), isRead = false): void {
     this.#cancelCheck();
-    this.#checkAtMs = this.#clock.nowMs() + delayMs;
-    this.#cancelCheck = this.#clock.after(delayMs, () => void this.#check());
+    this.#cancelCheck = this.#clock.after(delayMs, () => void this.#check(seen, isRead));
   }
 
-  async #check(): Promise<void> {
+  async #check(seen: FileDigests, isRead: boolean): Promise<void> {
     const known = this.#known;
-    this.#isTouched = false;
-    // First, so that no change falls between.
-    const pollMs = await this.#watchFolders();
-    const seen = await readDigests(known.keys(), this.#files);
+    const stamps = await askEach(known.keys(), (path) => this.#files.stamp(path));
+    const isStable = areEqual(stamps, seen);
+    const read = (path: string) => this.#files.read(path).then(digestOf, codeOf);
+    const digests = isStable && !isRead ? await askEach(known.keys(), read) : known;
     // Meanwhile follow or close may have been called.
     if (known !== this.#known) return;
-    const isStable = areEqual(seen, this.#seen);
-    this.#seen = seen;
-    if (areEqual(seen, known)) return this.#checkAfter(this.#isTouched ? stableMs : pollMs);
-    if (!isStable) return this.#checkAfter(stableMs);
+    const longMs = Math.min(Math.max(pollMs, known.size * pollMsPerFile), longestPollMs);
+    this.#checkAfter(isStable ? longMs : stableMs, stamps, isStable);
+    if (areEqual(digests, known)) return;
     // The reload may fail; it must learn of the next change all the same.
-    this.#known = seen;
-    this.#checkAfter(this.#isTouched ? stableMs : pollMs);
+    this.#known = digests;
     this.#onChange();
   }
 }
 
 /** A few at a time: thousands of files must not take all descriptors from the connections. */
-async function readDigests(paths: Iterable<string>, files: WatchableFiles): Promise<FileDigests> {
-  const digests = new Map<string, string>();
+async function askEach(paths: Iterable<string>, ask: (path: string) => Promise<string>): Promise<FileDigests> {
+  const answers = new Map<string, string>();
   const left = [...paths];
-  const readOn = async () => {
-    for (let path = left.pop(); path !== undefined; path = left.pop()) {
-      digests.set(path, await files.readFile(path).then(digestOf, digestOfFailure));
-    }
+  const askOn = async () => {
+    for (let path = left.pop(); path !== undefined; path = left.pop()) answers.set(path, await ask(path));
   };
-  await Promise.all(Array.from({ length: mostConcurrentReads }, readOn));
-  return digests;
+  await Promise.all(Array.from({ length: mostConcurrent }, askOn));
+  return answers;
 }
 
 function areEqual(one: FileDigests, other: FileDigests): boolean {
@@ -132,9 +97,4 @@ function areEqual(one: FileDigests, other: FileDigests): boolean {
 
 export function digestOf(bytes: Uint8Array): string {
   return hash("sha256", bytes);
-}
-
-/** Stands for the content of a file that cannot be read. */
-export function digestOfFailure(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? "unreadable";
 }

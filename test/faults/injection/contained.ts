@@ -35,8 +35,8 @@ const contained: readonly Contained[] = [
   },
   {
     file: "config/files/watch.js",
-    awaited: /^(readDigests|findFolders|this\.#watchFolders|Promise\.all)/,
-    why: "a file that cannot be read has a digest too",
+    awaited: /^(askEach|ask\(|Promise\.all)/,
+    why: "a file that cannot be opened or read has a stamp and a digest too",
   },
   {
     file: "proxy/handler.js",
