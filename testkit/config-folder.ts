@@ -71,7 +71,6 @@ export class ConfigFolder extends ConfigWriter {
       env: {},
       mountPoints: new Set(),
       readFile: readRegularFile,
-      wallMs: Date.now,
       ...around,
     });
   }

@@ -8,15 +8,9 @@ export const warnings = {
   secret_not_plain: "a secret has blanks or quotes around it, begins with a byte order mark, or is a text in Base64",
   secret_readable_by_all: "everyone on the machine may read a secret's file",
   mounted_by_subpath: "a file is mounted by subPath, so a changed Secret or ConfigMap never reaches it",
-  client_twice: "both credential sets of a site are of one client",
   callers_in_plain_text: "callers' tokens and orders go over the network in plain text",
-  base_url_ends_in_operation: "a baseUrl ends with an operation, which is called below it",
-  upstream_prefix_nested: "two pass-through routes lead to one path at the service, and callers' rights go by prefix",
   callbacks_forgotten: "a restart refuses callbacks, since `replay` is strict and tokens.cache is memory",
-  verification_ended: "a key in `alsoVerifyWith` verifies no callback any more, since its `until` has passed",
   callbacks_without_keys: "sites have no keys, so that every callback for them is refused",
-  proxy_variable_unused: "HTTPS_PROXY is set, and an environment without `egress` does not use it",
-  redis_unused: "there is a section redis, and tokens.cache is memory",
   redis_password_in_plain_text: "the password of Redis goes over the network in plain text",
 } as const;
 

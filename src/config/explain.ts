@@ -55,11 +55,9 @@ function describeCallers(callers: Callers | undefined): string {
 const explained = new WeakMap<RawConfig, object>();
 
 /** The configuration in effect as it would be written, with every default: read again, it means the same. It holds no secret. */
-export function explain({ written, tokens }: Config): object {
+export function explain({ written }: Config): object {
   if (written === undefined) return {};
-  const shown =
-    explained.get(written) ??
-    z.encode(configSchema, tokens.cache === "redis" ? written : { ...written, redis: undefined });
+  const shown = explained.get(written) ?? z.encode(configSchema, written);
   explained.set(written, shown);
   return shown;
 }

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { systemClock } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
 import { Diagnostics, inFileOrder, type Problem } from "./diagnostics.ts";
@@ -11,7 +10,6 @@ import { checkForm } from "./form/check-form.ts";
 import type { RawConfig } from "./form/schema.ts";
 import { hashConfig } from "./hash.ts";
 import { loadCallbacks } from "./rules/callbacks.ts";
-import { warnOfUnusedVariable } from "./rules/egress.ts";
 import { loadEnvironment } from "./rules/environments.ts";
 import { loadListeners } from "./rules/listeners.ts";
 import { type ConfigDependencies, LoadContext } from "./rules/load-context.ts";
@@ -101,7 +99,6 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     environments.set(name, await loadEnvironment(name, environment, context.in("environments", name)));
   }
   if (environments.size === 0) context.in("environments").report("there is no environment", "add one");
-  warnOfUnusedVariable(raw.environments, context.in("environments"));
   checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   const listeners = await loadListeners(raw, context);
@@ -109,8 +106,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
   const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
   const redis = await loadRedis(raw.redis, raw.tokens.cache, context);
   const tracing = await loadTracing(raw.tracing, context.in("tracing"));
-  const tokens: TokensConfig =
-    raw.tokens.cache === "memory" || redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
+  const tokens: TokensConfig = redis === undefined ? { cache: "memory" } : { cache: "redis", redis };
   if (raw.once !== undefined && raw.tokens.cache === "memory") {
     const message = "Countersign-Once needs the Redis that replicas share, and tokens.cache is memory";
     context.in("once").report(message, "write tokens: { cache: redis }, or remove once", "hidden");
@@ -166,7 +162,6 @@ async function systemDependencies(): Promise<ConfigDependencies> {
     env: process.env,
     mountPoints: await readMountPoints(),
     readFile: readRegularFile,
-    wallMs: () => systemClock.wallMs(),
   };
 }
 

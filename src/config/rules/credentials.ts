@@ -54,10 +54,6 @@ export async function loadCredentials(
     }
     const set = await loadSet(written, owner, settings, environment, locate);
     if (set === undefined) continue;
-    if (sets.some(({ clientId }) => clientId === set.clientId)) {
-      const message = `both sets are of client ${set.clientId}: when the authorization server refuses it, the second cannot take over`;
-      at.warn("client_twice", message, "generate a second set and put it here, or leave this one out");
-    }
     sets.push(shareLabel(set, context.state.clientLabels));
     raw[index] = { ...written, clientId: set.clientId };
   }

@@ -1,5 +1,4 @@
 import type { Address, Egress, Tls } from "../../model/environment.ts";
-import { listNames } from "../../model/names.ts";
 import type { Secret } from "../../model/secret.ts";
 import {
   credentialsForm,
@@ -100,20 +99,4 @@ function firstOf(env: Readonly<Record<string, string | undefined>>, names: reado
     if (value !== undefined && value.trim() !== "") return { name, value };
   }
   return undefined;
-}
-
-/**
- * Warns of HTTPS_PROXY where an environment has no `egress`: it may have been meant for this program.
- * @param context of `environments`
- */
-export function warnOfUnusedVariable(
-  raw: Readonly<Record<string, { egress?: RawEgress | undefined }>>,
-  context: LoadContext,
-): void {
-  const given = firstOf(context.state.dependencies.env, proxyNames);
-  const unaware = Object.keys(raw).filter((name) => raw[name]?.egress === undefined);
-  if (given === undefined || unaware.length === 0) return;
-  const names = listNames(unaware);
-  const message = `${given.name} is set and not used: ${names} ${unaware.length === 1 ? "is" : "are"} reached directly`;
-  context.warn("proxy_variable_unused", message, "write egress: environment to use it, or egress: { proxy: … }");
 }

@@ -81,17 +81,17 @@ function checkAddresses(environment: RawEnvironment, context: LoadContext): void
   atAuthUrl.report(`authUrl is missing: site ${owner} has credentials`, fix);
 }
 
-/** The token path and operations are appended to these. A service may have an operation's name in its path: that is a warning. */
+/** The token path and operations are appended to these. */
 function checkPaths({ baseUrl, authUrl, operations }: RawEnvironment, context: LoadContext): void {
-  if (authUrl?.path.endsWith(tokenPath)) {
-    const fix = `write ${authUrl.origin}${authUrl.path.slice(0, -tokenPath.length)}`;
-    context.in("authUrl").report(`authUrl ends with ${tokenPath}, which Countersign adds itself (spec 4.2)`, fix);
-  }
-  const operation = operations.find((name) => baseUrl.path.endsWith(`/${name}`));
-  if (operation === undefined) return;
-  const fix = `write ${baseUrl.origin}${baseUrl.path.slice(0, -operation.length - 1)}, unless the service has it twice`;
-  const message = `baseUrl ends with the operation ${operation}, which is called below it`;
-  context.in("baseUrl").warn("base_url_ends_in_operation", message, fix);
+  const check = (key: string, address: Address | undefined, ends: readonly string[]) => {
+    const end = ends.find((each) => address?.path.endsWith(each));
+    if (end === undefined) return;
+    const fix = `write ${address?.origin}${address?.path.slice(0, -end.length)}`;
+    context.in(key).report(`${key} ends with ${end}, which Countersign adds itself (spec 4.1, 4.2)`, fix);
+  };
+  const paths = operations.map((name) => `/${name}`);
+  check("authUrl", authUrl, [tokenPath]);
+  check("baseUrl", baseUrl, paths);
 }
 
 function checkLists({ operations, forwardHeaders }: RawEnvironment, context: LoadContext): void {

@@ -21,8 +21,6 @@ export interface ConfigDependencies {
   readFile(path: string, mayBePipe?: boolean): Promise<FileContent>;
   /** Paths that are mounted by themselves: a `subPath` mount of Kubernetes is never updated. */
   readonly mountPoints: ReadonlySet<string>;
-  /** Which dates have passed. */
-  wallMs(): number;
 }
 
 /** Bytes, and where they came from: `file /run/…` or `env NAME`. */

@@ -24,34 +24,27 @@ export function loadPassThrough(
   for (const [route, at] of context.each(passThrough)) {
     const { prefix, upstreamPrefix = `${baseUrl.path}${prefix}`, methods, site, upgrade, idleTimeout: idleMs } = route;
     checkPrefix(route, raw, at);
-    if (routes.some((other) => other.prefix === prefix)) {
-      at.in("prefix").report("two routes have this prefix", "keep one of them, with the methods of both", prefix);
-    }
+    const loaded = { prefix, upstreamPrefix, methods: new Set(methods), site, upgrade, idleMs };
+    checkApart(loaded, routes, at);
     checkSite(route, raw, sites, at.in("site"));
     if (upgrade !== undefined && !methods.includes("GET")) {
       at.in("upgrade").report("a WebSocket begins with a GET, which is not among the methods", "add GET");
     }
-    routes.push({ prefix, upstreamPrefix, methods: new Set(methods), site, upgrade, idleMs });
+    routes.push(loaded);
   }
-  warnOfNested(routes, context);
   return routes.sort((a, b) => b.prefix.length - a.prefix.length);
 }
 
 /** Callers' rights are by prefix: where two prefixes lead to one path at the service, a right to either reaches it. */
-function warnOfNested(routes: readonly PassThroughRoute[], context: LoadContext): void {
-  for (const [route, at] of context.each(routes)) {
-    const outer = routes.find(
-      (other) => isReachedBy(route, other) && !(isReachedBy(other, route) && isLater(other, route)),
-    );
-    if (outer === undefined) continue;
-    const message = `${route.upstreamPrefix} at the service is reached below ${outer.prefix} too, which leads to ${outer.upstreamPrefix}`;
-    const fix = "give callers the rights to both prefixes or to none, or let them lead to different paths";
-    at.warn("upstream_prefix_nested", message, fix);
+function checkApart(route: PassThroughRoute, earlier: readonly PassThroughRoute[], context: LoadContext): void {
+  const { prefix, upstreamPrefix } = route;
+  if (earlier.some((other) => other.prefix === prefix)) {
+    context.in("prefix").report("two routes have this prefix", "keep one of them, with the methods of both", prefix);
   }
-
-  function isLater(other: PassThroughRoute, route: PassThroughRoute): boolean {
-    return routes.indexOf(other) > routes.indexOf(route);
-  }
+  const other = earlier.find((each) => isReachedBy(route, each) || isReachedBy(each, route));
+  if (other === undefined) return;
+  const message = `this and ${other.prefix} lead to one path at the service: ${upstreamPrefix} and ${other.upstreamPrefix}`;
+  context.report(message, "let them lead to different paths, since callers have rights by prefix", prefix);
 }
 
 /** Whether another route leads there too. A longer prefix that maps as the shorter one around it does is the same way. */

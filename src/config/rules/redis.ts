@@ -35,7 +35,7 @@ export async function loadRedis(
   }
   if (cache === "memory") {
     const fix = "write tokens: { cache: redis }, or remove it";
-    context.warn("redis_unused", "redis is not used while tokens.cache is memory", fix);
+    context.report("redis is not used while tokens.cache is memory", fix, "hidden");
   }
   const place = await loadPlace(raw, context);
   const nodes = nodesByUrl(raw, context);

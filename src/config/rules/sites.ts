@@ -162,9 +162,6 @@ function loadAlsoVerifyWith(
     } else if (identifier === defaultKey?.identifier) {
       at.in("key").report("the default key verifies callbacks anyway", "name another key, or remove it");
     }
-    if (context.state.dependencies.wallMs() >= untilMs) {
-      at.in("until").warn("verification_ended", `${identifier} verifies no callback any more`, "remove it");
-    }
     const key = keys.find((each) => each.identifier === identifier);
     return key === undefined ? [] : [{ key, untilMs }];
   });

@@ -45,19 +45,13 @@ const variablesFor = ({ place }: { readonly place: string }) => {
   return plainEnvironment({ ...all, NODE_USE_ENV_PROXY: "1" });
 };
 
-it("variables alone change nothing, and the log and doctor say that they are not used", async () => {
+it("variables alone change nothing, for serve and for doctor", async () => {
   const { forward, simulator, configWith, url } = await stage();
   const file = configWith({});
   const env = variablesFor(forward);
-  const { events } = await startServe(file, { env });
+  await startServe(file, { env });
   expect((await call(url)).status).toBe(200);
-  const message = /^HTTPS_PROXY is set and not used: sandbox is reached directly; write egress: environment/;
-  expect(events("configuration_warned")).toContainEqual(
-    expect.objectContaining({ code: "proxy_variable_unused", message: expect.stringMatching(message) }),
-  );
-  const { stdout, exitCode } = await runDoctor(["--config", file], env);
-  expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/warn +config .*HTTPS_PROXY is set and not used: sandbox is reached directly/);
+  expect((await runDoctor(["--config", file], env)).exitCode).toBe(0);
   expect(forward.connections()).toBe(0);
   expect(simulator.counts()).toMatchObject({ accepted: 1 });
 });
@@ -69,7 +63,6 @@ it("with egress: environment the same variables are used, by serve and by doctor
   const { events } = await startServe(file, { env });
   expect((await call(url)).status).toBe(200);
   expect(events("started")[0].routes[0]).toMatch(new RegExp(`; through the proxy ${forward.place}$`));
-  expect(events("configuration_warned").map(({ code }) => code)).not.toContain("proxy_variable_unused");
   expect([forward.connections(), forward.tunnels()]).toEqual([2, 2]);
   const { stdout, exitCode } = await runDoctor(["--config", file], env);
   expect(exitCode, stdout).toBe(0);

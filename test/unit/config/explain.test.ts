@@ -78,12 +78,6 @@ describe("routes say who may call", () => {
   });
 });
 
-test("a section redis that is not used is not in effect", async () => {
-  const folder = new ConfigFolder();
-  const yaml = `${sound}redis: { url: redis://a, encryptionKeys: [ { file: token-key } ] }\n`;
-  expect(explain(await load(folder, yaml))).toMatchObject({ tokens: { cache: "memory" }, redis: undefined });
-});
-
 test("routes say where each listener leads", async () => {
   const listener = '  - { bind: "127.0.0.1:7411", environment: sandbox }\n';
   const more =

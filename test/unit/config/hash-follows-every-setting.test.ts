@@ -205,9 +205,3 @@ test("how a setting is written plays no part", async () => {
   const redisHash = await hashOf(folder, withRedis("url: redis://a", "token-key"));
   expect(await hashOf(folder, withRedis('url: "redis://A:6379/0"', "token-key"))).toBe(redisHash);
 });
-
-test("a section redis that is not used plays no part", async () => {
-  const folder = folderOfVariants();
-  const unused = withRedis("url: redis://a", "token-key").replace("cache: redis", "cache: memory");
-  expect(await hashOf(folder, unused)).toBe(await hashOf(folder, sound));
-});

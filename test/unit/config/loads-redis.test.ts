@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { TokensConfig } from "../../../src/config/config.ts";
 import type { RedisAccess } from "../../../src/model/redis-access.ts";
 import { authority, clientCertificate, clientKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, sound, tokenKey } from "../../../testkit/config-folder.ts";
@@ -8,16 +7,11 @@ import { ConfigFolder, sound, tokenKey } from "../../../testkit/config-folder.ts
 
 const otherKey = tokenKey.replace("0", "F");
 
-async function tokensOf(settings: string, keys: string, cache = "redis"): Promise<TokensConfig> {
+async function accessOf(settings: string, keys = "{ file: token-key }"): Promise<RedisAccess> {
   const keyFiles = { "token-key": `${tokenKey}\n`, "other-key": otherKey };
   const folder = new ConfigFolder({ ...keyFiles, ca: authority, cert: clientCertificate, key: clientKey });
   const redis = `redis: { ${settings}, encryptionKeys: [ ${keys} ] }\n`;
-  const loaded = await folder.loadSound(`${sound}tokens: { cache: ${cache} }\n${redis}`);
-  return loaded.config.tokens;
-}
-
-async function accessOf(settings: string, keys = "{ file: token-key }"): Promise<RedisAccess> {
-  const tokens = await tokensOf(settings, keys);
+  const { tokens } = (await folder.loadSound(`${sound}tokens: { cache: redis }\n${redis}`)).config;
   if (tokens.cache === "memory") throw new Error("tokens are kept in memory");
   return tokens.redis;
 }
@@ -98,8 +92,4 @@ test("encryption keys are the bytes that the digits stand for, in their order", 
     Buffer.from(otherKey, "hex"),
     Buffer.from(tokenKey, "hex"),
   ]);
-});
-
-test("a section redis that is not used leaves tokens in memory", async () => {
-  expect(await tokensOf("url: redis://a", "{ file: token-key }", "memory")).toStrictEqual({ cache: "memory" });
 });

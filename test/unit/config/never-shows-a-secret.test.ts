@@ -81,18 +81,33 @@ describe("no secret comes out of a refusal, wherever it was written by mistake",
     ["in place of the sets", edited([`credentials:\n          - ${set}`, "credentials: canary"])],
     ["in place of a site", edited(["    sites:\n", "    sites:\n      S9: canary\n"])],
     ["in a URL", edited(["https://api.sandbox.example/json-api", "https://canary:canary@api.sandbox.example"])],
-    ["in a Redis URL", `${sound}redis: { url: "redis://:canary@cache:6379" }\n`],
-    ["in a lock node's URL", `${sound}redis: { url: "redis://cache", lockNodes: ["redis://:canary@other"] }\n`],
+    ["in a Redis URL", `${sound}tokens: { cache: redis }\nredis: { url: "redis://:canary@cache:6379" }\n`],
+    [
+      "in a lock node's URL",
+      `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", lockNodes: ["redis://:canary@other"] }\n`,
+    ],
     [
       "in a Redis URL, with characters that a URL cannot hold",
-      `${sound}redis: { url: "redis://u:can/a?r#canary y@c" }\n`,
+      `${sound}tokens: { cache: redis }\nredis: { url: "redis://u:can/a?r#canary y@c" }\n`,
     ],
-    ["in a Redis URL without a scheme", `${sound}redis: { url: "canary@cache:6379" }\n`],
-    ["in a Redis URL's query", `${sound}redis: { url: "redis://cache?password=canary&x=canary" }\n`],
-    ["in a socket's query", `${sound}redis: { url: "unix:/run/redis.sock?password=canary" }\n`],
-    ["in a Sentinel's address", `${sound}redis: { sentinel: { name: m, nodes: [":canary@a:26379"] } }\n`],
-    ["as a Redis password", `${sound}redis: { url: "redis://cache", password: canary }\n`],
-    ["as an encryption key", `${sound}redis: { url: "redis://cache", encryptionKeys: [canary] }\n`],
+    ["in a Redis URL without a scheme", `${sound}tokens: { cache: redis }\nredis: { url: "canary@cache:6379" }\n`],
+    [
+      "in a Redis URL's query",
+      `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache?password=canary&x=canary" }\n`,
+    ],
+    [
+      "in a socket's query",
+      `${sound}tokens: { cache: redis }\nredis: { url: "unix:/run/redis.sock?password=canary" }\n`,
+    ],
+    [
+      "in a Sentinel's address",
+      `${sound}tokens: { cache: redis }\nredis: { sentinel: { name: m, nodes: [":canary@a:26379"] } }\n`,
+    ],
+    ["as a Redis password", `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", password: canary }\n`],
+    [
+      "as an encryption key",
+      `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", encryptionKeys: [canary] }\n`,
+    ],
     ["in broken YAML", edited([key, 'secret: "canary'])],
     ["behind the end of a value", edited([key, "secret: 'x' canary"])],
     ["as what is left over", `${sound}]\ncanary\n`],
@@ -112,7 +127,7 @@ describe("no secret comes out of a refusal, wherever it was written by mistake",
     const folder = new ConfigFolder();
     folder.write(name, content);
     const problems = await folder.problemsOf(
-      `${sound}redis: { url: "redis://cache", encryptionKeys: [ { file: DIR/token-key } ] }\n`,
+      `${sound}tokens: { cache: redis }\nredis: { url: "redis://cache", encryptionKeys: [ { file: DIR/token-key } ] }\n`,
     );
     expect(problems).toHaveLength(1);
     expect(JSON.stringify(problems)).not.toContain("canary");

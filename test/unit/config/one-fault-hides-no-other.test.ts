@@ -78,7 +78,7 @@ test("everything that is wrong here is reported, in the file's order", async () 
       sandbox.sites.S3.version sandbox.sites.S3.auth[1] sandbox.sites.S3.keys
       sandbox.sites.S3.keys[0].version sandbox.sites.S3.keys[0].secret sandbox.sites.S3.keys[1].secret
       production.baseUrl production.authUrl production.sites.S8.keys[0].identifier production.sites.S9
-      redis.url redis.username redis.tls.keyFile redis.tls.certFile
+      redis redis.url redis.username redis.tls.keyFile redis.tls.certFile
       redis.lockNodes redis.lockNodes[1] redis.encryptionKeys[0] redis.encryptionKeys[1]
     `),
   );

@@ -80,21 +80,6 @@ describe("egress", () => {
   });
 });
 
-describe("warns", () => {
-  test("of a variable that is set and not used, and names who does not use it", async () => {
-    const loaded = await load(sound + production, { https_proxy: inVariable });
-    expect(codesOf(loaded)).toEqual(["proxy_variable_unused environments"]);
-    expect(loaded.warnings.find(({ code }) => code === "proxy_variable_unused")?.message).toBe(
-      "https_proxy is set and not used: sandbox, production are reached directly",
-    );
-  });
-
-  test("of none where each environment says where its way leads", async () => {
-    const egress = withEgress("{ proxy: 'http://127.0.0.1:3128', auth: { file: DIR/auth } }");
-    expect(codesOf(await load(egress, { HTTPS_PROXY: inVariable }))).toEqual([]);
-  });
-});
-
 const proxy = "proxy: 'http://proxy.example:3128'";
 const refusals = [
   fault(

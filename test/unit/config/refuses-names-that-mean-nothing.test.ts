@@ -1,6 +1,7 @@
 import { edited } from "../../../testkit/config-folder.ts";
 import {
   at,
+  baseUrl,
   blue,
   fault,
   inSandbox,
@@ -27,6 +28,11 @@ const names = [
     /no such site/,
     /S1000000001/,
   ]),
+  fault(
+    "a baseUrl that ends with an operation",
+    instead(baseUrl, "baseUrl: https://api.sandbox.example/json-api/create_order"),
+    [".baseUrl", /ends with \/create_order/, /write https:\/\/api\.sandbox\.example\/json-api$/],
+  ),
   fault("a listener's unknown environment", withListener('bind: "127.0.0.1:7411", environment: sandbx'), [
     "listeners[0].environment",
     /environment/,

@@ -102,13 +102,14 @@ test.each([
   ["nested in another's", [route("/files/", "/v2/"), route("/live/", "/V2/live/")], [1]],
   ["the same", [route("/files/", "/v2/"), route("/live/", "/v2/")], [1]],
   ["below a longer prefix that leads elsewhere", [route("/files/", "/v2/"), route("/files/live/", "/v2/other/")], [1]],
+  ["around another's", [route("/live/", "/v2/live/"), route("/files/", "/V2/")], [1]],
   ["nested as the prefixes are", [route("/files/", "/v2/"), route("/files/live/", "/v2/live/")], []],
   ["beside each other", [route("/files/", "/v2/"), route("/live/", "/v3/")], []],
 ])(
-  "paths at the service that are %s: warned of where a right to one prefix reaches the other's",
-  async (_, routes, warned) => {
-    const loaded = await new ConfigFolder().loadSound(inSandbox(`passThrough: [ ${routes.join(", ")} ]`));
-    const found = loaded.warnings.filter(({ code }) => code === "upstream_prefix_nested");
-    expect(found.map(({ path }) => path)).toEqual(warned.map((at) => `environments.sandbox.passThrough[${at}]`));
+  "paths at the service that are %s: refused where a right to one prefix reaches the other's",
+  async (_, routes, refused) => {
+    const problems = await new ConfigFolder().problemsOf(inSandbox(`passThrough: [ ${routes.join(", ")} ]`));
+    expect(problems.map(({ path }) => path)).toEqual(refused.map((at) => `environments.sandbox.passThrough[${at}]`));
+    for (const { message } of problems) expect(message).toContain("one path at the service");
   },
 );

@@ -3,7 +3,7 @@ import { tokenKey } from "../../../testkit/config-folder.ts";
 import { atTheEnd, fault, itRefuses, withRedis } from "./refusal.ts";
 
 const redis = [
-  fault("Redis without encryption keys", atTheEnd("redis: { url: redis://cache:6379 }"), [
+  fault("Redis without encryption keys", atTheEnd("tokens: { cache: redis }\nredis: { url: redis://cache:6379 }"), [
     "redis.encryptionKeys",
     /encrypt/,
     /countersign keygen/,
@@ -13,6 +13,11 @@ const redis = [
     /no section redis/,
     /add redis/,
   ]),
+  fault(
+    "a section redis beside a cache in memory",
+    atTheEnd(withRedis("url: redis://cache").split("cache: redis }\n")[1] ?? ""),
+    ["redis", /not used while tokens\.cache is memory/, /cache: redis/],
+  ),
   fault("keys of Countersign-Once without Redis", atTheEnd("once: { ttl: 24h }"), [
     "once",
     /needs the Redis that replicas share/,
@@ -25,26 +30,28 @@ const redis = [
   ]),
   fault(
     "an encryption key that is not 64 hex digits",
-    atTheEnd("redis: { url: redis://cache:6379, encryptionKeys: [ { file: DIR/k1 } ] }"),
+    atTheEnd("tokens: { cache: redis }\nredis: { url: redis://cache:6379, encryptionKeys: [ { file: DIR/k1 } ] }"),
     ["redis.encryptionKeys[0]", /64 hex/, /countersign keygen/],
   ),
   fault(
     "a password written into the Redis url",
-    atTheEnd("redis: { url: redis://u:canary-redis-pw@a:6379, encryptionKeys: [ { file: DIR/token-key } ] }"),
+    atTheEnd(
+      "tokens: { cache: redis }\nredis: { url: redis://u:canary-redis-pw@a:6379, encryptionKeys: [ { file: DIR/token-key } ] }",
+    ),
     ["redis.url", /./, /password/],
   ),
   fault(
     "Redis by url and by Sentinel",
     atTheEnd(
-      'redis: { url: redis://a:6379, sentinel: { name: m, nodes: ["s:26379"] }, encryptionKeys: [ { file: DIR/token-key } ] }',
+      'tokens: { cache: redis }\nredis: { url: redis://a:6379, sentinel: { name: m, nodes: ["s:26379"] }, encryptionKeys: [ { file: DIR/token-key } ] }',
     ),
     ["redis", /one place only/, /keep one/],
   ),
-  fault("Redis in no place", atTheEnd("redis: { encryptionKeys: [ { file: DIR/token-key } ] }"), [
-    "redis",
-    /where it is/,
-    /url, sentinel or cluster/,
-  ]),
+  fault(
+    "Redis in no place",
+    atTheEnd("tokens: { cache: redis }\nredis: { encryptionKeys: [ { file: DIR/token-key } ] }"),
+    ["redis", /where it is/, /url, sentinel or cluster/],
+  ),
   ...["redis://a", "unix:/run/redis.sock"].map((url) =>
     fault(`tls where the url is ${url}`, withRedis(`url: "${url}", tls: {}`), [
       "redis.url",
@@ -100,7 +107,9 @@ const redis = [
   ),
   fault(
     "one encryption key twice, however it is written",
-    atTheEnd("redis: { url: rediss://a, encryptionKeys: [ { file: DIR/token-key }, { file: DIR/capitals } ] }"),
+    atTheEnd(
+      "tokens: { cache: redis }\nredis: { url: rediss://a, encryptionKeys: [ { file: DIR/token-key }, { file: DIR/capitals } ] }",
+    ),
     ["redis.encryptionKeys[1]", /here already/, /remove it/],
     { files: { capitals: `${tokenKey.toUpperCase()}\n` } },
   ),

@@ -70,12 +70,12 @@ test.each<[what: string, yaml: string, paths: string[]]>([
   ],
   [
     "a Redis user without a password where it is misspelt",
-    `${sound}redis: { url: rediss://a, username: u, pasword: {}, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
+    `${sound}tokens: { cache: redis }\nredis: { url: rediss://a, username: u, pasword: {}, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
     ["redis.pasword"],
   ],
   [
     "an encryption key twice where it is none",
-    `${sound}redis: { url: rediss://a, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
+    `${sound}tokens: { cache: redis }\nredis: { url: rediss://a, encryptionKeys: [ { file: k2 }, { file: k2 } ] }\n`,
     ["redis.encryptionKeys[0]", "redis.encryptionKeys[1]"],
   ],
   [
@@ -86,12 +86,12 @@ test.each<[what: string, yaml: string, paths: string[]]>([
   ["a default site where there is none at all", `${sound.replace(/ {4}sites:[\s\S]*/, "    sites: {}\n")}`, ["sites"]],
   [
     "lock nodes of a Redis that is nowhere",
-    `${sound}redis: { lockNodes: [redis://b, redis://c], encryptionKeys: [ { file: k2 } ] }\n`,
+    `${sound}tokens: { cache: redis }\nredis: { lockNodes: [redis://b, redis://c], encryptionKeys: [ { file: k2 } ] }\n`,
     ["redis", "redis.encryptionKeys[0]"],
   ],
   [
     "lock nodes of a Redis that is nowhere, but for a server named twice",
-    `${sound}redis: { lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ] }\n`,
+    `${sound}tokens: { cache: redis }\nredis: { lockNodes: [redis://b, redis://b], encryptionKeys: [ { file: k2 } ] }\n`,
     ["redis", "redis.lockNodes[1]", "redis.encryptionKeys[0]"],
   ],
   [
@@ -118,7 +118,7 @@ test.each<[what: string, yaml: string, paths: string[]]>([
 
 test("what cannot be without something missing goes with it, and nothing else does", async () => {
   const pathsWith = async (cluster: string, sentinel: string) => {
-    const redis = `redis: { cluster: { ${cluster} }, sentinel: { ${sentinel}nodes: ["a:1"] } }\n`;
+    const redis = `tokens: { cache: redis }\nredis: { cluster: { ${cluster} }, sentinel: { ${sentinel}nodes: ["a:1"] } }\n`;
     const yaml = `${sound.replace("DIR/k1", "DIR/nothing")}${redis}`;
     return placesOf(yaml);
   };

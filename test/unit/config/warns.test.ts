@@ -95,26 +95,6 @@ describe("warned about, and loaded all the same", () => {
     }
   });
 
-  test("two sets of one client at one site", async () => {
-    const twin =
-      '{ name: g, clientId: blue-id, clientSecret: { file: DIR/green }, audience: "https://api.sandbox.example" }';
-    const yaml = quiet.replace("dir: DIR/blue }", `dir: DIR/blue }\n          - ${twin}`);
-    expect(await warningsOf(new ConfigFolder(), yaml)).toEqual([
-      expect.stringMatching(/^15 .*credentials\[1\]: both sets are of client blue-id: .*cannot take over/),
-    ]);
-    const other = yaml.replace("clientId: blue-id", "clientId: green-id");
-    expect(await warningsOf(new ConfigFolder(), other)).toEqual([]);
-  });
-
-  test("a baseUrl that ends with an operation", async () => {
-    const yaml = quiet.replace("/json-api", "/json-api/create_order");
-    expect(await warningsOf(new ConfigFolder(), yaml)).toEqual([
-      expect.stringMatching(
-        /^7 environments\.sandbox\.baseUrl: .*the operation create_order, .*; write https:\/\/api\.sandbox\.example\/json-api, unless/,
-      ),
-    ]);
-  });
-
   test("a symlink counts by its target", async () => {
     const folder = new ConfigFolder();
     const target = folder.write("target", "canary-client-secret-blue", 0o604);
@@ -141,14 +121,6 @@ describe("warned about, and loaded all the same", () => {
     const folder = new ConfigFolder();
     const mountPoints = new Set([`${folder.path}/countersign.yaml`]);
     expect(await warningsOf(folder, quiet, { mountPoints })).toEqual([expect.stringMatching(/^1 : .*subPath/)]);
-  });
-
-  test("a section redis that is not used", async () => {
-    const folder = new ConfigFolder();
-    const redis = "redis: { url: redis://cache:6379, encryptionKeys: [ { file: DIR/token-key } ] }\n";
-    const [warning, ...others] = await warningsOf(folder, `${quiet}${redis}`);
-    expect(warning).toMatch(/^15 redis: redis is not used/);
-    expect(others).toEqual([]);
   });
 });
 
