@@ -99,9 +99,9 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     environments.set(name, await loadEnvironment(name, environment, context.in("environments", name)));
   }
   if (environments.size === 0) context.in("environments").report("there is no environment", "add one");
-  checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
   const { request: requestMs, connect: connectMs, token: tokenMs } = raw.timeouts;
   const listeners = await loadListeners(raw, context);
+  checkUniqueness(context.state.uniqueValues, context.state.diagnostics);
   const isShared = raw.tokens.cache === "redis";
   const callbacks = await loadCallbacks(raw.callbacks, raw.environments, isShared, context.in("callbacks"));
   const redis = await loadRedis(raw.redis, raw.tokens.cache, context);

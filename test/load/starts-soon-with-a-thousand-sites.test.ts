@@ -91,7 +91,7 @@ describe.each([
     (count: number) => {
       const values = Array.from({ length: count }, (_, index) => {
         const value = new Secret(`a secret of its own ${index}`);
-        return { kind: "secret", value, path: ["environments", "sandbox", index] } as const;
+        return { kind: "secret", value, path: ["environments", "sandbox", index], environment: "sandbox" } as const;
       });
       const diagnostics = new Diagnostics(() => ({ line: 1, column: 1, found: undefined }));
       return () => checkUniqueness(values, diagnostics);

@@ -6,7 +6,6 @@ import type { RawEnvironment } from "../form/environment.ts";
 import type { SecretSource } from "../form/fields.ts";
 import type { RawCaller, RawListener } from "../form/listeners.ts";
 import { isLocal } from "../form/values.ts";
-import { fingerprint } from "../hash.ts";
 import type { LoadContext } from "./load-context.ts";
 import { withChildren } from "./sites.ts";
 import { loadCallersTls } from "./tls.ts";
@@ -21,12 +20,10 @@ const mostListed = 5;
 /**
  * Loads who may call on a listener.
  * @param environment its own; undefined where there is no such environment
- * @param proofs gets what proves the listener's callers
  */
 export async function loadCallers(
   listener: RawListener,
   environment: RawEnvironment | undefined,
-  proofs: Proof[],
   context: LoadContext,
 ): Promise<Callers | undefined> {
   const { bind, callers, mtls } = listener;
@@ -42,7 +39,7 @@ export async function loadCallers(
   const named: Caller[] = [];
   for (const [name, caller] of entries) {
     checkRights(caller, listener.environment, environment, at.in(name));
-    named.push(await loadCaller(name, caller, listener, proofs, at.in(name)));
+    named.push(await loadCaller(name, caller, listener, at.in(name)));
   }
   if (mtls === undefined && !isLocal(bind)) {
     const fix = "use mtls, and a certificate for each caller, or make sure that no one can listen in between";
@@ -54,12 +51,11 @@ export async function loadCallers(
 async function loadCaller(
   name: string,
   { token, certificate, sites, operations, requestsPerSecond }: RawCaller,
-  listener: RawListener,
-  proofs: Proof[],
+  { environment, mtls }: RawListener,
   context: LoadContext,
 ): Promise<Caller> {
   const [atToken, atCertificate] = [context.in("token"), context.in("certificate")];
-  const hasTls = listener.mtls !== undefined;
+  const hasTls = mtls !== undefined;
   if (token === undefined && certificate === undefined) {
     const fix = hasTls ? "add certificate: spiffe://… or a DNS name" : "add token: { file: /path }";
     context.report("nothing proves this caller", fix);
@@ -75,11 +71,13 @@ async function loadCaller(
       "add mtls: { caFile, certFile, keyFile } to the listener",
     );
   }
-  const prove = (value: Proof["value"], at: LoadContext) => proofs.push({ at, listener, value, caller: name });
-  const certificates = within(certificate, atCertificate).map(([value, at]) => {
-    prove(value, at);
-    return value;
-  });
+  const certificates: string[] = [];
+  for (const [value, at] of within(certificate, atCertificate)) {
+    if (certificates.includes(value)) at.report("this name is in the list already", "leave it out");
+    // Listeners of other environments may know the same workload.
+    at.addUniqueValue("certificate name", `${value} ${environment}`, name, environment);
+    certificates.push(value);
+  }
   const tokens: Secret[] = [];
   for (const [source, at] of within<SecretSource>(token, atToken)) {
     const secret = await at.loadSecret(source);
@@ -88,7 +86,10 @@ async function loadCaller(
       at.report(message, "make one with: countersign keygen", at.state.origins.get(secret));
     if (!bearerToken.test(secret.reveal())) report(notBearer);
     if (secret.length < leastTokenBytes) report(`the token is shorter than ${leastTokenBytes} bytes`);
-    prove(secret, at);
+    at.addUniqueValue("caller token", secret, name, environment);
+    if (tokens.some((earlier) => earlier.equals(secret))) {
+      at.report("this token is in the list already", "put another one there, or leave it out", "hidden");
+    }
     tokens.push(secret);
   }
   const setOf = (names: readonly string[] | undefined) => (names === undefined ? "any" : new Set(names));
@@ -123,54 +124,6 @@ function checkRights(
   if (environment.operations.includes("*")) return;
   const prefixes = environment.passThrough.map(({ prefix }) => prefix);
   check("operation", operations, [...environment.operations, ...prefixes], context.in("operations"));
-}
-
-/** What proves a caller to a listener. */
-export interface Proof {
-  readonly at: LoadContext;
-  readonly listener: RawListener;
-  readonly value: Secret | CertificateName;
-  readonly caller: string;
-}
-
-/** As in `certificateNames`. */
-type CertificateName = string;
-
-/** A proof is one caller's, and a token works in one environment (spec 7): a sandbox request must never become a real order. */
-export function checkProofs(proofs: readonly Proof[]): void {
-  const known = new Map<string, Proof[]>();
-  for (const proof of proofs) {
-    const key = fingerprint({ value: proof.value });
-    const earlier = known.get(key) ?? [];
-    if (typeof proof.value === "string") checkCertificateName(proof, earlier);
-    else checkToken(proof, earlier);
-    known.set(key, [...earlier, proof]);
-  }
-}
-
-/** Listeners of other environments may know the same workload. */
-function checkCertificateName({ at, listener, caller }: Proof, [first]: readonly Proof[]): void {
-  if (first?.listener.environment !== listener.environment) return;
-  if (first.caller === caller && first.listener !== listener) return;
-  const of = first.caller === caller ? "there already" : `caller ${first.caller}'s`;
-  at.report(`this name is ${of}: ${formatPath(first.at.path)}`, "give each caller a certificate of its own");
-}
-
-function checkToken({ at, listener, caller }: Proof, earlier: readonly Proof[]): void {
-  const { environment } = listener;
-  const foreign = earlier.find((each) => each.listener.environment !== environment);
-  const other = earlier.find((each) => each.caller !== caller);
-  const twin = earlier.find((each) => each.listener === listener);
-  if (foreign !== undefined) {
-    const message = `the token also opens environment ${foreign.listener.environment}`;
-    at.report(message, `give the callers of environment ${environment} their own`, "hidden");
-  } else if (other !== undefined) {
-    const message = `this is also the token of ${formatPath(other.at.path)}`;
-    at.report(message, "give each caller a token of its own: countersign keygen makes one", "hidden");
-  } else if (twin !== undefined) {
-    const message = `this is the same token as ${formatPath(twin.at.path)}`;
-    at.report(message, "put another one there, or leave it out", "hidden");
-  }
 }
 
 /** A name is one caller in all of an environment: its requests are counted together. */

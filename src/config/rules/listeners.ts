@@ -4,7 +4,7 @@ import type { ListenerConfig } from "../config.ts";
 import { formatPath } from "../diagnostics.ts";
 import type { RawConfig } from "../form/schema.ts";
 import { isLocal } from "../form/values.ts";
-import { checkProofs, checkRates, loadCallers, type Proof } from "./callers.ts";
+import { checkRates, loadCallers } from "./callers.ts";
 import type { LoadContext } from "./load-context.ts";
 
 /** An address where this process listens. */
@@ -32,16 +32,14 @@ export async function loadListeners(raw: RawConfig, root: LoadContext): Promise<
   }
   checkBindings(raw, root);
   const known = new Map(Object.entries(raw.environments));
-  const proofs: Proof[] = [];
   const listeners: ListenerConfig[] = [];
   for (const [listener, at] of context.each(raw.listeners)) {
     const { bind, environment, hosts } = listener;
     at.in("environment").reportUnlessOneOf([...known.keys()], environment, "environment");
     if (!isLocal(bind) && listener.callers === undefined) at.in("bind").report(openToAll, nameCallers);
-    const callers = await loadCallers(listener, known.get(environment), proofs, at);
+    const callers = await loadCallers(listener, known.get(environment), at);
     listeners.push({ bind, environment, hosts, callers });
   }
-  checkProofs(proofs);
   checkRates(raw.listeners, context);
   return listeners;
 }

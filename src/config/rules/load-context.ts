@@ -81,9 +81,17 @@ export class LoadContext {
     this.state.diagnostics.warn(code, this.path, message, fix);
   }
 
-  /** No other environment may have this value. */
-  addUniqueValue(kind: UniqueValue["kind"], value: UniqueValue["value"]): void {
-    this.state.uniqueValues.push({ kind, value, path: this.path });
+  /**
+   * No other environment may have this value.
+   * @param owner who alone may have it in its own environment
+   */
+  addUniqueValue(
+    kind: UniqueValue["kind"],
+    value: UniqueValue["value"],
+    owner?: string,
+    environment = String(this.path[1]),
+  ): void {
+    this.state.uniqueValues.push({ kind, value, path: this.path, environment, owner });
   }
 
   async loadSecret(source: SecretSource): Promise<Secret | undefined> {

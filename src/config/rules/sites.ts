@@ -1,5 +1,6 @@
 import type { AuthMethod, SigningKey, Site } from "../../model/environment.ts";
 import { exemptNames, requiredNames } from "../../signing/parameter-rules.ts";
+import { formatPath } from "../diagnostics.ts";
 import type { RawEnvironment } from "../form/environment.ts";
 import type { RawKey, RawSite } from "../form/site.ts";
 import { compareVersions } from "../form/values.ts";
@@ -134,7 +135,7 @@ async function loadKeys(
   for (const [given, at] of context.each(raw)) {
     const { identifier, version = siteVersion } = given;
     const atSecret = at.in("secret");
-    at.in("identifier").addUniqueValue("key identifier", identifier);
+    at.in("identifier").addUniqueValue("key identifier", identifier, formatPath(at.path));
     if (version !== siteVersion) {
       const message = `a key of version ${version} cannot sign calls of version ${siteVersion}`;
       at.in("version").report(message, "use a key of the site's version (spec 5.2 rule 6)");
