@@ -1,4 +1,5 @@
 /** Bytes that a service may answer with, and which are a part of a response, or none at all. */
+import { faultyChunks } from "./corpus/chunked-bodies.ts";
 import { chunked, early, headOf, ok, sized, x } from "./whole-responses.ts";
 
 /** Parts of a response: their connection may not end here. */
@@ -33,6 +34,14 @@ export const cut: readonly (readonly [title: string, bytes: string])[] = [
   ["a trailer without the end", `${chunked}2\r\n{}\r\n0\r\nX: 1\r\n`],
 ];
 
+const chunkFaults = {
+  malformed: "CHUNK_MALFORMED",
+  "line feed alone": "CHUNK_MALFORMED",
+  "size too long": "CHUNK_TOO_LONG",
+  "extensions too long": "CHUNK_EXTENSIONS_TOO_LONG",
+  "malformed trailer": "TRAILER_MALFORMED",
+  "trailers too long": "TRAILERS_TOO_LONG",
+} as const;
 const lengthAndChunks = "LENGTH_AND_TRANSFER_ENCODING";
 const inChunks = "2\r\n{}\r\n0\r\n\r\n";
 const of = (status: string, lines: string) => `HTTP/1.1 ${status}\r\n${lines}\r\n\r\n`;
@@ -156,41 +165,5 @@ export const refused: readonly (readonly [code: string, title: string, bytes: st
   [lengthAndChunks, "an empty coding and a length", `${sized}Transfer-Encoding:\r\n\r\n{}`],
   [lengthAndChunks, "chunks and two lengths", `${sized}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`],
 
-  ["CHUNK_MALFORMED", "no size", `${chunked}\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "letters", `${chunked}zz\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "letters behind a chunk", `${chunked}2\r\n{}\r\nzz\r\n`],
-  ["CHUNK_MALFORMED", "a negative size", `${chunked}-2\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a plus", `${chunked}+2\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a prefix", `${chunked}0x2\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a blank before the size", `${chunked} 2\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a blank behind the size", `${chunked}2 \r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a tab behind the size", `${chunked}2\t;a\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a bare LF behind the size", `${chunked}2\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a bare CR behind the size", `${chunked}2\r{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a bare LF in an extension", `${chunked}2;a\nb\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a bare CR in an extension", `${chunked}2;a\rb\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a NUL in an extension", `${chunked}2;\0\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a blank in an extension", `${chunked}2;a b\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "an extension without a name", `${chunked}2;\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a bare LF in a trailer", `${chunked}0\r\nX: a\nY: b\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a comma", `${chunked}2,a\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "data longer than its size", `${chunked}1\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "data shorter than its size", `${chunked}3\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a bare LF behind the data", `${chunked}2\r\n{}\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a bare CR behind the data", `${chunked}2\r\n{}\r0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "an empty line between chunks", `${chunked}2\r\n{}\r\n\r\n0\r\n\r\n`],
-  ["CHUNK_MALFORMED", "a response instead of a chunk", `${chunked}2\r\n{}\r\n${ok}`],
-  ["CHUNK_TOO_LONG", "a size of 2^53", `${chunked}20000000000000\r\n`],
-  ["CHUNK_TOO_LONG", "a size of 17 digits, which wraps to 2", `${chunked}10000000000000002\r\n{}\r\n0\r\n\r\n`],
-  ["CHUNK_TOO_LONG", "zeros", `${chunked}${"0".repeat(15)}\r\n\r\n`],
-  ["CHUNK_EXTENSIONS_TOO_LONG", "one extension of 20 KB", `${chunked}2;${x(20_000)}\r\n{}`],
-  ["CHUNK_EXTENSIONS_TOO_LONG", "extensions of 20 KB in all", `${chunked}${`1;${x(100)}\r\n{\r\n`.repeat(200)}`],
-  ["TRAILER_MALFORMED", "a trailer without a colon", `${chunked}0\r\nX\r\n\r\n`],
-  ["TRAILER_MALFORMED", "a NUL in a trailer", `${chunked}0\r\nX: \0\r\n\r\n`],
-  ["TRAILER_MALFORMED", "a folded trailer", `${chunked}0\r\nX: a\r\n b\r\n\r\n`],
-  ["TRAILER_MALFORMED", "data behind the last chunk", `${chunked}0\r\n{}\r\n\r\n`],
-  ["TRAILER_MALFORMED", "a length in the trailers", `${chunked}2\r\n{}\r\n0\r\nContent-Length: 9\r\n\r\n`],
-  ["TRAILER_MALFORMED", "a coding in the trailers", `${chunked}0\r\ntransfer-encoding: chunked\r\n\r\n`],
-  ["TRAILERS_TOO_LONG", "one trailer of 20 KB", `${chunked}0\r\nX: ${x(20_000)}`],
-  ["TRAILERS_TOO_LONG", "many trailers", `${chunked}0\r\n${"X: 1\r\n".repeat(3_000)}\r\n`],
+  ...faultyChunks.map(([title, fault, upToIt]) => [chunkFaults[fault], title, `${chunked}${upToIt}\r\nmore`] as const),
 ];

@@ -1,5 +1,7 @@
 /** Bytes that a service may answer with, and the response that they are. */
 
+import { soundChunks } from "./corpus/chunked-bodies.ts";
+
 /** What is read of one response. */
 export interface Whole {
   readonly status: number;
@@ -120,19 +122,8 @@ export const accepted: readonly (readonly [title: string, bytes: string, respons
   ["empty lines before it", `\r\n\r\n\n\r${sized}\r\n{}`, whole(two, "{}")],
   ["empty lines between interim responses", `${early}\r\n\r\n${early}\r\n${sized}\r\n{}`, whole(two, "{}")],
 
-  ["one chunk", `${chunked}2\r\n{}\r\n0\r\n\r\n`, whole(inChunks, "{}")],
-  ["no chunk", `${chunked}0\r\n\r\n`, whole(inChunks, "")],
-  ["three chunks", `${chunked}1\r\n{\r\n3\r\n"a"\r\n1\r\n}\r\n0\r\n\r\n`, whole(inChunks, '{"a"}')],
-  [
-    "chunks of every byte",
-    `${chunked}100\r\n${everyByte}\r\n100\r\n${everyByte}\r\n0\r\n\r\n`,
-    whole(inChunks, everyByte + everyByte),
-  ],
-  ["a chunk that looks like the last one", `${chunked}5\r\n0\r\n\r\n\r\n0\r\n\r\n`, whole(inChunks, "0\r\n\r\n")],
-  ["a size in upper case", `${chunked}A\r\n${x(10)}\r\n0\r\n\r\n`, whole(inChunks, x(10))],
-  ["a size in lower case with zeros", `${chunked}000a\r\n${x(10)}\r\n000\r\n\r\n`, whole(inChunks, x(10))],
-  ["a chunk extension", `${chunked}2;a=b;c="d e"\r\n{}\r\n0;last\r\n\r\n`, whole(inChunks, "{}")],
-  ["a trailer", `${chunked}2\r\n{}\r\n0\r\nX-Sum: 1\r\n\r\n`, whole(inChunks, "{}")],
+  ...soundChunks.map(([title, body, data]) => [title, `${chunked}${body}`, whole(inChunks, data)] as const),
+  ["chunks of every byte", `${chunked}100\r\n${everyByte}\r\n0\r\n\r\n`, whole(inChunks, everyByte)],
   [
     "a trailer that would end the connection",
     `${chunked}2\r\n{}\r\n0\r\nConnection: close\r\n\r\n`,

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { bytesOf, type Case } from "./case.ts";
-import { framingCases } from "./framing/all.ts";
+import { framingCases, readerCases } from "./framing/all.ts";
 import { headValueCases } from "./head-values.ts";
 import { headerCases } from "./headers.ts";
-import { targets } from "./targets.ts";
+import { targetsAt } from "./targets.ts";
 
 const ofHeaders = [...headerCases, ...headValueCases].map(
   ([name, given, status]): Case => [name, rawPost(given), [status]],
@@ -16,9 +16,11 @@ describe("the corpus of", () => {
     [
       "framing",
       300,
-      framingCases.flatMap(([title, cases]) => cases.map(([name, ...rest]): Case => [`${title}: ${name}`, ...rest])),
+      [...framingCases, ...readerCases].flatMap(([title, cases]) =>
+        cases.map(([name, ...rest]): Case => [`${title}: ${name}`, ...rest]),
+      ),
     ],
-    ["targets", 120, targets],
+    ["targets", 120, targetsAt("127.0.0.1:80")],
     ["headers", 100, ofHeaders],
   ] as const)("%s has at least %i cases, each of its own name and bytes", (_, atLeast, cases) => {
     expect(cases.length).toBeGreaterThanOrEqual(atLeast);

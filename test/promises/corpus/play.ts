@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { ask, type RawAnswered, RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
@@ -58,6 +59,26 @@ export async function play({ stage, clock }: Theatre, [, steps, statuses]: Case)
     else connection.write(step);
     await nextTurn();
   }
+}
+
+/** Plays them one after the other, and holds each to what it foretells. @returns the codes of all failures */
+export async function playAll(cases: (ownAuthority: string) => readonly Case[]): Promise<(string | undefined)[]> {
+  const theatre = await openTheatre();
+  const { simulator } = theatre.stage;
+  const codes: (string | undefined)[] = [];
+  let served = 0;
+  for (const played of cases(new URL(simulator.apiUrl).host)) {
+    const [name, , statuses] = played;
+    const { answers, upstream, next } = await play(theatre, played);
+    const expected = statuses.filter((status) => status === 200).map(() => "POST /json-api/create_order framed by us");
+    expect
+      .soft({ statuses: answers.map(({ status }) => status), upstream: upstream.map(describeRequest), next }, name)
+      .toEqual({ statuses, upstream: expected, next: 200 });
+    codes.push(...answers.map(({ headers }) => headers["countersign-error"]));
+    served += expected.length + 1;
+  }
+  expect(simulator.counts()).toMatchObject({ apiRequests: served, accepted: served, malformed: 0, incomplete: 0 });
+  return codes;
 }
 
 /** How the service was asked: nothing but a POST of ours, framed by its length. */

@@ -1,3 +1,4 @@
+import { faultyChunks, soundChunks } from "./chunked-bodies.ts";
 import { chunked, next, nextSeen, post, type Row, refused, seen, sound } from "./request-texts.ts";
 
 export const framings: readonly Row[] = [
@@ -11,30 +12,8 @@ export const framings: readonly Row[] = [
   sound("a body that looks like a request", post(`Content-Length: ${next.length}\r\n`, next), seen(next)),
   sound("the last length of 63 bits", post("Content-Length: 9223372036854775807\r\n", "ab"), "a body"),
   ...[
-    "",
-    " ",
-    "+3",
-    "-3",
-    "-0",
-    "3.0",
-    "3e0",
-    "0x3",
-    "0o3",
-    "3a",
-    "3;q",
-    '"3"',
-    "3,3",
-    "3, 3",
-    ",3",
-    "3,",
-    "3 3",
-    "3\t3",
-    "3_0",
-    "\xb2",
-    "\xa03",
-    "three",
-    "1".repeat(20),
-    "1".repeat(30),
+    ...["", " ", "+3", "-3", "-0", "3.0", "3e0", "0x3", "0o3", "3a", "3;q", '"3"', "3,3", "3, 3", ",3", "3,", "3 3"],
+    ...["3\t3", "3_0", "3 (bytes)", "\xb2", "\xd9\xa2", "\xa03", "three", "1".repeat(20), "9".repeat(1_000)],
   ].map((value) =>
     refused(`length ${JSON.stringify(value)}`, post(`Content-Length: ${value}\r\n`, "abc"), "CONTENT_LENGTH"),
   ),
@@ -61,7 +40,15 @@ export const framings: readonly Row[] = [
   ...[
     ...["", "identity", "gzip", "chunke", "xchunked", "chunkedx", "chunked chunked", "'chunked'", '"chunked"'],
     ...["<chunked>", "chunked;q=1", "chunked;", "chunked (x)", ": chunked", "=chunked", "\xa0chunked"],
-    ...["chunked\xa0", "chunked\xff", "%63hunked", "chunked, identity", "chunked, gzip", "chunked,"],
+    ...[
+      "chunked\xa0",
+      "chunked\xff",
+      "%63hunked",
+      "chun\xe2\x84\xaaed",
+      "chunked, identity",
+      "chunked, gzip",
+      "chunked,",
+    ],
     ...["chunked, chunked", "chunked,gzip,chunked", "chunked,chunked,chunked"],
   ].map((value) =>
     refused(
@@ -82,62 +69,23 @@ export const framings: readonly Row[] = [
   ),
 ];
 
+const chunkFaults = {
+  malformed: "CHUNK_SIZE",
+  "line feed alone": "HPE_CR_EXPECTED",
+  "size too long": "CHUNK_SIZE",
+  "extensions too long": "HPE_CHUNK_EXTENSIONS_OVERFLOW",
+  "malformed trailer": "HEADER_TOKEN",
+} as const;
+
 export const chunks: readonly Row[] = [
-  sound("two chunks", chunked("1\r\na\r\n2\r\nbc\r\n0\r\n\r\n"), seen("abc")),
-  sound("leading zeros", chunked("0003\r\nabc\r\n000\r\n\r\n"), seen("abc")),
-  sound(
-    "hexadecimal in both casings",
-    chunked(`a\r\n${"x".repeat(10)}\r\nA\r\n${"y".repeat(10)}\r\n0\r\n\r\n`),
-    seen(`${"x".repeat(10)}${"y".repeat(10)}`),
-  ),
-  sound("an extension", chunked("3;a=b\r\nabc\r\n0;c\r\n\r\n"), seen("abc")),
-  sound("a quoted extension", chunked('3;a="b;c"\r\nabc\r\n0\r\n\r\n'), seen("abc")),
-  sound("line ends in the data", chunked("4\r\n\r\n\r\n\r\n0\r\n\r\n"), seen("\r\n\r\n")),
-  sound("a trailer", chunked(`0\r\nX-Sum: 1\r\n\r\n${next}`), seen(""), nextSeen),
-  sound("a trailer that would be a Host", chunked("0\r\nHost: b\r\n\r\n"), seen("")),
+  ...soundChunks.map(([name, body, data]) => sound(name, chunked(`${body}${next}`), seen(data), nextSeen)),
   sound("no last chunk yet", chunked("3\r\nabc\r\n"), "a body"),
   sound("no end of the trailers yet", chunked("0\r\n"), "a body"),
-  sound("two thousand chunks of a byte", chunked(`${"1\r\nx\r\n".repeat(2_000)}0\r\n\r\n`), seen("x".repeat(2_000))),
   sound("the largest size that can be counted", chunked("1fffffffffffff\r\nab"), "a body"),
-  ...[
-    ...["", "g", "0x3", "+3", "-3", " 3", "3 ", "\t3", "3\t", "\x003", "3\0", "3\xb2", "3h", "3.0", "3,3"],
-    ...['"3"', "3 ;a", "3;a\0", "3;a\x7f", "3;a\x0b", "20000000000000", "000000000000003", "ffffffffffffffff"],
-    ...["10000000000000003"],
-  ].map((size) => refused(`size ${JSON.stringify(size)}`, chunked(`${size}\r\nabc\r\n0\r\n\r\n`), "CHUNK_SIZE")),
-  refused("a line feed behind a size", chunked("3\nabc\r\n0\r\n\r\n"), "HPE_CR_EXPECTED"),
-  refused("a carriage return behind a size", chunked("3\rabc\r\n0\r\n\r\n"), "CHUNK_SIZE"),
-  refused("two carriage returns behind a size", chunked("3\r\r\nabc\r\n0\r\n\r\n"), "CHUNK_SIZE"),
-  refused("a line feed in an extension", chunked("3;a\nabc\r\n0\r\n\r\n"), "HPE_CR_EXPECTED"),
-  refused("an empty line before a size", chunked("\r\n3\r\nabc\r\n0\r\n\r\n"), "CHUNK_SIZE"),
-  refused("a byte more than announced", chunked("2\r\nabc\r\n0\r\n\r\n"), "CHUNK_SIZE"),
-  refused("a byte less than announced", chunked("4\r\nabc\r\n0\r\n\r\n"), "HPE_CR_EXPECTED"),
-  refused("any two bytes behind a chunk", chunked("3\r\nabcXX0\r\n\r\n"), "CHUNK_SIZE"),
-  refused("no line end behind a chunk", chunked("3\r\nabc0\r\n\r\n"), "CHUNK_SIZE"),
-  refused("a blank behind a chunk", chunked("3\r\nabc \r\n0\r\n\r\n"), "CHUNK_SIZE"),
-  refused("two line ends behind a chunk", chunked("3\r\nabc\r\n\r\n0\r\n\r\n"), "CHUNK_SIZE"),
-  refused("a request for the last chunk", chunked(`3\r\nabc\r\n${next}`), "CHUNK_SIZE"),
-  refused("a line feed behind a chunk", chunked("3\r\nabc\n0\r\n\r\n"), "HPE_CR_EXPECTED"),
-  refused("a line feed behind the last size", chunked("0\n\r\n"), "HPE_CR_EXPECTED"),
-  refused("a line feed behind the trailers", chunked("0\r\n\n"), "HPE_CR_EXPECTED"),
-  refused("a line feed in a trailer", chunked("0\r\nX: a\nY: b\r\n\r\n"), "HPE_CR_EXPECTED"),
-  refused("a trailer without a colon", chunked("0\r\nX\r\n\r\n"), "HEADER_TOKEN"),
-  refused("a blank before a trailer's colon", chunked("0\r\nX : 1\r\n\r\n"), "HEADER_TOKEN"),
-  refused("a folded trailer", chunked("0\r\nX: 1\r\n 2\r\n\r\n"), "HEADER_TOKEN"),
-  refused("a NUL in a trailer", chunked("0\r\nX: \0\r\n\r\n"), "HEADER_TOKEN"),
-  refused("a length in the trailers", chunked("0\r\nContent-Length: 1\r\n\r\n"), "HEADER_TOKEN"),
-  refused("a coding in the trailers", chunked("0\r\ntransfer-encoding: x\r\n\r\n"), "HEADER_TOKEN"),
-  refused("a request as a trailer", chunked(`0\r\n${next}`), "HEADER_TOKEN"),
-  refused(
-    "an extension of 20 KiB",
-    chunked(`3;${"x".repeat(20_000)}\r\nabc\r\n0\r\n\r\n`),
-    "HPE_CHUNK_EXTENSIONS_OVERFLOW",
-  ),
-  refused("a thousand digits", chunked(`${"f".repeat(1_000)}\r\nabc`), "CHUNK_SIZE"),
-  refused(
-    "extensions of 20 KiB together",
-    chunked(`${`1;${"x".repeat(500)}\r\na\r\n`.repeat(40)}0\r\n\r\n`),
-    "HPE_CHUNK_EXTENSIONS_OVERFLOW",
-  ),
-  ["a trailer of 20 KiB", chunked(`0\r\nX: ${"x".repeat(20_000)}\r\n\r\n`), ["431 HPE_HEADER_OVERFLOW"]],
-  ["trailers of 20 KiB together", chunked(`0\r\n${"X: y\r\n".repeat(3_500)}\r\n`), ["431 HPE_HEADER_OVERFLOW"]],
+  ...faultyChunks.map(([name, fault, upToIt]): Row => {
+    const text = chunked(`${upToIt}\r\nmore`);
+    return fault === "trailers too long"
+      ? [name, text, ["431 HPE_HEADER_OVERFLOW"]]
+      : refused(name, text, chunkFaults[fault]);
+  }),
 ];

@@ -84,9 +84,9 @@ export const requestLines: readonly Row[] = [
   refused("two words too many", line("POST /a /b HTTP/1.1"), "URL"),
   ...[
     ...["HTTP/1", "HTTP/1.", "HTTP/1.10", "HTTP/01.1", "HTTP/11.1", "HTTP/1,1", "HTTP/A.1", "HTTP/7.1"],
-    ...["HTTP/1.2", "HTTP/3.0", "HTTP/"],
+    ...["HTTP/1.2", "HTTP/2", "HTTP/3.0", "HTTP/-1.1", "HTTP/"],
   ].map((version) => refused(`version ${version}`, line(`POST / ${version}`), "VERSION")),
-  ...["http/1.1", "HTTPS/1.1", "ICE/1.0", "HTTP\\1.1", "HTTP", "RTSP/1.0"].map((version) =>
+  ...["http/1.1", "HTTPS/1.1", "ICE/1.0", "HTTP\\1.1", "HTTP 1.1", "HTTP", "RTSP/1.0"].map((version) =>
     refused(`protocol ${version}`, line(`POST / ${version}`), "URL"),
   ),
   refused("a letter behind the version", line("POST / HTTP/1.1x"), "VERSION"),
@@ -120,7 +120,7 @@ export const headerLines: readonly Row[] = [
   refused("a line folded by a tab", header("X: y\r\n\tz\r\n"), "HEADER_TOKEN"),
   refused("a folded line of blanks", header("X: y\r\n \r\n"), "HEADER_TOKEN"),
   refused("a request line among them", header("POST / HTTP/1.1\r\n"), "HEADER_TOKEN"),
-  ...[...'"(),/;<=>?@[\\]{}\0\x01\x7f\x80\xff'].map((character) =>
+  ...[...'"(),/;<=>?@[\\]{}\0\x01\x0b\x7f\x80\xff'].map((character) =>
     refused(`${JSON.stringify(character)} in a name`, header(`X${character}Y: z\r\n`), "HEADER_TOKEN"),
   ),
   ...["\0", "\x01", "\x07", "\x08", "\x0b", "\x0c", "\x1b", "\x1f", "\x7f"].flatMap((character) => [

@@ -1,5 +1,5 @@
 import { rawPost } from "../../../../testkit/raw-caller.ts";
-import { type Case, chunks, hidden, last, readsAnswer } from "../case.ts";
+import { type Case, chunks, framed, hidden, last, readsAnswer } from "../case.ts";
 
 const upgrading = (...lines: string[]) => rawPost({ connection: [], more: lines });
 
@@ -63,5 +63,25 @@ export const upgrades: readonly Case[] = [
     "CONNECT with a length",
     `CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
     [405],
+  ],
+];
+
+const toH2c = rawPost({ connection: ["Connection: Upgrade"], more: ["Upgrade: h2c"] });
+/** A sound order whose body happens to be the bytes of another request: its head here, its body in the next write. */
+const carrier = framed([`Content-Length: ${hidden.length}`], "");
+const broken = rawPost({ connection: [], body: '{"order_amount":"1.005"}' });
+
+/**
+ * What follows a request that asks for an upgrade, in the same write: it could be another protocol. So the connection ends with that
+ * request's answer, and nothing behind it is served: neither an order nor what a body looks like.
+ */
+export const upgradedLines: readonly Case[] = [
+  ["a body behind Upgrade that looks like a request", [`${toH2c}${carrier}`, readsAnswer, hidden], [200]],
+  ["an order behind Upgrade", `${toH2c}${last}`, [200]],
+  ["two orders behind Upgrade, one of them later", [`${toH2c}${broken}`, readsAnswer, last], [200]],
+  [
+    "an order behind a refused Upgrade",
+    `${rawPost({ connection: ["Connection: Upgrade"], more: ["Upgrade: websocket"], body: "{" })}${last}`,
+    [400],
   ],
 ];
