@@ -18,9 +18,9 @@ const methods: ReadonlySet<string> = new Set(METHODS.filter((method) => method !
 /** RFC 9112 section 3; its words may be parted by several blanks. */
 const requestLine = /^([A-Z-]+) +([^ ]+) +HTTP\/(0\.9|1\.[01]|2\.0)$/;
 /** Origin-form, asterisk-form and absolute-form (RFC 9112 section 3.2), and what is near enough for the handler to judge. */
-const targetForm = /^(?:[/*][!-~]*|[A-Za-z]+:\/\/[!$-.0-;=@-[\]_a-z~]*(?:[/?][!-~]*)?)$/;
+const targetForm = /^(?:[/*][!-~]*|[A-Za-z]+:\/\/[!$-.0-;=A-[\]_a-z~]*(?:@[!$-.0-;=A-[\]_a-z~]*)?(?:[/?][!-~]*)?)$/;
 /** Of CONNECT. */
-const authorityForm = /^[!$-.0-;=@-[\]_a-z~]+$/;
+const authorityForm = /^(?=.)[!$-.0-;=A-[\]_a-z~]*(?:@[!$-.0-;=A-[\]_a-z~]*)?$/;
 /** Beyond any zeros, no more digits than 63 bits have: whatever so long a body is, it is too large. */
 const contentLength = /^0*(\d{1,19})$/;
 

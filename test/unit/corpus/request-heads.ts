@@ -78,6 +78,8 @@ export const requestLines: readonly Row[] = [
   ...["\0", "\x01", "\t", "\x0b", "\x0c", "\x1b", "\x7f", "\x80", "\xa0", "\xff"].map((character) =>
     refused(`${JSON.stringify(character)} in a target`, line(`POST /a${character}b HTTP/1.1`), "URL"),
   ),
+  refused("two @ in a host", line("POST http://a@b@c/ HTTP/1.1"), "URL"),
+  refused("two @ in CONNECT", line("CONNECT a@b@c:80 HTTP/1.1"), "URL"),
   refused("a path in CONNECT", line("CONNECT /a HTTP/1.1"), "URL"),
   refused("a carriage return in the target", line("POST /a\rb HTTP/1.1"), "HPE_CR_EXPECTED"),
   refused("a line feed in the target", line("POST /a\nb HTTP/1.1"), "HPE_CR_EXPECTED"),
