@@ -2,104 +2,27 @@
  * Client certificates for tests alone, of one authority and all with `clientKey` (certificates.ts). Made once with
  * `openssl ca` (P-256, 2020 to 2120).
  */
+import { readFileSync } from "node:fs";
+
+const pem = (name: string) => readFileSync(new URL(`caller-certificates/${name}.pem`, import.meta.url), "utf8");
 
 /** The authority of all certificates below; another than the listener's own certificate has. */
-export const callersAuthority = `-----BEGIN CERTIFICATE-----
-MIIBdDCCARugAwIBAgIBMTAKBggqhkjOPQQDAjAhMR8wHQYDVQQDDBZDb3VudGVy
-c2lnbiBjYWxsZXJzIENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAw
-WjAhMR8wHQYDVQQDDBZDb3VudGVyc2lnbiBjYWxsZXJzIENBMFkwEwYHKoZIzj0C
-AQYIKoZIzj0DAQcDQgAE6ocdYjB++IJpQDAsWxqyQS5IgwSXtO5S6+8hv2CJnbi4
-1HAAi87RSLPQjZGBnblqHRlDffSTcwNu1A/Zms42VKNCMEAwDwYDVR0TAQH/BAUw
-AwEB/zAOBgNVHQ8BAf8EBAMCAgQwHQYDVR0OBBYEFCuEHkcVqyaKpXj/+OOK5TpL
-B3KiMAoGCCqGSM49BAMCA0cAMEQCIHuOoO0iJIwLY1EtHOdlEzURgny+J1tR6Ypp
-WP8ECeQxAiBjni43IW5ITjdGVUQp29Carg8dz8j3xJOX76wY+ESa8g==
------END CERTIFICATE-----
-`;
+export const callersAuthority = pem("callers-authority");
 
 /** `URI:spiffe://prod.example/ns/pay/sa/payments`, and no subject, as SPIFFE issues them. */
-export const paymentsCertificate = `-----BEGIN CERTIFICATE-----
-MIIBojCCAUmgAwIBAgIBMjAKBggqhkjOPQQDAjAhMR8wHQYDVQQDDBZDb3VudGVy
-c2lnbiBjYWxsZXJzIENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAw
-WjAAMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMCE46c1zAHkWCXSAMmzpZ2bl
-Hdehpn1BrCODy5xtNBrF+bqS1FqAw6t/npF13frsWlDEqUV5kMQXleqRDID+o6OB
-kDCBjTATBgNVHSUEDDAKBggrBgEFBQcDAjA2BgNVHREBAf8ELDAqhihzcGlmZmU6
-Ly9wcm9kLmV4YW1wbGUvbnMvcGF5L3NhL3BheW1lbnRzMB0GA1UdDgQWBBRtP2wI
-3HKZTDI5SeNuDBkauqkUXDAfBgNVHSMEGDAWgBQrhB5HFasmiqV4//jjiuU6Swdy
-ojAKBggqhkjOPQQDAgNHADBEAiBzIep4+6u9uZ6WO3/GL6FXSM1KObfKyC5wnLGv
-FtqRtwIgBwkjVf8Q+9vwTXDJ17ahZMlKpfhxG/bMCSs+Z6Giwjs=
------END CERTIFICATE-----
-`;
+export const paymentsCertificate = pem("payments-certificate");
 
 /** `DNS:Reports.Example, DNS:other.example`. */
-export const reportsCertificate = `-----BEGIN CERTIFICATE-----
-MIIBqDCCAU6gAwIBAgIBMzAKBggqhkjOPQQDAjAhMR8wHQYDVQQDDBZDb3VudGVy
-c2lnbiBjYWxsZXJzIENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAw
-WjASMRAwDgYDVQQDDAdyZXBvcnRzMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
-MCE46c1zAHkWCXSAMmzpZ2blHdehpn1BrCODy5xtNBrF+bqS1FqAw6t/npF13frs
-WlDEqUV5kMQXleqRDID+o6OBgzCBgDATBgNVHSUEDDAKBggrBgEFBQcDAjApBgNV
-HREEIjAggg9SZXBvcnRzLkV4YW1wbGWCDW90aGVyLmV4YW1wbGUwHQYDVR0OBBYE
-FG0/bAjccplMMjlJ424MGRq6qRRcMB8GA1UdIwQYMBaAFCuEHkcVqyaKpXj/+OOK
-5TpLB3KiMAoGCCqGSM49BAMCA0gAMEUCIQDpf76RgFkNKI9k4tAJdiOH50DPnUIC
-gHciCPvKBLBS4wIgSVI7P5LimKCRosCmwzRwpDcUUd0qfS0Ag3xZPmtHtqs=
------END CERTIFICATE-----
-`;
+export const reportsCertificate = pem("reports-certificate");
 
 /** `URI:spiffe://prod.example/ns/pay/sa/payments2`: a workload that no configuration names. */
-export const strangerCertificate = `-----BEGIN CERTIFICATE-----
-MIIBvzCCAWWgAwIBAgIBNDAKBggqhkjOPQQDAjAhMR8wHQYDVQQDDBZDb3VudGVy
-c2lnbiBjYWxsZXJzIENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAw
-WjAeMRwwGgYDVQQDDBNzcGlmZmU6cHJvZC5leGFtcGxlMFkwEwYHKoZIzj0CAQYI
-KoZIzj0DAQcDQgAEMCE46c1zAHkWCXSAMmzpZ2blHdehpn1BrCODy5xtNBrF+bqS
-1FqAw6t/npF13frsWlDEqUV5kMQXleqRDID+o6OBjjCBizATBgNVHSUEDDAKBggr
-BgEFBQcDAjA0BgNVHREELTArhilzcGlmZmU6Ly9wcm9kLmV4YW1wbGUvbnMvcGF5
-L3NhL3BheW1lbnRzMjAdBgNVHQ4EFgQUbT9sCNxymUwyOUnjbgwZGrqpFFwwHwYD
-VR0jBBgwFoAUK4QeRxWrJoqleP/444rlOksHcqIwCgYIKoZIzj0EAwIDSAAwRQIh
-APxn+kYw131We3rbOO21PvxPZ5iiu5+h7DRYSFieOboRAiA7iyZ7/0132umnPkSf
-OnODcIr67Ms824dHhKl2vSxJ0g==
------END CERTIFICATE-----
-`;
+export const strangerCertificate = pem("stranger-certificate");
 
 /** The URI of payments and the DNS name of reports. */
-export const bothCertificate = `-----BEGIN CERTIFICATE-----
-MIIBwTCCAWagAwIBAgIBNTAKBggqhkjOPQQDAjAhMR8wHQYDVQQDDBZDb3VudGVy
-c2lnbiBjYWxsZXJzIENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAw
-WjAPMQ0wCwYDVQQDDARib3RoMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMCE4
-6c1zAHkWCXSAMmzpZ2blHdehpn1BrCODy5xtNBrF+bqS1FqAw6t/npF13frsWlDE
-qUV5kMQXleqRDID+o6OBnjCBmzATBgNVHSUEDDAKBggrBgEFBQcDAjBEBgNVHREE
-PTA7hihzcGlmZmU6Ly9wcm9kLmV4YW1wbGUvbnMvcGF5L3NhL3BheW1lbnRzgg9y
-ZXBvcnRzLmV4YW1wbGUwHQYDVR0OBBYEFG0/bAjccplMMjlJ424MGRq6qRRcMB8G
-A1UdIwQYMBaAFCuEHkcVqyaKpXj/+OOK5TpLB3KiMAoGCCqGSM49BAMCA0kAMEYC
-IQCvW33UBhWFHxtbmcgEjln1unvtkkCM+Sc5/8YgtK2pZgIhAJkVOoTCDPo4s9XE
-EHkBMrlG9m1zxeCnXFSgS69c6dL5
------END CERTIFICATE-----
-`;
+export const bothCertificate = pem("both-certificate");
 
 /** No name but the subject's, `CN=reports.example`. */
-export const namelessCertificate = `-----BEGIN CERTIFICATE-----
-MIIBhDCCASmgAwIBAgIBNjAKBggqhkjOPQQDAjAhMR8wHQYDVQQDDBZDb3VudGVy
-c2lnbiBjYWxsZXJzIENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAw
-WjAaMRgwFgYDVQQDDA9yZXBvcnRzLmV4YW1wbGUwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAQwITjpzXMAeRYJdIAybOlnZuUd16GmfUGsI4PLnG00GsX5upLUWoDD
-q3+ekXXd+uxaUMSpRXmQxBeV6pEMgP6jo1cwVTATBgNVHSUEDDAKBggrBgEFBQcD
-AjAdBgNVHQ4EFgQUbT9sCNxymUwyOUnjbgwZGrqpFFwwHwYDVR0jBBgwFoAUK4Qe
-RxWrJoqleP/444rlOksHcqIwCgYIKoZIzj0EAwIDSQAwRgIhAP/RHdvdwlS5WBUM
-qstcrVHiC20QQCXK0YqVWByeUXikAiEA/cD8tWmw0PCx4HwpFuZ8rcF18XdyMys4
-R2HigYh5PJY=
------END CERTIFICATE-----
-`;
+export const namelessCertificate = pem("nameless-certificate");
 
 /** Names that would be those of payments and reports, were they read carelessly; a wildcard; `CN=reports.example`. */
-export const hostileCertificate = `-----BEGIN CERTIFICATE-----
-MIICAzCCAamgAwIBAgIBNzAKBggqhkjOPQQDAjAhMR8wHQYDVQQDDBZDb3VudGVy
-c2lnbiBjYWxsZXJzIENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAw
-WjAaMRgwFgYDVQQDDA9yZXBvcnRzLmV4YW1wbGUwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAQwITjpzXMAeRYJdIAybOlnZuUd16GmfUGsI4PLnG00GsX5upLUWoDD
-q3+ekXXd+uxaUMSpRXmQxBeV6pEMgP6jo4HWMIHTMBMGA1UdJQQMMAoGCCsGAQUF
-BwMCMHwGA1UdEQR1MHOCN3guZXhhbXBsZSwgVVJJOnNwaWZmZTovL3Byb2QuZXhh
-bXBsZS9ucy9wYXkvc2EvcGF5bWVudHOBEXJlcG9ydHMuZXhhbXBsZUB4hhp1cm46
-eCwgRE5TOnJlcG9ydHMuZXhhbXBsZYIJKi5leGFtcGxlMB0GA1UdDgQWBBRtP2wI
-3HKZTDI5SeNuDBkauqkUXDAfBgNVHSMEGDAWgBQrhB5HFasmiqV4//jjiuU6Swdy
-ojAKBggqhkjOPQQDAgNIADBFAiEAibG5nzcRLqrynXtfCH+pZPIKYBrKrn/pH6+H
-rec9G9wCIDADuFPPap0gygnHiJ2RBrlOeuq823hKcGY7Dm8q1pda
------END CERTIFICATE-----
-`;
+export const hostileCertificate = pem("hostile-certificate");

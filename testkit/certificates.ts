@@ -2,198 +2,43 @@
  * Certificates for tests alone; their keys are public by being here. Made once with OpenSSL (P-256, 2020 to 2120):
  * `openssl ca -selfsign` for the authority, `openssl ca -startdate … -enddate …` for what it signed.
  */
+import { readFileSync } from "node:fs";
+
+const pem = (name: string) => readFileSync(new URL(`certificates/${name}.pem`, import.meta.url), "utf8");
 
 /** A private certificate authority: in no trust store. */
-export const authority = `-----BEGIN CERTIFICATE-----
-MIIBcDCCARWgAwIBAgIBFDAKBggqhkjOPQQDAjAeMRwwGgYDVQQDDBNDb3VudGVy
-c2lnbiB0ZXN0IENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAe
-MRwwGgYDVQQDDBNDb3VudGVyc2lnbiB0ZXN0IENBMFkwEwYHKoZIzj0CAQYIKoZI
-zj0DAQcDQgAEabE26N/unfdKz6E5J2DybA4+JCK3HHhbN7juPqK8juHbqreX6i1O
-g15JmDLd3pM1JKNNkh5XpWy56LJM1jVbMaNCMEAwDwYDVR0TAQH/BAUwAwEB/zAO
-BgNVHQ8BAf8EBAMCAgQwHQYDVR0OBBYEFGl6ghtN02G9rhgCPqjRX7UOd8LgMAoG
-CCqGSM49BAMCA0kAMEYCIQDUXqGbTvOyGRLgwrun8HaHGP8FZLd7xValV5/O2Kyk
-FgIhAISGgHbhokd+hounfFMhBLCj1NXVkRtkUkAqBQqTmX7D
------END CERTIFICATE-----
-`;
+export const authority = pem("authority");
 
 /** The key of all the server certificates. */
-export const serverKey = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgFYUVC+IQM5IgDVg6
-zpVMjm6/GIWgKILfe2hL7u6n2GmhRANCAAQ3Jvd721KbfHEAdm9TkHDlWBKWl7/6
-Ke7bkRwEgjbC9q7Hf/1dojjFzXTPvUU2BUVQSUp1H0a2cOF8uOmjNGYm
------END PRIVATE KEY-----
-`;
+export const serverKey = pem("server-key");
 
 /** For localhost and 127.0.0.1, by the authority. */
-export const serverCertificate = `-----BEGIN CERTIFICATE-----
-MIIBgjCCASegAwIBAgIBFTAKBggqhkjOPQQDAjAeMRwwGgYDVQQDDBNDb3VudGVy
-c2lnbiB0ZXN0IENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAU
-MRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQ3
-Jvd721KbfHEAdm9TkHDlWBKWl7/6Ke7bkRwEgjbC9q7Hf/1dojjFzXTPvUU2BUVQ
-SUp1H0a2cOF8uOmjNGYmo14wXDAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEw
-HQYDVR0OBBYEFB/6Ux786kPhesrTnxjLmOpSEKxlMB8GA1UdIwQYMBaAFGl6ghtN
-02G9rhgCPqjRX7UOd8LgMAoGCCqGSM49BAMCA0kAMEYCIQDIOcgJEniUk8Y3IhKV
-3UluoLAJ3VJBlKZZ83EKWdwlKQIhANwspa3s9CiA6sdo05aChFqFMo/gX6NzNxkX
-aZIOvJCu
------END CERTIFICATE-----
-`;
+export const serverCertificate = pem("server-certificate");
 
 /** For localhost and 127.0.0.1, by the authority, but only until 2020-01-02. */
-export const expiredCertificate = `-----BEGIN CERTIFICATE-----
-MIIBfzCCASWgAwIBAgIBFjAKBggqhkjOPQQDAjAeMRwwGgYDVQQDDBNDb3VudGVy
-c2lnbiB0ZXN0IENBMB4XDTIwMDEwMTAwMDAwMFoXDTIwMDEwMjAwMDAwMFowFDES
-MBAGA1UEAwwJbG9jYWxob3N0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAENyb3
-e9tSm3xxAHZvU5Bw5VgSlpe/+inu25EcBII2wvaux3/9XaI4xc10z71FNgVFUElK
-dR9GtnDhfLjpozRmJqNeMFwwGgYDVR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMB0G
-A1UdDgQWBBQf+lMe/OpD4XrK058Yy5jqUhCsZTAfBgNVHSMEGDAWgBRpeoIbTdNh
-va4YAj6o0V+1DnfC4DAKBggqhkjOPQQDAgNIADBFAiEAzb5yavtdPWdh75Ifhqzp
-Soe9e8XtRUfj7f89bEBvBZsCIHQS6UeByA3k0iC5nIEXq7uQua9exj3SCKUgsct/
-uRvS
------END CERTIFICATE-----
-`;
+export const expiredCertificate = pem("expired-certificate");
 
 /** For elsewhere.example, by the authority. */
-export const foreignCertificate = `-----BEGIN CERTIFICATE-----
-MIIBizCCATGgAwIBAgIBFzAKBggqhkjOPQQDAjAeMRwwGgYDVQQDDBNDb3VudGVy
-c2lnbiB0ZXN0IENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAc
-MRowGAYDVQQDDBFlbHNld2hlcmUuZXhhbXBsZTBZMBMGByqGSM49AgEGCCqGSM49
-AwEHA0IABDcm93vbUpt8cQB2b1OQcOVYEpaXv/op7tuRHASCNsL2rsd//V2iOMXN
-dM+9RTYFRVBJSnUfRrZw4Xy46aM0ZiajYDBeMBwGA1UdEQQVMBOCEWVsc2V3aGVy
-ZS5leGFtcGxlMB0GA1UdDgQWBBQf+lMe/OpD4XrK058Yy5jqUhCsZTAfBgNVHSME
-GDAWgBRpeoIbTdNhva4YAj6o0V+1DnfC4DAKBggqhkjOPQQDAgNIADBFAiAlOcph
-UJyZMqpAuF2/vEHtipMThqf/bes95KNMrq3p9wIhAMWWxBVB0nHQW5xSWr9JJZLo
-bvP6Gc+VLxF8E/0QqcmS
------END CERTIFICATE-----
-`;
+export const foreignCertificate = pem("foreign-certificate");
 
 /** What a client proves itself with, where asked. */
-export const clientKey = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg726q+RlKHOM3gidI
-se8aT4LmmUlry5WfdlvHYyFMIH+hRANCAAQwITjpzXMAeRYJdIAybOlnZuUd16Gm
-fUGsI4PLnG00GsX5upLUWoDDq3+ekXXd+uxaUMSpRXmQxBeV6pEMgP6j
------END PRIVATE KEY-----
-`;
+export const clientKey = pem("client-key");
 
 /** By the authority, for client authentication. */
-export const clientCertificate = `-----BEGIN CERTIFICATE-----
-MIIBfDCCASKgAwIBAgIBGDAKBggqhkjOPQQDAjAeMRwwGgYDVQQDDBNDb3VudGVy
-c2lnbiB0ZXN0IENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAW
-MRQwEgYDVQQDDAtjb3VudGVyc2lnbjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IA
-BDAhOOnNcwB5Fgl0gDJs6Wdm5R3XoaZ9Qawjg8ucbTQaxfm6ktRagMOrf56Rdd36
-7FpQxKlFeZDEF5XqkQyA/qOjVzBVMBMGA1UdJQQMMAoGCCsGAQUFBwMCMB0GA1Ud
-DgQWBBRtP2wI3HKZTDI5SeNuDBkauqkUXDAfBgNVHSMEGDAWgBRpeoIbTdNhva4Y
-Aj6o0V+1DnfC4DAKBggqhkjOPQQDAgNIADBFAiEApAPAcHdtQYVd5m944NNOO1xV
-YCleMlSAifFwPq/WhkcCIG81LOtYKDspSO071GrQS2pP9bnnckLKwSvMWiXId/il
------END CERTIFICATE-----
-`;
+export const clientCertificate = pem("client-certificate");
 
 /** Self-signed, with an RSA key of 512 bits: OpenSSL will not have it. */
-export const weakCertificate = `-----BEGIN CERTIFICATE-----
-MIIBdzCCASGgAwIBAgIUb0qrCHMzMZfCIQqFZtztGlTTjAgwDQYJKoZIhvcNAQEL
-BQAwDzENMAsGA1UEAwwEd2VhazAgFw0yNjExMjExMjQyNDZaGA8yMTI2MTAyODEy
-NDI0NlowDzENMAsGA1UEAwwEd2VhazBcMA0GCSqGSIb3DQEBAQUAA0sAMEgCQQDL
-3pAZrYksRu6qkZH1kNRH/Ou28/3hA7qdR7kQTj/6YQL/t/yocoRhzyYmdaqh+c3R
-ezaljjCWZYKQHyX3uGsNAgMBAAGjUzBRMB0GA1UdDgQWBBS+Eao/CZHE/YqR7kM5
-q2OGX1RbRDAfBgNVHSMEGDAWgBS+Eao/CZHE/YqR7kM5q2OGX1RbRDAPBgNVHRMB
-Af8EBTADAQH/MA0GCSqGSIb3DQEBCwUAA0EAUqr2VJtUWJ5WvN+RZmNGLKgn06li
-rJ0C1bRBkQupm4TU5QywWl9k8Im/KbPcQzaoPPqfMivshz1zELYBC1PJAA==
------END CERTIFICATE-----
-`;
+export const weakCertificate = pem("weak-certificate");
 
-export const weakKey = `-----BEGIN PRIVATE KEY-----
-MIIBVQIBADANBgkqhkiG9w0BAQEFAASCAT8wggE7AgEAAkEAy96QGa2JLEbuqpGR
-9ZDUR/zrtvP94QO6nUe5EE4/+mEC/7f8qHKEYc8mJnWqofnN0Xs2pY4wlmWCkB8l
-97hrDQIDAQABAkEAtlVp3+1a/+S41Ii5WD2d/nxwfQKfj738C2r4U2MIyW6drO58
-T4gbiEcgaYsdrJJruPrw7ZOFyKjiOBHSKABrKQIhAOp/IbO+b6nAvXJBeABZjZx/
-6O4YpVSi0hm49I4XeAt7AiEA3pBzBkPeENiqT5YUdWAsSQdCR2UndTMTwmx1QpHT
-ORcCIF2gqx0wYTc/DKUs/LPvDbq525ANaR3U8NxyW7rMJhM3AiBjJl7Xz6xCPQPC
-aM28bJfOANnaDIpDf/mxh7fFbEl5CQIhAMkxiiLERAVXM1HEUDGmRfu+G5sEmE2S
-PG5jr6etX26n
------END PRIVATE KEY-----
-`;
+export const weakKey = pem("weak-key");
 
 /** Self-signed, with a subject that would break a log: a line's end, an escape sequence, a quote, and more than 256 characters. */
-export const hostileCertificate = `-----BEGIN CERTIFICATE-----
-MIID2DCCA32gAwIBAgIBGTAKBggqhkjOPQQDAjCCAVgxGDAWBgNVBAMMD29yCmRl
-cnPigK4bWzMxbTEcMBoGA1UECgwTYSIsImxldmVsIjoiZmF0YWwifTFGMEQGA1UE
-Cww9eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4
-eHh4eHh4eHh4eHh4eHh4MDFGMEQGA1UECww9eHh4eHh4eHh4eHh4eHh4eHh4eHh4
-eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4MTFGMEQGA1UE
-Cww9eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4
-eHh4eHh4eHh4eHh4eHh4MjFGMEQGA1UECww9eHh4eHh4eHh4eHh4eHh4eHh4eHh4
-eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4MzAgFw0yMDAx
-MDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowggFYMRgwFgYDVQQDDA9vcgpkZXJz
-4oCuG1szMW0xHDAaBgNVBAoME2EiLCJsZXZlbCI6ImZhdGFsIn0xRjBEBgNVBAsM
-PXh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4
-eHh4eHh4eHh4eHh4eDAxRjBEBgNVBAsMPXh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4
-eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eDExRjBEBgNVBAsM
-PXh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4
-eHh4eHh4eHh4eHh4eDIxRjBEBgNVBAsMPXh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4
-eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eDMwWTATBgcqhkjO
-PQIBBggqhkjOPQMBBwNCAASnLVPmVlv072IRzHMIWuGvOOEyu8oMos58I6EPvMF9
-45JIDgAnMfQ7CmiiIQFfxIWFsgDv0qpgS5vHx9tDKCLkozIwMDAPBgNVHRMBAf8E
-BTADAQH/MB0GA1UdDgQWBBQUkmxRsRXETtzyonzIAQo0NMT2QjAKBggqhkjOPQQD
-AgNJADBGAiEAhx+V3+F6g84L0zQbJFYsgnfUgYYJdODlKtAq25a74sUCIQD/bc8i
-zBaVDrOmrThtEFWhHQxDyk1DTgYDrVBJUy7CQg==
------END CERTIFICATE-----
-`;
+export const hostileCertificate = pem("hostile-certificate");
 
-export const hostileKey = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgc4g/EdjkxRMEd73s
-x2PSMZj24WvJGxquOT8cUqN1E2+hRANCAASnLVPmVlv072IRzHMIWuGvOOEyu8oM
-os58I6EPvMF945JIDgAnMfQ7CmiiIQFfxIWFsgDv0qpgS5vHx9tDKCLk
------END PRIVATE KEY-----
-`;
+export const hostileKey = pem("hostile-key");
 
 /** An RSA key of 2048 bits, which signs assertions. */
-export const rsaKey = `-----BEGIN PRIVATE KEY-----
-MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQCd+2VhE1VeDZsc
-FKMYWEKr57iIl53IcEZFlJhmtUL92UKUy/NMpFOFVkuVQ6DEYVn1ZN8wRO3OPn9R
-i20fmgSLTESfho66hUSBeK8oel+aEFEfQkva9fqeodDaJEnmBmOE21gtiGdXRSXV
-UaEgH5nD6AKrVgr3CGdF+FohcqlKb9e1I+WdmzqdSt0j7piaNzw64/QkBWWAexJ2
-d1RJTPvkmnjw/aBAprfWszjYP+mY/Q4wd4iKIuuBrkQm17PjK52vF1IXwqPZLeHm
-hWm8ML7FCKue4Qoyai6GBYDY+Y3ZC/uDJxPQrw7lesvLJuYGr1wzBKw6VzWclZS8
-LAE+w0r9AgMBAAECggEABLzSlXlW813FFlp9aZrRT7EV6kK3C0O9V74qXn92ZYEW
-a2U9A+y0SdNaAOfo8lADuprZIUFv6uIaP1UcY044b1T3hIaB0TtzNSQWsfK5heKS
-DDXuFcA6pncueYbiZcYwmyiuGZogPzsQ9LdgoENSVnr8BCytt4AbrhAnOR7kehmZ
-yfr79ISEffhYvSMuF0m9lNVEDaURBlqWVMbmqGTqh6vsbmvMhmqpgljEaJZgVwhv
-6Fpe5qxgmXj8W+szbFF/BLP/2ep787iM8dykotwVDmPpHt4Xvxx4DnckicFuYs/q
-nvR5tCFr29RzVBlCdRbCj3TQpLRk1hVQKnmqlYSDAQKBgQDQYeIOduNqhy2fAPFW
-Mp5IJuP9DEGTz1TkygLr0BpfRQry/kHZrlO9JwCK8PGyjBaKvTiIJCLknBsUGNEV
-NqqABCAta89e6BYprz8Cs1wz6aFHyoEltwgcmu/9sKzV0XRQKuTaBH9rr5rTgQ7A
-k8+8daV+KCoavK9eQTNRjLby6QKBgQDCFSdc8o2mxkmGXeBbF7pcH3BkekSDcGsJ
-+p9hRVLh2AiQEDqGBcBnzDtaA8XucYgr0GM5OoBLmwjgOBzvq4QnoNitdBHETqOd
-2aFB7q9i78WWLnEX6EAjQEpEK1fQ1XJ9Sy1Mec2vYOgRkyLBR0uyYcBtF2zRQp1/
-GtzvBS8C9QKBgGkJ3hQic5IAH8v1grFLhKOkDupAIlIqgYVuGrjZRmHdgJ5p8bGT
-gRxoq4pd18eDe91lcjiV1ozb735a4BHMY3dyHPIoVPhnDrzmXGG1HXYBf02b0yu6
-rjkVFIIRa53AHdxHMuJ+v+f9NZMFi/UgzOcXels0Tbz6fX+KaB7kSlf5AoGBAIEA
-oIZmboMA35QhR+QkdGmROBqBLpMTIQKkBFYaRwn4l1ByiQPWRNp5ZKXjRifEbNd6
-jslWOjqG1TJ7+bfQkGnqvrskID8UaiqcolP5u7gOWY4GVoOmiyMjM3n2OUuE5LGl
-S3m+qFm/FuG/o+VGZ2ktEkMww9Kf7aGzkFCLaIEVAoGBAK37KLM1c4Ml1enbDVpr
-qXfGC2KLYBeVDqHvP+VrMNr3wkiuduBI59ZHxjVRDRbTeli3itj+KMpyDnP/hV+q
-PGBjZ+4QP3Y4lVDbT673In6aJAyw9xLs3n67rRc3f7wSENBnJti4A8olnjVPgcAG
-JYN4xdz+oSBD/C/ExWtmhguf
------END PRIVATE KEY-----
-`;
+export const rsaKey = pem("rsa-key");
 
 /** Self-signed, of that key. */
-export const rsaCertificate = `-----BEGIN CERTIFICATE-----
-MIIDIzCCAgugAwIBAgIULzUpLxXSOI1XRoQ+CJ9bI/bOaNIwDQYJKoZIhvcNAQEL
-BQAwIDEeMBwGA1UEAwwVY291bnRlcnNpZ24gYXNzZXJ0aW9uMCAXDTI2MTEyMjEx
-MzcwMloYDzIxMjYxMDI5MTEzNzAyWjAgMR4wHAYDVQQDDBVjb3VudGVyc2lnbiBh
-c3NlcnRpb24wggEiMA0GCSqGSIb3DQEBAQUAA4IBDwAwggEKAoIBAQCd+2VhE1Ve
-DZscFKMYWEKr57iIl53IcEZFlJhmtUL92UKUy/NMpFOFVkuVQ6DEYVn1ZN8wRO3O
-Pn9Ri20fmgSLTESfho66hUSBeK8oel+aEFEfQkva9fqeodDaJEnmBmOE21gtiGdX
-RSXVUaEgH5nD6AKrVgr3CGdF+FohcqlKb9e1I+WdmzqdSt0j7piaNzw64/QkBWWA
-exJ2d1RJTPvkmnjw/aBAprfWszjYP+mY/Q4wd4iKIuuBrkQm17PjK52vF1IXwqPZ
-LeHmhWm8ML7FCKue4Qoyai6GBYDY+Y3ZC/uDJxPQrw7lesvLJuYGr1wzBKw6VzWc
-lZS8LAE+w0r9AgMBAAGjUzBRMB0GA1UdDgQWBBS0/cFMMJ/T/tE8R0BZtORxLKmk
-pTAfBgNVHSMEGDAWgBS0/cFMMJ/T/tE8R0BZtORxLKmkpTAPBgNVHRMBAf8EBTAD
-AQH/MA0GCSqGSIb3DQEBCwUAA4IBAQBjnLL4E/0GdFMqWKYaYTgfgTt3KwoWxF3U
-nxzK4bULI/SbVxlTY+ykqHPyX20UBvxuuKd2HMtvrDL7TW8EjUecNKVpoQHnlIh9
-f3kvrt6VQLBqHA3A7ERtw6hfqmy1YWrnGWE7cR1AOj+eWbY3eGMg62Or9SvXBI/Z
-usTPDJgSrQOnTMlcJIF/sk45T7Lkz0zrZ21ED9C4qHikCRGAE0gukO0iu7sfUMbs
-gHXzjCCRUkTWrztwkTsieLEsHvjW2ca70dcGDmid7AcFiBZ1ahWzbB3JcEOLZqmW
-ITQLkEBHZJ2khEuJh+oK1wBfb/12OIOq0luZgtoorWlQqQmRV7WK
------END CERTIFICATE-----
-`;
+export const rsaCertificate = pem("rsa-certificate");
