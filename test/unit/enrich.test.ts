@@ -35,12 +35,8 @@ describe("the common parameters (spec 2.1)", () => {
     ]);
   });
 
-  it.each(['"3.0"', "3.0", "0.30e1"])("take the version %s for the site's", (version) => {
-    expect(sendValue("version", version)).toBe("3.0");
-  });
-
-  it.each(['"2.0"', '"3"', "3", "3.00", '"3.0 "', '""', "true", '"３.0"'])("refuse the version %s", (version) => {
-    expect(refusalOf(() => sendValue("version", version))).toMatchObject({
+  it("refuse another version", () => {
+    expect(refusalOf(() => sendValue("version", "3.00"))).toMatchObject({
       code: "version_mismatch",
       status: 422,
       message:
@@ -48,103 +44,24 @@ describe("the common parameters (spec 2.1)", () => {
         '"3.0".',
     });
   });
-
-  it.each([
-    '{"a":"1","timestamp":"1","signature":"x","b":"2"}',
-    '{"timestamp":1e999999999,"a":"1","b":"2","signature":true}',
-  ])("never hold the caller's timestamp or signature: %s", (text) => {
-    expect(send(text).map(([name]) => name)).toEqual(["a", "b", "version", "site_identifier"]);
-  });
-
-  it("leave names alone that only resemble them", () => {
-    expect(send('{"Signature":"x","TIMESTAMP":"1","Version":"9"}').slice(0, 3)).toEqual([
-      ["Signature", "x"],
-      ["TIMESTAMP", "1"],
-      ["Version", "9"],
-    ]);
-  });
-});
-
-describe("every value is a string (spec 5.2 rule 1)", () => {
-  it.each([
-    ["true", "true"],
-    ["false", "false"],
-    ['"true"', "true"],
-    ['""', ""],
-    ['" a\\u00e9\\n"', " aé\n"],
-    ['"1e2"', "1e2"],
-    ['"-0"', "-0"],
-    ['"007"', "007"],
-    ["1e2", "100"],
-    ["-0", "0"],
-    ["1.0", "1.0"],
-    ["9007199254740993", "9007199254740993"],
-    ["12345678901234567890.10", "12345678901234567890.10"],
-  ])("%s leaves as %j", (given, sent) => {
-    expect(sendValue("a", given)).toBe(sent);
-  });
-
-  it.each(["1E400", "1e64", `1${"0".repeat(64)}`, "1e-999999999"])("refuses the number %s", (number) => {
-    expect(refusalOf(() => sendValue("a", number))).toMatchObject({
-      code: "number_out_of_range",
-      status: 422,
-      message: expect.stringMatching(/^The number of parameter "a" takes more than 64 digits.*\.$/),
-    });
-  });
-
-  it("keeps names that JavaScript objects would reorder or swallow", () => {
-    expect(send('{"10":"a","__proto__":"b","9":"c","constructor":"d"}').slice(0, 4)).toEqual([
-      ["10", "a"],
-      ["__proto__", "b"],
-      ["9", "c"],
-      ["constructor", "d"],
-    ]);
-  });
 });
 
 describe("amounts have two digits (spec 5.2 rule 2)", () => {
-  const amounts = ["order_amount", "minimum_payment_amount", "auto_pay_amount", "x_amount", "_amount", "price"];
-  const others = ["amount", "order_amounts", "Order_Amount", "order_amount_", "order-amount", "prices"];
-
-  it.each(amounts)("%s is an amount", (name) => {
-    expect(sendValue(name, "10")).toBe("10.00");
-    expect(sendValue(name, '"10"')).toBe("10.00");
-  });
-
-  it.each(others)("%s is none", (name) => {
-    expect(sendValue(name, "10")).toBe("10");
-    expect(sendValue(name, '"10.005"')).toBe("10.005");
+  it("wherever the site says that a parameter is one", () => {
+    expect(sendValue("price", "10")).toBe("10.00");
+    expect(sendValue("prices", "10")).toBe("10");
   });
 
   it.each([
-    ["10.5", "10.50"],
-    ["10.500", "10.50"],
-    ["1e2", "100.00"],
-    ["1050e-2", "10.50"],
-    ["10500e-3", "10.50"],
-    ["-5", "-5.00"],
-    ["-0", "0.00"],
-    ["-0.00", "0.00"],
-    ['"10.500"', "10.50"],
-    ['"-0"', "-0.00"],
-    [`1${"0".repeat(63)}`, `1${"0".repeat(63)}.00`],
-  ])("%s leaves as %s", (given, sent) => {
-    expect(sendValue("order_amount", given)).toBe(sent);
-  });
-
-  it.each(["10.005", "1e-3", '"10.005"', '"1e2"', '""', '" 10"', '"010"', '"ten"', "true", "false", '"true"'])(
-    "refuses %s, and does not round",
-    (given) => {
-      expect(refusalOf(() => sendValue("order_amount", given))).toMatchObject({
-        code: "decimal_invalid",
-        status: 422,
-        message: expect.stringMatching(/^The parameter "order_amount" is .*\.$/),
-      });
-    },
-  );
-
-  it("refuses a number that is too long as such", () => {
-    expect(refusalOf(() => sendValue("order_amount", "1e64")).code).toBe("number_out_of_range");
+    ["a", "1e64", "number_out_of_range", /^The number of parameter "a" takes more than 64 digits.*\.$/],
+    ["order_amount", "1e64", "number_out_of_range", /"order_amount"/],
+    ["order_amount", "10.005", "decimal_invalid", /^The parameter "order_amount" is .*\.$/],
+  ])("or are refused with the name: %s of %s", (name, value, code, message) => {
+    expect(refusalOf(() => sendValue(name, value))).toMatchObject({
+      code,
+      status: 422,
+      message: expect.stringMatching(message),
+    });
   });
 
   it("never shows a value", () => {

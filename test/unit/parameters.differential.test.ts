@@ -117,7 +117,7 @@ describe("reads as JSON.parse does, only more strictly", { timeout: 60_000 }, ()
   });
 
   it("on damaged documents", () => {
-    const corpus = fc.constantFrom(...malformedTexts.map(([, text]) => text));
+    const corpus = fc.constantFrom(...malformedTexts);
     fc.assert(
       fc.property(mutated(fc.oneof(documentOf(value), documentOf(plain), corpus)), (text) => {
         fc.pre(!/\p{Surrogate}/u.test(text)); // a cut may fall into a pair

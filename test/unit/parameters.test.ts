@@ -23,50 +23,6 @@ describe("reads a flat object as it is written", () => {
     ]);
   });
 
-  it("keeps names that look like integers where they are", () => {
-    expect([...read('{"b":1,"2":1,"1":1,"a":1}').keys()]).toEqual(["b", "2", "1", "a"]);
-  });
-
-  it.each(["{}", " {} ", "{ }", "\t\r\n {\t\r\n }\t\r\n "])("reads the empty object %j", (text) => {
-    expect(read(text).size).toBe(0);
-  });
-
-  it("reads over white space of every kind everywhere", () => {
-    expect(readPairs(' \t\r\n{ "a"\t:\r1\n, "b" : "c" } ')).toEqual([
-      ["a", "1"],
-      ["b", "c"],
-    ]);
-  });
-
-  it.each([
-    ["an empty one", '""', ""],
-    ["every short escape", String.raw`"\"\\\/\b\f\n\r\t"`, '"\\/\b\f\n\r\t'],
-    ["escapes in both cases", String.raw`"\u00e9\u00E9\u0041"`, "ééA"],
-    ["an escaped pair", String.raw`"\ud83d\ude00x"`, "\u{1F600}x"],
-    ["the first and the last pair", String.raw`"\ud800\udc00\udbff\udfff"`, "\u{10000}\u{10FFFF}"],
-    ["an escaped NUL", String.raw`"\u0000"`, "\u0000"],
-    ["raw characters of one to four bytes", '"aé€\u{1F600}"', "aé€\u{1F600}"],
-    ["DEL and the C1 controls, which need no escape", '"\u007F\u0080\u009F"', "\u007F\u0080\u009F"],
-    ["line separators, which need no escape", '"\u2028\u2029"', "\u2028\u2029"],
-    ["a byte order mark inside", '"\uFEFF"', "\uFEFF"],
-    ["noncharacters", '"\uFFFE\uFFFF\\uffff"', "\uFFFE\uFFFF\uFFFF"],
-    ["a replacement character", '"\uFFFD"', "\uFFFD"],
-    ["what looks like JSON", '"{\\"a\\":[1,null]}"', '{"a":[1,null]}'],
-    ["an escaped backslash before a u", String.raw`"\\u0041"`, String.raw`\u0041`],
-  ])("unescapes a string: %s", (_, literal, value) => {
-    expect(readKinds(`{"a":${literal}}`)).toEqual([["a", { kind: "string", value }]]);
-  });
-
-  it.each(
-    [
-      ["0", "-0", "0.0", "-0.0", "0e5", "0E+5", "1", "10", "-1", "1.0", "1E5", "1e+5", "1e-5", "-1.50e1"],
-      ["9007199254740993", "12345678901234567890.10", "1E400", "1e999999999", `1${"0".repeat(400)}`],
-    ].flat(),
-  )("keeps the number %s to the letter", (number) => {
-    expect(readKinds(`{"a":${number}}`)[0]).toEqual(["a", { kind: "number", value: number }]);
-    expect(readKinds(`{"a": ${number} ,"b":1}`)[0]).toEqual(["a", { kind: "number", value: number }]);
-  });
-
   it.each([
     ['""', true],
     ['"any é\u2028\u{1F600}\u007F"', true],
@@ -80,29 +36,16 @@ describe("reads a flat object as it is written", () => {
   ])("tells whether %s may stand between quotes as it is", (literal, isPlain) => {
     expect(read(`{"a": ${literal} }`).get("a")?.isPlain).toBe(isPlain);
   });
-
-  it("takes names that mean something to JavaScript, and touches no prototype", () => {
-    const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"];
-    const parameters = read(`{${names.map((name) => `"${name}":"x"`).join(",")}}`);
-    expect([...parameters.keys()]).toEqual(names);
-    expect(Object.hasOwn(Object.prototype, "x")).toBe(false);
-    expect(Object.getPrototypeOf({})).toBe(Object.prototype);
-    expect(`${{}}`).toBe("[object Object]");
-  });
-
-  it.each(["a", "A", "0", "_", ".", "-", "a.b-c_D9", "x".repeat(256)])("takes the name %s", (name) => {
-    expect([...read(`{"${name}":"x"}`).keys()]).toEqual([name]);
-  });
 });
 
 describe("malformed JSON is 400, whatever else is wrong with it (row 13)", () => {
   it("has a corpus worth the name", () => {
     expect(malformedTexts.length).toBeGreaterThanOrEqual(120);
-    expect(new Set(malformedTexts.map(([, text]) => text)).size).toBe(malformedTexts.length);
-    for (const [, text] of malformedTexts) expect(() => JSON.parse(text), text).toThrow(SyntaxError);
+    expect(new Set(malformedTexts).size).toBe(malformedTexts.length);
+    for (const text of malformedTexts) expect(() => JSON.parse(text), text).toThrow(SyntaxError);
   });
 
-  it.each(malformedTexts)("%s", (_, text) => {
+  it.each(malformedTexts)("%j", (text) => {
     expect(refusal(text)).toMatchObject({ code: "body_not_json", status: 400, outcome: "not_sent" });
   });
 
@@ -138,48 +81,13 @@ describe("bytes that are not UTF-8 are 400 (row 14)", () => {
   });
 });
 
-describe("names are given once, and are plain (row 15)", () => {
-  it.each([
-    ['{"a":1,"a":2}'],
-    ['{"a":1,"b":2,"a":1}'],
-    [String.raw`{"a":1,"\u0061":2}`],
-    [String.raw`{"\u0061":1,"\u0061":2}`],
-    ['{"__proto__":1,"__proto__":2}'],
-    [String.raw`{"__proto__":1,"\u005f_proto__":2}`],
-    ['{"signature":"x","signature":"x"}'],
-  ])("refuses %s", (text) => {
-    expect(refusal(text)).toMatchObject({ code: "duplicate_parameter", status: 400 });
-  });
-
-  it("tells names apart by case and by form", () => {
-    expect([...read('{"a":1,"A":2}').keys()]).toEqual(["a", "A"]);
-  });
-
-  it.each([
-    ["empty", ""],
-    ["a space", "order amount"],
-    ["a space alone", " "],
-    ["257 characters", "x".repeat(257)],
-    ["a letter beyond ASCII", "bétrag"],
-    ["a letter that only looks like a", "\u0430"],
-    ["NUL", "\u0000"],
-    ["a line feed at the end", "a\n"],
-    ["a colon", "a:b"],
-    ["a quote", 'a"b'],
-    ["brackets", "a[0]"],
-    ["an emoji", "\u{1F600}"],
-  ])("refuses a name: %s", (_, name) => {
-    expect(refusal(`{${JSON.stringify(name)}:"x"}`)).toMatchObject({ code: "name_not_allowed", status: 422 });
-  });
-
+describe("a refusal says where, and never what", () => {
   it("shows a hostile name short and printable", () => {
     const { message } = refusal(JSON.stringify({ [`\u001b[31m\u202e"é\u{1F600}${"x".repeat(200)}`]: "secret" }));
     expect(message).toContain(String.raw`The name "\u001b[31m\u202e\"\u00e9\ud83d\ude00${"x".repeat(30)}"… at`);
     expect(message).toMatch(/^[\x20-\x7e…]+$/);
   });
-});
 
-describe("values are plain", () => {
   it.each([
     ['{"a":null}', "null_value", "a", 6],
     ['{"a":1, "b": null }', "null_value", "b", 14],
@@ -193,16 +101,6 @@ describe("values are plain", () => {
     expect(found).toBe(code);
     expect(message).toContain(`"${name}"`);
     expect(message).toMatch(new RegExp(` at character ${position}\\b.*\\.$`));
-  });
-
-  it.each(
-    [
-      ["{}", "[]", "[[]]", "[{}]", '{"b":{}}', '{"b":[]}', '{"":1,"":2}', "[null]", "[1,2,3]", "[[],[],[1]]"],
-      ['[{"a":1},{"b":[true,false,null,"x",1e5]}]', '{"b":{"c":{"d":[[[{"e":"f"}]]]}},"g":1}', "[ 1 , [ ] , { } ]"],
-      [`${"[".repeat(64)}${"]".repeat(64)}`, `${'{"b":'.repeat(64)}1${"}".repeat(64)}`],
-    ].flat(),
-  )("finds a well-formed nested value nested, not malformed: %s", (value) => {
-    expect(refusal(`{"a":${value},"b":1}`).code).toBe("nested_value");
   });
 
   it.each([

@@ -11,7 +11,7 @@ import { values } from "./values.ts";
 
 /** The documents on which the reader alone is tested are held to the same over the wire. */
 const ofTheReader: readonly Document[] = [
-  ...malformedTexts.map(([fault, text]) => malformed(fault, text)),
+  ...malformedTexts.map((text) => malformed(JSON.stringify(text), text)),
   ...refusedBytes.map(([fault, body]) => malformed(fault, body)),
   ...loneSurrogates.map(([fault, text]) => malformed(`half of a pair: ${fault}`, text)),
   ...otherTopLevels.map(([text]) => malformed(`no object: ${text}`, text)),

@@ -1,8 +1,8 @@
 import { type Document, taken, unfit } from "./document.ts";
 
 const forbidden = [
-  ...[..." !\"#$%&'()*+,/:;<=>?@[\\]^`{|}~\u007F\u0080\u00e9\u0131\u0661\u212A\u3042\uFF11"],
-  ...["\u0000", "\t", "\n", "\r", "\u001B", "\u{1F600}", "\u200B", "\uFEFF", "\u2212", "\u2024", "\u2010"],
+  ...[..." !\"#$%&'()*+,/:;<=>?@[\\]^`{|}~\u007F\u0080\u00e9\u0131\u017F\u0410\u0661\u212A\u3042\uFF11"],
+  ...["\u0000", "\t", "\n", "\r", "\u001B", "\u{1F600}", "\u200B", "\uFEFF", "e\u0301", "\u2212", "\u2024", "\u2010"],
 ];
 
 /** Spec 5.2 rule 3, at a site that goes by it: everything in a signed value but letters, digits, - _ and . */

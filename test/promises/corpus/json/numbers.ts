@@ -32,6 +32,13 @@ const kept: readonly (readonly [written: string, arrives: string])[] = [
   ["1e23", `1${zeros(23)}`],
   ["1e63", `1${zeros(63)}`],
   ["1e-63", `0.${zeros(62)}1`],
+  ["1.50e3", "1500"],
+  ["15e-3", "0.015"],
+  ["0.05e1", "0.5"],
+  ["0.05e2", "5"],
+  ["0.005e4", "50"],
+  ["0.00e1", "0.0"],
+  ["-0.0e-1", "0.00"],
   ["5e-20", `0.${zeros(19)}5`],
 ];
 
@@ -51,7 +58,10 @@ const amounts: readonly (readonly [written: string, arrives: string])[] = [
   ["105000e-4", "10.50"],
   ["0", "0.00"],
   ["-0", "0.00"],
+  ["-0.00", "0.00"],
+  ["0.000", "0.00"],
   ["-5", "-5.00"],
+  ["1e63", `1${zeros(63)}.00`],
   ["0.01", "0.01"],
   ["9007199254740993.1", "9007199254740993.10"],
   ["90071992547409.93", "90071992547409.93"],
@@ -60,6 +70,9 @@ const amounts: readonly (readonly [written: string, arrives: string])[] = [
   ['"10.5000"', "10.50"],
   ['"-10.05"', "-10.05"],
   ['"0"', "0.00"],
+  ['"-0"', "-0.00"],
+  ['"-0.5"', "-0.50"],
+  [`"${"9".repeat(100)}"`, `${"9".repeat(100)}.00`],
   ['"12345678901234567890.1"', "12345678901234567890.10"],
   [String.raw`"\u0031\u0030\u002e5"`, "10.50"],
 ];
@@ -68,7 +81,7 @@ const notAmounts: readonly string[] = [
   ...["10.005", "0.001", "1e-3", "10.001e0", "1.23456e2", "true", "false", '"10.005"', '"0.001"', '""', '" 10.00"'],
   ...['"10.00 "', '"10.00\\n"', '"+10"', '"010"', '"00"', '"1e1"', '"1E1"', '".5"', '"5."', '"."', '"-"', '"--1"'],
   ...['"ten"', '"10,00"', '"1,000.00"', '"1_000"', '"0x10"', '"NaN"', '"Infinity"', '"1.2.3"', '"10 EUR"', '"\u0661"'],
-  ...['"\uFF11"', '"\u22121"', '"10.0\\u0000"', '"1/2"', '"10.00\u200B"', '"true"', '"null"'],
+  ...['"\uFF11"', '"\u22121"', '"10.0\\u0000"', '"1/2"', '"10.00\u200B"', '"true"', '"null"', '"10.5e0"'],
 ];
 
 const otherAmounts = ["minimum_payment_amount", "auto_pay_amount", "x_amount", "_amount"];
@@ -82,6 +95,8 @@ export const numbers: readonly Document[] = [
   ...notAmounts.map((written) => unfit("decimal_invalid", `no amount: ${written}`, `{"order_amount":${written}}`)),
   ...otherAmounts.map((name) => takenValue("7.5", "7.50", name)),
   ...otherAmounts.map((name) => unfit("decimal_invalid", `no amount: ${name}`, `{"${name}":7.555}`)),
+  unfit("number_out_of_range", "an amount out of range", '{"order_amount":1e64}'),
+  ...["amount", "Order_Amount", "order_amount_", "order-amount"].map((name) => takenValue('"10.005"', "10.005", name)),
   taken("what only begins like an amount is none", '{"amount_order":7.5,"order_amounts":7.555}', [
     ["amount_order", "7.5"],
     ["order_amounts", "7.555"],

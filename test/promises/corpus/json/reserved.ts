@@ -3,11 +3,12 @@ import { type Document, siteIdentifier, taken, unfit } from "./document.ts";
 const dropped: readonly string[] = [
   ...['{"signature":"x"}', '{"signature":""}', '{"signature":1}', '{"signature":true}', '{"timestamp":"0"}'],
   ...['{"timestamp":1700000000}', '{"timestamp":"tomorrow"}', '{"timestamp":"","signature":""}'],
+  ...['{"timestamp":1e999999999}'],
   `{"signature":"${"0".repeat(64)}"}`,
   String.raw`{"\u0073ignature":"x"}`,
 ];
 
-const otherVersions = ['"2.0"', '"1.8"', '"3"', "3", "3.00", '"3.0 "', '""', "true", '"v3.0"', '"4.0"'];
+const otherVersions = ['"2.0"', '"1.8"', '"3"', "3", "3.00", '"3.0 "', '""', "true", '"v3.0"', '"4.0"', '"３.0"'];
 
 /** The names that the proxy owns, and those that are never signed (spec 5.2 step 1), given by the caller. */
 export const reserved: readonly Document[] = [
@@ -19,6 +20,7 @@ export const reserved: readonly Document[] = [
   ]),
   taken("the same version", '{"version":"3.0"}', []),
   taken("the same version as a number", '{"version":3.0}', []),
+  taken("the same version with an exponent", '{"version":0.30e1}', []),
   taken("the same version among others", '{"b":"1","version":"3.0","a":"2"}', [
     ["b", "1"],
     ["a", "2"],

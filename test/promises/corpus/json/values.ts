@@ -3,7 +3,8 @@ import { type Document, taken, takenValue, unfit } from "./document.ts";
 const nested: readonly string[] = [
   ...["{}", "[]", "[1]", '["x"]', "[[]]", "[{}]", '{"b":"c"}', '{"b":{}}', "[null]", "[true,false]", "[1e400]"],
   ...['{"":1}', '{"b":1,"b":2}', '{"__proto__":{"x":1}}', '[1,"2",{"c":[3,null]}]', "[ ]", "{ }"],
-  ...[`${"[".repeat(60)}${"]".repeat(60)}`, `${'{"b":'.repeat(60)}1${"}".repeat(60)}`],
+  ...['[{"a":1},{"b":[true,false,null,"x",1e5]}]', '{"b":{"c":{"d":[[[{"e":"f"}]]]}},"g":1}'],
+  ...[`${"[".repeat(64)}${"]".repeat(64)}`, `${'{"b":'.repeat(64)}1${"}".repeat(64)}`],
 ];
 
 const nulls: readonly string[] = [
@@ -19,7 +20,7 @@ const strings: readonly (readonly [written: string, arrives: string])[] = [
   [String.raw`"\u0001\u001F\u007f"`, "\u0001\u001F\u007F"],
   [String.raw`"\u00e9\u00E9"`, "\u00e9\u00e9"],
   [String.raw`"\ud83d\ude00"`, "\u{1F600}"],
-  [String.raw`"\uD83D\uDE00 \udbff\udfff"`, "\u{1F600} \u{10FFFF}"],
+  [String.raw`"\uD83D\uDE00 \ud800\udc00\udbff\udfff"`, "\u{1F600} \u{10000}\u{10FFFF}"],
   [String.raw`"\ufeff\uFFFF"`, "\uFEFF\uFFFF"],
   [String.raw`"\u2028\u2029"`, "\u2028\u2029"],
   [String.raw`"\\u0041"`, String.raw`\u0041`],
