@@ -81,7 +81,7 @@ describe("bytes that are not UTF-8 are 400 (row 14)", () => {
   });
 });
 
-describe("a refusal says where, and never what", () => {
+describe("a refusal says where, and never what (row 15)", () => {
   it("shows a hostile name short and printable", () => {
     const { message } = refusal(JSON.stringify({ [`\u001b[31m\u202e"é\u{1F600}${"x".repeat(200)}`]: "secret" }));
     expect(message).toContain(String.raw`The name "\u001b[31m\u202e\"\u00e9\ud83d\ude00${"x".repeat(30)}"… at`);

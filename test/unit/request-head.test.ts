@@ -49,34 +49,7 @@ describe("the Host", () => {
   });
 });
 
-describe("Expect", () => {
-  it.each(["100-continue", "100-Continue"])("%s can be met", (value) => {
-    expect(check([host, json, ["eXPECT", value]])).toBeDefined();
-  });
-
-  it.each(["", "x", "100-continue, x", "100-continue,100-continue", "100-continue ", "100"])("%j cannot", (value) => {
-    expect(refusalOf(() => check([host, json, ["Expect", value]]))).toMatchObject({
-      code: "expectation_not_supported",
-      status: 417,
-    });
-  });
-
-  it("cannot, when one of two lines cannot", () => {
-    const headers: HeaderLine[] = [host, json, ["Expect", "100-continue"], ["Expect", "x"]];
-    expect(refusalOf(() => check(headers)).code).toBe("expectation_not_supported");
-  });
-});
-
-describe("codings", () => {
-  it.each([
-    ["Content-Encoding", "identity"],
-    ["content-encoding", "IDENTITY"],
-    ["Transfer-Encoding", "chunked"],
-    ["transfer-encoding", "Chunked"],
-  ])("%s: %s is none", (name, value) => {
-    expect(check([host, json, [name, value]])).toBeDefined();
-  });
-
+describe("codings (all spellings are in the corpora)", () => {
   it.each(["gzip", "xchunked", '"chunked"', "chunked, gzip", "chunked,", ""])(
     "Transfer-Encoding: %s has no end",
     (value) => {
@@ -84,45 +57,9 @@ describe("codings", () => {
       expect(failure).toMatchObject({ code: "malformed_request", status: 400 });
     },
   );
-
-  it.each([
-    ["Content-Encoding", "gzip"],
-    ["CONTENT-ENCODING", "br"],
-    ["Content-Encoding", "identity, gzip"],
-    ["Content-Encoding", ""],
-    ["Transfer-Encoding", "gzip, chunked"],
-    ["Transfer-Encoding", "chunked, chunked"],
-  ])("%s: %s is refused", (name, value) => {
-    expect(refusalOf(() => check([host, json, [name, value]]))).toMatchObject({
-      code: "media_type_not_supported",
-      status: 415,
-    });
-  });
 });
 
 describe("the Content-Type", () => {
-  it.each([
-    ...["application/json", "APPLICATION/JSON", "application/json;charset=utf-8"],
-    ...['application/json ;\tcharset="UTF-8"', "application/json; charset=utf-8 ;", "application/json;"],
-    ...["application/json "],
-  ])("%j is JSON in UTF-8", (type) => {
-    expect(check([host, ["Content-Type", type]])).toBeDefined();
-  });
-
-  it.each([
-    ...["", "json", "text/json", "application/jsonp", "application/json+x", "application/vnd.api+json"],
-    ...["application/json; charset=latin1", "application/json; charset=utf-16"],
-    ...["application/json; charset=utf-8; x=y", "application/json; charset='utf-8'"],
-    ...["application/json, application/json", "application/json\napplication/json", " application/json"],
-  ])("%j is not", (type) => {
-    expect(refusalOf(() => check([host, ["Content-Type", type]]))).toMatchObject({
-      code: "media_type_not_supported",
-      status: 415,
-      message:
-        "Content-Type is not JSON in UTF-8; Countersign takes application/json. Add -H 'Content-Type: application/json'.",
-    });
-  });
-
   it.each([
     [[], /^Content-Type is missing; Countersign takes application\/json\. Add -H/],
     [
@@ -130,6 +67,7 @@ describe("the Content-Type", () => {
       /^Content-Type is application\/x-www-form-urlencoded \(curl -d sends that\);/,
     ],
     [["Application/X-WWW-Form-URLEncoded; charset=utf-8"], /\(curl -d sends that\);/],
+    [["text/json"], /^Content-Type is not JSON in UTF-8; Countersign takes application\/json\. Add -H '.*'\.$/],
     [["application/json", "application/json"], /^Content-Type was given more than once;.* once\.$/],
   ])("%j is explained", (types, message) => {
     const headers = types.map((type): HeaderLine => ["content-TYPE", type]);

@@ -1,4 +1,4 @@
-/** Proves row 2 on the pure functions: which request targets are operations, and of what the others are refused. */
+/** Proves rows 2 and 3 on the pure functions: which request targets are operations, and of what the others are refused. */
 import { describe, expect, it } from "vitest";
 import { refusalOf } from "./refusal-of.ts";
 import { listener, resolve, sandbox } from "./resolve-target.ts";
@@ -33,73 +33,58 @@ describe("origin-form", () => {
   });
 });
 
-describe("neither form", () => {
-  it.each([
-    ...["", "*", "@", "evil", "evil:443", "http", "http:", "http:/a", "http:a", "://a/b", "1http://a/b"],
-    ...["\\\\a\\b"],
-  ])("%j is refused", (target) => {
-    expect(refusalOf(() => resolve(target))).toMatchObject({ code: "target_not_allowed", status: 400 });
-  });
-});
-
 describe("absolute-form, as HTTP_PROXY makes it", () => {
   const at = (baseUrl: string) => (target: string) => resolve(target, listener(baseUrl));
 
   it.each([
-    ["https://api.example/json-api", "http://api.example/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example:443/json-api/create_order"],
-    ["https://api.example/json-api", "HTTP://API.Example/json-api/create_order"],
-    ["https://api.example:8443/json-api", "http://api.example:8443/json-api/create_order"],
-    ["http://api.example/json-api", "http://api.example/json-api/create_order"],
-    ["http://api.example/json-api", "http://api.example:80/json-api/create_order"],
-    ["http://api.example:8080/json-api", "http://api.example:8080/json-api/create_order"],
-    ["https://api.example", "http://api.example/create_order"],
-    ["http://[::1]:8080/json-api", "http://[::1]:8080/json-api/create_order"],
-    ["http://10.0.0.1/json-api", "http://10.0.0.1/json-api/create_order"],
-  ])("with baseUrl %s, %s is served", (baseUrl, target) => {
-    expect(at(baseUrl)(target)).toBe("create_order");
+    [
+      "https://api.example/json-api",
+      [
+        ...["http://api.example/json-api/create_order", "http://api.example:443/json-api/create_order"],
+        ...["HTTP://API.Example/json-api/create_order"],
+      ],
+    ],
+    ["https://api.example:8443/json-api", [...["http://api.example:8443/json-api/create_order"]]],
+    [
+      "http://api.example/json-api",
+      [...["http://api.example/json-api/create_order", "http://api.example:80/json-api/create_order"]],
+    ],
+    ["http://api.example:8080/json-api", [...["http://api.example:8080/json-api/create_order"]]],
+    ["https://api.example", [...["http://api.example/create_order"]]],
+    ["http://[::1]:8080/json-api", [...["http://[::1]:8080/json-api/create_order"]]],
+    ["http://10.0.0.1/json-api", [...["http://10.0.0.1/json-api/create_order"]]],
+  ])("with baseUrl %s is served at %j", (baseUrl, targets) => {
+    for (const target of targets) expect(at(baseUrl)(target), target).toBe("create_order");
   });
 
   it.each([
-    ["https://api.example/json-api", "https://api.example/json-api/create_order"],
-    ["https://api.example/json-api", "ftp://api.example/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example:80/json-api/create_order"],
-    ["https://api.example:8443/json-api", "http://api.example/json-api/create_order"],
-    ["https://api.example:8443/json-api", "http://api.example:443/json-api/create_order"],
-    ["http://api.example/json-api", "http://api.example:443/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example:/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example:443:443/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example:000443000/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example./json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example.evil/json-api/create_order"],
-    ["https://api.example/json-api", "http://evil.api.example/json-api/create_order"],
-    ["https://api.example/json-api", "http://api%2eexample/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example\\evil/json-api/create_order"],
-    ["https://api.example/json-api", "http:///json-api/create_order"],
-    ["https://api.example/json-api", "http://localhost/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example/create_order"],
-    ["https://api.example/json-api", "http://api.example/json-apis/create_order"],
-    ["https://api.example/json-api", "http://api.example/JSON-API/create_order"],
-    ["https://api.example/json-api", "http://api.example/json-api"],
-    ["https://api.example/json-api", "http://api.example"],
-    ["https://api.example/json-api", "http://api.example?/json-api/create_order"],
-    ["https://api.example/json-api", "http://api.example#/json-api/create_order"],
-  ])("with baseUrl %s, %s is foreign", (baseUrl, target) => {
-    expect(refusalOf(() => at(baseUrl)(target))).toMatchObject({ code: "target_not_allowed", status: 403 });
-  });
-
-  it.each([
-    ["http://user@api.sandbox.example/json-api/a", "target_not_allowed"],
-    ["http://user:pass@api.sandbox.example/json-api/a", "target_not_allowed"],
-    ["http://api.sandbox.example@evil/json-api/a", "target_not_allowed"],
-    ["http://api.sandbox.example/json-api/", "target_not_allowed"],
-    ["http://api.sandbox.example/json-api//a", "target_not_allowed"],
-    ["http://api.sandbox.example/json-api/../a", "target_not_allowed"],
-    ["http://api.sandbox.example/json-api/a/", "target_not_allowed"],
-    ["http://api.sandbox.example/json-api/a#b", "target_not_allowed"],
-    ["http://api.sandbox.example/json-api/a?b", "query_not_allowed"],
-  ])("%s is refused as it would be in origin-form", (target, code) => {
-    expect(refusalOf(() => resolve(target))).toMatchObject({ code, status: 400 });
+    [
+      "https://api.example/json-api",
+      [
+        ...["https://api.example/json-api/create_order", "ftp://api.example/json-api/create_order"],
+        ...["http://api.example:80/json-api/create_order", "http://api.example:/json-api/create_order"],
+        ...["http://api.example:443:443/json-api/create_order", "http://api.example:000443000/json-api/create_order"],
+        ...["http://api.example./json-api/create_order", "http://api.example.evil/json-api/create_order"],
+        ...["http://evil.api.example/json-api/create_order", "http://api%2eexample/json-api/create_order"],
+        ...["http://api.example\\evil/json-api/create_order", "http:///json-api/create_order"],
+        ...["http://localhost/json-api/create_order", "http://api.example/create_order"],
+        ...["http://api.example/json-apis/create_order", "http://api.example/JSON-API/create_order"],
+        ...["http://api.example/json-api", "http://api.example", "http://api.example?/json-api/create_order"],
+        ...["http://api.example#/json-api/create_order"],
+      ],
+    ],
+    [
+      "https://api.example:8443/json-api",
+      [...["http://api.example/json-api/create_order", "http://api.example:443/json-api/create_order"]],
+    ],
+    ["http://api.example/json-api", [...["http://api.example:443/json-api/create_order"]]],
+  ])("with baseUrl %s is foreign at %j", (baseUrl, targets) => {
+    const foreign = { code: "target_not_allowed", status: 403 };
+    for (const target of targets)
+      expect(
+        refusalOf(() => at(baseUrl)(target)),
+        target,
+      ).toMatchObject(foreign);
   });
 
   it("does not look at the Host", () => {

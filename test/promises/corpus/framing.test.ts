@@ -1,4 +1,4 @@
-/** Proves rows 1, 4 and 11 on a corpus: whatever a caller does to its framing, the service gets what we framed, or nothing. */
+/** Proves rows 1, 4, 10 and 11 on a corpus: whatever a caller does to its framing, the service gets what we framed, or nothing. */
 import { describe, expect, it } from "vitest";
 import { framingCases, readerCases } from "./framing/all.ts";
 import { playAll } from "./play.ts";

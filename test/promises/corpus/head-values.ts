@@ -12,6 +12,14 @@ export const headValueCases: readonly HeaderCase[] = [
   ["no Host", { host: [] }, 400],
   ["three Hosts", host("127.0.0.1", "127.0.0.1", "127.0.0.1"), 400],
   ["two Hosts with others between", { ...host("127.0.0.1"), more: ["X-Line: 1", "HOST: 127.0.0.1"] }, 400],
+  ["a second Host in odd casing", { ...host("127.0.0.1"), more: ["hOsT: evil.example"] }, 400],
+  ...[
+    ...["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "localhost.", "127.0.0.1:x", "127.0.0.2"],
+    ...["127.0.0.1:7411:7411", "127.0.0.1, evil.example", "user@127.0.0.1", "evil.example\\127.0.0.1", "[::2]", ""],
+  ].map((foreign): HeaderCase => [`the foreign Host ${foreign}`, host(foreign), 403]),
+  ...["localhost", "LocalHost:9", "127.0.0.1", "127.0.0.1:65535", "[::1]", "[::1]:7411"].map(
+    (own): HeaderCase => [`the Host ${own}`, host(own), 200],
+  ),
   ["a Host with a path", host("127.0.0.1/create_order"), 403],
   ["a Host with a scheme", host("http://127.0.0.1"), 403],
   ["a Host with a backslash", host("127.0.0.1\\evil.example"), 403],
@@ -35,8 +43,20 @@ export const headValueCases: readonly HeaderCase[] = [
   ["another charset", type("application/json; charset=utf-16"), 415],
   ["an older charset", type("application/json; charset=utf-7"), 415],
   ["two charsets", type("application/json; charset=utf-8; charset=utf-16"), 415],
+  ...[
+    ...["json", "text/json", "application/json+x", "application/vnd.api+json", "application/json; charset='utf-8'"],
+    ...["application/json; charset=latin1", "application/json; charset=utf-8; x=y", "application/json; profile=x"],
+  ].map((other): HeaderCase => [`the type ${other}`, type(other), 415]),
+  ...[
+    ...["APPLICATION/JSON", 'application/json ;\tcharset="UTF-8"', 'application/json ; charset="utf-8"'],
+    ...["application/json; charset=utf-8 ;", "application/json ", "application/json;charset=utf-8"],
+  ].map((own): HeaderCase => [`the type ${own}`, type(own), 200]),
+  ["two Content-Types in odd casing", { ...type("application/json"), more: ["content-type: application/json"] }, 415],
   ["a charset in quotes, in capitals", type('APPLICATION/JSON;CHARSET="UTF-8"'), 200],
   ["a semicolon with nothing behind", type("application/json;"), 200],
+  ...["GZIP", "zstd", "br", ""].map(
+    (coding): HeaderCase => [`the coding ${coding}`, more(`CONTENT-ENCODING: ${coding}`), 415],
+  ),
   ["a gzipped body", more("Content-Encoding: gzip"), 415],
   ["a body in two codings", more("Content-Encoding: gzip", "Content-Encoding: br"), 415],
   ["identity and another coding", more("Content-Encoding: identity, gzip"), 415],
@@ -59,6 +79,16 @@ export const headValueCases: readonly HeaderCase[] = [
   ["a timeout with a sign", more("Countersign-Timeout-Ms: +1000"), 400],
   ["a timeout in hexadecimal", more("Countersign-Timeout-Ms: 0x3e8"), 400],
   ["an empty timeout", more("Countersign-Timeout-Ms:"), 400],
+  ...["-100", "100.0", "100 ms", "1000000000", "NaN"].map(
+    (odd): HeaderCase => [`a timeout of ${odd}`, more(`Countersign-Timeout-Ms: ${odd}`), 400],
+  ),
+  ["two timeouts", more("Countersign-Timeout-Ms: 5000", "COUNTERSIGN-Timeout-Ms: 5000"), 400],
+  ["two methods", more("Countersign-Auth: oauth", "COUNTERSIGN-Auth: oauth"), 400],
+  ["a list of methods", more("Countersign-Auth: oauth,hmac"), 400],
+  ["an empty method", more("Countersign-Auth:"), 400],
+  ...["a/b", "a,b", "<a>", "a%20", "\xe9"].map(
+    (odd): HeaderCase => [`the reference ${odd}`, more(`Countersign-Reference: ${odd}`), 400],
+  ),
   ["an empty reference", more("Countersign-Reference:"), 400],
   ["a reference of 65 characters", more(`Countersign-Reference: ${"r".repeat(65)}`), 400],
   ["a reference with a blank", more("Countersign-Reference: A 1"), 400],

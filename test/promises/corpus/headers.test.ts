@@ -13,6 +13,13 @@ function linesOf({ rawHeaders }: ApiRequest): string[] {
     .sort();
 }
 
+const codes: Readonly<Record<number, RegExp>> = {
+  400: /^malformed_request$/,
+  403: /^(target_not_allowed|site_not_configured|auth_not_configured)$/,
+  415: /^media_type_not_supported$/,
+  431: /^headers_too_large$/,
+};
+
 it("nothing in a head reaches the service but what may", async () => {
   const theatre = await openTheatre({ environment: { forwardHeaders: ["x-tenant"] } });
   const { simulator } = theatre.stage;
@@ -35,6 +42,8 @@ it("nothing in a head reaches the service but what may", async () => {
     expect
       .soft({ statuses: answers.map((answer) => answer.status), upstream: upstream.map(describeRequest), next }, name)
       .toEqual({ statuses: [status], upstream: expected, next: 200 });
+    for (const { headers } of answers)
+      expect.soft(headers["countersign-error"] ?? "", name).toMatch(codes[status] ?? /^$/);
     if (request !== undefined) expect.soft(linesOf(request), name).toEqual([...ours, ...passed].sort());
     served += expected.length + 1;
   }

@@ -76,6 +76,17 @@ export const headerCases: readonly HeaderCase[] = [
   ["Connection nominates itself", connection("close, connection, keep-alive"), 200],
   ["Connection nominates nonsense", connection('close, "x-tenant", \\x-tenant', "X-Tenant: a"), 200, ["x-tenant: a"]],
 
+  [
+    "Connection on two lines, in odd casing",
+    {
+      connection: ["Connection: close, USER-AGENT", "connection: x-tenant ,accept-language"],
+      more: ["User-Agent: a", "X-Tenant: a", "Accept-Language: a", "TraceState: a=1"],
+    },
+    200,
+    ["tracestate: a=1"],
+  ],
+  ["what the caller accepts", more("Accept: text/html", "Accept: */*"), 200],
+
   // What passes, and only as often as it was said.
   ["User-Agent", more("USER-AGENT: shop/2"), 200, ["user-agent: shop/2"]],
   [
@@ -93,6 +104,17 @@ export const headerCases: readonly HeaderCase[] = [
   // How many, how long, how odd.
   ["101 lines", repeated(101 - usualLines, (n) => `X-${n}: 1`), 431],
   ["101 lines of one name", repeated(101 - usualLines, () => "X-Line: 1"), 431],
+  ...[1_023, 1_024, 1_500].map(
+    (count): HeaderCase => [`${count} lines`, repeated(count - usualLines, (n) => `X-${n}: 1`), 431],
+  ),
+  ["a value of 16 KiB", more(`X-Long: ${"x".repeat(16_384)}`), 431],
+  ["a value of 200 KiB", more(`X-Long: ${"x".repeat(204_800)}`), 431],
+  ["a target of 16 KiB", { target: `/${"x".repeat(16_384)}` }, 431],
+  [
+    "100 lines, of which the last is an Authorization",
+    more(...Array.from({ length: 99 - usualLines }, (_, n) => `X-${n}: 1`), "Authorization: Bearer mine"),
+    200,
+  ],
   ["101 empty lines", repeated(101 - usualLines, (n) => `X-${n}:`), 431],
   ["2,500 lines", repeated(2_500, () => "X: 1"), 431],
   ["a name of 17 KiB", more(`${"X".repeat(17_408)}: 1`), 431],

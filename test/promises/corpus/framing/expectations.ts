@@ -34,6 +34,7 @@ export const expectations: readonly Case[] = [
   ["the expectation with a weight", expecting("100-continue;q=1"), [417]],
   ["the expectation with a comma", expecting("100-continue,"), [417]],
   ["the expectation in a list", expecting("x, 100-continue"), [417]],
+  ["the expectation beside another", rawPost({ connection: [], more: ["Expect: 100-continue", "Expect: x"] }), [417]],
   ["the expectation with a high byte", expecting("100-continue\xa0"), [417]],
   [
     "the expectation with a blank before the colon",
