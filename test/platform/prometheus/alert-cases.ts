@@ -1,43 +1,51 @@
 import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 
-/** Where the cases are: a file for each alert. */
-export const folder = "test/platform/prometheus/alerts";
+/** The table of all cases: see its first lines for how it is written. */
+const table = readFileSync("test/platform/prometheus/alert-cases.txt", "utf8");
 
-/** What a file says of all its cases. Each of its other keys is a case. */
-interface WrittenFile {
-  readonly severity: string;
-  readonly interval: string;
-  /** How often the rules are evaluated, where that is not `interval`. */
-  readonly evaluation_interval?: string;
-  /** Those of the alert, beside its severity. */
-  readonly labels?: string;
-}
-
-/** `fires at 5m` or `silent at 5m` is what holds then, `silent until 5m` what held all the time. */
-const caseKey = /^(fires|silent) (at|until) (\w+), (.+)$/s;
+type Labels = Readonly<Record<string, string>>;
 
 /** The labels of a series, unless it has its own; an empty one is none. */
-const pod = { namespace: "shop", job: "checkout", instance: "a" };
+const pod: Labels = { namespace: "shop", job: "checkout", instance: "a" };
 
-/**
- * The cases of an alert, as promtool reads them. A case has a line for each series; `instance="p0..5"` stands for six. Lines that
- * begin with `interval` or `labels` hold instead of the file's.
- */
+/** Metrics by the table's words: the name, the labels that all their series have, and those that stand in brackets. */
+const metrics = new Map(
+  [...table.matchAll(/^(\w+) = (\w+)(?:\{(.*?)\})?(?: by (.+))?$/gm)].map(([, word = "", name = "", fixed, by]) => {
+    return [word, { name, fixed: readLabels(fixed), by: by?.split(" ") ?? [] }] as const;
+  }),
+);
+
+/** The part of the table that is about one alert, by the alert's name. */
+const sections = new Map(
+  table
+    .split(/^## /m)
+    .slice(1)
+    .map((section) => [section.slice(0, section.indexOf(":")), section]),
+);
+
+/** The alerts that have cases. */
+export const tested: readonly string[] = [...sections.keys()];
+
+/** The cases of an alert, as promtool reads them. */
 export function promtoolCases(alert: string, rulesFile: string) {
-  const { severity, interval, evaluation_interval = interval, labels, ...cases } = read(alert);
-  const tests = Object.entries<string>(cases).map(([key, text]) => {
-    const [, kind, when, eval_time, name] = caseKey.exec(key) ?? [];
+  const [head = "", ...cases] = read(alert)
+    .trim()
+    .split(/\n(?! )/);
+  const [, severity, interval, evaluation_interval = interval, labels] =
+    /: (\w+) \| (\w+)(?: by (\w+))?(?: \| (.+))?$/.exec(head) ?? [];
+  if (severity === undefined) throw new Error(`${alert}: cannot read ${head}`);
+  const tests = cases.map((text) => {
+    const [key = "", ...columns] = text.split(/\s+\| /);
+    const [, kind, when, eval_time, name] = /^(fires|silent) (at|until) (\w+), (.+)$/.exec(key) ?? [];
     if (eval_time === undefined) throw new Error(`${alert}: cannot read the case ${key}`);
-    const own = new Map([...text.matchAll(/^(interval|labels) (.+)\n/gm)].map(([, name, value]) => [name, value]));
-    const series = text.replace(/^(interval|labels) .+\n/gm, "").trim();
-    const firing = `ALERTS{alertname="${alert}", alertstate="firing"`;
+    const own = new Map(columns.map((column) => column.split(/ (.+)/, 2) as [string, string]));
     const { instance: _, ...shown } = pod;
-    const fired = `${firing}, severity="${severity}", ${complete(own.get("labels") ?? labels, shown)}}`;
+    const firing = `ALERTS{alertname="${alert}", alertstate="firing"`;
+    const fired = `${firing}, severity="${severity}", ${format({ ...shown, ...readLabels(own.get("labels") ?? labels) })}}`;
     return {
       name: `${kind}: ${name}`,
       interval: own.get("interval") ?? interval,
-      input_series: series.split("\n").flatMap(readSeries),
+      input_series: columns.filter((column) => !/^(interval|labels) /.test(column)).flatMap(readSeries),
       promql_expr_test: [
         {
           expr: when === "until" ? `last_over_time(${firing}}[2d])` : `${firing}}`,
@@ -50,29 +58,54 @@ export function promtoolCases(alert: string, rulesFile: string) {
   return { rule_files: [rulesFile], evaluation_interval, tests };
 }
 
-/** A file, or the one that it is `like`, with other words `instead`. */
-function read(alert: string): WrittenFile {
-  const text = readFileSync(`${folder}/${alert}.yaml`, "utf8");
-  const { like, instead, ...file } = parse(text);
-  if (like === undefined) return file;
-  const swapped = (part: string) => instead[part] ?? part;
-  return parse(readFileSync(`${folder}/${like}.yaml`, "utf8").replace(/(?<=")\w+(?=")/g, swapped));
+/** An alert's part of the table; or the one that it is like, with other words. */
+function read(alert: string): string {
+  const section = sections.get(alert) ?? "";
+  const [, like, others = ""] = /: like (\w+), with (.+)$/m.exec(section) ?? [];
+  if (like === undefined) return section;
+  const swaps = others.split(", ").map((swap) => swap.split(" for "));
+  return swaps.reduce(
+    (text, [to = "", from = ""]) => text.replaceAll(new RegExp(`\\b${from}\\b`, "g"), to),
+    read(like),
+  );
 }
 
-function readSeries(line: string): { readonly series: string; readonly values: string }[] {
-  const range = /"([a-z]+)(\d+)\.\.(\d+)"/.exec(line);
-  if (range !== null) {
-    const [text, name, first, last] = range;
-    const numbers = Array.from({ length: Number(last) - Number(first) + 1 }, (_, index) => Number(first) + index);
-    return numbers.flatMap((number) => readSeries(line.replace(text, `"${name}${number}"`)));
-  }
-  const [, name = "", labels, values = ""] = /^(\w+)(?:\{(.*)\})? (.+)$/.exec(line) ?? [];
-  if (values === "") throw new Error(`cannot read the series ${line}`);
-  return [{ series: `${name}{${complete(labels, pod)}}`, values }];
+function readSeries(column: string): { readonly series: string; readonly values: string }[] {
+  const [, instances, word = "", given = "", more, values = ""] =
+    /^(?:([\w.]+):)?(\w+)(?:\((.+?)\))?(?:\{(.*?)\})? (.+)$/.exec(column) ?? [];
+  const metric = metrics.get(word);
+  if (metric === undefined) throw new Error(`cannot read the series ${column}`);
+  const { name, fixed, by } = metric;
+  const own = given.split(" ").flatMap((value, index) => (value === "" ? [] : [[by[index] ?? "", value]]));
+  const labels = { ...pod, ...fixed, ...Object.fromEntries(own), ...readLabels(more) };
+  return expand(instances ?? pod["instance"] ?? "").map((instance) => {
+    return {
+      series: `${name}{${format({ ...labels, instance })}}`,
+      values: values.replaceAll(/(\d+)\.\.(\d+)x\d+/g, steps),
+    };
+  });
 }
 
-function complete(labels = "", defaults: Readonly<Record<string, string>>): string {
-  const own = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, value]);
-  const all = Object.entries({ ...defaults, ...Object.fromEntries(own) }).filter(([, value]) => value !== "");
+/** `p0..2` is p0, p1 and p2. */
+function expand(text: string): string[] {
+  const [, before = "", first, last] = /^(\D*)(\d+)\.\.(\d+)$/.exec(text) ?? [];
+  if (first === undefined) return [text];
+  return Array.from({ length: Number(last) - Number(first) + 1 }, (_, index) => `${before}${Number(first) + index}`);
+}
+
+/** `1..3x4` is `1x4 2x4 3x4`. */
+function steps(text: string): string {
+  const [numbers = "", times = ""] = text.split("x");
+  return expand(numbers)
+    .map((number) => `${number}x${times}`)
+    .join(" ");
+}
+
+function readLabels(text = ""): Labels {
+  return Object.fromEntries([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, value]));
+}
+
+function format(labels: Labels): string {
+  const all = Object.entries(labels).filter(([, value]) => value !== "");
   return all.map(([name, value]) => `${name}="${value}"`).join(", ");
 }
