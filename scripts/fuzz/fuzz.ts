@@ -8,22 +8,16 @@ import type { Outcome, Stage } from "./stage.ts";
 export interface Plan {
   readonly seed: number;
   /** How many rounds at most, and for how long; then a case that is being made smaller stays as it is. */
-  readonly rounds?: number;
+  readonly rounds: number;
   readonly mostMs: number;
-  /** Ctrl-C ends the proxy as well, which is no finding. */
-  readonly interrupt?: AbortSignal;
-  /** After every round. */
-  readonly onProgress?: (progress: Progress) => void;
-  /** Where a finding is written; default: where the tests look for it. */
-  readonly folder?: string;
+  /** Where a finding is written. */
+  readonly folder: string;
 }
 
-export interface Progress {
+export interface Fuzzed {
   readonly inputs: number;
-  /** How many answers of each status there were. */
+  /** How many answers of each status there were; 0 stands for none. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Requests that arrived upstream. */
-  readonly sent: number;
   /** What broke a promise, as small as it became. */
   readonly finding?: Case & { readonly file: string };
 }
@@ -32,30 +26,24 @@ export interface Progress {
 const mostTogether = 24;
 
 /** Rounds of connections until their time is over, or until one breaks a promise. The same seed makes the same rounds. */
-export async function fuzz(stage: Stage, plan: Plan): Promise<Progress> {
-  const { seed, rounds = 1e9, mostMs, interrupt, onProgress, folder = findingsFolder } = plan;
+export async function fuzz(stage: Stage, { seed, rounds, mostMs, folder }: Plan): Promise<Fuzzed> {
   const cases = [keptFolder, findingsFolder].flatMap(readCases).flatMap(([, { inputs }]) => inputs);
   const corpus = cases.map(({ bytes }) => bytes).filter((bytes) => bytes.length < 20_000);
   const statuses = new Map<number, number>();
   const endMs = performance.now() + mostMs;
-  const isOver = () => performance.now() >= endMs || interrupt?.aborted === true;
   let inputs = 0;
-  let sent = 0;
   const property = fc.asyncProperty(drawRound(corpus), async (drawn) => {
-    if (isOver()) throw new fc.PreconditionFailure(true);
+    if (performance.now() >= endMs) throw new fc.PreconditionFailure(true);
     const outcome = await stage.play(drawn);
-    if (interrupt?.aborted) throw new fc.PreconditionFailure(true);
     inputs += drawn.length;
-    sent += outcome.sent;
     countStatuses(outcome, statuses);
-    onProgress?.({ inputs, statuses, sent });
     if (outcome.broken.length === 0) return;
     throw new Error([...new Set(outcome.broken.map(({ oracle, seen }) => `${oracle}: ${seen}`))].join("; "));
   });
   const { counterexample, errorInstance } = await fc.check(property, { seed, numRuns: rounds });
-  if (counterexample === null) return { inputs, statuses, sent };
+  if (counterexample === null) return { inputs, statuses };
   const found = { why: (errorInstance as Error).message, seed, inputs: counterexample[0] };
-  return { inputs, statuses, sent, finding: { ...found, file: writeCase(folder, found) } };
+  return { inputs, statuses, finding: { ...found, file: writeCase(folder, found) } };
 }
 
 function drawRound(corpus: readonly Buffer[]): fc.Arbitrary<Input[]> {

@@ -67,7 +67,7 @@ export function writeCase(folder: string, { inputs, ...rest }: Case): string {
   return file;
 }
 
-export function readCase(file: string): Case {
+function readCase(file: string): Case {
   const { inputs, ...rest }: { why: string; inputs: readonly StoredInput[] } = JSON.parse(readFileSync(file, "utf8"));
   return { ...rest, inputs: inputs.map(restore) };
 }

@@ -12,8 +12,6 @@ import { send } from "./send.ts";
 export interface Outcome {
   readonly played: readonly Played[];
   readonly broken: readonly Broken[];
-  /** Requests that arrived upstream. */
-  readonly sent: number;
 }
 
 const rememberedTags = 500;
@@ -60,7 +58,7 @@ export async function openStage(): Promise<Stage> {
         await proxy.stop();
         proxy = await start();
       }
-      return { played, broken, sent: upstream.length };
+      return { played, broken };
     },
     async close() {
       await proxy.stop();

@@ -1,13 +1,11 @@
 /** A fuzz run is worth something only if its oracles can fire: here every promise of a connection is broken once. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UsageError } from "../../scripts/command-line.ts";
 import { Chance } from "../../scripts/fuzz/chance.ts";
 import { generate } from "../../scripts/fuzz/generate.ts";
 import type { Input } from "../../scripts/fuzz/input.ts";
 import { judgeExchange, type Oracle, type Played } from "../../scripts/fuzz/judge.ts";
 import { judgeRound, type Upstream } from "../../scripts/fuzz/judge-upstream.ts";
-import { readOptions } from "../../scripts/fuzz/options.ts";
 import { judgeLine } from "../../scripts/fuzz/proxy.ts";
 import { readRequests } from "../../scripts/fuzz/read-requests.ts";
 import type { Transcript } from "../../scripts/fuzz/send.ts";
@@ -143,13 +141,4 @@ it("makes an input smaller while it still breaks a promise", () => {
   const [{ bytes, slices, ending } = {}] = counterexample ?? [];
   expect({ slices, ending }).toEqual({ slices: [], ending: "stay" });
   expect(bytes?.toString("latin1").match(/ HTTP\/1\.1\r\n/g)).toHaveLength(1);
-});
-
-it("takes a command line as its help says, and no other", () => {
-  expect(readOptions([], () => 5)).toEqual({ seconds: 60, seed: 5, replay: undefined });
-  expect(readOptions(["--seconds", "3", "--seed", "9"], () => 5)).toMatchObject({ seconds: 3, seed: 9 });
-  expect(readOptions(["--help"], () => 5)).toBeUndefined();
-  for (const args of [["--seconds", "0"], ["--seed", "x"], ["--other"]]) {
-    expect(() => readOptions(args, () => 5)).toThrow(UsageError);
-  }
 });
