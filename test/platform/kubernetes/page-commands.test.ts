@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { basename, dirname, join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { version } from "../../../src/version.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { secretsOf } from "./fake-secrets.ts";
 import { complaintsOfDefinitions } from "./judges.ts";
@@ -13,7 +14,7 @@ import { typePage } from "./typed-page.ts";
 
 const tools = withTools("helm", "kubectl", "custom-resources");
 
-const orders = readFileSync("test/platform/kubernetes/workloads/orders.yaml", "utf8");
+const orders = readFileSync("test/platform/cluster/orders.yaml", "utf8");
 const type = () => typePage(page, { "countersign.yaml": block("countersign") }, parse(orders));
 let typed: ReturnType<typeof type>;
 const sent = (name: string) => typed.objects.filter((object) => nameOf(object) === name);
@@ -69,9 +70,7 @@ test(tools.named("they give the Operator what it takes, and Grafana its dashboar
   expect(Object.keys(data)).toEqual(readdirSync("helm/countersign/files/dashboards"));
 });
 
-const label = "  labels: { countersign: sidecar }\n";
-
-import { version } from "../../../src/version.ts";
+const label = ", labels: { countersign: sidecar }";
 
 test.each([
   { what: "to what it labels, with the variable", manifest: orders.replaceAll(label, ""), served: ["Deployment"] },
@@ -94,5 +93,8 @@ test.each([
   expect(withSidecar.sort()).toEqual(served.map((kind) => [kind, `REGISTRY/countersign:${version}`]));
   const { spec } = podTemplateOf(built.find(({ kind }) => kind === "Deployment"));
   const [application] = spec.containers;
-  expect(application).toMatchObject({ image: "orders:1", env: [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }] });
+  expect(application).toMatchObject({
+    image: "REGISTRY/orders:1",
+    env: [{ name: "BASE_URL", value: "http://127.0.0.1:7411" }],
+  });
 });

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
@@ -10,8 +10,12 @@ import { run, succeed, withTools } from "./tools.ts";
 
 // The patch and the kustomize component add the sidecar that the chart adds.
 
-const workloads = "test/platform/kubernetes/workloads/orders.yaml";
-const original = parse(readFileSync(workloads, "utf8"));
+const metadata = "metadata: { name: orders }";
+const workloads = readFileSync("test/platform/cluster/orders.yaml", "utf8").replace(
+  metadata,
+  metadata.replace(" }", ", labels: { countersign: sidecar } }"),
+);
+const original = parse(workloads);
 const deployment = original.find(({ kind }) => kind === "Deployment");
 
 /** As kubectl does it to a Deployment in a cluster. */
@@ -23,7 +27,7 @@ const patch = (object: Manifest): Manifest => {
 const kustomize = (): Manifest[] => {
   const folder = emptyFolder();
   cpSync("deploy/kustomize", join(folder, "countersign"), { recursive: true });
-  copyFileSync(workloads, join(folder, "orders.yaml"));
+  writeFileSync(join(folder, "orders.yaml"), workloads);
   const kustomization = {
     resources: ["orders.yaml"],
     components: ["countersign"],
@@ -83,7 +87,7 @@ describe("the kustomize component", () => {
     const { volumes, initContainers } = podOf(kustomize(), "StatefulSet");
     const own = podTemplateOf(patch(deployment)).spec;
     const names = (list: readonly Manifest[]) => list.map(({ name }) => name).sort();
-    expect(names(volumes)).toEqual([...names(own.volumes), "keys"].sort());
+    expect(names(volumes)).toEqual([...names(own.volumes), "scratch"].sort());
     expect(sidecarOf({ spec: { initContainers, containers: [] } }).volumeMounts).toEqual(
       sidecarOf({ spec: own }).volumeMounts,
     );
