@@ -3,8 +3,8 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { print, printError } from "../../src/cli/terminal.ts";
-import { findDeadLinks, findEmptyPages } from "./dead-links.ts";
 import { capitalise, type Documents, findDocuments, pageOf, titleOf } from "./documents.ts";
+import { findEmptyPages } from "./empty-pages.ts";
 import { findUnlisted } from "./navigation.ts";
 
 // `npm run docs`: makes a static site of the documents, with VitePress, which is installed here and nowhere else. Exit code 1
@@ -18,14 +18,12 @@ const { values } = parseArgs({ options: { base: { type: "string", default: "/" }
 const base = `/${values.base}/`.replace(/\/+/g, "/");
 
 const documents = findDocuments(".");
-const nowhere = "These links lead nowhere:";
 report("These documents are not in docs/index.md, which is the navigation:", findUnlisted("."));
-report(nowhere, documents.missing);
+report("These links lead nowhere:", documents.missing);
 install();
 gather(documents);
 runVitePress("build");
 report("These pages could not be rendered:", findEmptyPages(site));
-report(nowhere, findDeadLinks(site, base));
 print(`The site is in ${site}${values.serve ? "" : "; npm run docs -- --serve shows it in a browser"}.`);
 if (values.serve) runVitePress("preview");
 

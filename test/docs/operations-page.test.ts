@@ -1,47 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Names, normalise, readPage, stepsOf, toPage, toRun, writePage } from "../../scripts/operations/page.ts";
+import { normalise } from "../../scripts/operations/page.ts";
 
-// What keeps docs/operations.md true: what it is read as, and what two runs of the same step may differ in.
-
-const page = `# A page
-
-## A topic
-
-\`\`\`console
-$ f() {
->   echo "$1"
-> }
-$ f one
-one
-
-> two
-$ true
-\`\`\`
-
-\`\`\`sh
-$ no step
-\`\`\`
-`;
-
-describe("the page", () => {
-  it("is read as commands and what they print", () => {
-    expect(stepsOf(readPage(page))).toEqual([
-      { topic: "A topic", command: 'f() {\n  echo "$1"\n}', output: "" },
-      { topic: "A topic", command: "f one", output: "one\n\n> two" },
-      { topic: "A topic", command: "true", output: "" },
-    ]);
-  });
-
-  it("is written back to the letter, or with other outputs", () => {
-    const parts = readPage(page);
-    expect(writePage(parts, ["", "one\n\n> two", ""])).toBe(page);
-    expect(writePage(parts, ["", "1", "2"])).toBe(page.replace("one\n\n> two\n$ true", "1\n$ true\n2"));
-  });
-
-  it("is refused where a block begins with output", () => {
-    expect(() => readPage("```console\none\n```")).toThrow("begins with output: one");
-  });
-});
+// What keeps docs/operations.md true: what two runs of the same step may differ in. operations-doc.test.ts follows the page.
 
 describe("two good runs", () => {
   it.each([
@@ -73,23 +33,5 @@ describe("two good runs", () => {
     ["a time that is none", '"time":"2026-11-21T13:50:05.588Z"', '"time":"yesterday"'],
   ])("never differ in %s", (_, one, other) => {
     expect(normalise(one)).not.toBe(normalise(other));
-  });
-});
-
-describe("names", () => {
-  const names: Names = new Map([
-    ["7411", "7412"],
-    ["7412", "31000"],
-    ["/home/you", "/x+y"],
-  ]);
-
-  it("of the page stand for those of the run, each replaced once and as a whole", () => {
-    expect(toRun("http://127.0.0.1:7411 7412 17411 /home/you/demo", names)).toBe(
-      "http://127.0.0.1:7412 31000 17411 /x+y/demo",
-    );
-  });
-
-  it("of the run are the page's again, as a terminal shows them", () => {
-    expect(toPage("7412: /x+y\r\n31000\n\n", names)).toBe("7411: /home/you\n7412");
   });
 });

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { findDeadLinks, findEmptyPages } from "../../scripts/site/dead-links.ts";
 import { addressOf, findDocuments, pageOf, resolveLink, slugOf } from "../../scripts/site/documents.ts";
+import { findEmptyPages } from "../../scripts/site/empty-pages.ts";
 import { findUnlisted, readNavigation } from "../../scripts/site/navigation.ts";
 import { failureCodes } from "../../src/model/errors.ts";
 
@@ -124,19 +124,6 @@ it("has a page with an anchor for each failure, where `type` leads to", () => {
   expect(findDocuments(".").pages.map(pageOf)).toContain(page);
   const anchors = [...readFileSync(page, "utf8").matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => slugOf(heading));
   expect(failureCodes.filter((code) => !anchors.includes(code))).toEqual([]);
-});
-
-it.each(["/", "/project/"])("finds links of a built site that lead nowhere, below %s", (base) => {
-  const site = write({
-    "index.html": `<h1 id="top">A</h1><a href="#top">a</a><a href="${base}docs/a.html#one">b</a><a href="https://example.com/x#y">c</a>`,
-    "docs/index.html": `<a href="${base}">a</a><a href="a.html">b</a><img src="${base}one.png"><a href="data:,x">c</a>`,
-    "docs/a.html": `<p id="one"></p><a href="b.html">1</a><a href="#two">2</a><a href="${base}#gone">3</a><img src="${base}two.png">`,
-    "one.png": "",
-  });
-  expect(findDeadLinks(site, base).toSorted()).toEqual(
-    ["b.html", "#two", `${base}#gone`, `${base}two.png`].map((link) => `docs/a.html: ${link}`).toSorted(),
-  );
-  if (base !== "/") expect(findDeadLinks(write({ "index.html": '<a href="/docs/">a</a>' }), base)).toHaveLength(1);
 });
 
 it("tells of pages that were not rendered", () => {

@@ -3,8 +3,6 @@ import {
   Account,
   brokenPromises,
   type FleetEvent,
-  formatAccount,
-  formatSum,
   judge,
   noTotals,
   type Promised,
@@ -156,55 +154,13 @@ describe("the judge", () => {
   });
 });
 
-describe("the lines", () => {
-  it("put each figure beside its promise and its verdict, in 80 columns", () => {
-    const lines = formatAccount(judge(one, { ...good, failed: 2 }, { ...good, requests: 1_500, failed: 2 }));
-    expect(lines).toEqual([
-      "                         here    in all    promised",
-      "   requests               500     1,500        some                           ok",
-      "   failed                   2         2           0                     NOT KEPT",
-      "   401 answers              0         0           0                           ok",
-      "   tokens issued            1         1           1                           ok",
-      "   why                      due (c); from Redis: a b d                        ok",
-      "   tokens in use            1                     1                           ok",
-      "   slowest answer       13 ms",
-    ]);
-  });
-
-  it("say what was promised where the reason is another", () => {
-    const lines = formatAccount(judge(one, { ...good, issues: [{ replica: "c", reason: "start" }] }, good));
-    expect(lines.slice(5, 7)).toEqual([
-      "   why                      start (c); from Redis: a b d                NOT KEPT",
-      "                            promised: due",
-    ]);
-  });
-});
-
 describe("the sum", () => {
   const all: Totals = {
     ...good,
     requests: 1_200,
     tokensIssued: 4,
     unauthorized: 3,
-    issues: [
-      { replica: "b", reason: "start" },
-      { replica: "a", reason: "due" },
-      { replica: "c", reason: "due" },
-    ],
   };
-
-  it("says why each token was issued, and which one never arrived", () => {
-    expect(formatSum(sumUp(all, 1_200))).toEqual([
-      "   requests             1,200",
-      "   failed                   0    promised: 0                                  ok",
-      "   orders created       1,200    promised: 1,200                              ok",
-      "   401 answers              3",
-      "   tokens issued            4",
-      "      start                 1    b",
-      "      due                   2    a c",
-      "      lost                  1    its replica was killed before it arrived",
-    ]);
-  });
 
   it("does not take an order too many, or too few, for a good sum", () => {
     expect(brokenPromises(sumUp(all, 1_201))).toEqual(["orders created: promised 1,200, counted 1,201"]);
