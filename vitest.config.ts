@@ -4,7 +4,7 @@ import { LongestFirst } from "./testkit/longest-first.ts";
 
 /** Beside the main path: commands and pages that take their time or wait most of it, and what tells a slow Redis from a good one. */
 const beside = [
-  "test/docs/operations-doc.test.ts",
+  "test/docs/practise.test.ts",
   "test/promises/cli/{builds,demo}*.test.ts",
   "test/promises/{cli/doctor*,reload/reports-the-active}.redis.test.ts",
   "test/promises/observability/{grows-no-series-by-what-callers-send,status-page}.test.ts",

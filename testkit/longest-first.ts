@@ -20,7 +20,7 @@ const long: readonly string[] = [
   "test/faults/agrees-with-its-caller-though-stopped.test.ts",
   "test/fleet/redis/survives-a-slow-authorization-server.test.ts",
   "test/fleet/redis/shares-its-back-off-towards-the-authorization-server.test.ts",
-  "test/docs/operations-doc.test.ts",
+  "test/docs/practise.test.ts",
   "test/fleet/redis/takes-every-redis-error-as-a-miss.test.ts",
   "test/promises/process/outlives-the-reader-of-its-log.test.ts",
   "test/fleet/redis/loses-no-callback.test.ts",

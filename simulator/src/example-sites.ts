@@ -38,7 +38,7 @@ export const exampleSites: readonly SimulatedSite[] = [
   },
 ];
 
-/** Generated at the service and not in use yet: docs/operations.md takes them up. */
+/** Generated at the service and not in use yet: docs/practise.md takes them up. */
 const generatedOnly: ReadonlySet<string> = new Set(["client-moving", "client-next"]);
 
 /** The sites as the demo's configuration has them at first. */

@@ -19,7 +19,7 @@ import type { Configured } from "./source.ts";
 /**
  * Makes the series on which alerts count. A first failure is then an increase; `rate()` and `increase()` do not see a
  * new series. All others appear when they happen: a gateway of a thousand sites would have a hundred thousand.
- * docs/operations.md lists what starts at 0. A series that is there already keeps its value.
+ * docs/reference/metrics.md lists what starts at 0. A series that is there already keeps its value.
  */
 export function startAtZero(metrics: Metrics, configured: Configured): void {
   const { environments, redisNodes, callbacks, callers, isTraced } = configured;

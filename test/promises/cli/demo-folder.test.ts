@@ -7,7 +7,7 @@ import { call } from "../../../testkit/call.ts";
 import { secrets, startDemo } from "../../../testkit/demo-run.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 
-// `countersign demo --folder demo`: what a reader of docs/operations.md practises with. Configuration, secrets and log are
+// `countersign demo --folder demo`: what a reader of docs/practise.md uses. Configuration, secrets and log are
 // where they can be seen and edited; changes are taken up as `serve` does; nothing of anybody else's is removed.
 
 const anyPorts = { listener: 0, admin: 0, status: 0, api: 0, login: 0 };

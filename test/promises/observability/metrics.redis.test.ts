@@ -111,7 +111,7 @@ it("has Redis's series where it is in use, one for each failure, and none elsewh
   expect([...unused.series].filter((series) => series.includes("redis"))).toEqual([]);
 });
 
-/** docs/operations.md lists them too. */
+/** docs/reference/metrics.md lists them too. */
 it("starts at 0 whatever alerts count", async () => {
   const { value } = await scrape((await stageQuiet()).adminUrl);
   const zero = (name: keyof typeof labelsOf, labels: Record<string, string>) =>

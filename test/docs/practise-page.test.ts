@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { normalise } from "../../scripts/operations/page.ts";
+import { normalise } from "../../scripts/practise/page.ts";
 
-// What keeps docs/operations.md true: what two runs of the same step may differ in. operations-doc.test.ts follows the page.
+// What keeps docs/practise.md true: what two runs of the same step may differ in. practise.test.ts follows the page.
 
 describe("two good runs", () => {
   it.each([

@@ -1,4 +1,4 @@
-export const operationsPage = "docs/operations.md";
+export const practisePage = "docs/practise.md";
 
 /** A command of the page, and what the page says that it prints. */
 export interface Step {

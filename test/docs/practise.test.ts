@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { normalise, practisePage, readPage, type Step, stepsOf } from "../../scripts/practise/page.ts";
+import { rehearse } from "../../scripts/practise/rehearse.ts";
+import { slugOf } from "../../scripts/site/documents.ts";
+import { createMetrics } from "../../src/adapters/stats/metrics.ts";
+import { secrets } from "../../testkit/demo-run.ts";
+import { isInstalled } from "../../testkit/run-program.ts";
+
+// docs/practise.md is true: whoever follows it step by step sees what it says. Its outputs are written by
+// `npm run practise`, which follows it in the same way.
+
+const text = readFileSync(practisePage, "utf8");
+const parts = readPage(text);
+
+/** The pages whose jobs and alerts are practised; each links to its heading here. */
+const practised = ["docs/operations.md", ...readdirSync("docs/alerts").map((name) => `docs/alerts/${name}`)].map(
+  (page) => readFileSync(page, "utf8"),
+);
+
+const canFollow = isInstalled("curl", "--version");
+it.runIf(canFollow)(
+  `${canFollow ? "" : "NOT TRIED, curl is not installed: "}every step prints, on a running demo, what the page says`,
+  async () => {
+    const steps = stepsOf(parts);
+    const said = steps.map((step) => show(step, step.output));
+    let seen = await follow(steps);
+    for (let round = 2; round <= 3 && seen.some(tellsOfStandstill); round++) {
+      process.stdout.write(`Redis stood still on this busy machine; round ${round}\n`);
+      seen = await follow(steps);
+    }
+    expect(seen).toEqual(said);
+    expect(seen.length).toBeGreaterThan(100);
+  },
+  300_000,
+);
+
+/** What each step prints. */
+async function follow(steps: readonly Step[]): Promise<readonly string[]> {
+  const seen: string[] = [];
+  await rehearse(steps, (step, output) => {
+    seen.push(show(step, output));
+    for (const secret of secrets) expect(output).not.toMatch(secret);
+  });
+  return seen;
+}
+
+function show({ topic, command }: Step, output: string): string {
+  return `${topic}: $ ${command}\n${normalise(output)}`;
+}
+
+/** The page lets Redis be killed, and never has it take longer than a command's 100 ms. */
+function tellsOfStandstill(output: string): boolean {
+  return output.includes('"event":"redis_down"') && output.includes('"failure":"timeout"');
+}
+
+it("practises what other pages link to, and nothing else", () => {
+  const topics = new Set(stepsOf(parts).map(({ topic }) => slugOf(topic)));
+  const linked = practised.flatMap((page) =>
+    [...page.matchAll(/practise\.md#([\w-]+)\)/g)].map(([, anchor]) => anchor),
+  );
+  expect([...linked, "practise"].sort()).toEqual([...topics].sort());
+  expect(linked).toHaveLength(16);
+});
+
+it("names metrics that there are, and so do the pages that it practises", () => {
+  const names = createMetrics()
+    .registry.getMetricsAsArray()
+    .map(({ name }) => name);
+  const named = [text, ...practised].flatMap((page) => page.match(/\bcountersign_[a-z_]+[a-z]\b/g) ?? []);
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter((name) => !names.includes(name))).toEqual([]);
+});
