@@ -189,7 +189,7 @@ const samples: Samples = {
 const [front = "", ...sections] = readFileSync("docs/reference/log.md", "utf8").split(/^### /m);
 const [general = "", shared = ""] = front.split(/^## Shared fields$/m);
 const documented = new Map(sections.map((text) => [/^`(\w+)`\n/.exec(text)?.[1], text]));
-const fieldsOf = (text: string) => [...text.matchAll(/^\| `(\w+)` \| \S/gm)].map(([, name]) => name);
+const fieldsOf = (text: string) => [...text.matchAll(/^\* `(\w+)`: \S/gm)].map(([, name]) => name);
 const sharedFieldsOf = (text: string) =>
   (/^Shared: (.+)\.$/m.exec(text)?.[1] ?? "").split(", ").flatMap((name) => /^`(\w+)`$/.exec(name)?.[1] ?? []);
 
