@@ -10,6 +10,7 @@ import { createCommands as createSimulatorCommands } from "../simulator/dist/pro
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 const table = (heads, rows) => [row(heads), `|${heads.map(() => "---").join("|")}|`, ...rows.map(row)].join("\n");
 const code = (text) => `\`${text}\``;
+const item = (name, facts, text) => `* ${[code(name), ...facts].join(", ")}: ${text}`;
 const interfacePage = "docs/service-interface.md";
 
 /** The page's headings by their section numbers, as the anchors that forges make of them. */
@@ -48,13 +49,9 @@ async function describeMetrics() {
   const metrics = createMetrics()
     .registry.getMetricsAsArray()
     .filter(({ name }) => name.startsWith("countersign_"));
-  const rows = metrics.map(({ name, type, help, labelNames }) => [
-    code(name),
-    type,
-    labelNames.map(code).join(" "),
-    help,
-  ]);
-  return table(["metric", "type", "labels", "help"], rows);
+  return metrics
+    .map(({ name, type, help, labelNames }) => item(name, [[type, ...labelNames.map(code)].join(" ")], help))
+    .join("\n");
 }
 
 async function describeCommands() {
@@ -101,15 +98,15 @@ function* inside(schema, path, described) {
 }
 
 function describeConfiguration() {
-  const rows = new Map();
+  const items = new Map();
   for (const { path, schema, isRequired, before } of walk(jsonSchema(), "", false, new Map())) {
     const isGroup = schema.properties !== undefined;
-    const fallback = schema.default === undefined || isGroup ? "" : code(JSON.stringify(schema.default));
-    if (rows.has(path)) continue;
+    const fallback = schema.default === undefined || isGroup ? [] : [code(JSON.stringify(schema.default))];
+    if (items.has(path)) continue;
     const keys = before === undefined || before === path ? "" : ` Keys: those of ${code(before)}.`;
-    rows.set(path, [code(path), isRequired ? "required" : fallback, `${schema.description ?? ""}${keys}`]);
+    items.set(path, item(path, isRequired ? ["required"] : fallback, `${schema.description ?? ""}${keys}`));
   }
-  return table(["key", "default", "what it is"], [...rows.values()]);
+  return [...items.values()].join("\n");
 }
 
 const pages = {
