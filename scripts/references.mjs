@@ -7,8 +7,6 @@ import { jsonSchema } from "../dist/config/form/json-schema.js";
 import { failures } from "../dist/model/errors.js";
 import { createCommands as createSimulatorCommands } from "../simulator/dist/program.js";
 
-const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
-const table = (heads, rows) => [row(heads), `|${heads.map(() => "---").join("|")}|`, ...rows.map(row)].join("\n");
 const code = (text) => `\`${text}\``;
 const item = (name, facts, text) => `* ${[code(name), ...facts].join(", ")}: ${text}`;
 const interfacePage = "docs/service-interface.md";
@@ -57,12 +55,13 @@ async function describeMetrics() {
 async function describeCommands() {
   const elsewhere = await createSimulatorCommands();
   const own = (await createOwnCommands()).filter((each) => !elsewhere.some((other) => other.name() === each.name()));
-  const rows = [...own, ...elsewhere].map((command) => [
-    code(`countersign ${command.name()}`),
-    command.options.map(({ flags }) => code(flags)).join(" "),
-    command.description(),
-  ]);
-  return table(["command", "options", "what it does"], rows);
+  return [...own, ...elsewhere]
+    .map((command) => {
+      const options = command.options.map(({ flags }) => code(flags)).join(" ");
+      const name = `countersign ${command.name()}`;
+      return item(name, [], options === "" ? command.description() : `${command.description()} Options: ${options}`);
+    })
+    .join("\n");
 }
 
 /**

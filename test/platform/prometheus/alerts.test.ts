@@ -1,5 +1,5 @@
 /** Row 70: every alert fires in its cases, and stays silent in those that would wake somebody wrongly: alert-cases.txt. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
