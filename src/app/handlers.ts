@@ -61,7 +61,7 @@ export function openHandlers({ upstreams, tracerOf, claimsOf, ...parts }: Handle
   }
 
   return {
-    /** Where its environment has pass-through routes, what is below none of them goes to the main path. */
+    /** Where its environment has pass-through routes, a path below none of them goes to the main path. */
     forApplications(listener: ListenerConfig, config: Config): ServingOn {
       const { environment: name, callers } = listener;
       const context = contextOf(listener, config, registryOf(listener, config));

@@ -29,7 +29,7 @@ interface ListenersParts {
 
 interface BoundServer {
   readonly server: Server | SocketServer;
-  /** The listener that it is, if it is one. */
+  /** Set where the server is a listener for applications or callbacks. */
   readonly listener?: HotListener;
   /** With the port that was given, once it listens. */
   bind: Bind;
@@ -51,7 +51,7 @@ export type Listeners = ReturnType<typeof openListeners>;
 
 export function openListeners({ clock, report, handlers, createAdmin, createStatus }: ListenersParts) {
   const servers = new KeyedResources<BoundServer>(clock, { close: ({ server }) => endServer(server), retire });
-  /** Of the listeners that a reload has removed, until each has drained: whether it did so in time. */
+  /** The listeners that a reload has removed, until each has drained: whether it drained in time. */
   const draining = new Set<Promise<boolean>>();
   const hotListeners = () => servers.values().flatMap(({ listener }) => listener ?? []);
 

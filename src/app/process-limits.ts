@@ -12,7 +12,7 @@ const withoutLimitBytes = 256 * mebibyte;
 
 /** Connections to the admin and the status port, to authorization servers and Redis, standard streams, watched files, Node's own. */
 const otherDescriptors = 256;
-/** Of what callers may take, the part that is served; the rest is for those that are told that it is too many. */
+/** The share of callers' connections that is served. The rest get the answer that there are too many. */
 const servedShare = 0.75;
 
 /**

@@ -26,7 +26,7 @@ export class Reloader {
   readonly #parts: ReloaderParts;
   readonly #watch: FileWatch;
   #isBusy = false;
-  /** Asked while busy: once more afterwards, however often it was. */
+  /** Asked while busy: one more reload follows, however often it was asked. */
   #next: ReloadTrigger | undefined;
 
   /** @param files what the active configuration was read from */

@@ -47,7 +47,7 @@ export function redisNodes({ tokens }: Config): readonly string[] {
 const lateMs = 2_000;
 
 /**
- * The backend of each configuration; those that agree in it share it.
+ * The backend of each configuration; configurations with the same backend share it.
  * @param onReturn called whenever a store is back after it was away
  */
 export function openTokenBackends(report: Report, dependencies: Dependencies, onReturn: () => void) {
@@ -76,7 +76,7 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
     async prepare(config: Config): Promise<void> {
       const key = fingerprintOf(config.tokens);
       const backend = backends.get(key) ?? (await open(config));
-      // What began with another backend still says there how it ended, and unlocks there.
+      // Work that began with another backend records its end and unlocks there.
       const lingerMs = Math.max(config.timeouts.requestMs, config.timeouts.tokenMs) + lateMs;
       backends.prepare(config, key, () => backend, lingerMs);
     },
@@ -98,6 +98,6 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
 }
 
 interface OpenBackend extends TokenBackend {
-  /** A server that the configuration has left has the name of another one now, so that how it fares is not reported. */
+  /** Another server may have the name of a removed one now, so events of the removed one are not reported. */
   readonly use: { isLeft: boolean };
 }

@@ -53,8 +53,8 @@ function configureSet(environment: Environment, owner: string, set: CredentialSe
   const tokenKey = cacheKey(`${tokenUrl.origin}${tokenUrl.path}`, set);
   const authPoolKey = keyOfAuthPool(environment, tokenUrl, config);
   const purpose = fingerprint([tokenUrl, baseUrl, audience, scope, resource, extra]);
-  // A cache uses one pool and one way of asking, so it must not outlive them. Nor may the token of a former secret come to
-  // another host.
+  // A cache uses one pool and one way of asking, so it must not outlive them. Also, the token of a former secret must not
+  // go to another host.
   const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
   const tokenCacheKey = fingerprint(parts);
   return { environment, set, slot: `${owner} ${set.name}`, tokenKey, authPoolKey, purpose, tokenCacheKey };

@@ -27,8 +27,8 @@ import { KeyedResources, lingerMarginMs, poolEndings } from "./keyed-resources.t
 type Application = CallbackListenerConfig["application"];
 
 /**
- * All connections that this process makes, but to Redis and a collector of spans. They lead to the configured hosts and to no
- * others. A request uses those of the configuration that accepted it.
+ * All connections that this process makes, except to Redis and a collector of spans. They lead to the configured hosts
+ * and to no others. A request uses those of the configuration that accepted it.
  */
 export type Upstreams = ReturnType<typeof openUpstreams>;
 
@@ -148,7 +148,7 @@ function createConnectSettings(clock: Clock, report: Report): ConnectSettingsOf 
   };
 }
 
-/** All that a pool is made from: configurations that agree in it share the pool. */
+/** All that a pool is made from: configurations with the same key share the pool. */
 function servicePoolKey(environment: Environment, { timeouts, limits }: Config): string {
   const to = connectionKeyOf(environment, environment.baseUrl);
   return fingerprint(["service", ...to, limits.inFlightPerEnvironment, timeouts]);

@@ -38,7 +38,7 @@ export class NotGenuine extends ProxyError {
 }
 
 /**
- * Verifies a callback by spec 5.2 and 5.3. The timestamp is looked at last: only what is signed has one.
+ * Verifies a callback by spec 5.2 and 5.3. The timestamp is checked last, since only a valid signature proves it.
  * @param nowMs by the wall clock
  * @throws NotGenuine
  */
@@ -80,7 +80,7 @@ export function checkAge({ signedAtMs }: GenuineCallback, rememberMs: number, no
   throw new ProxyError("callback_too_early", `${what} ${fix}`, { retryAfterMs: earlyMs, causedBy: "timestamp" });
 }
 
-/** K… means that pair, S… the site's default pair (spec 5.3), and for a time those that the site names beside it. */
+/** K… means that pair. S… means the site's default pair (spec 5.3), and for a time the pairs of `alsoVerifyWith`. */
 function keysOf(
   { identifier, keys, defaultKey, alsoVerifyWith = [] }: Site,
   named: string,

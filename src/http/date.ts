@@ -3,7 +3,7 @@ const imfFixdate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d
 const shortestMs = 1_000;
 const longestMs = 86_400_000;
 
-/** The date read last: all responses of a second have the same. */
+/** The last date that was read: all responses of one second have the same. */
 let latest: { readonly text: string; readonly ms: number | undefined } = { text: "", ms: undefined };
 
 /**

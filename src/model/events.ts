@@ -58,7 +58,7 @@ interface Finished {
   readonly durationMs: number;
   /** Length of the body that came in. */
   readonly requestBytes?: number | undefined;
-  /** Length of the body that was given, as far as it got. */
+  /** Length of the answer's body, as far as it was written. */
   readonly responseBytes?: number | undefined;
   readonly callerLeft: boolean;
 }

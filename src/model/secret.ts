@@ -64,7 +64,7 @@ export class SecretLookup<Value> {
     return this.#values.get(this.#digest(Buffer.from(given, "utf8")));
   }
 
-  /** In one call, a quarter of what HMAC costs: no digest leaves this object, so nobody can extend one. */
+  /** One call costs a quarter of an HMAC. No digest leaves this object, so nobody can extend one. */
   #digest(bytes: Buffer): string {
     return hash("sha256", Buffer.concat([this.#salt, bytes]), "base64url");
   }

@@ -20,7 +20,7 @@ interface FailoverParts {
   readonly report: Report;
 }
 
-/** What a caller is told to wait when nothing better is known. */
+/** How long a caller waits when nothing better is known. */
 const defaultRetryMs = 1_000;
 
 /**
@@ -144,7 +144,7 @@ export class CredentialFailover implements TokenSource {
     return candidates.find(({ set }) => set.label === token.credential) ?? candidates[0];
   }
 
-  /** The refresh goes on: what it has met so far is known only while it pauses. */
+  /** The refresh goes on. Its failures so far are known only while it pauses. */
   #late(set: CredentialSet, pause: Pause | undefined): ProxyError {
     const hasFailed = pause !== undefined && pause.kind !== "spacing";
     const failure = hasFailed ? describeFailure(pause) : "the authorization server issued none in time";

@@ -51,7 +51,7 @@ export function describeNoToken(status: number | undefined): string {
   return status === 200 ? "answered 200, but with no token" : `answered ${status}`;
 }
 
-/** Whether the authorization server itself said so. What came to nothing on the way is this process's own affair. */
+/** Whether the authorization server itself said so. A request that failed on the way concerns this process only. */
 function isFromServer(answer: TokenAnswer): boolean {
   return answer.status !== undefined;
 }
@@ -95,7 +95,7 @@ export class EndpointBackoff {
   }
 
   /**
-   * The same set with another trust or other timeouts: what failed before is tried anew. What the authorization server
+   * The same set with other authorities or timeouts: what failed before is tried again. What the authorization server
    * itself has said stays: a refusal, and how long to wait.
    */
   withOtherTransport(): EndpointBackoff {
@@ -143,7 +143,7 @@ export class EndpointBackoff {
     return this.#pause;
   }
 
-  /** The present pause as the other replicas are to keep it; undefined where it is this process's own affair. */
+  /** The present pause for the other replicas; undefined where it concerns this process only. */
   toShared(): LimitEvent | undefined {
     const pause = this.openPause();
     if (pause?.status === undefined || pause.kind === "spacing") return undefined;
@@ -168,7 +168,7 @@ export class EndpointBackoff {
     if (kind === "refused") this.#isRefused = true;
   }
 
-  /** Another replica's token ends what was before its request began (monotonic). */
+  /** Another replica's token ends every pause from before its request began (monotonic). */
   onTokenSeen(issuedAtMs: number): void {
     if (issuedAtMs < this.#pausedAtMs) return;
     this.#failures = 0;

@@ -10,19 +10,21 @@ import {
 } from "./token-store.ts";
 
 /**
- * A revocation may be followed by another soon: so many doubtful refreshes in a row open no window. Nor do so many useless
- * ones of other sites hold back a site that has accepted tokens.
+ * One revocation may soon follow another: this many doubtful refreshes in a row open no window. This many useless ones of
+ * other sites do not delay a site that has accepted tokens.
  */
 export const freeRefreshes = 3;
 /** The site's window after a useless refresh; it doubles with each further one in a row. */
 export const firstWindowMs = 10_000;
 const longestWindowMs = 900_000;
-/** A site that has not accepted this token waits so long after a useless refresh of any site: three a minute (row 39). */
+/**
+ * A site that has not accepted this token waits this long after a useless refresh of any site: three a minute (row 39).
+ */
 const anySiteWindowMs = 20_000;
-/** So many 401s in a row, for a token that the site has accepted since, show that it is revoked. */
+/** This many 401s in a row, after the site has accepted the token, show that it is revoked. */
 const provingRun = 3;
 
-/** How long after the last of so many useless refreshes in a row the site's next one waits. */
+/** How long the site's next refresh waits after this many useless ones in a row. */
 export function windowMs(useless: number): number {
   return useless <= freeRefreshes ? 0 : Math.min(firstWindowMs * 2 ** (useless - freeRefreshes - 1), longestWindowMs);
 }
@@ -60,13 +62,13 @@ export function suppressionOf({
 export interface ForcedRefresh {
   /** Useless ones in a row before it. */
   readonly useless: number;
-  /** 401s in a row for the former token, those that came later among them. */
+  /** 401s in a row for the former token, later ones included. */
   readonly run: number;
   /** It was made within the window, for a token that seemed revoked. */
   readonly brokeWindow: boolean;
 }
 
-/** How many useless refreshes there are in a row with this one: it is one until a retry was accepted. */
+/** How many useless refreshes there are in a row, this one included. It counts as useless until a retry is accepted. */
 export function uselessWith({ useless }: Pick<ForcedRefresh, "useless">): number {
   return Math.max(useless, freeRefreshes) + 1;
 }
@@ -80,7 +82,7 @@ export function uselessAfterCure({ useless, run, brokeWindow }: ForcedRefresh): 
   return brokeWindow ? useless : 0;
 }
 
-/** What one site's answers say at this replica. */
+/** What this replica knows from one site's answers. */
 interface SiteState {
   /** The newest token that it accepted. */
   accepted: Token | undefined;
@@ -95,8 +97,8 @@ interface SiteState {
  * Decides, for one credential set, whether a 401 may cost a token. A permission problem of one site must not become a
  * flood of token requests, and must not keep a revoked token from being replaced.
  *
- * The counts are known to all replicas: the events that the methods return are for the others, theirs come with
- * `mergeShared`. What a site accepts and refuses, each replica sees for itself.
+ * All replicas share the counts: the methods return events for the others, and `mergeShared` takes theirs. What a site
+ * accepts and refuses, each replica sees for itself.
  */
 export class ForcedRefreshLimiter {
   readonly #clock: Clock;

@@ -50,7 +50,7 @@ export type RefreshResult =
   | { readonly kind: "paused"; readonly pause: Pause }
   /** A 401 must not cost a token now. */
   | { readonly kind: "suppressed"; readonly reason: SuppressionReason }
-  /** Another process is refreshing, and the due token serves until it has. */
+  /** Another process is refreshing, and the due token serves until then. */
   | { readonly kind: "left_to_another" };
 
 /** While another process holds the lock, it is tried again so often: the holder may have died. */
@@ -127,7 +127,7 @@ async function readShared(parts: RefreshParts, need: Need): Promise<RefreshResul
   return isWanted ? { kind: "token", token, issuedHere: false } : obstacleTo(parts, need);
 }
 
-/** The moment of asking stands for the moment of the store's answer: a token may seem older, never younger. */
+/** Ages count from the moment of asking: so a token may seem older than it is, never younger. */
 function toToken({ set }: RefreshParts, { secret, lifetimeMs, remainingMs }: StoredToken, askedAtMs: number): Token {
   const issuedAtMs = askedAtMs - (lifetimeMs - remainingMs);
   return { secret, id: tokenId(secret), credential: set.label, issuedAtMs, lifetimeMs };

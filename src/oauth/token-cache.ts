@@ -151,7 +151,7 @@ export class TokenCache {
       if (result === undefined) break;
       if (result.kind === "token") return this.#use(this.#state.token ?? result.token);
       if (result.kind !== "suppressed") return "no_token";
-      // As far as is known it is the site's own trouble: the token may be good for the others.
+      // As far as is known the site itself is the cause: the token may be good for other sites.
       if (this.#state.refusedToken?.id === refused.id) this.#transition({ ...this.#state, refusedToken: undefined });
       report({ kind: "refresh_suppressed", environment, credential: set.label, site, reason: result.reason });
       return result.reason;

@@ -54,7 +54,7 @@ export interface Asking {
   readonly onConnected?: () => void;
 }
 
-/** What one token request came to. `status` is the authorization server's, when it answered. */
+/** The result of one token request. `status` is the authorization server's, when it answered. */
 export type TokenAnswer = { readonly kind: "issued"; readonly grant: IssuedToken; readonly status: number } | NoToken;
 
 /** `cause` says why: a code of the connection (ECONNREFUSED), the OAuth error code, or what is wrong with the response. */

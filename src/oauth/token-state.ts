@@ -19,7 +19,10 @@ export interface TokenState {
   readonly lastRefreshMs: number;
   /** Another process refreshes the due token until then. */
   readonly leftToAnotherUntilMs: number;
-  /** The timer starts no refresh before. Undefined while the refresh that the timer started runs: its end sets it. */
+  /**
+   * The timer starts no refresh before this time. Undefined while the refresh that the timer started runs: its end sets
+   * it.
+   */
   readonly wakeNotBeforeMs: number | undefined;
 }
 
@@ -57,8 +60,8 @@ export type Decision =
   | { readonly kind: "unavailable"; readonly obstacle: RefreshResult };
 
 /**
- * While an obstacle is known, what the replicas share is read this often: it may be gone. What came of another replica's forced
- * refresh is known soon after it, and until then it counts as useless.
+ * While an obstacle is known, the shared state is read this often, since the obstacle may be gone. The result of another
+ * replica's forced refresh is known soon after it. Until then it counts as useless.
  */
 const readAgainMs = { paused: 1_000, suppressed: 100 };
 /** A process that finds the lock held leaves a due token to the holder for 1 to 3 s. */
@@ -94,8 +97,8 @@ export function decideOnWake(state: TokenState, thresholds: Thresholds, nowMs: n
 }
 
 /**
- * When the timer fires next: while the token is due, and at its end. Without a token: when the pause ends that the last refresh
- * has met. Undefined for no timer.
+ * When the timer fires next: while the token is due, and at its end. Without a token: at the end of the pause that
+ * stopped the last refresh. Undefined: there is no timer.
  */
 export function nextWakeAt(state: TokenState, thresholds: Thresholds): number | undefined {
   const { wakeNotBeforeMs } = state;
@@ -163,7 +166,7 @@ export function afterWake(
 ): TokenState {
   switch (action) {
     case "expire": {
-      // A refresh that is due or was in vain is still wanted; a token that lapses unused asks for no other.
+      // A refresh that is due or failed is still wanted; a token that ends unused needs no other.
       const wakeNotBeforeMs = state.wakeNotBeforeMs || Number.POSITIVE_INFINITY;
       return { ...state, token: undefined, formerToken: undefined, wakeNotBeforeMs };
     }

@@ -23,9 +23,8 @@ export interface Shared {
  * Where replicas share tokens, and the limits that they keep together. Keys come from `cacheKey`.
  *
  * A store never fails and is never slow: what it cannot read is absent, and what it cannot save is still returned to
- * the caller that issued it. It promises that of two tokens saved under one key the later issued one stays, in
- * whichever order they are saved and whatever the savers' wall clocks say. It does not promise that a token is still
- * valid, nor that anything saved survives.
+ * the caller that issued it. Of two tokens under one key the later issued one stays. Neither the order of saving nor the
+ * savers' wall clocks matter. The store does not promise that a token is still valid, nor that anything saved survives.
  */
 export interface TokenStore {
   /**

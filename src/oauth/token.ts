@@ -38,7 +38,7 @@ export function tokenId(secret: Secret): string {
   return createHash("sha256").update(secret.reveal()).digest("hex").slice(0, 16);
 }
 
-/** Ages that came through a store are exact to the delay of reading it, so a token is never newer than itself. */
+/** Ages from a store are exact only to the delay of reading it. A token is never newer than itself. */
 export function isNewer(token: Token, than: Token | undefined): boolean {
   return than === undefined || (token.id !== than.id && token.issuedAtMs > than.issuedAtMs);
 }
@@ -69,12 +69,12 @@ function fingerprintOf({ clientSecret, token }: CredentialSet): string {
 }
 
 /**
- * `fresh`: use it. `due`: use it, and refresh in the background. `expired`: do not attach it any more; it is dead or
- * within its last stretch.
+ * `fresh`: use it. `due`: use it, and refresh in the background. `expired`: do not attach it any more; it has ended or is
+ * about to.
  */
 type Freshness = "fresh" | "due" | "expired";
 
-/** Where this process draws the lines; drawn once at random, so that replicas do not act in step. */
+/** When this process acts on a token's age. Chosen once at random, so that replicas do not act at the same moment. */
 export interface Thresholds {
   /** Share of the life after which a token is due, 0.80 to 0.88 (spec 5.4: 80 to 90 %). */
   readonly dueShare: number;

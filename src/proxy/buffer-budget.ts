@@ -9,7 +9,7 @@ const incompleteShare = 1 / 4;
 const smallBytes = 32_768;
 /** A body that takes longer is evicted when there is no room for another. */
 const graceMs = 250;
-/** So is a response of which its client has taken nothing for so long. */
+/** A response is evicted too, when its client has read nothing of it for this time. */
 const stalledMs = 1_000;
 const retryAfterMs = 1_000;
 
@@ -19,13 +19,13 @@ const perRequestBytes = 32_768;
 const perBodyByte = 4;
 /** A name, a value and their entry in a map. */
 const perParameterBytes = 128;
-/** What both sockets and the streams between them hold of a response that its client does not read as it comes. */
+/** What both sockets and the streams between them hold of a response whose client reads slowly. */
 const perSlowReaderBytes = 393_216;
 
 /**
  * The memory that heads, bodies and responses may take together, in bytes as they are charged. One per process. What is not
- * complete yet has a share of it. Where there is no room, what is slow is evicted in favour of what is new: the oldest of the
- * client that has the most. Heads and bodies go first, which are not sent yet; then responses that are not read.
+ * complete yet has a share of it. Where there is no room, a slow one is evicted for a new one: the oldest of the client
+ * that has the most. Heads and bodies go first, since they are not sent yet; then responses that are not read.
  */
 export class BufferBudget {
   readonly #clock: Clock;
@@ -52,7 +52,7 @@ export class BufferBudget {
     return this.#usedBytes;
   }
 
-  /** What is used stays so, even beyond the new limit. */
+  /** Memory in use stays in use, even beyond the new limit. */
   resize(limitBytes: number): void {
     this.#limitBytes = limitBytes;
   }
@@ -100,7 +100,7 @@ export class BufferBudget {
     this.#usedBytes += bytes;
   }
 
-  /** Its client does not take its response from now on. */
+  /** From now on its client does not read its response. */
   stall(body: RequestBuffer): void {
     body.sinceMs = this.#clock.nowMs();
     this.#stalled.add(body);
@@ -110,7 +110,7 @@ export class BufferBudget {
     this.#stalled.delete(body);
   }
 
-  /** For what exists already: takes bytes beyond the limit too, so that new requests are refused until it is gone. */
+  /** For bytes that exist already: takes them beyond the limit too. New requests are refused until they are gone. */
   overdraw(bytes: number): void {
     this.#usedBytes += bytes;
   }

@@ -37,7 +37,7 @@ export class CallerRegistry {
   }
 }
 
-/** Intervals are not whole in binary; far less than a request, far more than their errors add up to. */
+/** Intervals are not exact in binary. This is far less than a request, and far more than the sum of their errors. */
 const roundingMs = 1e-6;
 
 /**
@@ -77,7 +77,7 @@ export class RateLimit {
   }
 }
 
-/** Requests that may come at once after a rest. */
+/** Requests that may come at once after a pause. */
 function burstOf(requestsPerSecond: number): number {
   return Math.max(1, Math.floor(requestsPerSecond));
 }

@@ -4,7 +4,7 @@ import type { ClientRequest } from "./messages.ts";
 
 const retryAfterMs = 1_000;
 
-/** Which requests are served: a bounded number at a time, and none any more once the process drains. One per environment. */
+/** Which requests are served: a bounded number at a time, and none once the process drains. One per environment. */
 export class ConcurrencyLimit {
   #limit: number;
   #inFlight = 0;

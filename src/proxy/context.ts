@@ -71,7 +71,7 @@ export class RequestContext<Request extends ClientRequest = ClientRequest> {
   readonly #startedMs: number;
   /** Waiting for anything else: the client, the authorization server, the service. */
   #waitedMs = 0;
-  /** While it does; undefined while it does not. */
+  /** When the present wait began; undefined while nothing is waited for. */
   #waitingSinceMs: number | undefined;
 
   constructor(

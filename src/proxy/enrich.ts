@@ -17,7 +17,7 @@ export const passedUpstream: readonly string[] = [
 ];
 
 /**
- * Makes the request that is sent, but for what belongs to one attempt.
+ * Makes the request that is sent, without what belongs to one attempt.
  * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
  */
 export function prepare(

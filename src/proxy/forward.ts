@@ -21,7 +21,7 @@ export interface ForwardParts {
   readonly slowAnswers: SlowAnswers;
 }
 
-/** What is sent, in as many attempts as its authentication takes. */
+/** What is sent, in one attempt, or in two where its authentication asks for it. */
 export interface Sending {
   readonly route: Pick<Route, "environment" | "site" | "auth" | "key">;
   /** Prepares one attempt. What it returns sends it, and sends it again where nothing of it was written. */
@@ -140,9 +140,9 @@ async function retryOnce(
 }
 
 /**
- * The last moment for a second attempt: one that is not answered by the deadline makes `unknown` of a 401 that is certain. It needs a
- * tenth of the request's whole time, the time of the 401, and the time of the service's slowest recent answers. The last may
- * be bad luck, so it counts for half of the request's time at most.
+ * The last moment for a second attempt. Without an answer by the deadline it would turn a certain 401 into `unknown`. It
+ * needs a tenth of the request's whole time, the time of the 401, and the time of the service's slowest recent answers.
+ * The last may be bad luck, so it counts for half of the request's time at most.
  */
 function latestRetryMs({ context, parts }: Forwarding): number {
   const { deadlineMs, allowedMs, event } = context;

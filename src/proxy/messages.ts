@@ -27,11 +27,11 @@ export interface Peer {
   readonly address: string | undefined;
   /** The subject of its certificate, where the listener asks for one. */
   readonly subject: string | undefined;
-  /** The names of its certificate, as in `certificateNames`; as long as the authority let them be. */
+  /** The names of its certificate, as in `certificateNames`; the authority decides how long they are. */
   readonly certificateNames?: readonly string[];
 }
 
-/** What a body asks for memory while it is being read, and a connection for what waits on it. */
+/** Gives memory to a body that is being read, and to what waits on a connection. */
 export interface BodyBuffer {
   /**
    * Reserves so many bytes in all: the declared length before reading, or what is kept of what has come.
@@ -114,8 +114,8 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: HeaderLines;
   /**
-   * The body, stamped and signed for this very second; always of one length in UTF-8, so that it can be made anew when
-   * the connection took its time.
+   * The body, stamped and signed for this second. It always has the same length in UTF-8, so it can be made again after a
+   * slow connection.
    */
   readonly render: () => string;
 }
@@ -156,11 +156,10 @@ export interface ClientResponse {
   /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
   readonly isFramed: boolean;
   /**
-   * The body may go on for ever: the client has so long to take each piece of it, and once the client has closed, no more of it
-   * is read.
+   * The body may have no end. The client has this long to take each piece; when the client has closed, no more is read.
    */
   readonly idleMs?: number | undefined;
-  /** Ends it in the middle, with its reason as the error, though the client takes nothing of it. */
+  /** Ends it in the middle, with its reason as the error, also while the client reads nothing. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Called when the client does not read the body as fast as it comes.

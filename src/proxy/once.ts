@@ -21,7 +21,7 @@ export interface OnceRules {
   readonly lifetimeMs: number;
 }
 
-/** Those that seal tokens: the first makes digests of requests, all compare them. */
+/** The keys that encrypt tokens. The first makes digests of requests; all of them compare digests. */
 type DigestKeys = readonly [Secret, ...Secret[]];
 
 /** How a request ended. */

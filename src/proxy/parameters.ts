@@ -24,7 +24,7 @@ const longestShownName = 40;
 const shortestMemberBytes = 6;
 const colon = 0x3a;
 
-/** A bound on a body's parameters, before it is read. Each has a colon; so may values, but a member has a least length. */
+/** The most parameters that a body can have, before it is read. Each has a colon, as values may, and a least length. */
 export function mostParameters(body: Uint8Array): number {
   const most = Math.ceil(body.length / shortestMemberBytes);
   let colons = 0;
@@ -33,9 +33,9 @@ export function mostParameters(body: Uint8Array): number {
 }
 
 /**
- * Reads a body: one flat JSON object in UTF-8 (spec 2.1, RFC 8259). A text that is not JSON is always refused as such;
- * of all else that is wrong, the first in the order of the text is reported.
- * @param most parameters that are kept: a body with more is refused where the next one stands
+ * Reads a body: one flat JSON object in UTF-8 (spec 2.1, RFC 8259). A text that is not JSON is always refused as such. Of
+ * all other faults the first in the text is reported.
+ * @param most parameters that are kept; one more is refused
  * @throws ProxyError body_not_json, duplicate_parameter, name_not_allowed, null_value, nested_value; malformed_request
  */
 export function readParameters(body: Uint8Array, most = Number.POSITIVE_INFINITY): Parameters {

@@ -8,12 +8,12 @@ const secretName = "secret_key";
 
 /** The secrets of one environment, to be found among values. */
 interface KnownSecrets {
-  /** Most values are told apart by their length alone, and cost no digest. */
+  /** Most values differ from every secret in length, and cost no digest. */
   readonly lengths: ReadonlySet<number>;
   readonly lookup: SecretLookup<true>;
 }
 
-/** A reload makes each environment anew, with the secrets that it has from then on. */
+/** A reload makes each environment again, with its new secrets. */
 const secretsOf = new WeakMap<Environment, KnownSecrets>();
 
 /**

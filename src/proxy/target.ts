@@ -13,7 +13,7 @@ export interface Target {
   readonly path?: string;
 }
 
-/** One or more segments of plain characters: nothing that a server could decode, collapse or climb. */
+/** One or more segments of plain characters, with nothing that a server could decode, collapse or resolve. */
 const operationPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
 /** scheme "://" authority path; the authority is checked apart. */
 const absoluteForm = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)(.*)$/;

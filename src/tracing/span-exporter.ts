@@ -50,7 +50,7 @@ export class SpanExporter {
   #dropped = 0;
   #failuresInARow = 0;
   #isArmed = false;
-  /** No export begins any more but those of `close`. */
+  /** From now on only `close` begins exports. */
   #isClosed = false;
   #hasEnded = false;
   #exporting: Promise<void> = Promise.resolve();

@@ -28,7 +28,7 @@ type Propagation = "callers" | "always" | "never";
 
 interface TracerParts {
   readonly clock: Clock;
-  /** So many random bytes as lower-case hex digits. */
+  /** This many random bytes, as lower-case hex digits. */
   readonly randomHex: (bytes: number) => string;
   readonly record: RecordSpan;
   /** Of the traces that begin here, how many are recorded: 0 to 1. Those of callers are recorded where they say so. */

@@ -99,7 +99,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   /**
    * An attempt gets a connection after all events of this turn of the event loop. So a close, or bytes that nothing asked
-   * for, of which the system tells together with the request, end an idle connection before it is used.
+   * for, end an idle connection before it is used, also where they arrive together with the request.
    */
   #dispatchSoon(): void {
     if (this.#isDispatchDue) return;

@@ -7,7 +7,7 @@ import type { Connect, Transport } from "./connect.ts";
 import { ResponseReader } from "./response-reader.ts";
 import { closedCode, ForeignResponse, TransportError, unframedOverTlsCode } from "./transport-error.ts";
 
-/** An answer that nothing asked for comes a few milliseconds late: a few requests. */
+/** How many requests are remembered: an answer that nothing asked for is late by milliseconds, so by a few requests. */
 const mostEarlierIds = 16;
 const longestIdChars = 128;
 
@@ -107,7 +107,7 @@ export class Connection {
     const attempt = this.#attempt;
     const reader = this.#reader;
     if (attempt === undefined) {
-      // Nothing was asked. Taken for the next response, it would be another request's.
+      // Nothing was asked. Read as the next response, these bytes would answer the wrong request.
       this.end(new TransportError(closedCode));
       return false;
     }
@@ -165,8 +165,8 @@ export class Connection {
   }
 
   /**
-   * A service may refuse a request that it has not read (RFC 9112 section 9.5), and that is the end of its connection. What
-   * accepts one is the answer to another.
+   * A service may refuse a request that it has not read (RFC 9112 section 9.5), and that is the end of its connection. An
+   * answer that accepts such a request belongs to another one.
    */
   #finish(attempt: Attempt, piece: Buffer = empty, wasWritten: boolean): void {
     const { status, headers } = this.#reader;
@@ -188,8 +188,8 @@ export class Connection {
 
   /**
    * The service has sent its last byte. Node reports a reset that comes together with bytes in the same way (libuv,
-   * uv__stream_io), and the system knows better: a connection that was reset has no peer any more, one whose peer has ended
-   * still has it. Nothing may ask for the address before, since Node remembers it.
+   * uv__stream_io), but the system tells them apart: after a reset the socket has no peer's address, after an orderly end
+   * it has. Nothing may ask for the address earlier, since Node remembers it.
    */
   #endOrderly(): void {
     const attempt = this.#attempt;

@@ -10,11 +10,11 @@ type Addresses = readonly LookupAddress[];
 /** The addresses are undefined where there is an error. */
 export type OnAnswer = (error: Error | null, addresses?: Addresses) => void;
 
-/** From here on a question is late, and the last good answer is used. */
+/** After this time the last good answer is used. */
 const lateMs = 250;
 /** The longest that anybody waits for an answer. What asked is usually gone by then: `timeouts.connect` is shorter. */
 const longestWaitMs = 10_000;
-/** How long after it came an answer is used in place of one that does not come (RFC 8767 section 5: one to three days). */
+/** How old an answer may be that replaces a missing one (RFC 8767 section 5: one to three days). */
 const longestUseMs = 86_400_000;
 /** The name servers did not answer, or could not (SERVFAIL). */
 const noAnswerCode = "EAI_AGAIN";

@@ -18,7 +18,8 @@ export interface AgentSettings {
   /** Begins to connect, as the environment wants it. */
   readonly connect: Connect;
   /**
-   * The most requests at once. A request never waits for a connection: the retry of one whose first answer still comes has its own.
+   * The most requests at once. A request never waits for a connection: a retry has its own while the first answer still
+   * comes.
    */
   readonly requests: number;
   /** How many requests one connection carries at most; absent where there is no limit. */
@@ -63,7 +64,7 @@ export class ServiceAgent extends Agent {
     this.#begun = connecting;
   }
 
-  /** @returns the connection that this begins to make; undefined where there is one */
+  /** @returns the connection that this call begins; undefined where it uses an open one */
   begunBy(makeRequest: () => void): Connecting | undefined {
     this.#begun = undefined;
     makeRequest();
@@ -106,8 +107,9 @@ function endUnasked(this: Duplex): void {
 }
 
 /**
- * Node reports a reset that comes together with bytes as an orderly end (libuv, uv__stream_io), and so a part of a body for the
- * whole. The system knows better: a connection that was reset has no peer any more, and neither has one that both sides have ended. Nothing may ask for the address before.
+ * Node reports a reset that comes together with bytes as an orderly end (libuv, uv__stream_io), so a part of a body looks
+ * whole. The system tells them apart: after a reset, or when both sides have ended, the socket has no peer's address.
+ * Nothing may ask for the address earlier.
  */
 function failAtReset(socket: Socket): void {
   const push = socket.push.bind(socket);

@@ -50,7 +50,7 @@ export class Exchange {
   #request: ClientRequest | undefined;
   /** What was begun for this request alone. */
   #connecting: Connecting | undefined;
-  /** What has come of the response: it, or the connection that has switched. */
+  /** The response, or the connection that has switched to WebSocket. */
   #answer: IncomingMessage | Duplex | undefined;
   #wasWritten = false;
   #isSendingBody = false;
@@ -194,7 +194,7 @@ export class Exchange {
     this.#resolve({ status: 101, headers, body: new Uint8Array(0), connection: socket, discard: () => this.#end() });
   }
 
-  /** @param isProved whether the answer ends where its connection says so */
+  /** @param isProved whether the end of the answer can be trusted */
   async *#pieces(response: IncomingMessage, isProved: boolean): AsyncGenerator<Uint8Array, void> {
     try {
       for await (const piece of response) {
@@ -299,7 +299,7 @@ function brokenOff(error: unknown): unknown {
   return new ProxyError("body_incomplete", error.message, { causedBy: error.causedBy });
 }
 
-/** All that http-proxy asks of a response that it does not write: that there is nothing to be told of its end. */
+/** All that http-proxy asks of a response that it does not write: whether it has ended. */
 const noResponse = { finished: true } as unknown as ServerResponse;
 
 /**

@@ -30,7 +30,7 @@ export interface Service {
 
 /** A body must arrive within this time (row 7). */
 const bodyTimeoutMs = 15_000;
-/** The head of a response that streams goes out without the first piece of its body after this. */
+/** After this time the head of a streamed response is sent without the first piece of its body. */
 const headDelayMs = 20;
 const continueHead = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -147,7 +147,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     return this.#isDelivered ? undefined : this.#finish(deadlineMs);
   }
 
-  /** A client whose body has come while the request waited for its turn did not wait for this. */
+  /** Not needed where the body came while the request waited for its turn. */
   #invite(): void {
     if (this.#connection.hasQueued && this.body.isComplete) return;
     this.#connection.socket.write(continueHead, "latin1");

@@ -12,7 +12,7 @@ import { peerOf } from "./tls.ts";
 
 /** A request's head must be complete within this time (row 7). */
 const headTimeoutMs = 10_000;
-/** With so much behind the request being served, the connection is not read. */
+/** With this much behind the request being served, the connection is not read. */
 const mostWaitingBytes = 16_384;
 const nothing = Buffer.alloc(0);
 const ignore = () => {};
@@ -34,7 +34,7 @@ export class Connection implements Place {
   readonly canBeReset: boolean;
   /** The client has closed it, or its half of it. */
   isGone = false;
-  /** The present request came before the one before it was answered. */
+  /** The present request came before its predecessor was answered. */
   hasQueued = false;
   /** Only its close ends the present response. */
   closeEndsResponse = false;
@@ -46,13 +46,13 @@ export class Connection implements Place {
   readonly #heads = new HeadReader();
   /** What has come and is neither in the present request nor in the next head. */
   readonly #waiting = new ByteBlock();
-  /** For what waits, the next head among it; undefined where nothing does. */
+  /** Memory for what waits, the next head included; undefined where nothing waits. */
   #charged: ReturnType<Buffers["open"]> | undefined;
   #request: QueuedRequest | undefined;
   #next: RequestHead | undefined;
   /** Nothing behind the present request is served. */
   #isLast = false;
-  /** No byte that still comes means anything. */
+  /** Bytes that still come are ignored. */
   #isBroken = false;
   #hasDropped = false;
   #isReset = false;
@@ -152,7 +152,7 @@ export class Connection implements Place {
     return this.socket.off("data", this.#onData).off("end", this.#onEnd);
   }
 
-  /** The client is waited for from now on, and not for longer than this. */
+  /** From now on the connection waits for its client, for this long at most. */
   awaitClient(timeoutMs: number, onDeadline: () => void): void {
     this.#waitsSinceMs = this.#clock.nowMs();
     this.expect(this.#waitsSinceMs + timeoutMs, onDeadline);

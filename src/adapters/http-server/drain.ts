@@ -5,7 +5,7 @@ import type { Listener } from "./listener.ts";
 export interface DrainPlan {
   /**
    * Makes new requests wait for a moment. What it returns lets them go on, and from then on each response closes its
-   * connection: clients that are sent away earlier come back by new ones.
+   * connection: clients that are sent away earlier would come back by new ones.
    */
   readonly hold: () => () => void;
   /** How long open requests may take to end. */

@@ -22,7 +22,7 @@ import {
 export interface ListenerSettings extends ClientRequestSettings {
   /** `limits.connections`; those beyond get 503, unless one that waits for its client gives way. */
   readonly connections: number;
-  /** As many are taken at all. Default: twice as many as are served. */
+  /** How many are accepted in all. Default: twice as many as are served. */
   readonly acceptedConnections?: number | undefined;
   /** One for all listeners. */
   readonly buffers: Buffers;
@@ -53,9 +53,8 @@ export interface Listener {
   /** Closes connections on which nothing has happened since the moment given (monotonic). */
   closeIdle(sinceMs: number): void;
   /**
-   * Takes over from the present serving what is not asked for at each request: the bound on connections, and for new
-   * handshakes the certificate, its key and the authorities. With other authorities, open connections end with their
-   * next response.
+   * Takes from the present serving what is not read at each request: the bound on connections, and for new handshakes the
+   * certificate, its key and the authorities. With other authorities, open connections end with their next response.
    * @throws when OpenSSL rejects them; then everything stays as it was
    */
   renew(): void;
@@ -80,7 +79,10 @@ export function createListener(current: () => Serving, { name, report }: Binding
   const placed = new Set<Connection>();
   let accepted = 0;
   let authorities = current().tls?.ca;
-  /** An earlier connection may rest on an authority that has been removed: it gets one response and has to come again. */
+  /**
+   * An earlier connection may depend on an authority that has been removed: it gets one response and has to connect
+   * again.
+   */
   let trustedFromMs = Number.NEGATIVE_INFINITY;
 
   const answer = (request: SocketRequest, refusal: Error | undefined): Promise<void> => {
@@ -145,7 +147,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
     const { tls, settings } = current();
     if (isTls(server) && tls !== undefined) {
       server.setSecureContext(secureContextOf(tls));
-      // A handshake under way may still end by the authorities of before.
+      // A handshake that has begun may still use the former authorities.
       if (tls.ca !== authorities) trustedFromMs = clock.nowMs() + handshakeTimeoutMs;
       authorities = tls.ca;
     }

@@ -39,7 +39,7 @@ export class RequestBody {
   #isDropped = false;
   #failure: unknown;
   #reading: Reading | undefined;
-  /** It is taken piece by piece: whatever waits for the next one. */
+  /** What waits for the next piece, where the body is taken piece by piece. */
   #onPiece: (() => void) | undefined;
 
   constructor({ bodyBytes, isChunked }: Pick<RequestHead, "bodyBytes" | "isChunked">, limitBytes: number) {

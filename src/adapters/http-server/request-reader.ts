@@ -20,15 +20,15 @@ const requestLine = /^([A-Z-]+) +([^ ]+) +HTTP\/(0\.9|1\.[01]|2\.0)$/;
 /** Origin-form, asterisk-form and absolute-form (RFC 9112 section 3.2), and what is near enough for the handler to judge. */
 const targetForm = /^(?:[/*][!-~]*|[A-Za-z]+:\/\/[!$-.0-;=A-[\]_a-z~]*(?:@[!$-.0-;=A-[\]_a-z~]*)?(?:[/?][!-~]*)?)$/;
 /** Of CONNECT. */
-const authorityForm = /^(?=.)[!$-.0-;=A-[\]_a-z~]*(?:@[!$-.0-;=A-[\]_a-z~]*)?$/;
-/** Beyond any zeros, no more digits than 63 bits have: whatever so long a body is, it is too large. */
+const authorityForm = /^[!$-.0-;=@-[\]_a-z~]+$/;
+/** No more digits than 63 bits have, leading zeros apart. A longer body is too large in any case. */
 const contentLength = /^0*(\d{1,19})$/;
 
 /** A request's head (RFC 9112 sections 3, 5 and 6). */
 export class RequestHead {
   readonly method: string;
   readonly target: string;
-  /** `1.1`; what is spoken is for others to say. */
+  /** Such as `1.1`; others decide which versions are served. */
   readonly version: string;
   readonly headers: HeaderLines;
   readonly isChunked: boolean;
@@ -144,7 +144,7 @@ export class HeadReader {
     return false;
   }
 
-  /** Of a line that is not complete: other protocols may have no lines. */
+  /** Checks the beginning of an incomplete line: other protocols may have no lines. */
   #checkBeginning(line: string): void {
     const carriage = line.indexOf("\r");
     const isCut = carriage !== -1 && carriage < line.length - 1;
@@ -182,7 +182,7 @@ function heldBesideBytes(headers: HeaderLines): number {
   return (headers.length / 2) * perHeaderLineBytes;
 }
 
-/** Those before a request are nothing (RFC 9112 section 2.2). */
+/** Empty lines before a request are ignored (RFC 9112 section 2.2). */
 function skipEmptyLines(bytes: Buffer, from: number): number {
   let position = from;
   while (bytes[position] === carriageReturn && bytes[position + 1] === lineFeed) position += 2;
@@ -206,7 +206,7 @@ function checkMethod(line: string): void {
   if (end === -1 || !methods.has(line.slice(0, end))) throw malformed("HPE_INVALID_METHOD");
 }
 
-/** Whether the body comes in chunks. What is below them is for the handler to judge (RFC 9112 sections 6.1 and 6.3). */
+/** Whether the body comes in chunks. The handler judges the codings below the chunks (RFC 9112 sections 6.1 and 6.3). */
 function readTransferEncoding(headers: HeaderLines): boolean {
   const codings = transferCodings(headers);
   if (codings.length === 0) return false;

@@ -23,14 +23,14 @@ const rules: TlsOptions = {
   ALPNProtocols: ["http/1.1"],
 };
 
-/** What a running listener can be given anew. */
+/** What a running listener can take from a new configuration. */
 export function secureContextOf({ ca, cert, key }: CallersTls): SecureContextOptions {
   return {
     ca,
     cert,
     key: key.reveal(),
     minVersion: "TLSv1.2",
-    // A session that is resumed is believed by its ticket, whatever has become of the certificate or its authority.
+    // A resumed session is trusted by its ticket, even where the certificate or its authority no longer counts.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
 }

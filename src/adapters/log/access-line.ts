@@ -31,7 +31,7 @@ function whatOf({ operation, method, target }: RequestFinished): string {
   return target === undefined ? method : `${method} ${target}`;
 }
 
-/** The failure's code, or who gave an answer that is easily taken for one of ours. */
+/** The failure's code, or who gave an answer that looks like one of ours. */
 function nameOf(code: string | undefined, { by, status }: RequestFinished): string {
   if (code !== undefined) return ` ${code}`;
   return by === "service" && status >= 400 ? " from the service" : "";

@@ -3,7 +3,7 @@ import type { Clock } from "../../model/clock.ts";
 
 /** A claim takes some 300 bytes: 20 MiB. */
 const mostClaims = 65_536;
-/** Of a full store the share that makes room at once, so that not each claim looks for the oldest. */
+/** The share of a full store that is dropped at once, so that not every claim looks for the oldest. */
 const droppedShare = 1 / 16;
 
 interface Entry {
@@ -16,7 +16,7 @@ interface Entry {
 /** The claims of one process, which remembers by itself: since its start, or since the oldest that it had to drop. */
 export function createMemoryClaimRecords(clock: Clock, most = mostClaims): ClaimRecords {
   const entries = new Map<string, Entry>();
-  // What comes into being has a time in whole seconds.
+  // What is claimed has a time in whole seconds.
   let rememberedSinceMs = Math.floor(clock.wallMs() / 1_000) * 1_000;
 
   function makeRoom(nowMs: number): void {

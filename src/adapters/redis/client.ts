@@ -11,7 +11,7 @@ type Options = Omit<RedisOptions, "replyMapping">;
 
 /**
  * A Redis in protected mode answers DENIED to every greeting, and closes. ioredis takes the text for one about the password,
- * prints it to standard error and goes on. As a failure of its own it is the reason why the connection failed.
+ * prints it to standard error and goes on. Reported as a failure, it says why the connection failed.
  */
 for (const greeting of ["hello", "auth"] as const) {
   const greet: (...words: never) => Promise<unknown> = Redis.prototype[greeting];

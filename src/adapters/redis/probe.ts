@@ -138,7 +138,7 @@ async function tryCommands(client: RedisClient, keys: readonly string[]): Promis
 
 async function firstTrouble(runs: readonly (() => Promise<unknown>)[]): Promise<RedisTrouble | undefined> {
   const troubles = await Promise.all(runs.map((run) => run().then(() => undefined, troubleOf)));
-  // A script that the server does not know was allowed to be asked for.
+  // The server does not know the script, but it permitted the question.
   return troubles.find((trouble) => trouble !== undefined && trouble.kind !== "noscript");
 }
 

@@ -15,7 +15,7 @@ const longestHoldMs = 90_000;
 /** What Redlock's script asks of each key before it takes the lock. */
 const isTaken = 'redis.call("exists", key) == 1';
 /**
- * A key without an end, or with a later one than any lease has, was left by nobody who lives: its data were damaged, or
+ * A key without an end, or with a later end than a lease can have, has no living holder: its data were damaged, or
  * Redis's clock was set back. It is taken over.
  */
 const isLeased = `redis.call("pttl", key) >= 0 and redis.call("pttl", key) <= ${leaseMs + aheadMs}`;

@@ -7,7 +7,7 @@ const ivBytes = 12;
 const tagBytes = 16;
 /** The longest token answer holds 16,384 characters. */
 const longestSealedChars = 24_000;
-/** Lifetime in ms, then what may stand in a header line. */
+/** Lifetime in ms, then the token, of characters that a header line may have. */
 const content = /^(\d{1,9})\n([\x21-\x7e]+)$/;
 
 /** AES-256-GCM keys, in order: the first seals, all open. */

@@ -6,8 +6,8 @@ import { describeEnd, type End, type RecentRequests } from "./recent-requests.ts
 import { type Exemplar, onceForEach } from "./series.ts";
 
 /**
- * Counts events, each once: for metrics, and for what `/status` shows of them. The state of the moment is asked by gauges
- * (gauges.ts). Series of events that come with every request are held (series.ts).
+ * Counts events, each once: for metrics, and for what `/status` shows of them. Gauges (gauges.ts) ask for the present
+ * state. Series of events that come with every request are held (series.ts).
  * @param recentOf the last minutes of an environment; always the same of one name
  */
 export function createCounting(

@@ -82,7 +82,7 @@ export class Readiness {
     return this.#clock.nowMs() - this.#refusedAtMs >= this.#unreadyAfterRefusalMs;
   }
 
-  /** The first default site whose sets have had no token, until there was none once. */
+  /** The first default site whose sets have had no token yet; undefined for good once each has had one. */
   #findMissing(): string | undefined {
     if (this.#wasReady || !this.#isListening) return undefined;
     for (const { name, defaultSite, sites } of this.#awaited) {

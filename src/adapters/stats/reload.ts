@@ -32,7 +32,7 @@ export class ReloadStats {
     return this.#activeSinceMs;
   }
 
-  /** What would be loaded is what was refused. */
+  /** The files still hold what was refused. */
   get isRefused(): boolean {
     return this.#lastRefused?.isPending === true;
   }

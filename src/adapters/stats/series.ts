@@ -35,7 +35,7 @@ export function register<Own extends { read(): readonly Sample[] }>(
   return metric;
 }
 
-/** How often something happened, and when last. Whoever counts it often holds it. */
+/** How often something happened, and when last. Code that counts often keeps a reference to it. */
 export class Series<Own extends object = object> {
   readonly labels: Own;
   /** Since the start of the process, as metrics have it. */

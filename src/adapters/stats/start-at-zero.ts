@@ -56,14 +56,14 @@ function startAnswers(metrics: Metrics, configured: Environment): void {
   startFailures("none", requestFailureCodes);
   for (const { identifier: site, auth, checksCallerSignature } of sites) {
     startFailures(site, auth.includes("oauth") ? ["credentials_refused", "token_unavailable"] : []);
-    // Before a cut-over one looks at these: a result that never came has to show as 0.
+    // These are read before a cut-over: a result that never came must show as 0.
     if (checksCallerSignature) metrics.callerSignatures.start({ environment, site, result: callerSignatureResults });
   }
   const credential = credentialSetsOf(configured).map(({ set }) => set.label);
   metrics.tokenRequests.start({ environment, credential, result: "issued" });
 }
 
-/** Results of callbacks: forged ones, whose site is not known; delivered and lost ones by site; unguarded ones. */
+/** Results of callbacks: forged ones without a site, delivered and lost ones by site, and unguarded ones. */
 function startCallbacks(
   { callbacks, callbacksUnguarded, callbackDuration }: Metrics,
   { name: environment, sites }: Environment,

@@ -24,7 +24,7 @@ export interface SourceDocument {
 }
 
 const longestShown = 60;
-/** Of one anchor; the library counts nested ones by their product. */
+/** The most aliases of one anchor. The library multiplies the counts of nested anchors. */
 const mostAliases = 100;
 
 /** YAML, of which JSON is a part. Programs write JSON, for a thousand sites too: it is read in a fraction of the time. */
@@ -228,7 +228,7 @@ function follow(document: Document, path: Path): { readonly node: unknown; reado
 
 const pairsKnown = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
 
-/** A mapping by its keys: of a thousand sites each may have a warning, and the library looks at one after another. */
+/** A mapping by its keys. The library searches one after another, and each of a thousand sites may have a warning. */
 function pairsOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
   const known =
     pairsKnown.get(map) ?? new Map(map.items.map((pair) => [isScalar(pair.key) ? pair.key.value : pair, pair]));
