@@ -58,7 +58,7 @@ async function startWatch({ files = new FakeFiles(), count = 1, readAs = "first"
 }
 
 it.each([
-  [1, 60],
+  [1, 30],
   [2_000, 30_000],
   [10_000, 120_000],
 ])("an idle watch of %i files looks %i times in a minute, and reads nothing", async (count, looks) => {
@@ -77,7 +77,7 @@ it("a change between reading and watching is found soon", async () => {
 it("a change is reported once, as soon as it is stable", async () => {
   const { clock, files, changes } = await startWatch({});
   files.content = "second";
-  await clock.advance(1_000);
+  await clock.advance(2_000);
   files.content = "third";
   await clock.advance(199);
   expect(changes()).toBe(0);
@@ -101,10 +101,10 @@ it("what was changed while it looked is found", async () => {
   files.untilLooked = new Promise((resolve) => {
     release = resolve;
   });
-  await clock.advance(1_000);
+  await clock.advance(2_000);
   files.content = "second";
   release();
-  await clock.advance(1_200);
+  await clock.advance(2_200);
   expect(changes()).toBe(1);
 });
 
@@ -159,7 +159,7 @@ it("sees each swap of a mount, also when a swap before has changed nothing that 
   watch.follow(new Map([[secret, digestOf(Buffer.from("one"))]]));
   await new Promise((resolve) => setTimeout(resolve, 300));
   swap("..2", "..1", "one");
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
   for (const [name, before, content] of [
     ["..3", "..2", "two"],
     ["..4", "..3", "three"],
@@ -169,6 +169,6 @@ it("sees each swap of a mount, also when a swap before has changed nothing that 
       onChange = resolve;
       swap(name, before, content);
     });
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
   }
 });

@@ -24,12 +24,10 @@ function stage() {
     const prepared = { route, headers: [], parameters } as unknown as PreparedRequest;
     const context = openContext(systemClock, 1_000);
     const rules = { shared: { claims: store, digestKeys }, lifetimeMs: 900_000 };
-    return new OnceKey("order-1", prepared, rules, context, systemClock)
-      .claim()
-      .then(
-        () => "claimed",
-        (error) => error.code,
-      );
+    return new OnceKey("order-1", prepared, rules, context, systemClock).claim().then(
+      () => "claimed",
+      (error) => error.code,
+    );
   };
   return { claim, opened };
 }

@@ -158,9 +158,7 @@ function createTunnelConnect(
       if (address.scheme === "http") transport.succeed();
       else transport.follow(open({ socket })).once("secureConnect", () => transport.succeed());
     };
-    socket.once(ready, () =>
-      requestTunnel(socket, address, credentials, onOpened, (error) => transport.fail(error)),
-    );
+    socket.once(ready, () => requestTunnel(socket, address, credentials, onOpened, (error) => transport.fail(error)));
     return transport;
   };
 }

@@ -5,12 +5,7 @@ import type Server from "http-proxy";
 import { type HeaderLines, isFramed } from "../../http/headers.ts";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type {
-  BodyStream,
-  StreamControl,
-  StreamedRequest,
-  StreamedResponse,
-} from "../../pass-through/messages.ts";
+import type { BodyStream, StreamControl, StreamedRequest, StreamedResponse } from "../../pass-through/messages.ts";
 import type { Connecting, ServiceAgent } from "./agent.ts";
 
 /** How requests to one service are sent. */

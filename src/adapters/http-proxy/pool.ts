@@ -46,7 +46,7 @@ export function openStreamPool(proxy: HttpProxy, settings: ServiceSettings & Age
   return {
     send: (request, control) =>
       new Promise((resolve, reject) => {
-        const exchange = new Exchange(request, times, control, parts, resolve, reject);
+        const exchange = new Exchange(request, control, parts, resolve, reject);
         // A close that arrives together with the request ends an idle connection before it is used.
         setImmediate(() => exchange.start());
       }),

@@ -14,7 +14,7 @@ export interface WatchableFiles {
 
 const systemFiles: WatchableFiles = { read: async (path) => (await readRegularFile(path)).bytes, stamp: stampOf };
 
-const pollMs = 1_000;
+const pollMs = 2_000;
 /** Thousands of files are looked at less often: a look at one takes 0.05 ms of a processor. */
 const pollMsPerFile = 2;
 const longestPollMs = 5_000;
