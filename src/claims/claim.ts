@@ -22,7 +22,7 @@ interface Claimed {
   readonly doubt?: "taken_over" | "forgotten";
 }
 
-/** The claim that another has made. */
+/** The claim that another has made. `settled`: its work is done. */
 export interface FoundClaim {
   readonly kind: "held" | "settled";
   readonly holder: string;
@@ -31,6 +31,8 @@ export interface FoundClaim {
   readonly atMs: number;
   /** Of a held one: its lease is over. */
   readonly isOver: boolean;
+  /** Of a held one: somebody waits to take it over. */
+  readonly isEnding: boolean;
   /** Of a settled one. */
   readonly value: string;
 }
@@ -79,7 +81,7 @@ export class Claim {
   readonly #parts: ClaimParts;
   readonly #name: string;
   /** What stands in the store, as far as is known. */
-  #line = "";
+  #known: Standing = { line: "", nowMs: 0 };
 
   constructor(terms: ClaimTerms, parts: ClaimParts) {
     this.#terms = terms;
@@ -96,10 +98,9 @@ export class Claim {
       const isForgotten = bornMs !== undefined && bornMs < this.#parts.records.rememberedSinceMs();
       return { kind: "claimed", ...(isForgotten ? { doubt: "forgotten" } : {}) };
     }
-    const record = readRecord(swapped.line);
-    if (record === undefined) throw new Error("a claim in the store is damaged");
-    const found = foundOf(record, swapped.nowMs);
-    return found.isOver && isTakenOver ? this.#takeOver(record, swapped.line, found) : found;
+    const found = readClaim(swapped);
+    if (found === undefined) throw new Error("a claim in the store is damaged");
+    return found.isOver && isTakenOver ? this.#takeOver(found, swapped.line) : found;
   }
 
   /**
@@ -119,13 +120,12 @@ export class Claim {
    * In two steps. The first one says that the claim will be taken over. Since it is written, the store takes writes; so a holder
    * that lives and was unable to say how it ended does so before the second step.
    */
-  async #takeOver(record: Record, line: string, found: FoundClaim): Promise<ClaimResult> {
-    const { holder, note, atMs } = record;
+  async #takeOver(found: FoundClaim, line: string): Promise<ClaimResult> {
+    const { holder, note, atMs, isEnding } = found;
     const announcement = { atMs, leaseMs: takeoverMs, content: `ending ${holder} ${note}` };
-    const isAnnounced = record.state === "ending";
     try {
-      const swapped = await (isAnnounced ? this.#hold(line) : this.#swap(line, announcement));
-      return isAnnounced && swapped.isMade ? { kind: "claimed", doubt: "taken_over" } : found;
+      const swapped = await (isEnding ? this.#hold(line) : this.#swap(line, announcement));
+      return isEnding && swapped.isMade ? { kind: "claimed", doubt: "taken_over" } : found;
     } catch (error) {
       // While the store takes no writes, the holder could not say how it ended either.
       if (error instanceof NotWritten) return found;
@@ -137,7 +137,7 @@ export class Claim {
     const { holder, note, leaseMs } = this.#terms;
     try {
       const swapped = await this.#swap(expected, { atMs: undefined, leaseMs, content: `held ${holder} ${note}` });
-      if (swapped.isMade) this.#line = swapped.line;
+      if (swapped.isMade) this.#known = swapped;
       return swapped;
     } catch (error) {
       // It may have been made, or be made yet.
@@ -159,12 +159,13 @@ export class Claim {
   /** Looks, decides and writes until nobody has written in between. */
   async #change(decide: Decide): Promise<void> {
     for (let swaps = 0; swaps < mostSwaps; swaps += 1) {
-      const found = readRecord(this.#line);
+      const { line } = this.#known;
+      const found = readClaim(this.#known);
       // What is damaged, or of another form, is left alone.
-      const next = this.#line !== "" && found === undefined ? "stays" : decide(found);
+      const next = line !== "" && found === undefined ? "stays" : decide(found);
       if (next === "stays") return;
-      const swapped = await this.#swap(this.#line, next);
-      this.#line = swapped.line;
+      const swapped = await this.#swap(line, next);
+      this.#known = swapped;
       if (swapped.isMade) return;
     }
     throw new Error("a claim in the store changes too often");
@@ -176,35 +177,28 @@ export class Claim {
 }
 
 /** What is to stand there in place of what is found. */
-type Decide = (found: Record | undefined) => NextRecord | undefined | "stays";
+type Decide = (found: FoundClaim | undefined) => NextRecord | undefined | "stays";
 
-function settled(found: Record | undefined, { holder, note }: ClaimTerms, value: string): ReturnType<Decide> {
+function settled(found: FoundClaim | undefined, { holder, note }: ClaimTerms, value: string): ReturnType<Decide> {
   const isOwn = found?.holder === holder;
-  if (found?.state === "settled" && !isOwn) return "stays";
+  if (found?.kind === "settled" && !isOwn) return "stays";
   return { atMs: isOwn ? found.atMs : undefined, leaseMs: 0, content: `settled ${holder} ${note} ${value}` };
 }
 
-function released(found: Record | undefined, { holder }: ClaimTerms): ReturnType<Decide> {
+function released(found: FoundClaim | undefined, { holder }: ClaimTerms): ReturnType<Decide> {
   if (found === undefined) return undefined;
-  return found.holder === holder && found.state !== "settled" ? undefined : "stays";
+  return found.holder === holder && found.kind === "held" ? undefined : "stays";
 }
 
-/** `held` by its holder; `ending`: somebody waits to take it over; `settled`: its work is done. */
-interface Record extends Pick<FoundClaim, "holder" | "note" | "atMs" | "value"> {
-  readonly state: "held" | "ending" | "settled";
-  readonly untilMs: number;
-}
+type Standing = Pick<Swapped, "line" | "nowMs">;
 
 const form = /^(\d{1,15}) (\d{1,15}) (held|ending|settled) ([\w-]{1,64}) ([\w.-]{1,64})(?: (.*))?$/s;
 
-function readRecord(line: string): Record | undefined {
+function readClaim({ line, nowMs }: Standing): FoundClaim | undefined {
   const [, at, until, state, holder, note, value = ""] = form.exec(line) ?? [];
   if (holder === undefined || note === undefined) return undefined;
-  return { state: state as Record["state"], holder, note, value, atMs: Number(at), untilMs: Number(until) };
-}
-
-function foundOf({ state, untilMs, holder, note, atMs, value }: Record, nowMs: number): FoundClaim {
-  const isSettled = state === "settled";
-  const isOver = !isSettled && (nowMs >= untilMs || untilMs > nowMs + longestLeaseMs);
-  return { kind: isSettled ? "settled" : "held", holder, note, atMs, value, isOver };
+  const kind = state === "settled" ? "settled" : "held";
+  const untilMs = Number(until);
+  const isOver = kind === "held" && (nowMs >= untilMs || untilMs > nowMs + longestLeaseMs);
+  return { kind, holder, note, atMs: Number(at), isOver, isEnding: state === "ending", value };
 }
