@@ -1,22 +1,79 @@
 import type { Config } from "../config/config.ts";
+import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
 import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
-import type { CredentialSet, Environment } from "../model/environment.ts";
+import { type CredentialSet, type Environment, tokenUrlOf } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
 import { EndpointBackoff } from "../oauth/endpoint-backoff.ts";
 import { ForcedRefreshLimiter } from "../oauth/forced-refresh-limiter.ts";
-import { drawThresholds, type TokenSource } from "../oauth/token.ts";
+import { cacheKey, drawThresholds, type TokenSource } from "../oauth/token.ts";
 import { TokenCache } from "../oauth/token-cache.ts";
 import type { TokenEndpoint } from "../oauth/token-endpoint.ts";
 import type { TokenStore } from "../oauth/token-store.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 import { openTokenBackends } from "./token-backend.ts";
-import { type ConfiguredSet, ownerKey, ownersOf, type TokenOwner } from "./token-owners.ts";
+import { authPoolKey as authPoolKeyOf } from "./upstreams.ts";
 
 /** The longest that a changed configuration waits for its tokens before it is committed. */
 const longestPrefetchMs = 5_000;
+
+/** A credential set as one configuration has it. */
+export interface ConfiguredSet {
+  readonly environment: Environment;
+  readonly set: CredentialSet;
+  /** The environment, the site and the set's own name. It stays when the secret changes, unlike a label that sites share. */
+  readonly slot: string;
+  /** One for each client and what it asks a token for: sites that share them share its token, its back-off and its limits. */
+  readonly tokenKey: string;
+  /** The pool of connections to its authorization server. */
+  readonly authPoolKey: string;
+  /** What its token is for: the hosts that it comes from and goes to, and what it is asked for. */
+  readonly purpose: string;
+  /** All that its token cache is made from. */
+  readonly tokenCacheKey: string;
+}
+
+/** A site with credential sets of its own. */
+export interface TokenOwner {
+  readonly key: string;
+  readonly environment: string;
+  /** S… */
+  readonly site: string;
+  /** First choice first. */
+  readonly sets: readonly [ConfiguredSet, ...ConfiguredSet[]];
+}
+
+export function ownersOf(config: Config): TokenOwner[] {
+  return [...config.environments.values()].flatMap((environment) =>
+    [...environment.sites.values()].flatMap(({ identifier: site, credentials }) => {
+      if (credentials?.owner !== site) return [];
+      const key = ownerKey(environment.name, site);
+      const configure = (set: CredentialSet) => configureSet(environment, key, set, config);
+      const [first, ...rest] = credentials.sets;
+      return [{ key, environment: environment.name, site, sets: [configure(first), ...rest.map(configure)] as const }];
+    }),
+  );
+}
+
+export function ownerKey(environment: string, site: string): string {
+  return `${environment} ${site}`;
+}
+
+function configureSet(environment: Environment, owner: string, set: CredentialSet, config: Config): ConfiguredSet {
+  const { baseUrl } = environment;
+  const { audience, token: { scope, resource, extra = {} } = {} } = set;
+  const tokenUrl = tokenUrlOf(environment, set);
+  const tokenKey = cacheKey(`${tokenUrl.origin}${tokenUrl.path}`, set);
+  const authPoolKey = authPoolKeyOf(environment, tokenUrl, config);
+  const purpose = fingerprint([tokenUrl, baseUrl, audience, scope, resource, extra]);
+  // A cache uses one pool and one way of asking, so it must not outlive them. Also, the token of a former secret must not
+  // go to another host.
+  const parts = [tokenKey, set.label, set.token, authPoolKey, baseUrl, fingerprintOf(config.tokens)];
+  const tokenCacheKey = fingerprint(parts);
+  return { environment, set, slot: `${owner} ${set.name}`, tokenKey, authPoolKey, purpose, tokenCacheKey };
+}
 
 /** A set with its token cache. */
 interface OpenSet {
@@ -119,7 +176,7 @@ export function openTokens(
     const { requestMs, tokenMs: tokenTimeoutMs } = config.timeouts;
     const candidates = openSources(owner, config);
     const parts = { environment, owner: site, candidates, tokenTimeoutMs, clock, report };
-    failovers.prepare(config, key, () => new CredentialFailover(parts), requestMs).use(candidates, tokenTimeoutMs);
+    failovers.prepare(config, key, () => new CredentialFailover(parts), requestMs).use(parts);
   }
 
   return {

@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { openTokenBackend } from "../app/token-backend.ts";
-import { ownersOf } from "../app/token-owners.ts";
+import { ownersOf } from "../app/token-sources.ts";
 import { openUpstreams } from "../app/upstreams.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { type ConfiguredSet, ownersOf } from "../app/token-owners.ts";
+import { type ConfiguredSet, ownersOf } from "../app/token-sources.ts";
 import { openUpstreams } from "../app/upstreams.ts";
 import { systemClock } from "../model/clock.ts";
 import { listNames } from "../model/names.ts";

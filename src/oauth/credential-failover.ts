@@ -28,29 +28,28 @@ const defaultRetryMs = 1_000;
  * is accepted again. A request uses a set's live token, or that of a set's former secret, before it waits for another.
  */
 export class CredentialFailover implements TokenSource {
-  readonly #parts: FailoverParts;
-  #candidates: FailoverParts["candidates"];
-  #tokenTimeoutMs: number;
+  #parts: FailoverParts;
   /** The label of the set whose token was used last. */
   #active: string;
 
   constructor(parts: FailoverParts) {
     this.#parts = parts;
-    this.#candidates = parts.candidates;
-    this.#tokenTimeoutMs = parts.tokenTimeoutMs;
     this.#active = parts.candidates[0].set.label;
   }
 
   /** Other sets from now on; requests that are under way go on with them. */
-  use(candidates: FailoverParts["candidates"], tokenTimeoutMs: number): void {
-    this.#candidates = candidates;
-    this.#tokenTimeoutMs = tokenTimeoutMs;
+  use(parts: FailoverParts): void {
+    this.#parts = parts;
+    const { candidates } = parts;
     if (!candidates.some(({ set }) => set.label === this.#active)) this.#activate(candidates[0].set.label);
   }
 
   /** Its sets at this moment, in order. */
   snapshot(): readonly CredentialSnapshot[] {
-    return this.#candidates.map((source) => ({ ...source.snapshot(), isActive: source.set.label === this.#active }));
+    return this.#parts.candidates.map((source) => ({
+      ...source.snapshot(),
+      isActive: source.set.label === this.#active,
+    }));
   }
 
   get(deadlineMs: number): Token | Promise<Token> {
@@ -60,8 +59,8 @@ export class CredentialFailover implements TokenSource {
 
   /** Fetches a token in the background if there is none: the first set's, or the second's once the first is refused. */
   warm(): void {
-    if (this.#candidates.some(({ hasToken }) => hasToken)) return;
-    const source = this.#preferred() ?? this.#candidates[0];
+    if (this.#parts.candidates.some(({ hasToken }) => hasToken)) return;
+    const source = this.#preferred() ?? this.#parts.candidates[0];
     void source.warm("start");
   }
 
@@ -79,14 +78,14 @@ export class CredentialFailover implements TokenSource {
     const newer = await source.replace(token, site, untilMs);
     if (typeof newer === "object" || !source.isSuspect) return newer;
     // Service and authorization server have both refused the set: another one serves, if it can.
-    const other = this.#candidates.find((candidate) => candidate !== source && !candidate.isRefused);
+    const other = this.#parts.candidates.find((candidate) => candidate !== source && !candidate.isRefused);
     const result = await other?.get(untilMs);
     return result !== undefined && "secret" in result ? this.#activateSetOf(result) : newer;
   }
 
   /** The first set that the authorization server has not refused. */
   #preferred(): TokenCache | undefined {
-    return this.#candidates.find(({ isRefused }) => !isRefused);
+    return this.#parts.candidates.find(({ isRefused }) => !isRefused);
   }
 
   /**
@@ -95,10 +94,10 @@ export class CredentialFailover implements TokenSource {
    */
   #pickUsable(): Token | undefined {
     const preferred = this.#preferred();
-    for (const source of this.#candidates) if (source.isRefused) void source.warm("missing");
+    for (const source of this.#parts.candidates) if (source.isRefused) void source.warm("missing");
     const token = preferred?.current();
     if (token !== undefined) return token;
-    const usable = this.#candidates.filter(({ isSuspect }) => preferred === undefined || !isSuspect);
+    const usable = this.#parts.candidates.filter(({ isSuspect }) => preferred === undefined || !isSuspect);
     let other: Token | undefined;
     for (const source of usable) if (source !== preferred) other ??= source.current();
     for (const source of usable) other ??= source.currentFormer();
@@ -110,7 +109,7 @@ export class CredentialFailover implements TokenSource {
   async #wait(deadlineMs: number): Promise<Token> {
     const untilMs = this.#waitUntilMs(deadlineMs);
     const pauses: Pause[] = [];
-    for (const source of this.#candidates) {
+    for (const source of this.#parts.candidates) {
       const { set } = source;
       const result = await source.get(untilMs);
       if (result === undefined) throw this.#late(set, source.pause);
@@ -125,7 +124,7 @@ export class CredentialFailover implements TokenSource {
   }
 
   #waitUntilMs(deadlineMs: number): number {
-    return Math.min(deadlineMs, this.#parts.clock.nowMs() + this.#tokenTimeoutMs);
+    return Math.min(deadlineMs, this.#parts.clock.nowMs() + this.#parts.tokenTimeoutMs);
   }
 
   #activateSetOf(token: Token): Token {
@@ -140,7 +139,7 @@ export class CredentialFailover implements TokenSource {
   }
 
   #sourceOf(token: Token): TokenCache {
-    const candidates = this.#candidates;
+    const candidates = this.#parts.candidates;
     return candidates.find(({ set }) => set.label === token.credential) ?? candidates[0];
   }
 
@@ -160,7 +159,7 @@ export class CredentialFailover implements TokenSource {
   }
 
   #refused(pauses: readonly Pause[]): ProxyError {
-    const candidates = this.#candidates;
+    const candidates = this.#parts.candidates;
     const retryAfterMs = Math.min(...pauses.map((pause) => this.#remainingMs(pause)));
     const names = candidates.map(({ set }) => this.#describe(set)).join(" and ");
     const rest = candidates.length === 1 ? "; no other set is configured" : "";

@@ -1,4 +1,4 @@
-import type { ConfiguredSet } from "../../app/token-owners.ts";
+import type { ConfiguredSet } from "../../app/token-sources.ts";
 import type { Upstreams } from "../../app/upstreams.ts";
 import type { Config } from "../../config/config.ts";
 import type { Problem } from "../../config/diagnostics.ts";

@@ -1,4 +1,4 @@
-import type { ConfiguredSet } from "../../app/token-owners.ts";
+import type { ConfiguredSet } from "../../app/token-sources.ts";
 import type { Config } from "../../config/config.ts";
 import { type CredentialSet, tokenUrlOf } from "../../model/environment.ts";
 import { describeNoToken } from "../../oauth/endpoint-backoff.ts";
