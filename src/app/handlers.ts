@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import type { ListenerSettings, Serving } from "../adapters/http-server/listener.ts";
 import { createCallbackHandler } from "../callbacks/handler.ts";
 import type { ClaimStore } from "../claims/claim.ts";
 import { type CallbackListenerConfig, type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
@@ -13,9 +14,15 @@ import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler
 import type { ListenerContext, Tracer } from "../proxy/messages.ts";
 import type { OnceRules } from "../proxy/once.ts";
 import { loopbackHosts } from "../proxy/target.ts";
-import type { ServingOn } from "./hot-listener.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 import type { Upstreams } from "./upstreams.ts";
+
+/** What a listener serves with. Whether requests wait or connections close, the listener itself knows. */
+export type ServingOn = Omit<Serving, "settings"> & {
+  readonly settings: Omit<ListenerSettings, "isDraining" | "held">;
+  /** `timeouts.request`. */
+  readonly requestMs: number;
+};
 
 interface HandlersParts extends Pick<RequestHandlerParts, "clock" | "report" | "tokensOf" | "buffers"> {
   readonly upstreams: Pick<Upstreams, "send" | "sendStream" | "deliverTo">;

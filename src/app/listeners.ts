@@ -1,12 +1,13 @@
 import type { Server } from "node:http";
+import { drain } from "../adapters/http-server/drain.ts";
 import { listen, reportRefusedConnections } from "../adapters/http-server/listen.ts";
+import { type Binding, createListener, type Listener, type Serving } from "../adapters/http-server/listener.ts";
 import type { SocketServer } from "../adapters/http-server/tls.ts";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Report } from "../model/events.ts";
 import { type Bind, callersTlsOf, describeBind } from "../model/listener.ts";
-import type { Handlers } from "./handlers.ts";
-import { HotListener, type ServingOn } from "./hot-listener.ts";
+import type { Handlers, ServingOn } from "./handlers.ts";
 import { KeyedResources } from "./keyed-resources.ts";
 
 /** Where the servers listen. */
@@ -36,7 +37,7 @@ interface BoundServer {
 }
 
 /** A server that a configuration wants. Two configurations with the same key mean the same server. */
-interface Binding {
+interface WantedServer {
   readonly key: string;
   /** The key of the configuration that says where it listens: `listeners[0].bind`. */
   readonly setting: string;
@@ -67,7 +68,7 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
   }
 
   /** Those for applications first, then those for callbacks, each in the configuration's order; admin and status last. */
-  function bindingsOf(config: Config): Binding[] {
+  function serversOf(config: Config): WantedServer[] {
     const { admin, status } = config;
     const outbound = config.listeners.map((listener, index) => ({
       setting: `listeners[${index}].bind`,
@@ -82,13 +83,13 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
       serving: () => handlers.forCallbacks(listener, config),
     }));
     return [
-      ...keyed([...outbound, ...inbound]).map((wanted) => ({ ...wanted, create: () => createListener(wanted) })),
-      ownBinding("admin", admin, createAdmin),
-      ownBinding("status", status, createStatus),
+      ...keyed([...outbound, ...inbound]).map((wanted) => ({ ...wanted, create: () => openListener(wanted) })),
+      ownServer("admin", admin, createAdmin),
+      ownServer("status", status, createStatus),
     ];
   }
 
-  function createListener({ bind, serving }: Required<Pick<Binding, "bind" | "serving">>) {
+  function openListener({ bind, serving }: Required<Pick<WantedServer, "bind" | "serving">>) {
     const listener = new HotListener({ name: describeBind(bind), report }, serving(), clock);
     return { server: listener.listener.server, listener };
   }
@@ -103,7 +104,7 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
   return {
     /** Listens wherever nothing listens yet. Requests that come in wait for the first configuration to be committed. */
     async prepare(config: Config): Promise<void> {
-      for (const { key, setting, bind, create } of bindingsOf(config)) {
+      for (const { key, setting, bind, create } of serversOf(config)) {
         const bound = servers.prepare(config, key, () => ({ ...create(), bind }));
         if (bound.server.listening) continue;
         const address = describeBind(bind);
@@ -120,12 +121,12 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
     },
 
     commit(config: Config): void {
-      for (const { key, serving } of bindingsOf(config)) if (serving) servers.get(key)?.listener?.serve(serving());
+      for (const { key, serving } of serversOf(config)) if (serving) servers.get(key)?.listener?.serve(serving());
       servers.commit(config);
     },
 
     bindsOf(config: Config): Binds {
-      const binds = bindingsOf(config).map(({ key, bind }) => servers.get(key)?.bind ?? bind);
+      const binds = serversOf(config).map(({ key, bind }) => servers.get(key)?.bind ?? bind);
       const { admin, status } = config;
       const { length } = config.listeners;
       return {
@@ -155,6 +156,80 @@ export function openListeners({ clock, report, handlers, createAdmin, createStat
   };
 }
 
+/** Time for the last responses, and for 503s to latecomers, after the last request could have ended. */
+const lateMs = 2_000;
+
+/**
+ * A listener that stays, with its connections, while configurations come and go. It listens before its first configuration
+ * is active; until then requests wait.
+ */
+class HotListener {
+  /** Where it listens, as configured. */
+  readonly name: string;
+  readonly listener: Listener;
+  readonly #clock: Clock;
+  #serving: Serving;
+  #longestRequestMs = 0;
+  /** While requests wait: until when. */
+  #paused: Promise<void> | undefined;
+  #resume = () => {};
+  #isActive = false;
+  #isDraining = false;
+
+  constructor(binding: Binding, serving: ServingOn, clock: Clock) {
+    this.name = binding.name;
+    this.#clock = clock;
+    this.#serving = this.#complete(serving);
+    this.listener = createListener(() => this.#serving, binding);
+    this.#pause();
+  }
+
+  /** The longest that a request may take: each has the deadline of the configuration that accepted it. */
+  get longestRequestMs(): number {
+    return this.#longestRequestMs;
+  }
+
+  /** Serves so from the next request on, on open connections as well. */
+  serve(serving: ServingOn): void {
+    this.#serving = this.#complete(serving);
+    this.listener.renew();
+    if (!this.#isActive) this.#resume();
+    this.#isActive = true;
+  }
+
+  /**
+   * Lets open requests end. Every connection closes with its next response.
+   * @param openMs how long open requests may take
+   * @param onTimeUp called then, before latecomers are answered
+   * @returns whether all connections were gone in time
+   */
+  drain(openMs = this.#longestRequestMs, onTimeUp = () => {}): Promise<boolean> {
+    const hold = () => {
+      this.#pause();
+      return () => {
+        this.#isDraining = true;
+        this.#resume();
+      };
+    };
+    return drain(this.listener, this.#clock, { hold, openMs, onTimeUp, lateMs });
+  }
+
+  /** Makes new requests wait for `#resume`. */
+  #pause(): void {
+    this.#paused ??= new Promise((resolve) => {
+      this.#resume = () => {
+        this.#paused = undefined;
+        resolve();
+      };
+    });
+  }
+
+  #complete({ settings, requestMs, ...serving }: ServingOn): Serving {
+    this.#longestRequestMs = Math.max(this.#longestRequestMs, requestMs);
+    return { ...serving, settings: { ...settings, isDraining: () => this.#isDraining, held: () => this.#paused } };
+  }
+}
+
 async function drainAndEnd(listener: HotListener): Promise<boolean> {
   const isDrained = await listener.drain();
   endServer(listener.listener.server);
@@ -167,7 +242,7 @@ function endServer(server: Server | SocketServer): void {
   server.closeAllConnections();
 }
 
-function ownBinding(name: "admin" | "status", bind: Bind, createServer: () => Server): Binding {
+function ownServer(name: "admin" | "status", bind: Bind, createServer: () => Server): WantedServer {
   const create = () => ({ server: createServer() });
   return { key: `${name} ${describeBind(bind)}`, setting: `${name}.bind`, bind, create };
 }
