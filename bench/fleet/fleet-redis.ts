@@ -3,7 +3,6 @@ import { redisKeys } from "../../src/adapters/redis/scripts.ts";
 import type { RedisAccess } from "../../src/model/redis-access.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { openRedis, type RealRedis } from "../../testkit/redis.ts";
-import { ScriptTime } from "./script-time.ts";
 import { setTimeLua } from "./set-time.lua.ts";
 
 /**
@@ -15,8 +14,6 @@ const sentByClients = /^cmdstat_(?:evalsha|eval|hello|info|ping|auth|client\|\w+
 
 /** The one Redis of the fleet: a real process, living by the injected clock, whose commands are counted by itself. */
 export class FleetRedis {
-  /** What its clients' scripts have to pass through. */
-  readonly scriptTime = new ScriptTime();
   /** How replicas reach it. */
   readonly access: RedisAccess;
   readonly #server: RealRedis;

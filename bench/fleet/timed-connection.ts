@@ -2,6 +2,7 @@ import { Redis } from "ioredis";
 import { createCacheClient, type RedisClient } from "../../src/adapters/redis/client.ts";
 import { type ConnectionParts, RedisConnection } from "../../src/adapters/redis/connection.ts";
 import type { FleetRedis } from "./fleet-redis.ts";
+import { replaceTime } from "./script-time.ts";
 import type { Work } from "./work.ts";
 
 interface Surroundings {
@@ -37,7 +38,7 @@ const patienceMs = 60_000;
  * The proxy's client. Its timeouts on the machine's clock are lengthened: here they would measure this process, not Redis.
  * @param count is told of every command that is sent, the greeting included
  */
-export function createClient({ access, scriptTime }: FleetRedis, count: () => void): RedisClient {
+export function createClient({ access }: FleetRedis, count: () => void): RedisClient {
   const client = createCacheClient(access);
   if (!(client instanceof Redis)) throw new Error("the fleet has one server");
   client.options.commandTimeout = patienceMs;
@@ -46,7 +47,7 @@ export function createClient({ access, scriptTime }: FleetRedis, count: () => vo
   client.sendCommand = (command, stream) => {
     count();
     const [text] = command.args;
-    if (typeof text === "string") command.args[0] = scriptTime.replace(command.name, text);
+    if (typeof text === "string") command.args[0] = replaceTime(command.name, text);
     return send(command, stream);
   };
   return client;

@@ -15,7 +15,7 @@ export interface ConnectionParts {
   readonly report: Report;
 }
 
-/** One task, even one of the lock, which sends its script a second time where Redis does not know it (row 26). */
+/** One task (row 26). */
 const taskTimeoutMs = 100;
 /** The longest that the first task waits for the connection. */
 const firstConnectMs = 1_000;

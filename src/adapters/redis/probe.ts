@@ -44,8 +44,6 @@ const longestConnectMs = 3_000;
 const roundTrips = 20;
 /** Nothing is left behind, even by a process that is killed. */
 const probeLifeMs = 10_000;
-/** By its hash, which no server knows. */
-const unknownScript = "0".repeat(40);
 
 type Command = (client: RedisClient, key: string) => Promise<unknown>;
 
@@ -55,7 +53,6 @@ const commands: Readonly<Record<string, Command>> = {
   get: (client, key) => client.get(key),
   pttl: (client, key) => client.pttl(key),
   eval: (client, key) => client.eval("return KEYS[1]", 1, key),
-  evalsha: (client, key) => client.evalsha(unknownScript, 1, key),
   time: (client) => client.time(),
   info: (client) => client.info("server"),
   ping: (client) => client.ping(),
@@ -138,8 +135,7 @@ async function tryCommands(client: RedisClient, keys: readonly string[]): Promis
 
 async function firstTrouble(runs: readonly (() => Promise<unknown>)[]): Promise<RedisTrouble | undefined> {
   const troubles = await Promise.all(runs.map((run) => run().then(() => undefined, troubleOf)));
-  // The server does not know the script, but it permitted the question.
-  return troubles.find((trouble) => trouble !== undefined && trouble.kind !== "noscript");
+  return troubles.find((trouble) => trouble !== undefined);
 }
 
 /** Undefined where it may not be asked. In a Cluster it is any one of the nodes that answers. */

@@ -2,7 +2,6 @@ import Redlock, { ExecutionError, type Lock, type RedlockClient, ResourceLockedE
 import type { Cancel, Clock } from "../../model/clock.ts";
 import type { Lease, RefreshLock } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
-import { kindOf } from "./failure.ts";
 import { aheadMs, redisKeys } from "./scripts.ts";
 
 /** A holder that dies keeps the others waiting for this long at most. */
@@ -120,22 +119,11 @@ async function explainRefusal(error: unknown): Promise<"held" | "unavailable"> {
   return locked > 0 && locked + votes.votesFor.size >= votes.quorumSize ? "held" : "unavailable";
 }
 
-/** Redlock sends the text of a script when it reads NOSCRIPT, which is no failure. */
+/** Redlock sends the text of a script where its hash is not known: then each of its commands is one, like all others. */
 function toRedlockClient(connection: RedisConnection): RedlockClient {
   return {
-    async evalsha(hash, numberOfKeys, args) {
-      const reply = await connection.run(String(args[0]), (client) =>
-        client.evalsha(hash, numberOfKeys, ...args).catch((error) => {
-          if (kindOf(error) !== "noscript") throw error;
-          return noScript;
-        }),
-      );
-      if (reply === noScript) throw noScript;
-      return reply;
-    },
+    evalsha: () => Promise.reject(new Error("NOSCRIPT")),
     eval: (text, numberOfKeys, args) =>
       connection.run(String(args[0]), (client) => client.eval(text, numberOfKeys, ...args)),
   };
 }
-
-const noScript = new Error("NOSCRIPT");

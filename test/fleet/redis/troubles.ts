@@ -112,7 +112,7 @@ export const troubles: Readonly<Record<string, Trouble>> = {
     },
     end: (redis) => redis.command("ACL", ...user("resetpass", `>${aclUser.password}`)),
   },
-  "NOPERM, since scripts are forbidden": forbidden(["-eval", "-evalsha"], ["+eval", "+evalsha"]),
+  "NOPERM, since scripts are forbidden": forbidden(["-eval"], ["+eval"]),
   "NOPERM, since the keys are another's": forbidden(["resetkeys", "~other:*"], ["resetkeys", "~countersign:*"]),
   "NOPERM, since what the scripts do is forbidden": forbidden(["-pttl", "-set"], ["+pttl", "+set"]),
   "BUSY, since a script does not end": {
