@@ -1,7 +1,7 @@
 /** Row 58: a token at rest is sealed with AES-256-GCM, bound to its name, and readable with two keys while they are rolled. */
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { open, seal } from "../../src/adapters/redis/seal.ts";
+import { open, seal } from "../../src/adapters/redis/token-store.ts";
 import { Secret } from "../../src/model/secret.ts";
 
 const oldKey = new Secret(Buffer.alloc(32, 1));

@@ -1,7 +1,7 @@
 /** Row 29: what stands in Redis is never sent upstream unless a replica sealed it for exactly this set; it is counted and overwritten. */
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
-import { open, seal } from "../../../src/adapters/redis/seal.ts";
+import { open, seal } from "../../../src/adapters/redis/token-store.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { cacheKey } from "../../../src/oauth/token.ts";
 import { call } from "../../../testkit/call.ts";

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
-import { seal } from "../../../src/adapters/redis/seal.ts";
+import { seal } from "../../../src/adapters/redis/token-store.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
