@@ -1,9 +1,8 @@
-import { type ConnectSettings, createConnect } from "../adapters/http-client/connect.ts";
+import { type ConnectSettings, createConnect, type TunnelReport } from "../adapters/http-client/connect.ts";
 import { ConnectionPool, type PoolSettings } from "../adapters/http-client/connection-pool.ts";
 import { createDeliver } from "../adapters/http-client/deliver.ts";
 import { createPostTokenRequest } from "../adapters/http-client/post.ts";
 import { explainTransportError } from "../adapters/http-client/transport-error.ts";
-import type { TunnelReport } from "../adapters/http-client/tunnel.ts";
 import type { HttpProxy, StreamPool } from "../adapters/http-proxy/pool.ts";
 import { signAssertion } from "../adapters/jose/sign-assertion.ts";
 import type { CallbackListenerConfig, Config } from "../config/config.ts";

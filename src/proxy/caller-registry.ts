@@ -3,12 +3,9 @@ import type { Caller } from "../model/listener.ts";
 import { SecretLookup } from "../model/secret.ts";
 
 /** A caller, with the count of its requests where they are limited. */
-export interface KnownCaller extends Pick<Caller, "name" | "sites" | "operations" | "requestsPerSecond"> {
+export interface KnownCaller extends Caller {
   readonly rate: RateLimit | undefined;
 }
-
-/** A caller, and what proves it. */
-export type RegisteredCaller = KnownCaller & Pick<Caller, "tokens" | "certificates">;
 
 /** The callers of one listener, by what proves them. */
 export class CallerRegistry {
@@ -17,7 +14,7 @@ export class CallerRegistry {
   readonly #tokens: SecretLookup<KnownCaller>;
   readonly #certificates: ReadonlyMap<string, KnownCaller>;
 
-  constructor(callers: readonly RegisteredCaller[]) {
+  constructor(callers: readonly KnownCaller[]) {
     const tokens = callers.flatMap((caller) => caller.tokens.map((token) => [token, caller] as const));
     this.#tokens = new SecretLookup(tokens);
     this.#certificates = new Map(callers.flatMap((caller) => caller.certificates.map((name) => [name, caller])));

@@ -2,13 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { CallerRegistry, type RegisteredCaller } from "../../src/proxy/caller-registry.ts";
+import { CallerRegistry, type KnownCaller } from "../../src/proxy/caller-registry.ts";
 import { authenticateClient } from "../../src/proxy/client-auth.ts";
 import type { HeaderLine } from "./header-line.ts";
 
 const token = "canary-caller.token_1~+/==";
 const older = "canary-caller-token-0";
-const caller: RegisteredCaller = {
+const caller: KnownCaller = {
   name: "orders",
   tokens: [],
   certificates: [],
@@ -17,7 +17,7 @@ const caller: RegisteredCaller = {
   requestsPerSecond: undefined,
   rate: undefined,
 };
-const known: readonly RegisteredCaller[] = [
+const known: readonly KnownCaller[] = [
   { ...caller, name: "new", tokens: [new Secret(token)] },
   { ...caller, name: "old", tokens: [new Secret("canary-another-token"), new Secret(older)] },
 ];

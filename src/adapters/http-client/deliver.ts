@@ -1,6 +1,5 @@
 import type { Deliver } from "../../callbacks/application.ts";
 import { type FailureCode, ProxyError } from "../../model/errors.ts";
-import type { UpstreamResponse } from "../../proxy/messages.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { longestAnswerBytes, readWhole } from "./post.ts";
 
@@ -10,25 +9,16 @@ import { longestAnswerBytes, readWhole } from "./post.ts";
  */
 export function createDeliver(pool: ConnectionPool): Deliver {
   return async ({ method, target, headers, body }, deadlineMs) => {
-    try {
-      const response = await pool.exchange({ method, path: target, headers, render: () => body }, deadlineMs);
-      const whole = readAnswer(response);
-      // An answer that breaks before it is read fails its reader later. It must not end the process.
-      whole.catch(() => {});
-      return { status: response.status, headers: response.headers, body: whole };
-    } catch (error) {
-      throw asApplicationError(error);
-    }
+    const request = { method, path: target, headers, render: () => body };
+    const response = await pool.exchange(request, deadlineMs).catch(failAsApplication);
+    const whole = readWhole(response).catch(failAsApplication).then(checkLength);
+    // An answer that breaks before it is read fails its reader later. It must not end the process.
+    whole.catch(() => {});
+    return { status: response.status, headers: response.headers, body: whole };
   };
 }
 
-async function readAnswer(response: UpstreamResponse): Promise<Uint8Array> {
-  let body: Uint8Array | undefined;
-  try {
-    body = await readWhole(response);
-  } catch (error) {
-    throw asApplicationError(error);
-  }
+function checkLength(body: Uint8Array | undefined): Uint8Array {
   if (body !== undefined) return body;
   const detail = `The application's answer is longer than ${longestAnswerBytes} bytes.`;
   throw new ProxyError("application_failed", detail, { causedBy: "answer too long" });
@@ -44,8 +34,8 @@ const described: { readonly [Code in FailureCode]?: readonly [FailureCode, strin
 };
 
 /** A failure on the way to the application has codes of its own: the service did not fail. */
-function asApplicationError(error: unknown): unknown {
-  if (!(error instanceof ProxyError)) return error;
+function failAsApplication(error: unknown): never {
+  if (!(error instanceof ProxyError)) throw error;
   const [code, detail] = described[error.code] ?? unsound;
-  return new ProxyError(code, detail, { outcome: error.outcome, causedBy: error.causedBy });
+  throw new ProxyError(code, detail, { outcome: error.outcome, causedBy: error.causedBy });
 }

@@ -10,7 +10,6 @@ import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import { clientHost } from "../../model/listener.ts";
-import { prefersGzip, prefersOpenMetrics } from "./content-negotiation.ts";
 import { longestWaiting, type Place } from "./make-room.ts";
 
 export interface Page {
@@ -29,7 +28,9 @@ const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheck
 
 /** Shorter answers fit into one packet anyway. */
 const longestUncompressed = 1_400;
+/** In a thread of its own, and fast: what goes over a pod's network need not be small. */
 const gzipInBackground = promisify<string, object, Buffer>(gzip);
+const fast = { level: constants.Z_BEST_SPEED };
 
 const noPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -73,7 +74,7 @@ async function respond(
 ): Promise<void> {
   const page = await make(headers);
   const isPacked = page.text.length > longestUncompressed && prefersGzip(headers["accept-encoding"]);
-  write(response, page, isPacked ? await pack(page.text) : undefined);
+  write(response, page, isPacked ? await gzipInBackground(page.text, fast) : undefined);
 }
 
 export function plain(status: number, text: string): Page {
@@ -140,11 +141,6 @@ function replaceOldest(server: Server): void {
   });
 }
 
-/** In a thread of its own, and fast: what goes over a pod's network need not be small. */
-function pack(text: string): Promise<Buffer> {
-  return gzipInBackground(text, { level: constants.Z_BEST_SPEED });
-}
-
 /**
  * A browser must not run, frame, keep or pass on what is shown.
  * @param packed the text as gzip, where it is sent so
@@ -165,6 +161,60 @@ function write(response: ServerResponse, page: Page, packed?: Buffer): void {
     "Referrer-Policy": "no-referrer",
   });
   response.end(body);
+}
+
+/** One of the values of an Accept header or its like: `text/plain;version=0.0.4;q=0.3`. */
+interface Preference {
+  /** In lower case, without parameters. */
+  readonly name: string;
+  /** By name in lower case; without quotes. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** 0 (not at all) to 1, RFC 9110 section 12.4.2; 1 where none is given, 0 where it is not a number. */
+  readonly weight: number;
+}
+
+/** Reads a header of content negotiation (RFC 9110 section 12.5). What is malformed is not wanted. */
+function readPreferences(header: string | undefined): readonly Preference[] {
+  return (header ?? "").split(",").flatMap((each) => {
+    const [name = "", ...rest] = each.split(";").map((part) => part.trim());
+    if (name === "") return [];
+    const parameters = new Map(rest.map(readParameter));
+    return [{ name: name.toLowerCase(), parameters, weight: readWeight(parameters.get("q")) }];
+  });
+}
+
+/** Whether a reader takes gzip, and would not rather have the plain text. */
+export function prefersGzip(acceptEncoding: string | undefined): boolean {
+  const preferences = readPreferences(acceptEncoding);
+  const gzip = weightOf(preferences, "gzip", "x-gzip", "*");
+  return gzip > 0 && gzip >= weightOf(preferences, "identity");
+}
+
+const openMetrics = "application/openmetrics-text";
+
+/** Whether a scraper asks for OpenMetrics 1.0.0 by name, and not for the text format before it. */
+export function prefersOpenMetrics(accept: string | undefined): boolean {
+  const preferences = readPreferences(accept);
+  const isOurs = ({ name, parameters }: Preference) =>
+    name === openMetrics && (parameters.get("version") ?? "1.0.0") === "1.0.0";
+  const asked = Math.max(0, ...preferences.filter(isOurs).map(({ weight }) => weight));
+  return asked > 0 && asked >= weightOf(preferences, "text/plain", "text/*", "*/*");
+}
+
+/** Of the first of these names that is there; 0 where none is. */
+function weightOf(preferences: readonly Preference[], ...names: readonly string[]): number {
+  const found = names.map((wanted) => preferences.find(({ name }) => name === wanted));
+  return found.find((preference) => preference !== undefined)?.weight ?? 0;
+}
+
+function readParameter(text: string): readonly [name: string, value: string] {
+  const [name = "", value = ""] = text.split("=", 2);
+  return [name.trim().toLowerCase(), value.trim().replace(/^"(.*)"$/, "$1")];
+}
+
+function readWeight(text: string | undefined): number {
+  if (text === undefined) return 1;
+  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
 }
 
 /** What the admin port shows. */

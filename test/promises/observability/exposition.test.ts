@@ -1,7 +1,7 @@
 /** `/metrics` in both text formats of Prometheus, packed where that is asked for. */
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { prefersGzip, prefersOpenMetrics } from "../../../src/adapters/http-server/content-negotiation.ts";
+import { prefersGzip, prefersOpenMetrics } from "../../../src/adapters/http-server/read-only-server.ts";
 import { writeExposition } from "../../../src/adapters/stats/exposition.ts";
 import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
 import { call, order } from "../../../testkit/call.ts";
