@@ -9,7 +9,7 @@ import { ConcurrencyLimit } from "countersign/proxy/concurrency-limit";
 import { prepare } from "countersign/proxy/enrich";
 import { SlowAnswers } from "countersign/proxy/forward";
 import { createRequestHandler, type RequestHandler } from "countersign/proxy/handler";
-import type { ClientRequest, ClientResponse, Tracer } from "countersign/proxy/messages";
+import type { CallerRequest, Answer, Tracer } from "countersign/proxy/messages";
 import { readParameters } from "countersign/proxy/parameters";
 import { encodeSpan } from "countersign/tracing/span";
 import { SpanTracer } from "countersign/tracing/tracer";
@@ -109,16 +109,16 @@ export function openTracedHandler(): () => Promise<void> {
   return openHandler(tracer);
 }
 
-class Order implements ClientRequest {
+class Order implements CallerRequest {
   readonly method = "POST";
   readonly target = "/create_order";
   readonly headers = headers;
   readonly headBytes = requestHead.length;
   readonly peer = { address: "127.0.0.1", subject: undefined };
   isClosed = () => false;
-  repliedStatus = () => undefined;
+  answeredStatus = () => undefined;
   readBody = () => body;
-  reply({ status }: ClientResponse): undefined {
+  answer({ status }: Answer): undefined {
     if (status !== 200) throw new Error(`the order was refused with ${status}`);
   }
 }

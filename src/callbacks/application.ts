@@ -1,5 +1,5 @@
 import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines, one } from "../http/headers.ts";
-import type { ClientResponse } from "../proxy/messages.ts";
+import type { Answer } from "../proxy/messages.ts";
 
 /** Those that the service calls with. */
 export type CallbackMethod = "GET" | "POST";
@@ -57,7 +57,7 @@ export function deliveryHeaders(headers: HeaderLines, key: string, requestId: st
 const ownLength: ReadonlySet<string> = new Set(["content-length"]);
 
 /** The application's answer as the service gets it: status and body untouched, our identification added. */
-export async function applicationReply(response: ApplicationResponse, requestId: string): Promise<ClientResponse> {
+export async function applicationReply(response: ApplicationResponse, requestId: string): Promise<Answer> {
   const { status } = response;
   const body = await response.body;
   const headers = endToEndHeaders(response.headers, ownLength);
@@ -66,7 +66,7 @@ export async function applicationReply(response: ApplicationResponse, requestId:
 }
 
 /** What the sender had no answer to, the application has taken: it gets the status now. No body is kept. */
-export function repetitionReply(status: number, requestId: string): ClientResponse {
+export function repetitionReply(status: number, requestId: string): Answer {
   const headers = status === 204 ? [] : ["Content-Length", "0"];
   const body = new Uint8Array();
   return { status, headers: [...headers, ...identify(requestId)], body, isLocal: true, isFramed: true };

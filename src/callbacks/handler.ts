@@ -3,12 +3,12 @@ import type { Clock } from "../model/clock.ts";
 import { describeDefect } from "../model/defect.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallbackFinished, Report } from "../model/events.ts";
+import { buildProblem, toProxyError } from "../proxy/answer.ts";
 import type { BufferBudget } from "../proxy/buffer-budget.ts";
-import { buildProblem, toProxyError } from "../proxy/client-response.ts";
 import { Admission, type ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { describeArrival } from "../proxy/context.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
-import type { ClientRequest, ClientResponse } from "../proxy/messages.ts";
+import type { Answer, CallerRequest } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
 import { parseTarget } from "../proxy/target.ts";
 import {
@@ -56,11 +56,11 @@ interface CallbackContext {
 
 /** START HERE: one callback, from its head to the application's answer. Each line is a step, and any of them may throw. */
 async function receive(
-  request: ClientRequest,
+  request: CallerRequest,
   listener: CallbackListener,
   context: CallbackContext,
   parts: CallbackHandlerParts,
-): Promise<ClientResponse> {
+): Promise<Answer> {
   const { clock, claims } = parts;
   const { event, admission } = context;
   const buffer = admission.begin(request);
@@ -97,7 +97,7 @@ async function pass(
   { timeoutMs }: CallbackListener,
   { event, deadlineMs }: CallbackContext,
   { clock, deliver }: CallbackHandlerParts,
-): Promise<ClientResponse> {
+): Promise<Answer> {
   const startedMs = clock.nowMs();
   let isTaken = false;
   // As far as is known, should the rest fail in a way that it should not.
@@ -121,22 +121,22 @@ async function pass(
 export function createCallbackHandler(parts: CallbackHandlerParts, listener: CallbackListener): RequestHandler {
   return {
     handle: (request) => serve(request, listener, parts, (context) => receive(request, listener, context, parts)),
-    refuse: (client, error) => serve(client, listener, parts, () => Promise.reject(error)),
+    refuse: (request, error) => serve(request, listener, parts, () => Promise.reject(error)),
   };
 }
 
 /** Runs the steps, answers whatever happens, and reports how the callback ended. */
 async function serve(
-  client: ClientRequest,
+  request: CallerRequest,
   listener: CallbackListener,
   parts: CallbackHandlerParts,
-  steps: (context: CallbackContext) => Promise<ClientResponse>,
+  steps: (context: CallbackContext) => Promise<Answer>,
 ): Promise<void> {
   const { clock, report, concurrency, buffers } = parts;
   const startedMs = clock.nowMs();
   const context: CallbackContext = {
     event: {
-      ...describeArrival(parts.newRequestId(), client, parseTarget(client.target), listener),
+      ...describeArrival(parts.newRequestId(), request, parseTarget(request.target), listener),
       kind: "callback_finished",
       listener: listener.listener,
       result: "internal",
@@ -153,19 +153,19 @@ async function serve(
     event.status = response.status;
     event.outcome = "answered";
     event.responseBytes = response.body instanceof Uint8Array ? response.body.length : 0;
-    await client.reply(response, context.deadlineMs);
+    await request.answer(response, context.deadlineMs);
   } catch (error) {
-    await fail(error, client, context, parts);
+    await fail(error, request, context, parts);
   }
   admission.end();
   event.durationMs = context.elapsedMs;
-  event.callerLeft = client.isClosed();
+  event.callerLeft = request.isClosed();
   report(event);
 }
 
 async function fail(
   error: unknown,
-  client: ClientRequest,
+  request: CallerRequest,
   context: CallbackContext,
   { report, docsUrl }: CallbackHandlerParts,
 ): Promise<void> {
@@ -177,7 +177,7 @@ async function fail(
   // The listener could not write the head of the application's answer.
   const failure = found.code === "upstream_bad_response" ? unwritable() : found;
   // The answer has begun; its reader did not take the rest.
-  if (client.repliedStatus() !== undefined) return;
+  if (request.answeredStatus() !== undefined) return;
   event.cause = failure.causedBy;
   event.code = failure.code;
   event.result = failure instanceof NotGenuine ? failure.reason : failure.code;
@@ -187,9 +187,9 @@ async function fail(
   context.admission.buffer?.close();
   // RFC 9110 section 15.5.2: a 401 names a scheme.
   const challenge = failure.status === 401 ? ["WWW-Authenticate", 'HMAC realm="callbacks"'] : [];
-  const reply = buildProblem(failure, adviseOn(failure), context, docsUrl, challenge);
-  event.responseBytes = reply.body.length;
-  await client.reply(reply, context.deadlineMs);
+  const answer = buildProblem(failure, adviseOn(failure), context, docsUrl, challenge);
+  event.responseBytes = answer.body.length;
+  await request.answer(answer, context.deadlineMs);
 }
 
 function unwritable(): ProxyError {

@@ -1,6 +1,6 @@
 import { valuesOf } from "../http/headers.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { ClientRequest } from "../proxy/messages.ts";
+import type { CallerRequest } from "../proxy/messages.ts";
 import { readParameters, refuseParameter, showName, tooMany } from "../proxy/parameters.ts";
 import { isUtf8Type } from "../proxy/request-head.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
@@ -16,7 +16,7 @@ const methods = "GET, POST";
  * Which form a callback has, by its head.
  * @throws ProxyError method_not_allowed, media_type_not_supported
  */
-export function formOf({ method, headers }: Pick<ClientRequest, "method" | "headers">): CallbackForm {
+export function formOf({ method, headers }: Pick<CallerRequest, "method" | "headers">): CallbackForm {
   if (method === "GET") return "query";
   if (method !== "POST") {
     throw new ProxyError("method_not_allowed", `${method} is not a method of callbacks.`, { allow: methods });

@@ -10,7 +10,7 @@ import type { Event } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
 import { Secret } from "../model/secret.ts";
 import type { TokenSource } from "../oauth/token.ts";
-import type { ClientResponse, UpstreamRequest } from "../proxy/messages.ts";
+import type { Answer, UpstreamRequest } from "../proxy/messages.ts";
 import { readParameters } from "../proxy/parameters.ts";
 import { stringToSign } from "../signing/hmac.ts";
 import { configOption, exitCodes, loadOrRefuse, usageFailure } from "./command.ts";
@@ -119,7 +119,7 @@ function printRequest({ environment, path, headers, render }: UpstreamRequest, a
   if (signed !== undefined) print(`\nstring to sign (HMAC-SHA256, key ${signed.key}):\n${signed.stringToSign}`);
 }
 
-function printRefusal(refusal: ClientResponse, asJson: boolean): void {
+function printRefusal(refusal: Answer, asJson: boolean): void {
   const problem = problemOf(refusal);
   if (asJson) printJson(problem);
   else print(`${problem.status} ${problem.code}: ${problem.detail}`);

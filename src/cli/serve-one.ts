@@ -6,7 +6,7 @@ import { BufferBudget } from "../proxy/buffer-budget.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { SlowAnswers } from "../proxy/forward.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
-import type { ClientResponse } from "../proxy/messages.ts";
+import type { Answer } from "../proxy/messages.ts";
 import { usageFailure } from "./command.ts";
 
 /** What a command asks for in place of an application. */
@@ -28,8 +28,8 @@ export async function serveOne(
   environment: Environment,
   config: Config,
   parts: Pick<RequestHandlerParts, "report" | "send" | "tokensOf" | "newRequestId">,
-): Promise<ClientResponse | undefined> {
-  let response: ClientResponse | undefined;
+): Promise<Answer | undefined> {
+  let response: Answer | undefined;
   const all: RequestHandlerParts = {
     ...parts,
     clock: systemClock,
@@ -56,9 +56,9 @@ export async function serveOne(
       return body;
     },
     isClosed: () => false,
-    repliedStatus: () => undefined,
-    reply(reply) {
-      response = reply;
+    answeredStatus: () => undefined,
+    answer(given) {
+      response = given;
       return undefined;
     },
   });
@@ -74,7 +74,7 @@ export function pickEnvironment({ environments }: Config, wanted: string | undef
 }
 
 /** What a failure answer of our own says (RFC 9457). */
-export function problemOf({ body }: ClientResponse): {
+export function problemOf({ body }: Answer): {
   readonly status: number;
   readonly code: string;
   readonly detail: string;

@@ -84,6 +84,6 @@ const loopback = /^(?:::ffff:)?127\.|^::1$/;
  * @param address undefined over a Unix socket
  * @returns empty for this machine
  */
-export function clientHost(address: string | undefined): string {
+export function callerHost(address: string | undefined): string {
   return address === undefined || loopback.test(address) ? "" : address;
 }

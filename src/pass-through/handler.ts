@@ -3,9 +3,9 @@ import { connectionOptions, endToEndHeaders, firstOf, type HeaderLines } from ".
 import type { Environment, PassThroughRoute } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { type AuthMaterial, authorizationOf } from "../proxy/authenticate.ts";
-import { checkCallerOperation, checkCallerSite } from "../proxy/client-auth.ts";
+import { checkCallerOperation, checkCallerSite } from "../proxy/caller-auth.ts";
 import type { RequestContext } from "../proxy/context.ts";
-import { ClientClosedRequest, sendAuthenticated } from "../proxy/forward.ts";
+import { CallerLeft, sendAuthenticated } from "../proxy/forward.ts";
 import { admit, deliver, type RequestHandler, type RequestHandlerParts, serve } from "../proxy/handler.ts";
 import type { ListenerContext, Route, UpstreamResponse } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
@@ -90,7 +90,7 @@ function asksForWebSocket(method: string, headers: HeaderLines): boolean {
   return firstOf(headers, "upgrade")?.toLowerCase() === "websocket";
 }
 
-/** Sends it with a token, and gives the client what comes back, as it comes. */
+/** Sends it with a token, and gives the caller what comes back, as it comes. */
 async function pass(
   prepared: Prepared,
   context: RequestContext<StreamingRequest>,
@@ -129,18 +129,18 @@ async function pass(
   };
   const onShutdown = () => ending.abort(shutDown(isConnected));
   shutdown.addEventListener("abort", onShutdown);
-  request.onGone(() => ending.abort(new ClientClosedRequest()));
+  request.onGone(() => ending.abort(new CallerLeft()));
   try {
     const response = await sendAuthenticated(sending, context, parts);
     const streaming = { idleMs: route.idleMs, signal };
     if (connection === undefined) await deliver(response, context, streaming);
     else await switchOver(response, connection, context, streaming);
   } catch (error) {
-    if (error instanceof ClientClosedRequest) context.event.outcome = isConnected ? "unknown" : "not_sent";
+    if (error instanceof CallerLeft) context.event.outcome = isConnected ? "unknown" : "not_sent";
     throw error;
   } finally {
     // Of a first answer that was passed on without its rest being read.
-    ending.abort(new ClientClosedRequest());
+    ending.abort(new CallerLeft());
     shutdown.removeEventListener("abort", onShutdown);
     if (body !== undefined) context.event.requestBytes = body.takenBytes;
   }
@@ -161,7 +161,7 @@ async function switchOver(
     context.beginWait("stream_answer");
     const passage = await request.switchProtocol(identified, connection, idleMs);
     event.requestBytes = passage.toService;
-    event.responseBytes = passage.toClient;
+    event.responseBytes = passage.toCaller;
     const cut: unknown = signal.reason;
     if (passage.end !== "broken") {
       if (passage.end === "idle") event.cause = passage.end;

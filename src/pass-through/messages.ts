@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { HeaderLines } from "../http/headers.ts";
 import type { Environment } from "../model/environment.ts";
-import type { ClientRequest, UpstreamResponse } from "../proxy/messages.ts";
+import type { CallerRequest, UpstreamResponse } from "../proxy/messages.ts";
 
 /** A request's body, taken at the pace of whatever it is passed on to. */
 export interface BodyStream {
@@ -25,13 +25,13 @@ export interface BodyStream {
 }
 
 /** A request as a listener gives it, for a handler that reads no body. */
-export interface StreamingRequest extends ClientRequest {
+export interface StreamingRequest extends CallerRequest {
   /** Instead of `readBody`; undefined where there is none. */
   streamBody(): BodyStream | undefined;
-  /** Tells when the client closes while the request is served, or has closed already. */
+  /** Tells when the caller closes while the request is served, or has closed already. */
   onGone(listener: () => void): void;
   /**
-   * Answers 101, and passes bytes between the client and this connection until both are closed.
+   * Answers 101, and passes bytes between the caller and this connection until both are closed.
    * @param headers of the response, without those of the switch itself
    * @throws ProxyError malformed_request, upstream_bad_response; then nothing was answered
    */
@@ -42,7 +42,7 @@ export interface StreamingRequest extends ClientRequest {
 export interface Passage {
   /** Bytes. */
   readonly toService: number;
-  readonly toClient: number;
+  readonly toCaller: number;
   /** `closed` by either side, `broken` on the service's side, or `idle` for too long. */
   readonly end: "closed" | "broken" | "idle";
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
-import { clientHost } from "../model/listener.ts";
+import { callerHost } from "../model/listener.ts";
 import type { BodyBuffer, Peer } from "./messages.ts";
 
 /** Bodies that are not complete get this share of the budget, so that complete ones always have room to go on. */
@@ -9,7 +9,7 @@ const incompleteShare = 1 / 4;
 const smallBytes = 32_768;
 /** A body that takes longer is evicted when there is no room for another. */
 const graceMs = 250;
-/** A response is evicted too, when its client has read nothing of it for this time. */
+/** A response is evicted too, when its caller has read nothing of it for this time. */
 const stalledMs = 1_000;
 const retryAfterMs = 1_000;
 
@@ -31,7 +31,7 @@ export class BufferBudget {
   readonly #clock: Clock;
   /** In the order in which they began. */
   readonly #incomplete = new Set<RequestBuffer>();
-  /** Those whose clients do not read their responses, in the order in which they last read. */
+  /** Those whose callers do not read their responses, in the order in which they last read. */
   readonly #stalled = new Set<RequestBuffer>();
   #limitBytes: number;
   #usedBytes = 0;
@@ -137,15 +137,15 @@ export class BufferBudget {
 
   #findSlow(among: ReadonlySet<RequestBuffer>, forMs: number, newcomer?: RequestBuffer): RequestBuffer | undefined {
     const bytesOf = new Map<string, number>();
-    for (const { client, bytes } of among) bytesOf.set(client, (bytesOf.get(client) ?? 0) + bytes);
+    for (const { caller, bytes } of among) bytesOf.set(caller, (bytesOf.get(caller) ?? 0) + bytes);
     const beforeMs = this.#clock.nowMs() - forMs;
     let found: RequestBuffer | undefined;
     let mostBytes = 0;
     for (const body of among) {
-      const clientBytes = bytesOf.get(body.client) ?? 0;
-      if (body === newcomer || body.bytes === 0 || body.sinceMs > beforeMs || clientBytes <= mostBytes) continue;
+      const callerBytes = bytesOf.get(body.caller) ?? 0;
+      if (body === newcomer || body.bytes === 0 || body.sinceMs > beforeMs || callerBytes <= mostBytes) continue;
       found = body;
-      mostBytes = clientBytes;
+      mostBytes = callerBytes;
     }
     return found;
   }
@@ -167,8 +167,8 @@ function inShare(bytes: number): number {
 
 /** The memory of one request, as it is charged to the budget. The factors were measured with Node 20 and 24. */
 export class RequestBuffer implements BodyBuffer {
-  /** The host of its client. */
-  readonly client: string;
+  /** The host of its caller. */
+  readonly caller: string;
   /** Since when it is slow, on the monotonic clock. */
   sinceMs: number;
   onEvicted: (error: ProxyError) => void = () => {};
@@ -180,7 +180,7 @@ export class RequestBuffer implements BodyBuffer {
 
   constructor(budget: BufferBudget, peer: Peer | undefined, sinceMs: number) {
     this.#budget = budget;
-    this.client = clientHost(peer?.address);
+    this.caller = callerHost(peer?.address);
     this.sinceMs = sinceMs;
   }
 
@@ -230,7 +230,7 @@ export class RequestBuffer implements BodyBuffer {
   }
 
   /**
-   * The client does not read its response as it comes.
+   * The caller does not read its response as it comes.
    * @param cutOff called when it still has not, and others need its memory
    * @returns called when it has taken what was written
    */

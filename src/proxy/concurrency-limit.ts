@@ -1,6 +1,6 @@
 import { ProxyError } from "../model/errors.ts";
 import type { BufferBudget, RequestBuffer } from "./buffer-budget.ts";
-import type { ClientRequest } from "./messages.ts";
+import type { CallerRequest } from "./messages.ts";
 
 const retryAfterMs = 1_000;
 
@@ -88,7 +88,7 @@ export class Admission {
    * Lets the request in. Its body may still be on its way.
    * @throws ProxyError overloaded, draining
    */
-  begin({ peer, headBytes }: Pick<ClientRequest, "peer" | "headBytes">): RequestBuffer {
+  begin({ peer, headBytes }: Pick<CallerRequest, "peer" | "headBytes">): RequestBuffer {
     this.#concurrency.begin();
     this.#hasBegun = true;
     this.buffer = this.#buffers.open(peer);

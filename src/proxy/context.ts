@@ -5,7 +5,7 @@ import type { BufferBudget } from "./buffer-budget.ts";
 import { Admission, type ConcurrencyLimit } from "./concurrency-limit.ts";
 import type {
   AccessEvent,
-  ClientRequest,
+  CallerRequest,
   ListenerContext,
   RequestTrace,
   Route,
@@ -16,7 +16,7 @@ import type { OnceKey } from "./once.ts";
 import { peekReference, peekRequestId, peekTraceId } from "./request-options.ts";
 import { type Target, targetInLog } from "./target.ts";
 
-/** Any operation may be allowed, and then its length is the client's choice. */
+/** Any operation may be allowed, and then its length is the caller's choice. */
 export const longestOperation = 128;
 
 /** The steps of a request, by the names that logs and `/status` show. */
@@ -53,7 +53,7 @@ export interface ServeParts {
 }
 
 /** One request on its way. The steps fill in its event, which is reported when it ends. */
-export class RequestContext<Request extends ClientRequest = ClientRequest> {
+export class RequestContext<Request extends CallerRequest = CallerRequest> {
   readonly request: Request;
   readonly target: Target;
   readonly listener: ListenerContext;
@@ -63,13 +63,13 @@ export class RequestContext<Request extends ClientRequest = ClientRequest> {
   /** Whole, while the event's is bounded. */
   operation: string | undefined;
   readonly admission: Admission;
-  /** Where the client gave a key. */
+  /** Where the caller gave a key. */
   once: OnceKey | undefined;
   /** Undefined where tracing is not configured. */
   readonly trace: RequestTrace | undefined;
   readonly #clock: Clock;
   readonly #startedMs: number;
-  /** Waiting for anything else: the client, the authorization server, the service. */
+  /** Waiting for anything else: the caller, the authorization server, the service. */
   #waitedMs = 0;
   /** When the present wait began; undefined while nothing is waited for. */
   #waitingSinceMs: number | undefined;
@@ -133,18 +133,18 @@ export class RequestContext<Request extends ClientRequest = ClientRequest> {
     return this.#clock.nowMs() - this.#startedMs;
   }
 
-  /** The client gives it less time than `timeouts.request`. */
+  /** The caller gives it less time than `timeouts.request`. */
   limitDeadline(timeoutMs: number | undefined): void {
     if (timeoutMs !== undefined) this.deadlineMs = this.#startedMs + timeoutMs;
   }
 
   /** @param name by which the configuration knows it; undefined where callers have none */
-  setClient(name: string | undefined): void {
+  setCaller(name: string | undefined): void {
     this.event.callerName = name;
     if (name !== undefined) this.event.caller = name;
   }
 
-  /** Labels come from the configuration only, so no client can make a new metric series. */
+  /** Labels come from the configuration only, so no caller can make a new metric series. */
   setOperation(operation: string, known: ReadonlySet<string> | "any"): void {
     this.operation = operation;
     this.event.operation = operation.slice(0, longestOperation);
@@ -196,7 +196,7 @@ export class RequestContext<Request extends ClientRequest = ClientRequest> {
     };
   }
 
-  /** How the request ended for its client. */
+  /** How the request ended for its caller. */
   end(status: number, by: RequestFinished["by"], outcome: Outcome, code: FailureCode | undefined): void {
     const { event } = this;
     this.endWait();
@@ -219,7 +219,7 @@ export class RequestContext<Request extends ClientRequest = ClientRequest> {
 /** What is known of a request or a callback before anything about it is checked. */
 export function describeArrival(
   requestId: string,
-  { method, peer, headers }: ClientRequest,
+  { method, peer, headers }: CallerRequest,
   target: Target,
   { environment, listener }: Pick<ListenerContext, "environment" | "listener">,
 ) {
@@ -242,7 +242,7 @@ export function describeArrival(
   };
 }
 
-function openEvent(requestId: string, request: ClientRequest, target: Target, listener: ListenerContext): AccessEvent {
+function openEvent(requestId: string, request: CallerRequest, target: Target, listener: ListenerContext): AccessEvent {
   return {
     ...describeArrival(requestId, request, target, listener),
     kind: "request_finished",

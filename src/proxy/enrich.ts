@@ -5,9 +5,9 @@ import { expandNumber, isDecimal, toTwoDigits } from "../signing/parameter-rules
 import type { PreparedRequest, Route, SentParameter } from "./messages.ts";
 import { type Parameter, type Parameters, refuseParameter, showName } from "./parameters.ts";
 
-/** Set anew for every attempt; what the client sent is dropped. */
+/** Set anew for every attempt; what the caller sent is dropped. */
 const ofOneAttempt: ReadonlySet<string> = new Set(["timestamp", "signature"]);
-/** The client's request headers that go upstream when the client sent them. */
+/** The caller's request headers that go upstream when the caller sent them. */
 export const passedUpstream: readonly string[] = [
   "user-agent",
   "accept-language",
@@ -34,9 +34,9 @@ export function prepare(
 }
 
 /**
- * The parameters that are sent, but for the timestamp and the signature: the client's, in the client's order, every value
+ * The parameters that are sent, but for the timestamp and the signature: the caller's, in the caller's order, every value
  * a string (spec 2.1), amounts with two digits (spec 5.2 rule 2). `version` and `site_identifier` stand where the
- * client put them, else at the end.
+ * caller put them, else at the end.
  * @param identifier what is sent as `site_identifier`
  * @throws ProxyError number_out_of_range, decimal_invalid, version_mismatch
  */
@@ -59,7 +59,7 @@ export function enrich(
   return sent;
 }
 
-/** Sets a parameter of ours where the client put one of that name, else at the end. */
+/** Sets a parameter of ours where the caller put one of that name, else at the end. */
 function put(sent: SentParameter[], name: string, value: string): void {
   const index = sent.findIndex((parameter) => parameter.name === name);
   sent[index < 0 ? sent.length : index] = { name, value, isPlain: false };

@@ -37,9 +37,9 @@ interface Forwarding {
   readonly parts: Omit<ForwardParts, "send">;
 }
 
-/** The client closed its connection before anything was sent, so nothing will be. There is no connection to answer on. */
-export class ClientClosedRequest extends Error {
-  override readonly name = "ClientClosedRequest";
+/** The caller closed its connection before anything was sent, so nothing will be. There is no connection to answer on. */
+export class CallerLeft extends Error {
+  override readonly name = "CallerLeft";
 }
 
 /**
@@ -64,7 +64,7 @@ const longestFinishMs = 1_000;
 /**
  * Sends the request once; with OAuth a second time after a 401, if a newer token is to be had in time (spec 5.4). A 401 with
  * HMAC and every other response pass.
- * @throws ProxyError of the token source and of Send; ClientClosedRequest
+ * @throws ProxyError of the token source and of Send; CallerLeft
  */
 export function forward(
   prepared: PreparedRequest,
@@ -163,7 +163,7 @@ async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<
     context.beginWait("claim_once");
     await once.claim();
   }
-  if (request.isClosed()) throw new ClientClosedRequest();
+  if (request.isClosed()) throw new CallerLeft();
   event.attempts += 1;
   if (material.method === "oauth") event.credential = material.token.credential;
   else event.key = material.key.identifier;
@@ -185,7 +185,7 @@ async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<
       if (!(error instanceof ProxyError)) throw error;
       event.outcome = error.outcome;
       if (isReconnect || error.code !== "upstream_unreachable") throw error;
-      if (request.isClosed()) throw new ClientClosedRequest();
+      if (request.isClosed()) throw new CallerLeft();
     }
   }
 }

@@ -5,12 +5,12 @@ import { isSafe } from "../model/events.ts";
 import { checkCallerSignature, checkCharacters } from "./authenticate.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
 import type { KnownCaller } from "./caller-registry.ts";
-import { authenticateClient, checkCallerOperation, checkCallerRate, checkCallerSite } from "./client-auth.ts";
-import { problemReply, toClientResponse, toProxyError } from "./client-response.ts";
+import { authenticateCaller, checkCallerOperation, checkCallerRate, checkCallerSite } from "./caller-auth.ts";
+import { problemAnswer, toAnswer, toProxyError } from "./answer.ts";
 import { RequestContext, type ServeParts } from "./context.ts";
 import { prepare } from "./enrich.ts";
-import { ClientClosedRequest, type ForwardParts, forward } from "./forward.ts";
-import type { ClientRequest, ClientResponse, ListenerContext, UpstreamResponse } from "./messages.ts";
+import { CallerLeft, type ForwardParts, forward } from "./forward.ts";
+import type { CallerRequest, Answer, ListenerContext, UpstreamResponse } from "./messages.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { mostParameters, readParameters } from "./parameters.ts";
 import { checkHead } from "./request-head.ts";
@@ -24,7 +24,7 @@ export interface RequestHandlerParts extends ForwardParts, ServeParts {
 }
 
 /** What a listener calls. Neither ever rejects: whatever happens is answered, counted and logged. */
-export interface RequestHandler<Request = ClientRequest> {
+export interface RequestHandler<Request = CallerRequest> {
   /** Serves one request. */
   readonly handle: (request: Request) => Promise<void>;
   /** Answers a request that the listener itself had to refuse. An error that is no ProxyError is a defect, and reported. */
@@ -81,8 +81,8 @@ export function createRequestHandler(parts: RequestHandlerParts, listener: Liste
   };
 }
 
-/** Runs the steps, gives the client a response whatever happens, and reports how the request ended. */
-export async function serve<Request extends ClientRequest>(
+/** Runs the steps, gives the caller a response whatever happens, and reports how the request ended. */
+export async function serve<Request extends CallerRequest>(
   request: Request,
   target: Target,
   listener: ListenerContext,
@@ -109,28 +109,28 @@ export function admit(context: RequestContext): {
 } {
   const { request, listener, admission } = context;
   context.setStage("check_caller");
-  const caller = authenticateClient(request, listener);
-  context.setClient(caller?.name);
+  const caller = authenticateCaller(request, listener);
+  context.setCaller(caller?.name);
   checkCallerRate(caller);
   context.setStage("admit");
   return { caller, buffer: admission.begin(request) };
 }
 
-/** @param streaming where `idleMs` alone limits how long the client may take: for each piece of the body */
+/** @param streaming where `idleMs` alone limits how long the caller may take: for each piece of the body */
 export async function deliver(
   response: UpstreamResponse,
   context: RequestContext,
-  streaming?: Pick<ClientResponse, "idleMs" | "signal">,
+  streaming?: Pick<Answer, "idleMs" | "signal">,
 ): Promise<void> {
   const { request, listener } = context;
   const { status } = response;
   // A safe request has no effect, so its answer decides its outcome.
   const outcome = isUndecided(status, listener.environment) && !isSafe(request) ? "unknown" : "answered";
-  const clientResponse = toClientResponse(response, outcome, context, streaming);
-  // Recorded before the client has its response.
+  const answer = toAnswer(response, outcome, context, streaming);
+  // Recorded before the caller has its response.
   if (context.once !== undefined) await context.once.recordEnd({ outcome, status });
   context.beginWait("stream_answer");
-  const delivered = request.reply(clientResponse, context.deadlineMs);
+  const delivered = request.answer(answer, context.deadlineMs);
   if (delivered !== undefined) await delivered;
   context.end(status, "service", outcome, undefined);
 }
@@ -141,7 +141,7 @@ async function fail(error: unknown, context: RequestContext, parts: ServeParts):
   context.endWait();
   const { stage, requestId, outcome } = context.event;
   // Logs and metrics show it as nginx does.
-  if (error instanceof ClientClosedRequest) {
+  if (error instanceof CallerLeft) {
     await context.once?.recordEnd({ outcome });
     return context.end(499, "countersign", outcome, undefined);
   }
@@ -149,7 +149,7 @@ async function fail(error: unknown, context: RequestContext, parts: ServeParts):
     parts.report({ kind: "defect", where: stage, requestId, error: describeDefect(error) });
   }
   const failure = toProxyError(error, context);
-  const status = request.repliedStatus();
+  const status = request.answeredStatus();
   context.event.cause = failure.causedBy;
   const by = status === undefined ? "countersign" : "service";
   await context.once?.recordEnd({ outcome: failure.outcome, status });
@@ -157,7 +157,7 @@ async function fail(error: unknown, context: RequestContext, parts: ServeParts):
   if (status !== undefined) return;
   // The rest of the request's body may take a while to come, and none of it is kept.
   context.admission.buffer?.close();
-  const reply = problemReply(failure, context, parts.docsUrl);
-  context.event.responseBytes = reply.body.length;
-  await request.reply(reply, context.deadlineMs);
+  const answer = problemAnswer(failure, context, parts.docsUrl);
+  context.event.responseBytes = answer.body.length;
+  await request.answer(answer, context.deadlineMs);
 }

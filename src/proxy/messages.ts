@@ -9,13 +9,13 @@ import type { CallerRegistry } from "./caller-registry.ts";
 export interface ListenerContext {
   readonly environment: Environment;
   /**
-   * Host names accepted in origin-form, lower case, without port. `any` on a Unix socket: it has no name, clients make one
+   * Host names accepted in origin-form, lower case, without port. `any` on a Unix socket: it has no name, callers make one
    * up, and no web page can reach it by rebinding one.
    */
   readonly hosts: ReadonlySet<string> | "any";
-  /** A client has to be one of these; absent where callers have no names. */
+  /** A caller has to be one of these; absent where callers have no names. */
   readonly callers?: CallerRegistry | undefined;
-  /** How clients reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
+  /** How callers reach it, for messages: `http://127.0.0.1:7411` or `unix:/run/…`. */
   readonly url: string;
   /** Where it listens as configured, for the log. */
   readonly listener?: string;
@@ -47,8 +47,8 @@ export interface Buffers {
   open(peer: Peer): BodyBuffer & { close(): void };
 }
 
-/** A request as it came in: its head, the body on demand, whether its client is still connected, and how to answer it. */
-export interface ClientRequest {
+/** A request as it came in: its head, the body on demand, whether its caller is still connected, and how to answer it. */
+export interface CallerRequest {
   /** Empty, like the target, where the head could not be read. */
   readonly method: string;
   /** The request target exactly as on the request line. */
@@ -57,18 +57,18 @@ export interface ClientRequest {
   /** The memory that its head takes. */
   readonly headBytes: number;
   readonly peer?: Peer;
-  /** Whether the client closed its connection before it had its response. */
+  /** Whether the caller closed its connection before it had its response. */
   isClosed(): boolean;
   /** The status whose head has gone out already, if any. */
-  repliedStatus(): number | undefined;
+  answeredStatus(): number | undefined;
   /**
-   * Gives the client its response. Resolves when it was delivered or the client has closed.
+   * Gives the caller its response. Resolves when it was delivered or the caller has closed.
    * @returns undefined where that was done in one go
-   * @param deadlineMs on the monotonic clock; the connection of a client that has not read its response by then is reset
-   * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the client's connection was
+   * @param deadlineMs on the monotonic clock; the connection of a caller that has not read its response by then is reset
+   * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the caller's connection was
    * reset: it must not take a part for the whole; ProxyError upstream_bad_response when the head cannot be written
    */
-  reply(response: ClientResponse, deadlineMs: number): Promise<void> | undefined;
+  answer(answer: Answer, deadlineMs: number): Promise<void> | undefined;
   /**
    * Reads the whole body, within the deadline on the monotonic clock.
    * @returns the bytes themselves where they have come with the head
@@ -87,7 +87,7 @@ export interface Route {
   readonly operation: string;
   readonly site: Site;
   readonly auth: AuthMethod;
-  /** K… that the client named. */
+  /** K… that the caller named. */
   readonly key: string | undefined;
   /** What is sent as `site_identifier`. */
   readonly identifier: string;
@@ -146,8 +146,8 @@ export type Send = (
   onConnected: () => void,
 ) => Promise<UpstreamResponse>;
 
-/** What the client gets: the service's response, or one of our own. */
-export interface ClientResponse {
+/** What the caller gets: the service's response, or one of our own. */
+export interface Answer {
   readonly status: number;
   readonly headers: HeaderLines;
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
@@ -156,15 +156,15 @@ export interface ClientResponse {
   /** False when nothing but the close of the service's connection ended the body (RFC 9112 section 8). */
   readonly isFramed: boolean;
   /**
-   * The body may have no end. The client has this long to take each piece; when the client has closed, no more is read.
+   * The body may have no end. The caller has this long to take each piece; when the caller has closed, no more is read.
    */
   readonly idleMs?: number | undefined;
-  /** Ends it in the middle, with its reason as the error, also while the client reads nothing. */
+  /** Ends it in the middle, with its reason as the error, also while the caller reads nothing. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called when the client does not read the body as fast as it comes.
+   * Called when the caller does not read the body as fast as it comes.
    * @param cutOff ends the response in the middle
-   * @returns called when the client has taken what was written
+   * @returns called when the caller has taken what was written
    */
   readonly onSlowReader?: (cutOff: (error: ProxyError) => void) => (() => void) | undefined;
 }

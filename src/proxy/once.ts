@@ -32,8 +32,8 @@ export interface RequestEnd {
 }
 
 /**
- * One request's use of the key that its client gave (Countersign-Once). The key is claimed before the first byte is sent;
- * its end is recorded before the client has its response.
+ * One request's use of the key that its caller gave (Countersign-Once). The key is claimed before the first byte is sent;
+ * its end is recorded before the caller has its response.
  */
 export class OnceKey {
   readonly #claim: Claim;
@@ -148,7 +148,7 @@ function describeEnd({ outcome, status }: RequestEnd): string {
 /** Set by the configuration, which may have changed before a repetition. */
 const configured = ["version", "site_identifier"];
 
-/** A digest of the operation and of what is sent, in an order of its own: clients write the members of an object in any order. */
+/** A digest of the operation and of what is sent, in an order of its own: callers write the members of an object in any order. */
 function contentOf({ route, parameters }: PreparedRequest): string {
   const sent = parameters.filter(({ name }) => !configured.includes(name));
   sent.sort(compareNames);

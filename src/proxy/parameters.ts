@@ -2,7 +2,7 @@ import { type FailureCode, ProxyError } from "../model/errors.ts";
 import { allowedName } from "../signing/parameter-rules.ts";
 import { FlatJson, kindInWords, type Member } from "./flat-json.ts";
 
-/** A value as the client gave it. */
+/** A value as the caller gave it. */
 export interface Parameter {
   readonly name: string;
   readonly kind: "string" | "number" | "boolean";
@@ -12,7 +12,7 @@ export interface Parameter {
   readonly isPlain: boolean;
 }
 
-/** In the client's order. */
+/** In the caller's order. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
 const byteOrderMark = "\uFEFF";

@@ -1,6 +1,6 @@
 import { type HeaderLines, transferCodings, valuesOf } from "../http/headers.ts";
 import { type FailureCode, ProxyError } from "../model/errors.ts";
-import type { ClientRequest, ListenerContext } from "./messages.ts";
+import type { CallerRequest, ListenerContext } from "./messages.ts";
 
 const json = "application/json";
 const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
@@ -11,7 +11,7 @@ const utf8: ReadonlySet<string> = new Set(["charset=utf-8", 'charset="utf-8"']);
  * @throws ProxyError malformed_request, method_not_allowed, expectation_not_supported, media_type_not_supported
  */
 export function checkHead(
-  { method, target, headers }: Pick<ClientRequest, "method" | "target" | "headers">,
+  { method, target, headers }: Pick<CallerRequest, "method" | "target" | "headers">,
   listener: Pick<ListenerContext, "url">,
 ): string {
   checkMethod(method, target, listener.url);

@@ -3,7 +3,7 @@ import type { AuthMethod } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import { nearestName, nearestWithin } from "../model/names.ts";
 
-/** What the client asks for in Countersign-* headers. */
+/** What the caller asks for in Countersign-* headers. */
 export interface RequestOptions {
   /** Countersign-Site: S… or K…. */
   readonly site: string | undefined;
@@ -52,7 +52,7 @@ const noOptions: RequestOptions = {
 };
 
 /**
- * Reads the client's Countersign-* headers. A misspelt one is refused: a reference that is ignored in silence is missed
+ * Reads the caller's Countersign-* headers. A misspelt one is refused: a reference that is ignored in silence is missed
  * when the outcome of an order has to be looked for.
  * @param requestMs `timeouts.request`, which Countersign-Timeout-Ms can only shorten
  * @throws ProxyError malformed_request
@@ -76,7 +76,7 @@ export function peekReference(headers: HeaderLines): string | undefined {
   return referencePattern.test(value ?? "") ? value : undefined;
 }
 
-/** The client's own `x-request-id`, when it is one well-formed id; anything else is no text for a log. */
+/** The caller's own `x-request-id`, when it is one well-formed id; anything else is no text for a log. */
 export function peekRequestId(headers: HeaderLines): string | undefined {
   const value = one(headers, "x-request-id");
   return requestIdPattern.test(value ?? "") ? value : undefined;
@@ -137,7 +137,7 @@ function nearestOption(given: string): string | undefined {
   return alike && `Countersign-${alike}`;
 }
 
-/** Headers of our responses are refused too: they mean nothing in a request, and a client that sends one expects that they do. */
+/** Headers of our responses are refused too: they mean nothing in a request, and a caller that sends one expects that they do. */
 function explainUnknown(name: string, meant: string | undefined): string {
   const ofResponse = responseHeaders.find((each) => each.toLowerCase() === name.toLowerCase());
   if (ofResponse !== undefined) return `${ofResponse} is a header of Countersign's answers; leave it out of requests`;

@@ -37,7 +37,7 @@ export function chooseSite(
 }
 
 /**
- * The key that signs: the one that the client named, else the site's default key (spec 5.3). The configuration makes sure
+ * The key that signs: the one that the caller named, else the site's default key (spec 5.3). The configuration makes sure
  * that a site with HMAC has exactly one default.
  */
 export function keyOf({ site, key }: Pick<Route, "site" | "key">): SigningKey {

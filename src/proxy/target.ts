@@ -88,7 +88,7 @@ export function originPath({ text, path }: Target, host: string, { hosts }: List
   );
 }
 
-/** What a client sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
+/** What a caller sends that uses HTTP_PROXY (RFC 9112 section 3.2.2). */
 function absolutePath({ text, authority, path = "" }: Target, { environment }: ListenerContext): string {
   if (authority?.includes("@")) {
     throw new ProxyError("target_not_allowed", "The request target carries user information.");
@@ -117,7 +117,7 @@ function explainPath(path: string): string {
   return "it has an empty segment (two slashes in a row, or one at the end)";
 }
 
-/** What to call instead: behind the base path, which is not the client's to give, or of nearly the same name. */
+/** What to call instead: behind the base path, which is not the caller's to give, or of nearly the same name. */
 function suggest(path: string, { baseUrl, operations }: Environment): string {
   const operation = withoutBasePath(path, baseUrl);
   const given = operation ?? segmentsOf(path).join("/");

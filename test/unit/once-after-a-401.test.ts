@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
-import { ClientClosedRequest, type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
+import { CallerLeft, type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
 import { openContext } from "./open-context.ts";
 
 it("a client that leaves while the retry finds no connection leaves the 401 behind, which was sent and answered", async () => {
@@ -33,7 +33,7 @@ it("a client that leaves while the retry finds no connection leaves the 401 behi
     upstreamHeaders: [],
     slowAnswers: new SlowAnswers(),
   };
-  await expect(sendAuthenticated(sending, context, parts)).rejects.toThrow(ClientClosedRequest);
+  await expect(sendAuthenticated(sending, context, parts)).rejects.toThrow(CallerLeft);
   expect(attempts).toBe(2);
   // By this its key is settled.
   expect(context.event.outcome).toBe("answered");

@@ -3,7 +3,7 @@ import type { Environment } from "../../src/model/environment.ts";
 import { BufferBudget } from "../../src/proxy/buffer-budget.ts";
 import { ConcurrencyLimit } from "../../src/proxy/concurrency-limit.ts";
 import { RequestContext } from "../../src/proxy/context.ts";
-import type { ClientRequest } from "../../src/proxy/messages.ts";
+import type { CallerRequest } from "../../src/proxy/messages.ts";
 
 /** The context of a request of which nothing is known but that it came. */
 export function openContext(clock: Clock, requestMs: number, isClosed = () => false): RequestContext {
@@ -11,6 +11,6 @@ export function openContext(clock: Clock, requestMs: number, isClosed = () => fa
   const [concurrency, buffers] = [new ConcurrencyLimit(1), new BufferBudget(1_000_000, clock)];
   const parts = { clock, newRequestId: () => "id", requestMs, concurrency, buffers };
   const listener = { environment, hosts: "any", url: "" } as const;
-  const request = { method: "", target: "", headers: [], isClosed } as unknown as ClientRequest;
+  const request = { method: "", target: "", headers: [], isClosed } as unknown as CallerRequest;
   return new RequestContext(request, { text: "" }, listener, parts);
 }

@@ -1,6 +1,6 @@
 /** How a response is written to a client: its framing, and a head that nothing in it can break. */
 import { describe, expect, it } from "vitest";
-import { createHttpDate, formatHead, framingOf } from "../../src/adapters/http-server/response.ts";
+import { createHttpDate, formatHead, framingOf } from "../../src/adapters/http-server/answer.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { refusalOf } from "./refusal-of.ts";
 

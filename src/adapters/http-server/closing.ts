@@ -34,7 +34,7 @@ export function endConnection(socket: Duplex, clock: Clock): void {
 }
 
 /**
- * Reads what the client is still sending of a body that is not wanted, within bounds, and ends the connection. Its sender may
+ * Reads what the caller is still sending of a body that is not wanted, within bounds, and ends the connection. Its sender may
  * write all of it before it reads the response (RFC 9112 section 9.6).
  */
 export async function linger(socket: Socket, body: RequestBody, clock: Clock): Promise<void> {
@@ -60,7 +60,7 @@ export async function linger(socket: Socket, body: RequestBody, clock: Clock): P
 }
 
 /**
- * Ends a connection in the middle of a response by a reset, so that its client cannot take the part for the whole. A plain
+ * Ends a connection in the middle of a response by a reset, so that its caller cannot take the part for the whole. A plain
  * close would be the proper end of a body without a length. Resolves when the connection is gone.
  */
 export async function resetConnection(socket: Socket, clock: Clock): Promise<void> {

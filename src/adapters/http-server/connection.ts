@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
 import { type Clock, DeadlineTimer } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import { clientHost } from "../../model/listener.ts";
+import { callerHost } from "../../model/listener.ts";
 import type { Buffers, Peer } from "../../proxy/messages.ts";
+import { keepAliveTimeoutMs } from "./answer.ts";
 import { endConnection, linger, resetConnection } from "./closing.ts";
 import type { Place } from "./make-room.ts";
 import { ByteBlock, closedEarly, type QueuedRequest } from "./read-body.ts";
 import { HeadReader, malformed, type RequestHead } from "./request-reader.ts";
-import { keepAliveTimeoutMs } from "./response.ts";
 import { peerOf } from "./tls.ts";
 
 /** A request's head must be complete within this time (row 7). */
@@ -18,8 +18,8 @@ const nothing = Buffer.alloc(0);
 const ignore = () => {};
 
 /**
- * One client's connection. Bytes become heads and bodies (request-reader.ts, read-body.ts), each request is served in its turn
- * (client-request.ts), and its response is written here. Requests are served one at a time and in their order (RFC 9112
+ * One caller's connection. Bytes become heads and bodies (request-reader.ts, read-body.ts), each request is served in its turn
+ * (socket-request.ts), and its response is written here. Requests are served one at a time and in their order (RFC 9112
  * section 9.3.2), up to the last: one whose response closes the connection, or that was refused. Nothing behind the last is
  * ever served (section 9.6). The next head is read ahead: where it is malformed, the request before it is the last. Each request
  * has a turn of the event loop to itself, and what waits for its turn is charged to the budget.
@@ -32,13 +32,13 @@ export class Connection implements Place {
   readonly owner: string;
   /** Unix sockets know no reset. */
   readonly canBeReset: boolean;
-  /** The client has closed it, or its half of it. */
+  /** The caller has closed it, or its half of it. */
   isGone = false;
   /** The present request came before its predecessor was answered. */
   hasQueued = false;
   /** Only its close ends the present response. */
   closeEndsResponse = false;
-  /** Called when the client closes while the present request is served. */
+  /** Called when the caller closes while the present request is served. */
   onGone = ignore;
   readonly #clock: Clock;
   readonly #buffers: Buffers;
@@ -60,7 +60,7 @@ export class Connection implements Place {
   readonly #timer: DeadlineTimer;
   #onDeadline = ignore;
   #onFlushed = ignore;
-  /** Since when the client has been waited for: its request, or the rest of it. */
+  /** Since when the caller has been waited for: its request, or the rest of it. */
   #waitsSinceMs = 0;
 
   /** @param receive makes a request of its head, or of what is wrong with it */
@@ -70,12 +70,12 @@ export class Connection implements Place {
     this.#buffers = buffers;
     this.#receive = receive;
     this.peer = peerOf(socket);
-    this.owner = clientHost(this.peer.address);
+    this.owner = callerHost(this.peer.address);
     this.canBeReset = socket.remoteAddress !== undefined;
     this.#timer = new DeadlineTimer(clock, () => {
       if (!socket.destroyed) this.#onDeadline();
     });
-    this.awaitClient(headTimeoutMs, this.#onSlowHead);
+    this.awaitCaller(headTimeoutMs, this.#onSlowHead);
     this.arrivedAtMs = this.#waitsSinceMs;
     socket.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
     // The "close" event follows and is handled.
@@ -108,7 +108,7 @@ export class Connection implements Place {
   }
 
   /**
-   * Resolves when the client has taken what was written, or has closed.
+   * Resolves when the caller has taken what was written, or has closed.
    * @throws ProxyError upstream_timeout at the deadline
    */
   flushed(deadlineMs: number): Promise<void> {
@@ -126,7 +126,7 @@ export class Connection implements Place {
     });
   }
 
-  /** Ends it in the middle of a response, so that the client cannot take the part for the whole. */
+  /** Ends it in the middle of a response, so that the caller cannot take the part for the whole. */
   reset(): Promise<void> {
     this.#isReset = true;
     this.closeAfterThis();
@@ -141,7 +141,7 @@ export class Connection implements Place {
 
   /**
    * Gives the socket away for another protocol. The present request must be the last; it lasts until the socket is closed.
-   * @throws ProxyError body_incomplete where the client has sent more without waiting for the response
+   * @throws ProxyError body_incomplete where the caller has sent more without waiting for the response
    */
   giveSocket(): Socket {
     if (this.#hasDropped) {
@@ -152,8 +152,8 @@ export class Connection implements Place {
     return this.socket.off("data", this.#onData).off("end", this.#onEnd);
   }
 
-  /** From now on the connection waits for its client, for this long at most. */
-  awaitClient(timeoutMs: number, onDeadline: () => void): void {
+  /** From now on the connection waits for its caller, for this long at most. */
+  awaitCaller(timeoutMs: number, onDeadline: () => void): void {
     this.#waitsSinceMs = this.#clock.nowMs();
     this.expect(this.#waitsSinceMs + timeoutMs, onDeadline);
   }
@@ -164,7 +164,7 @@ export class Connection implements Place {
     this.#timer.set(deadlineMs);
   }
 
-  /** Nothing has come of the next request, and the client has all that was written. */
+  /** Nothing has come of the next request, and the caller has all that was written. */
   get #isIdle(): boolean {
     return this.#request === undefined && this.#next === undefined && !this.#heads.hasBegun && this.isFlushed;
   }
@@ -202,7 +202,7 @@ export class Connection implements Place {
       this.hasQueued = false;
       if (this.#next !== undefined) this.#begin(this.#next);
       else if (this.#heads.hasBegun && this.#onDeadline !== this.#onSlowHead) {
-        this.awaitClient(headTimeoutMs, this.#onSlowHead);
+        this.awaitCaller(headTimeoutMs, this.#onSlowHead);
       }
     }
     this.#chargeWaiting();
@@ -243,7 +243,7 @@ export class Connection implements Place {
     void request.serve().then(this.#onServed);
   }
 
-  /** The next request has a turn of its own, so that many small ones of one client hold up nobody else. */
+  /** The next request has a turn of its own, so that many small ones of one caller hold up nobody else. */
   readonly #beginNext = (): void => {
     if (this.#next === undefined || this.#request !== undefined) return;
     this.hasQueued = true;
@@ -306,8 +306,8 @@ export class Connection implements Place {
     }
     this.resume();
     if (this.#next !== undefined) setImmediate(this.#beginNext);
-    else if (this.#heads.hasBegun) this.awaitClient(headTimeoutMs, this.#onSlowHead);
-    else this.awaitClient(keepAliveTimeoutMs, this.#onIdle);
+    else if (this.#heads.hasBegun) this.awaitCaller(headTimeoutMs, this.#onSlowHead);
+    else this.awaitCaller(keepAliveTimeoutMs, this.#onIdle);
   }
 
   #close(request: QueuedRequest | undefined): void {
@@ -316,7 +316,7 @@ export class Connection implements Place {
     socket.off("data", this.#onData).off("end", this.#onEnd);
     if (socket.destroyed || request === undefined || (this.isGone && this.closeEndsResponse)) return;
     if (!this.#isBroken && !request.body.isComplete) void linger(socket, request.body, this.#clock);
-    else if (request.clientCloses && !this.#hasDropped) socket.destroySoon();
+    else if (request.callerCloses && !this.#hasDropped) socket.destroySoon();
     else endConnection(socket, this.#clock);
   }
 
@@ -329,7 +329,7 @@ export class Connection implements Place {
     else this.#begin(error instanceof Error ? error : new Error("the request could not be read"));
   }
 
-  /** A client that closes its half counts as gone, but where it breaks off a request: that is told. */
+  /** A caller that closes its half counts as gone, but where it breaks off a request: that is told. */
   readonly #onEnd = (): void => {
     if (this.#isBroken) return;
     const isCutShort = this.#request === undefined ? this.#heads.hasBegun : !this.#request.body.isComplete;
@@ -339,7 +339,7 @@ export class Connection implements Place {
       this.isGone = true;
       this.#dropWaiting();
       this.onGone();
-      // An orderly end would make the part that the client has look whole.
+      // An orderly end would make the part that the caller has look whole.
       if (this.closeEndsResponse) void resetConnection(this.socket, this.#clock);
       else endConnection(this.socket, this.#clock);
     }

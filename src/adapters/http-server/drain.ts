@@ -5,7 +5,7 @@ import type { Listener } from "./listener.ts";
 export interface DrainPlan {
   /**
    * Makes new requests wait for a moment. What it returns lets them go on, and from then on each response closes its
-   * connection: clients that are sent away earlier would come back by new ones.
+   * connection: callers that are sent away earlier would come back by new ones.
    */
   readonly hold: () => () => void;
   /** How long open requests may take to end. */
@@ -18,7 +18,7 @@ export interface DrainPlan {
 
 /**
  * A connection that looks idle may have its next request on the way, and closing it then fails that request. A busy
- * client sends within this time and gets `Connection: close` with its response; one that is quiet for longer is idle.
+ * caller sends within this time and gets `Connection: close` with its response; one that is quiet for longer is idle.
  */
 const quietMs = 1_000;
 const sweepEveryMs = 50;

@@ -5,11 +5,11 @@ import type { CallersTls } from "../../model/listener.ts";
 import type { StreamingRequest } from "../../pass-through/messages.ts";
 import type { RequestHandler } from "../../proxy/handler.ts";
 import type { Buffers } from "../../proxy/messages.ts";
-import { type ClientRequestSettings, SocketRequest } from "./client-request.ts";
+import { createHttpDate } from "./answer.ts";
 import { Connection } from "./connection.ts";
 import { longestWaiting } from "./make-room.ts";
 import { RequestHead } from "./request-reader.ts";
-import { createHttpDate } from "./response.ts";
+import { type RequestSettings, SocketRequest } from "./socket-request.ts";
 import {
   createSocketServer,
   handshakeTimeoutMs,
@@ -19,8 +19,8 @@ import {
   secureContextOf,
 } from "./tls.ts";
 
-export interface ListenerSettings extends ClientRequestSettings {
-  /** `limits.connections`; those beyond get 503, unless one that waits for its client gives way. */
+export interface ListenerSettings extends RequestSettings {
+  /** `limits.connections`; those beyond get 503, unless one that waits for its caller gives way. */
   readonly connections: number;
   /** How many are accepted in all. Default: twice as many as are served. */
   readonly acceptedConnections?: number | undefined;
@@ -34,7 +34,7 @@ export interface ListenerSettings extends ClientRequestSettings {
 export interface Serving {
   readonly handler: RequestHandler<StreamingRequest>;
   readonly settings: ListenerSettings;
-  /** Clients are authenticated by certificate. A listener stays with TLS or without, as it was made. */
+  /** Callers are authenticated by certificate. A listener stays with TLS or without, as it was made. */
   readonly tls?: CallersTls | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface Listener {
 }
 
 const retryAfterMs = 1_000;
-/** A connection whose client has been waited for so long gives way to a new one. A busy client sends within this time. */
+/** A connection whose caller has been waited for so long gives way to a new one. A busy caller sends within this time. */
 const quietMs = 1_000;
 /** Stands for a head that could not be read. */
 const noHead = new RequestHead("", "", "1.1", [], 0);
@@ -93,7 +93,7 @@ export function createListener(current: () => Serving, { name, report }: Binding
     const held = current().settings.held?.();
     return held === undefined ? answer(request, refusal) : held.then(() => answer(request, refusal));
   };
-  /** @returns whether one of these, which waits for its client, has given way to a new one of this owner */
+  /** @returns whether one of these, which waits for its caller, has given way to a new one of this owner */
   const makeRoom = (places: ReadonlySet<Connection>, owner: string, quietMs: number): boolean => {
     const found = longestWaiting(places, owner, clock.nowMs() - quietMs);
     if (found === undefined) return false;

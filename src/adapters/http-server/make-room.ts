@@ -2,7 +2,7 @@
 export interface Place {
   /** Who has it; all on this machine, or on a Unix socket, are one. */
   readonly owner: string;
-  /** Since when it has only waited for its client; undefined while something is done for it. */
+  /** Since when it has only waited for its caller; undefined while something is done for it. */
   readonly waitsSince: number | undefined;
 }
 

@@ -8,36 +8,36 @@ import { endConnection, resetConnection } from "./closing.ts";
  * Passes bytes both ways, each side as fast as the other reads, until both connections are closed. The end of one side ends
  * the other; a connection that breaks resets the other; and both are ended where nothing passes for `idleMs`.
  */
-export function passBothWays(client: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<Passage> {
-  const counted = { toService: 0, toClient: 0 };
+export function passBothWays(caller: Socket, upstream: Duplex, idleMs: number, clock: Clock): Promise<Passage> {
+  const counted = { toService: 0, toCaller: 0 };
   let end: Passage["end"] = "closed";
   const idle = new DeadlineTimer(clock, () => {
     end = "idle";
-    client.unpipe(upstream);
-    upstream.unpipe(client);
-    for (const side of [client, upstream]) endConnection(side, clock);
+    caller.unpipe(upstream);
+    upstream.unpipe(caller);
+    for (const side of [caller, upstream]) endConnection(side, clock);
   });
   const touch = () => idle.set(clock.nowMs() + idleMs);
   touch();
-  client.on("data", (bytes: Buffer) => {
+  caller.on("data", (bytes: Buffer) => {
     counted.toService += bytes.length;
     touch();
   });
   upstream.on("data", (bytes: Buffer) => {
-    counted.toClient += bytes.length;
+    counted.toCaller += bytes.length;
     touch();
   });
   upstream.on("error", () => {
     // A side that is being ended may reset what it has not read.
     if (end === "closed") end = "broken";
     upstream.destroy();
-    if (end === "broken") void resetConnection(client, clock);
+    if (end === "broken") void resetConnection(caller, clock);
   });
-  client.pipe(upstream);
-  upstream.pipe(client);
+  caller.pipe(upstream);
+  upstream.pipe(caller);
   const bothClosed = [
-    closeOf(client).then(() => upstream.destroy()),
-    closeOf(upstream).then(() => end === "closed" && !client.destroyed && endConnection(client, clock)),
+    closeOf(caller).then(() => upstream.destroy()),
+    closeOf(upstream).then(() => end === "closed" && !caller.destroyed && endConnection(caller, clock)),
   ];
   return Promise.all(bothClosed).then(() => {
     idle.close();

@@ -253,9 +253,9 @@ export interface QueuedRequest {
   readonly body: RequestBody;
   /** Nothing behind it is to be served. */
   readonly isLast: boolean;
-  /** Its client has said that nothing comes behind it. */
-  readonly clientCloses: boolean;
-  /** Resolves when its response is written, or the client has closed. It never rejects. */
+  /** Its caller has said that nothing comes behind it. */
+  readonly callerCloses: boolean;
+  /** Resolves when its response is written, or the caller has closed. It never rejects. */
   serve(): Promise<void>;
 }
 

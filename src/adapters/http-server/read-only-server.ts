@@ -9,7 +9,7 @@ import { isIPv4, isIPv6, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import { clientHost } from "../../model/listener.ts";
+import { callerHost } from "../../model/listener.ts";
 import { longestWaiting, type Place } from "./make-room.ts";
 
 export interface Page {
@@ -104,7 +104,7 @@ class ReaderConnection implements Place {
 
   constructor(socket: Socket, touched: number) {
     this.socket = socket;
-    this.owner = clientHost(socket.remoteAddress);
+    this.owner = callerHost(socket.remoteAddress);
     this.touched = touched;
   }
 

@@ -34,7 +34,7 @@ export class RequestHead {
   readonly isChunked: boolean;
   /** Its Content-Length; 0 where it has none. */
   readonly bodyBytes: number;
-  /** The client sends nothing behind it (RFC 9112 section 9.3). */
+  /** The caller sends nothing behind it (RFC 9112 section 9.3). */
   readonly closes: boolean;
   /** The memory that it takes. */
   readonly heldBytes: number;

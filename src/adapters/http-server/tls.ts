@@ -14,7 +14,7 @@ const longestSubject = 256;
 /** IPv4 seen through a socket of IPv6 (RFC 4291 section 2.5.5.2). */
 const mappedIPv4 = /^::ffff:(?=\d+\.)/i;
 
-/** TLS for clients that have a certificate of the right authorities, and for no others. */
+/** TLS for callers that have a certificate of the right authorities, and for no others. */
 const rules: TlsOptions = {
   noDelay: true,
   requestCert: true,
@@ -56,7 +56,7 @@ export function createSocketServer(hasTls: boolean, onConnection: (socket: Socke
   });
   server.on("secureConnection", (secure: TLSSocket) => transportsOf.set(secure, transports));
   server.on(hasTls ? "secureConnection" : "connection", (socket: Socket) => {
-    // A client that closes its half may still read what is wrong with its request.
+    // A caller that closes its half may still read what is wrong with its request.
     socket.allowHalfOpen = true;
     onConnection(socket);
   });
@@ -71,7 +71,7 @@ export function isTls(server: NetServer): server is TlsServer {
 }
 
 /**
- * The TCP connection, or Unix socket, that carries a client's connection: itself without TLS. Node has no public way from one
+ * The TCP connection, or Unix socket, that carries a caller's connection: itself without TLS. Node has no public way from one
  * to the other, so their addresses identify them.
  */
 export function transportOf(socket: Socket): Socket | undefined {

@@ -40,7 +40,7 @@ const contained: readonly Contained[] = [
   },
   {
     file: "proxy/handler.js",
-    awaited: /^(fail\(|request\.reply\(reply)/,
+    awaited: /^(fail\(|request\.answer\(answer)/,
     why: "the answer is handed over, or the client has gone",
   },
   { file: "proxy/handler.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },

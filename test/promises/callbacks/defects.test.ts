@@ -8,7 +8,7 @@ import type { CallbackFinished, Event } from "../../../src/model/events.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
 import { ConcurrencyLimit } from "../../../src/proxy/concurrency-limit.ts";
-import type { ClientRequest, ClientResponse } from "../../../src/proxy/messages.ts";
+import type { CallerRequest, Answer } from "../../../src/proxy/messages.ts";
 import { environmentOf, siteOf } from "../../../testkit/environment.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { callbackOf, key, secret, site } from "./sender.ts";
@@ -33,15 +33,15 @@ async function serve(deliver: Deliver) {
       ...{ exempt: new Set(["signature"]), rememberMs: 300_000, mode: "strict", timeoutMs: 1_000, requestMs: 10_000 },
     },
   );
-  const replies: ClientResponse[] = [];
+  const replies: Answer[] = [];
   const timestamp = String(Math.floor(clock.wallMs() / 1_000));
   await handler.handle({
     ...{ method: "POST", target: "/", headers: ["Host", "x", "Content-Type", "application/json"], headBytes: 0 },
     readBody: () => Buffer.from(JSON.stringify(callbackOf({ timestamp }))),
     isClosed: () => false,
-    repliedStatus: () => undefined,
-    reply: (response: ClientResponse) => void replies.push(response),
-  } as unknown as ClientRequest);
+    answeredStatus: () => undefined,
+    answer: (response: Answer) => void replies.push(response),
+  } as unknown as CallerRequest);
   const finished = events.find((event): event is CallbackFinished => event.kind === "callback_finished");
   return { finished, replies, inFlight: concurrency.inFlight, used: buffers.usedBytes };
 }

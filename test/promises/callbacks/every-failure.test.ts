@@ -1,7 +1,7 @@
 /** Each failure that only callbacks have, provoked over real sockets with each of its outcomes. */
 import { expect, it } from "vitest";
 import { type Failure, type FailureCode, failures, type Outcome } from "../../../src/model/errors.ts";
-import { failureType } from "../../../src/proxy/client-response.ts";
+import { failureType } from "../../../src/proxy/answer.ts";
 import { homepage } from "../../../src/version.ts";
 import { freePort } from "../../../testkit/free-port.ts";
 import type { RawAnswered } from "../../../testkit/raw-caller.ts";

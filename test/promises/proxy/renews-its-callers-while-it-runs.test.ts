@@ -39,12 +39,12 @@ function journeyOf(name: string): RequestHandler {
   return {
     async handle(inbound) {
       await inbound.readBody(settings.clock.nowMs() + 5_000, buffer);
-      await inbound.reply({ status: 200, headers, body, ...how }, Number.POSITIVE_INFINITY);
+      await inbound.answer({ status: 200, headers, body, ...how }, Number.POSITIVE_INFINITY);
     },
     async refuse(caller, error) {
       const status = error instanceof ProxyError ? error.status : 500;
       const headers = ["Content-Length", "2"];
-      await caller.reply({ status, headers, body: refused, ...how }, Number.POSITIVE_INFINITY);
+      await caller.answer({ status, headers, body: refused, ...how }, Number.POSITIVE_INFINITY);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Row 42: refused, unknown name, a host that closes or says nothing during the TLS handshake: 502 not_sent. */
 import { expect, it } from "vitest";
-import { failureType } from "../../../src/proxy/client-response.ts";
+import { failureType } from "../../../src/proxy/answer.ts";
 import { homepage } from "../../../src/version.ts";
 import { type CallOptions, call, order } from "../../../testkit/call.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";

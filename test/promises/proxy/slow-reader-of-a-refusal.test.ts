@@ -25,7 +25,7 @@ it("a client that does not read its refusal is cut off, though it has sent the r
     () => ({
       handler: {
         async handle(request) {
-          void request.reply(refusal, 0);
+          void request.answer(refusal, 0);
           tell();
         },
         refuse: async () => {},

@@ -4,9 +4,9 @@ import type { Site } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { CallerRegistry, KnownCaller } from "./caller-registry.ts";
 import { longestOperation } from "./context.ts";
-import type { ClientRequest, ListenerContext, Peer } from "./messages.ts";
+import type { CallerRequest, ListenerContext, Peer } from "./messages.ts";
 
-/** One line for each: many clients read only the first challenge of a line (RFC 9110 section 11.7.1). */
+/** One line for each: many callers read only the first challenge of a line (RFC 9110 section 11.7.1). */
 const challenges: readonly string[] = ['Bearer realm="countersign"', 'Basic realm="countersign", charset="UTF-8"'];
 const advice =
   "This listener wants a token with every request: give it as Proxy-Authorization: Bearer <token>, or in the proxy's " +
@@ -18,13 +18,13 @@ const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 const longestNames = 256;
 
 /**
- * Checks who calls, where the listener asks for that, before anything else about the request is looked at: a client that
+ * Checks who calls, where the listener asks for that, before anything else about the request is looked at: a caller that
  * is not authenticated takes no permit and learns nothing of what is served here.
  * @returns the caller; undefined where callers have no names
  * @throws ProxyError caller_not_authenticated, caller_not_known
  */
-export function authenticateClient(
-  { headers, peer }: Pick<ClientRequest, "headers" | "peer">,
+export function authenticateCaller(
+  { headers, peer }: Pick<CallerRequest, "headers" | "peer">,
   { callers }: Pick<ListenerContext, "callers">,
 ): KnownCaller | undefined {
   if (callers === undefined) return undefined;
@@ -62,7 +62,7 @@ function findByCertificate(peer: Peer | undefined, callers: CallerRegistry): Kno
   });
 }
 
-/** A client that is given a proxy's URL with user and password sends Basic; the name of the user means nothing. */
+/** A caller that is given a proxy's URL with user and password sends Basic; the name of the user means nothing. */
 function readToken(credentials: string): string | undefined {
   const encoded = basic.exec(credentials)?.[1];
   if (encoded === undefined) return bearer.exec(credentials)?.[1];

@@ -4,9 +4,9 @@ import { formatFieldLines } from "../../http/field-line.ts";
 import { firstOf, type HeaderLines } from "../../http/headers.ts";
 import type { Clock } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
-import type { ClientResponse } from "../../proxy/messages.ts";
+import type { Answer } from "../../proxy/messages.ts";
 
-/** Longer than the pools of most clients, so that clients close idle connections first. */
+/** Longer than the pools of most callers, so that callers close idle connections first. */
 export const keepAliveTimeoutMs = 75_000;
 
 /** A longer piece of a body is not copied into one text with what is before and behind it. */
@@ -20,11 +20,11 @@ export type Framing = "length" | "chunks" | "close" | "no body";
 
 /**
  * The head of a response as its bytes (latin1).
- * @param date of an HTTP header; undefined where the response has its own or none
+ * @param date of an HTTP header; undefined where the answer has its own or none
  * @throws ProxyError upstream_bad_response where a line would break the head
  */
 export function formatHead(
-  { status, headers }: ClientResponse,
+  { status, headers }: Answer,
   framing: Framing,
   closes: boolean,
   date: string | undefined,
@@ -49,10 +49,10 @@ export function formatSwitch(headers: HeaderLines): string {
 
 /**
  * @param isHead whether it answers a HEAD (RFC 9110 section 9.3.2)
- * @param isCurrent whether the client speaks HTTP/1.1, which has chunks
+ * @param isCurrent whether the caller speaks HTTP/1.1, which has chunks
  */
-export function framingOf(response: ClientResponse, isHead: boolean, isCurrent: boolean): Framing {
-  const { status, headers } = response;
+export function framingOf(answer: Answer, isHead: boolean, isCurrent: boolean): Framing {
+  const { status, headers } = answer;
   if (isHead || status === 204 || status === 304) return "no body";
   if (firstOf(headers, "content-length") !== undefined) return "length";
   return isCurrent ? "chunks" : "close";
@@ -60,7 +60,7 @@ export function framingOf(response: ClientResponse, isHead: boolean, isCurrent: 
 
 /**
  * Writes text (latin1) with bytes in its middle.
- * @returns false when the client should read before more is written
+ * @returns false when the caller should read before more is written
  */
 export function writeJoined(socket: Socket, before: string, bytes: Uint8Array, after: string): boolean {
   if (bytes.length <= mostJoinedBytes) return socket.write(before + latin1(bytes) + after, "latin1");

@@ -4,20 +4,20 @@ import { type FailureCode, failures, type Outcome, ProxyError } from "../model/e
 import { isSafe } from "../model/events.ts";
 import { homepage } from "../version.ts";
 import type { RequestContext } from "./context.ts";
-import type { ClientResponse, UpstreamResponse } from "./messages.ts";
+import type { Answer, UpstreamResponse } from "./messages.ts";
 
 const longestClassName = 64;
 
 /**
- * The service's response as the client gets it: status and body untouched, our identification added.
- * @throws ProxyError upstream_bad_response where the body is in a coding that nobody asked for: the client would not know of it
+ * The service's response as the caller gets it: status and body untouched, our identification added.
+ * @throws ProxyError upstream_bad_response where the body is in a coding that nobody asked for: the caller would not know of it
  */
-export function toClientResponse(
+export function toAnswer(
   response: UpstreamResponse,
   outcome: Outcome,
   context: RequestContext,
-  { idleMs, signal }: Pick<ClientResponse, "idleMs" | "signal"> = {},
-): ClientResponse {
+  { idleMs, signal }: Pick<Answer, "idleMs" | "signal"> = {},
+): Answer {
   if (isCoded(response.headers)) {
     response.discard();
     const what = "The service's answer is in transfer codings that nobody asked for. Only chunked is read, once.";
@@ -51,12 +51,12 @@ export function toProxyError(
   });
 }
 
-/** A request's failure as its client gets it. */
-export function problemReply(
+/** A request's failure as its caller gets it. */
+export function problemAnswer(
   error: ProxyError,
   context: RequestContext,
   docsUrl: string | undefined,
-): ClientResponse & { readonly body: Uint8Array } {
+): Answer & { readonly body: Uint8Array } {
   const { attempts } = context.event;
   const more = attempts > 1 ? ["Countersign-Attempts", String(attempts)] : [];
   return buildProblem(error, adviseOn(error, context), context, docsUrl, more);
@@ -80,7 +80,7 @@ export function buildProblem(
   { event: { requestId, reference }, elapsedMs }: Served,
   docsUrl: string | undefined,
   more: HeaderLines = [],
-): ClientResponse & { readonly body: Uint8Array } {
+): Answer & { readonly body: Uint8Array } {
   const { status, code, outcome } = error;
   const elapsed = status === 504 ? ` ${(elapsedMs / 1_000).toFixed(1)} s had passed by then.` : "";
   const problem = {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
 import { CallerRegistry, type KnownCaller } from "../../src/proxy/caller-registry.ts";
-import { authenticateClient } from "../../src/proxy/client-auth.ts";
+import { authenticateCaller } from "../../src/proxy/caller-auth.ts";
 import type { HeaderLine } from "./header-line.ts";
 
 const token = "canary-caller.token_1~+/==";
@@ -26,7 +26,7 @@ const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 /** What is said against these header lines; undefined where nothing is. */
 function refusalOf(lines: readonly HeaderLine[], callers = known) {
   try {
-    authenticateClient({ headers: lines.flat() }, { callers: new CallerRegistry(callers) });
+    authenticateCaller({ headers: lines.flat() }, { callers: new CallerRegistry(callers) });
     return undefined;
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
@@ -58,8 +58,8 @@ describe("a caller comes in", () => {
   });
 
   it("without anything where no token is asked for", () => {
-    expect(() => authenticateClient({ headers: [] }, {})).not.toThrow();
-    expect(() => authenticateClient({ headers: ["Proxy-Authorization", "Bearer x"] }, {})).not.toThrow();
+    expect(() => authenticateCaller({ headers: [] }, {})).not.toThrow();
+    expect(() => authenticateCaller({ headers: ["Proxy-Authorization", "Bearer x"] }, {})).not.toThrow();
   });
 });
 

@@ -3,14 +3,14 @@ import type { HeaderLines } from "../../http/headers.ts";
 import { type Clock, within } from "../../model/clock.ts";
 import { ProxyError } from "../../model/errors.ts";
 import type { BodyStream, Passage, StreamingRequest } from "../../pass-through/messages.ts";
-import type { BodyBuffer, ClientResponse, Peer } from "../../proxy/messages.ts";
+import type { Answer, BodyBuffer, Peer } from "../../proxy/messages.ts";
+import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./answer.ts";
 import type { Connection } from "./connection.ts";
 import { passBothWays } from "./passage.ts";
 import { closedEarly, type QueuedRequest, RequestBody, tooLarge } from "./read-body.ts";
 import type { RequestHead } from "./request-reader.ts";
-import { type Framing, formatHead, formatSwitch, framingOf, writeJoined } from "./response.ts";
 
-export interface ClientRequestSettings {
+export interface RequestSettings {
   readonly bodyBytes: number;
   readonly clock: Clock;
   /** Whether connections end with their next response. */
@@ -19,7 +19,7 @@ export interface ClientRequestSettings {
 
 /** How it is served. */
 export interface Service {
-  readonly settings: ClientRequestSettings;
+  readonly settings: RequestSettings;
   /** What a Date shows now. */
   readonly date: () => string;
   /** Nothing behind it is to be served. */
@@ -43,14 +43,14 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   readonly peer: Peer;
   readonly body: RequestBody;
   readonly isLast: boolean;
-  readonly clientCloses: boolean;
+  readonly callerCloses: boolean;
   readonly #connection: Connection;
   readonly #head: RequestHead;
   readonly #service: Service;
   /** It expects 100 Continue and has not had it: what follows may be its body or not (RFC 9110 section 10.1.1). */
   #awaitsContinue: boolean;
   #framing: Framing = "length";
-  #repliedStatus: number | undefined;
+  #answeredStatus: number | undefined;
   #isDelivered = false;
 
   constructor(connection: Connection, head: RequestHead, service: Service) {
@@ -61,7 +61,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     this.peer = connection.peer;
     this.body = new RequestBody(head, service.settings.bodyBytes);
     this.isLast = service.isLast;
-    this.clientCloses = head.closes;
+    this.callerCloses = head.closes;
     this.#connection = connection;
     this.#head = head;
     this.#service = service;
@@ -77,7 +77,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     // Before a byte is asked for with 100 Continue.
     if (body.declaredBytes > body.limitBytes) throw tooLarge(body.limitBytes);
     buffer.reserve(body.declaredBytes);
-    // The client of a request that waited for its turn may have closed.
+    // The caller of a request that waited for its turn may have closed.
     if (this.#connection.isGone) throw closedEarly();
     if (this.#awaitsContinue) this.#invite();
     const whole = body.whole(buffer);
@@ -120,7 +120,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   async switchProtocol(headers: HeaderLines, upstream: Duplex, idleMs: number): Promise<Passage> {
     const head = formatSwitch(headers);
     const socket = this.#connection.giveSocket();
-    this.#repliedStatus = 101;
+    this.#answeredStatus = 101;
     this.#isDelivered = true;
     socket.write(head, "latin1");
     return passBothWays(socket, upstream, idleMs, this.#service.settings.clock);
@@ -130,20 +130,20 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     return this.#connection.isGone && !this.#isDelivered;
   }
 
-  repliedStatus(): number | undefined {
-    return this.#repliedStatus;
+  answeredStatus(): number | undefined {
+    return this.#answeredStatus;
   }
 
-  reply(response: ClientResponse, deadlineMs: number): Promise<void> | undefined {
-    const { body } = response;
-    if (!(body instanceof Uint8Array)) return this.#stream(response, body, deadlineMs);
+  answer(answer: Answer, deadlineMs: number): Promise<void> | undefined {
+    const { body } = answer;
+    if (!(body instanceof Uint8Array)) return this.#stream(answer, body, deadlineMs);
     const connection = this.#connection;
     if (connection.isGone) return undefined;
-    const head = this.#begin(response);
+    const head = this.#begin(answer);
     if (this.#framing === "no body" || body.length === 0) connection.socket.write(head + this.#end, "latin1");
     else writeJoined(connection.socket, head + this.#beforePiece(body), body, this.#afterPiece + this.#end);
     // One of our own is not waited for.
-    this.#isDelivered = response.isLocal || connection.isFlushed;
+    this.#isDelivered = answer.isLocal || connection.isFlushed;
     return this.#isDelivered ? undefined : this.#finish(deadlineMs);
   }
 
@@ -156,7 +156,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
 
   #awaitBody(deadlineMs: number): void {
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - this.#service.settings.clock.nowMs());
-    this.#connection.awaitClient(timeoutMs, () => {
+    this.#connection.awaitCaller(timeoutMs, () => {
       const what = `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`;
       this.body.fail(new ProxyError("request_timeout", what, { causedBy: "body" }));
     });
@@ -164,22 +164,22 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   /**
-   * Streams the service's response to the client, as fast as the client reads but not beyond the deadline. Where the client
+   * Streams the service's response to the caller, as fast as the caller reads but not beyond the deadline. Where the caller
    * has closed, the response is still read to its end: how the request ended is worth knowing. One with `idleMs` is not, since
    * it may have no end.
    *
    * The head goes out with the first piece of the body. A response that breaks right after its head would become a bare
    * close, and libraries repeat a POST after that (row 12a); so it still becomes a problem.
    */
-  async #stream(response: ClientResponse, body: AsyncIterable<Uint8Array>, deadlineMs: number): Promise<void> {
+  async #stream(answer: Answer, body: AsyncIterable<Uint8Array>, deadlineMs: number): Promise<void> {
     const connection = this.#connection;
-    const { idleMs } = response;
+    const { idleMs } = answer;
     const pieces = body[Symbol.asyncIterator]();
     try {
       const first = pieces.next();
-      let head: string | undefined = idleMs === undefined ? undefined : await this.#beginSoon(response, first);
+      let head: string | undefined = idleMs === undefined ? undefined : await this.#beginSoon(answer, first);
       let step = await first;
-      head ??= connection.isGone ? "" : this.#begin(response);
+      head ??= connection.isGone ? "" : this.#begin(answer);
       for (; step.done !== true; step = await pieces.next()) {
         if (connection.isGone && idleMs !== undefined) break;
         const piece = step.value;
@@ -187,15 +187,15 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
         const isTaken = writeJoined(connection.socket, head + this.#beforePiece(piece), piece, this.#afterPiece);
         head = "";
         if (isTaken || connection.isFlushed) continue;
-        await this.#taken(response, deadlineMs);
+        await this.#taken(answer, deadlineMs);
       }
       if (connection.isGone) return;
       if (head + this.#end !== "") connection.socket.write(head + this.#end, "latin1");
-      if (!connection.isFlushed) await this.#taken(response, deadlineMs);
+      if (!connection.isFlushed) await this.#taken(answer, deadlineMs);
       this.#isDelivered = !connection.isGone;
     } catch (error) {
-      if (connection.isGone && idleMs !== undefined && this.#repliedStatus !== undefined) return;
-      if (this.#repliedStatus !== undefined) await connection.reset();
+      if (connection.isGone && idleMs !== undefined && this.#answeredStatus !== undefined) return;
+      if (this.#answeredStatus !== undefined) await connection.reset();
       throw error;
     } finally {
       await pieces.return?.();
@@ -203,10 +203,10 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   }
 
   /**
-   * A response that streams may begin long before its first piece, and its client waits for the head.
+   * A response that streams may begin long before its first piece, and its caller waits for the head.
    * @returns undefined where the piece is there soon, or no more than its head is to come: they go out together
    */
-  async #beginSoon(response: ClientResponse, first: Promise<unknown>): Promise<"" | undefined> {
+  async #beginSoon(answer: Answer, first: Promise<unknown>): Promise<"" | undefined> {
     const connection = this.#connection;
     const isThere = await within(
       this.#service.settings.clock,
@@ -214,12 +214,12 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
       headDelayMs,
     );
     if (isThere === true || connection.isGone) return undefined;
-    connection.socket.write(this.#begin(response), "latin1");
+    connection.socket.write(this.#begin(answer), "latin1");
     return "";
   }
 
-  /** Waits until the client has taken what was written. */
-  #taken({ idleMs, signal, onSlowReader }: ClientResponse, deadlineMs: number): Promise<void> {
+  /** Waits until the caller has taken what was written. */
+  #taken({ idleMs, signal, onSlowReader }: Answer, deadlineMs: number): Promise<void> {
     const { clock } = this.#service.settings;
     const taken = this.#connection.flushed(idleMs === undefined ? deadlineMs : clock.nowMs() + idleMs);
     return new Promise((resolve, reject) => {
@@ -234,7 +234,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     });
   }
 
-  /** Waits until the client has taken the response. */
+  /** Waits until the caller has taken the response. */
   async #finish(deadlineMs: number): Promise<void> {
     try {
       await this.#connection.flushed(deadlineMs);
@@ -263,21 +263,21 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
    * @returns its head
    * @throws ProxyError upstream_bad_response
    */
-  #begin(response: ClientResponse): string {
+  #begin(answer: Answer): string {
     const connection = this.#connection;
     const { isDraining } = this.#service.settings;
     // What only a close ended may be a part, so only a close ends it here. Where a reset would look the same, chunks must tell.
-    const hasChunks = this.#head.version === "1.1" && (response.isFramed || !connection.canBeReset);
+    const hasChunks = this.#head.version === "1.1" && (answer.isFramed || !connection.canBeReset);
     const isHead = this.method === "HEAD" || (this.method === "" && connection.refusesHead);
-    const framing = framingOf(response, isHead, hasChunks);
+    const framing = framingOf(answer, isHead, hasChunks);
     const isUnread = !this.body.isRead || this.#awaitsContinue;
-    const closes = isUnread || !response.isFramed || framing === "close" || connection.closes(isDraining());
+    const closes = isUnread || !answer.isFramed || framing === "close" || connection.closes(isDraining());
     // The service's response keeps its own Date or none; ours gets one.
-    const head = formatHead(response, framing, closes, response.isLocal ? this.#service.date() : undefined);
+    const head = formatHead(answer, framing, closes, answer.isLocal ? this.#service.date() : undefined);
     if (closes) connection.closeAfterThis();
     connection.closeEndsResponse = framing === "close";
     this.#framing = framing;
-    this.#repliedStatus = response.status;
+    this.#answeredStatus = answer.status;
     return head;
   }
 }
