@@ -9,7 +9,7 @@ import { ConcurrencyLimit } from "countersign/proxy/concurrency-limit";
 import { prepare } from "countersign/proxy/enrich";
 import { SlowAnswers } from "countersign/proxy/forward";
 import { createRequestHandler, type RequestHandler } from "countersign/proxy/handler";
-import type { CallerRequest, Answer, Tracer } from "countersign/proxy/messages";
+import type { Answer, CallerRequest, Tracer } from "countersign/proxy/messages";
 import { readParameters } from "countersign/proxy/parameters";
 import { encodeSpan } from "countersign/tracing/span";
 import { SpanTracer } from "countersign/tracing/tracer";

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { ProxyError } from "../../src/model/errors.ts";
 import { Secret } from "../../src/model/secret.ts";
-import { CallerRegistry, type KnownCaller } from "../../src/proxy/caller-registry.ts";
 import { authenticateCaller } from "../../src/proxy/caller-auth.ts";
+import { CallerRegistry, type KnownCaller } from "../../src/proxy/caller-registry.ts";
 import type { HeaderLine } from "./header-line.ts";
 
 const token = "canary-caller.token_1~+/==";

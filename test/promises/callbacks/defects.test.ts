@@ -8,7 +8,7 @@ import type { CallbackFinished, Event } from "../../../src/model/events.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { BufferBudget } from "../../../src/proxy/buffer-budget.ts";
 import { ConcurrencyLimit } from "../../../src/proxy/concurrency-limit.ts";
-import type { CallerRequest, Answer } from "../../../src/proxy/messages.ts";
+import type { Answer, CallerRequest } from "../../../src/proxy/messages.ts";
 import { environmentOf, siteOf } from "../../../testkit/environment.ts";
 import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { callbackOf, key, secret, site } from "./sender.ts";
