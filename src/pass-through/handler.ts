@@ -12,7 +12,7 @@ import { checkFraming } from "../proxy/request-head.ts";
 import { readRequestOptions } from "../proxy/request-options.ts";
 import { chooseSite } from "../proxy/site.ts";
 import { checkAuthority, parseTarget } from "../proxy/target.ts";
-import type { BodyStream, SendStream, StreamedRequest, StreamedResponse, StreamingRequest } from "./messages.ts";
+import type { SendStream, StreamedRequest, StreamedResponse, StreamingRequest } from "./messages.ts";
 import { checkMethod, findRoute, resolvePath } from "./route.ts";
 
 interface PassThroughParts extends Omit<RequestHandlerParts, "send"> {
@@ -22,8 +22,7 @@ interface PassThroughParts extends Omit<RequestHandlerParts, "send"> {
 }
 
 /** A request of a route, ready but for its token. */
-interface Prepared extends Pick<StreamedRequest, "environment" | "method" | "path" | "headers" | "upgrades"> {
-  readonly body: BodyStream | undefined;
+interface Prepared extends StreamedRequest {
   readonly choice: Pick<Route, "environment" | "site" | "auth" | "key">;
   readonly route: PassThroughRoute;
 }

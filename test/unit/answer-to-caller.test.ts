@@ -1,4 +1,4 @@
-/** How a response is written to a client: its framing, and a head that nothing in it can break. */
+/** How an answer is written to a caller: its framing, and a head that nothing in it can break. */
 import { describe, expect, it } from "vitest";
 import { createHttpDate, formatHead, framingOf } from "../../src/adapters/http-server/answer.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
@@ -29,7 +29,7 @@ describe("framing", () => {
     ["a length that it has", sized, "POST", true, "length"],
     ["a length towards HTTP/1.0", sized, "POST", false, "length"],
     ["chunks where it has no length", plain, "POST", true, "chunks"],
-    ["the close where the client knows no chunks", plain, "POST", false, "close"],
+    ["the close where the caller knows no chunks", plain, "POST", false, "close"],
     ["no body of a 204", responseOf(204, []), "POST", true, "no body"],
     ["no body of a 304", responseOf(304, ["Content-Length", "2"]), "POST", true, "no body"],
     ["no body towards HEAD", sized, "HEAD", true, "no body"],
