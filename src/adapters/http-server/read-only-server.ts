@@ -10,7 +10,7 @@ import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import { callerHost } from "../../model/listener.ts";
-import { longestWaiting, type Place } from "./make-room.ts";
+import { longestWaiting } from "./make-room.ts";
 
 export interface Page {
   readonly status: number;
@@ -94,31 +94,26 @@ export function isOwnHost(host: string, names: Iterable<string> = []): boolean {
 }
 
 /** A connection of a person or a probe. */
-class ReaderConnection implements Place {
-  readonly socket: Socket;
-  readonly owner: string;
-  /** Responses that are under way on it. */
-  responses = 0;
-  /** When something last happened on it: the order counts, not the time. */
-  touched: number;
-
-  constructor(socket: Socket, touched: number) {
-    this.socket = socket;
-    this.owner = callerHost(socket.remoteAddress);
-    this.touched = touched;
-  }
-
-  get waitsSince(): number | undefined {
-    return this.responses === 0 ? this.touched : undefined;
-  }
+function readerOn(socket: Socket, touched: number) {
+  return {
+    socket,
+    owner: callerHost(socket.remoteAddress),
+    /** Responses that are under way on it. */
+    responses: 0,
+    /** When something last happened on it: the order counts, not the time. */
+    touched,
+    get waitsSince(): number | undefined {
+      return this.responses === 0 ? this.touched : undefined;
+    },
+  };
 }
 
 /** Bounds the connections of a server, and yet never refuses a new one: another gives way, one that waits if there is any. */
 function replaceOldest(server: Server): void {
-  const connections = new Map<Socket, ReaderConnection>();
+  const connections = new Map<Socket, ReturnType<typeof readerOn>>();
   let touches = 0;
   server.on("connection", (socket: Socket) => {
-    const added = new ReaderConnection(socket, touches++);
+    const added = readerOn(socket, touches++);
     if (connections.size >= mostConnections) {
       const all = [...connections.values()];
       const busy = all.map(({ socket, owner, touched }) => ({ socket, owner, waitsSince: touched }));
