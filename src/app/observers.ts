@@ -17,14 +17,14 @@ import { version } from "../version.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { redisNodes } from "./token-backend.ts";
 
-/** The state of the process at the moment of asking, as its owners know it. */
-export interface Snapshots extends Pick<Source, "routes" | "connections" | "inFlight" | "buffers"> {
+/**
+ * The state of the process at the moment of asking, as its owners know it. A set that several sites use may be listed several
+ * times, and of the Redis servers those that are opened.
+ */
+export interface Snapshots
+  extends Pick<Source, "routes" | "connections" | "inFlight" | "buffers" | "credentials" | "redis"> {
   /** The active configuration. */
   config(): Config;
-  /** Its credential sets; one that several sites use may be listed several times. */
-  credentials(): readonly CredentialSnapshot[];
-  /** The Redis servers that it uses, as far as they are opened. */
-  redis(): readonly RedisSnapshot[];
 }
 
 /** Everything that counts events, and shows counts and state to people and machines. */

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { fingerprint, fingerprintOf } from "../config/hash.ts";
 import { within } from "../model/clock.ts";
-import { type CredentialSnapshot, credentialKey } from "../model/credential-snapshot.ts";
+import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import { type CredentialSet, type Environment, tokenUrlOf } from "../model/environment.ts";
 import type { Report } from "../model/events.ts";
 import { CredentialFailover } from "../oauth/credential-failover.ts";
@@ -150,13 +150,14 @@ export function openTokens(
   const openSources = ({ sets: [first, ...rest] }: TokenOwner, config: Config) =>
     [openSet(first, config), ...rest.map((set) => openSet(set, config))] as const;
 
-  /** Its token is gone, unless the set now in its slot has one. */
+  /** Its token is gone, unless the set now in its slot has one. Its label may be that of another set now. */
   function retireSet(retired: OpenSet): void {
     const { configured, source } = retired;
     const { environment, set, slot } = configured;
-    if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) {
-      report({ kind: "token_lapsed", environment: environment.name, credential: set.label });
-    }
+    const about = { environment: environment.name, credential: set.label };
+    if (source.hasAnyToken && !activeIn(slot)?.source.hasAnyToken) report({ kind: "token_lapsed", ...about });
+    const present = owners.filter((owner) => owner.environment === environment.name).flatMap(({ sets }) => sets);
+    if (present.every((each) => each.set.label !== set.label)) report({ kind: "credential_removed", ...about });
     void closeSet(retired);
   }
 
@@ -189,16 +190,11 @@ export function openTokens(
     },
 
     commit(config: Config): void {
-      const before = credentialsOf(owners);
       owners = ownersOf(config);
       for (const owner of owners) configure(owner, config);
       const configured = owners.flatMap((owner) => owner.sets);
       activeKeys = new Map(configured.map(({ slot, tokenCacheKey }) => [slot, tokenCacheKey]));
       for (const resources of [failovers, sets, limits, backends]) resources.commit(config);
-      const present = credentialsOf(owners);
-      for (const [key, credential] of before) {
-        if (!present.has(key)) report({ kind: "credential_removed", ...credential });
-      }
     },
 
     /** The tokens of the sets that are configured at a site. */
@@ -242,12 +238,4 @@ async function fetchFirst(sources: readonly TokenCache[]): Promise<void> {
     await source.warm("start");
     if (!source.isRefused) return;
   }
-}
-
-/** Credentials as events name them. */
-function credentialsOf(owners: readonly TokenOwner[]) {
-  const list = owners.flatMap(({ environment, sets }) =>
-    sets.map(({ set }) => ({ environment, credential: set.label })),
-  );
-  return new Map(list.map((each) => [credentialKey(each), each]));
 }
