@@ -122,26 +122,24 @@ function describePause(ms: number): string {
 
 /** The event's own fields; those that are undefined are left out of the line. The access line has its own (access-line.ts). */
 export function fieldsOf(event: Exclude<Event, RequestFinished>): Fields {
-  return roundTimes({ event: event.kind, ...pickFields(event) });
+  const { kind, ...fields } = event;
+  const written = Object.entries({ event: kind, ...fields, ...changedFields(event) });
+  return Object.fromEntries(
+    written.map(([name, value]) => [name, typeof value === "number" ? roundToMicroseconds(value) : value]),
+  );
 }
 
-function pickFields(event: Exclude<Event, RequestFinished>): Fields {
-  const { kind: _, ...fields } = event;
+/** Fields that the line has otherwise than the event, or not at all. */
+function changedFields(event: Exclude<Event, RequestFinished>): Fields {
   switch (event.kind) {
     case "callback_finished":
-      return { ...fields, callerLeft: event.callerLeft || undefined };
+      return { callerLeft: event.callerLeft || undefined };
     // A line's `status` is a number, and one field of two types breaks the index of a log store.
     case "started":
-      return { ...fields, admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };
+      return { admin: undefined, status: undefined, adminBind: event.admin, statusBind: event.status };
     case "configuration_warned":
-      return { ...fields, message: undefined };
+      return { message: undefined };
     default:
-      return fields;
+      return {};
   }
-}
-
-/** Microseconds are enough. */
-function roundTimes(fields: Fields): Fields {
-  const round = (value: unknown) => (typeof value === "number" ? roundToMicroseconds(value) : value);
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, round(value)]));
 }

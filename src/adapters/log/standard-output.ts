@@ -42,7 +42,8 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   let linesInChunk = 0;
   let writtenBytes = 0;
   let dropped = 0;
-  let unreported = 0;
+  /** How many of them `onResume` knows. */
+  let reported = 0;
   let isClosed = false;
   /** The reader took no more the last time. */
   let isStalled = false;
@@ -51,11 +52,6 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   /** What the timer was set to. */
   let timerMs = Number.POSITIVE_INFINITY;
   let cancelTimer = () => {};
-
-  const drop = (count: number) => {
-    dropped += count;
-    unreported += count;
-  };
 
   const fill = () => {
     let text = "";
@@ -88,7 +84,7 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
     if (code === "EAGAIN" || code === "EINTR") return false;
     // A disk that is full may have room later; a reader that has closed its end does not come back.
     isClosed = code === "EPIPE" || code === "EBADF";
-    drop(linesInChunk + (isClosed ? lines.splice(0).length : 0));
+    dropped += linesInChunk + (isClosed ? lines.splice(0).length : 0);
     if (isClosed) linesLength = 0;
     chunk = new Uint8Array();
     hasRoom = false;
@@ -98,16 +94,15 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   const run = () => {
     timerMs = Number.POSITIVE_INFINITY;
     isStalled = false;
-    const isDone = pump();
-    if (!isDone) {
+    if (!pump()) {
       schedule(retryMs);
       isStalled = true;
       return;
     }
+    const unreported = dropped - reported;
     if (unreported === 0 || !hasRoom) return;
-    const count = unreported;
-    unreported = 0;
-    onResume(count);
+    reported = dropped;
+    onResume(unreported);
   };
 
   /** A reader that takes no more is tried again in its own time. */
@@ -123,7 +118,10 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
       return dropped;
     },
     write(line) {
-      if (isClosed || linesLength + chunk.length + line.length > longestBacklog) return drop(1);
+      if (isClosed || linesLength + chunk.length + line.length > longestBacklog) {
+        dropped += 1;
+        return;
+      }
       lines.push(line);
       linesLength += line.length;
       schedule(linesLength < batchLength ? batchMs : 0);

@@ -87,8 +87,8 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     expect(await part("Failures")).toMatch(/refused 1 \S+ (9|10) min ago sandbox \S+\/blue The auth/);
     expect(await part("Tokens")).toContain("Issued here, because");
     expect(await part("Redis")).toContain("Not used");
-    expect(await part("Configuration")).toContain(config.hash);
-    expect(await part("Build")).toContain(version);
+    expect(await part("Process")).toContain(config.hash);
+    expect(await part("Process")).toContain(version);
     const source = await page.content();
     for (const secret of Object.values(canaries)) expect(source).not.toContain(secret);
   });

@@ -80,7 +80,7 @@ export function notices(snapshot: StatusSnapshot): Html {
       .filter(({ isUp }) => isUp === false)
       .map((server) => describeAway(server, snapshot.callbacks.length > 0, at)),
     ...(reload.lastRefused?.isPending
-      ? [html`<a href="#configuration">A new configuration was refused</a>; the old one stays active.`]
+      ? [html`<a href="#process">A new configuration was refused</a>; the old one stays active.`]
       : []),
   ];
   if (lines.length === 0) return nothing;

@@ -23,16 +23,22 @@ function describeState({ isUp, failure }: RedisStatus): string {
   return isUp ? "up" : `away: ${failure ?? "other"}`;
 }
 
-/** What is active since when, where listeners lead, and what was refused in its place. */
-export function configuration({ at, configHash, reload }: StatusSnapshot): Html {
+/** Which build this is and since when; what is configured, where listeners lead, and what was refused in its place. */
+export function configuration({ at, version, runtime, startedAt, configHash, reload }: StatusSnapshot): Html {
   const { inForceSince, trigger, routes, lastRefused } = reload;
   const facts = definitions([
-    ["Hash", html`<code>${configHash}</code>`],
-    ["Active", html`${showTime(inForceSince, at, "–")}, ${becauseOf[trigger]}`],
+    [
+      "Countersign",
+      html`<code>${version}</code> on Node.js <code>${runtime}</code>, started ${showTime(startedAt, at)}`,
+    ],
+    [
+      "Configuration",
+      html`<code>${configHash}</code>, active ${showTime(inForceSince, at, "–")}, ${becauseOf[trigger]}`,
+    ],
     ["Listeners", list(routes.map((route) => html`<code>${route}</code>`))],
   ]);
   const refused = lastRefused === undefined ? nothing : showRefused(lastRefused, at);
-  return section("configuration", "Configuration", html`${refused}${facts}`);
+  return section("process", "Process", html`${refused}${facts}`);
 }
 
 const becauseOf: Readonly<Record<ReloadStatus["trigger"], string>> = {
@@ -50,15 +56,4 @@ ${more > 0 ? html`<p>And ${more} more, in the log.</p>` : nothing}`;
   return html`<div class="notice bad"><p><strong>${title}</strong> What is below stays active.</p>
 ${shown}</div>
 `;
-}
-
-/** Which build this is, and where it runs. */
-export function build({ at, version, runtime, host, startedAt }: StatusSnapshot): Html {
-  const facts = definitions([
-    ["Countersign", html`<code>${version}</code>`],
-    ["Node.js", html`<code>${runtime}</code>`],
-    ["Host", html`<code>${host}</code>`],
-    ["Started", showTime(startedAt, at)],
-  ]);
-  return section("build", "Build", facts);
 }

@@ -4,7 +4,7 @@ import { callbacks } from "./callbacks.ts";
 import { failuresAndRefusals } from "./failures.ts";
 import { headline, judge, type Verdict } from "./headline.ts";
 import { Html, html, nothing, showMoment } from "./html.ts";
-import { build, configuration, redis } from "./process.ts";
+import { configuration, redis } from "./process.ts";
 import { style, styleHash } from "./style.ts";
 import { tokens } from "./tokens.ts";
 import { callers, traffic } from "./traffic.ts";
@@ -49,9 +49,7 @@ ${
 </head>
 <body>
 ${header(snapshot)}<main>
-${headline(snapshot, verdict)}${unknownOutcomes(snapshot)}${noticed}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}<div class="pair">
-${configuration(snapshot)}${build(snapshot)}</div>
-</main>
+${headline(snapshot, verdict)}${unknownOutcomes(snapshot)}${noticed}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}${configuration(snapshot)}</main>
 ${footer(refreshSeconds)}</body>
 </html>
 `;

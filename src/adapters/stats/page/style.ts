@@ -66,7 +66,6 @@ thead th, thead th.number { border-top: 0; color: var(--soft); font-size: .85em;
 .verdict thead th { color: var(--ink); }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .rest { grid-column: 1 / -1; }
-.pair { display: grid; grid-template-columns: 2fr 1fr; gap: 0 1rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1rem; align-items: stretch; }
 .card { border: 1px solid var(--line); border-radius: .5rem; padding: .9rem 1rem; margin-top: .75rem; }
 .card h3 { margin: 0; display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; justify-content: space-between; }
@@ -103,7 +102,6 @@ footer { color: var(--soft); font-size: .9em; }
   th, td, .number { text-align: left; }
   td:has(> div > .soft:only-child) { display: none; }
   code { overflow-wrap: anywhere; }
-  .pair { grid-template-columns: 1fr; }
   th::before, td::before { content: attr(data-title); color: var(--soft); font: .85rem/1.6 system-ui, sans-serif; }
   .verdict th::before, .verdict td::before { color: var(--ink); }
   td .when { white-space: normal; }
