@@ -11,15 +11,8 @@ interface Logging {
   setLevel(level: string): void;
 }
 
-/** The log on standard output. */
-interface StandardLogging extends Logging {
-  /** Lines that were not written so far because the reader of standard output stalled or had closed its end. */
-  readonly droppedLines: () => number;
-  /** Writes what is left, as far as the reader takes it within 2 s: before the process ends by a defect. */
-  readonly flush: () => void;
-}
-
-export function createStandardLogging(level: string, clock: Clock): StandardLogging {
+/** The log on standard output; `flush` is for a process that ends by a defect. */
+export function createStandardLogging(level: string, clock: Clock) {
   const output = openStandardOutput(clock, (dropped) => logging.report({ kind: "log_lines_dropped", dropped }));
   const logging = createLogging(level, output);
   return { ...logging, droppedLines: () => output.dropped, flush: output.writeRest };

@@ -1,5 +1,4 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
-import type { DestinationStream } from "pino";
 import type { Clock } from "../../model/clock.ts";
 
 /** Unwritten text beyond this is dropped: a reader of standard output that stalls must not fill our memory. */
@@ -18,23 +17,14 @@ const exitMs = 2_000;
 /** Writes what it can without waiting, and returns how much that was; throws as `fs.writeSync` does. */
 type WriteNow = (bytes: Uint8Array) => number;
 
-/** Lines on their way to standard output. Nothing waits for its reader: neither requests nor the end of the process. */
-export interface LineOutput extends DestinationStream {
-  /** Lines that were not written because the reader stalled or had closed its end. */
-  readonly dropped: number;
-  /** Takes a line, which is written within 50 ms together with others. */
-  write(line: string): void;
-  /** Lets nothing wait any longer than this turn of the event loop. */
-  writePending(): void;
-  /** For the end of the process: writes what is left as long as the reader takes it. */
-  writeRest(): void;
-}
+export type LineOutput = ReturnType<typeof createLineOutput>;
 
 /**
+ * Lines on their way to standard output. Nothing waits for its reader: neither requests nor the end of the process.
  * @param writeNow must not block
  * @param onResume called after lines were dropped, once lines are written again; may write a line itself
  */
-export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dropped: number) => void): LineOutput {
+export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dropped: number) => void) {
   const lines: string[] = [];
   /** Of `lines`, in characters. */
   let linesLength = 0;
@@ -114,10 +104,12 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
   };
 
   return {
+    /** Lines that were not written because the reader stalled or had closed its end. */
     get dropped() {
       return dropped;
     },
-    write(line) {
+    /** Takes a line, which is written within 50 ms together with others. */
+    write(line: string) {
       if (isClosed || linesLength + chunk.length + line.length > longestBacklog) {
         dropped += 1;
         return;
@@ -126,7 +118,9 @@ export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dr
       linesLength += line.length;
       schedule(linesLength < batchLength ? batchMs : 0);
     },
+    /** Lets nothing wait any longer than this turn of the event loop. */
     writePending: () => schedule(0),
+    /** For the end of the process: writes what is left as long as the reader takes it. */
     writeRest() {
       const startedMs = clock.nowMs();
       let progressMs = startedMs;
