@@ -263,9 +263,8 @@ interface TunnelRequested extends Repeating {
   readonly durationMs: number;
 }
 
-const tokenResults = ["issued", "refused", "throttled", "failed", "timed_out", "malformed"] as const;
 /** What came of one request to the authorization server. */
-export type TokenResult = (typeof tokenResults)[number];
+export type TokenResult = "issued" | "refused" | "throttled" | "failed" | "timed_out" | "malformed";
 
 /** Why a token was asked for. */
 export type RefreshReason = "start" | "missing" | "due" | "expired" | "unauthorized" | "redis_recovered" | "reload";

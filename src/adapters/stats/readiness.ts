@@ -3,14 +3,6 @@ import { credentialKey } from "../../model/credential-snapshot.ts";
 import type { Environment } from "../../model/environment.ts";
 import type { Event } from "../../model/events.ts";
 
-/** What `/readyz` says. */
-interface ReadinessView {
-  readonly isReady: boolean;
-  /** Whether a first token is all that is missing. */
-  readonly awaitsToken: boolean;
-  readonly reason: string;
-}
-
 const refusedForLong = "the newest configuration is refused; the one before it stays active";
 
 /**
@@ -68,10 +60,12 @@ export class Readiness {
     }
   };
 
-  view(): ReadinessView {
-    if (this.#isDraining) return { isReady: false, awaitsToken: false, reason: "draining" };
-    if (!this.#isListening) return { isReady: false, awaitsToken: false, reason: "starting" };
-    if (this.#isRefusedForLong()) return { isReady: false, awaitsToken: false, reason: refusedForLong };
+  /** What `/readyz` says, and whether a first token is all that is missing. */
+  view(): { readonly isReady: boolean; readonly awaitsToken: boolean; readonly reason: string } {
+    const notReady = { isReady: false, awaitsToken: false };
+    if (this.#isDraining) return { ...notReady, reason: "draining" };
+    if (!this.#isListening) return { ...notReady, reason: "starting" };
+    if (this.#isRefusedForLong()) return { ...notReady, reason: refusedForLong };
     const missing = this.#findMissing();
     if (missing === undefined) return { isReady: true, awaitsToken: false, reason: "ok" };
     return { isReady: false, awaitsToken: true, reason: `no token yet for ${missing}` };
