@@ -19,7 +19,7 @@ export function siteOf(identifier: string, more: Partial<Site> = {}): Site {
   };
 }
 
-/** An environment of these sites, the same way. None is the default one. */
+/** An environment of these sites, the same way. Only a sole one is the default one. */
 export function environmentOf(sites: readonly Site[] = [], more: Partial<Environment> = {}): Environment {
   const keyed = sites.flatMap((site) => site.keys.map(({ identifier }) => [identifier, site] as const));
   return {
@@ -27,7 +27,7 @@ export function environmentOf(sites: readonly Site[] = [], more: Partial<Environ
     baseUrl: addressOf("https://api.example"),
     authUrl: addressOf("https://login.example"),
     operations: "any",
-    defaultSite: undefined,
+    defaultSite: sites.length === 1 ? sites[0]?.identifier : undefined,
     sites: new Map(sites.map((site) => [site.identifier, site])),
     siteOfKey: new Map(keyed),
     undecided: "5xx",

@@ -180,6 +180,7 @@ export interface Environment {
   readonly operations: ReadonlySet<string> | "any";
   /** Longest prefix first; absent where there are none. */
   readonly passThrough?: readonly PassThroughRoute[] | undefined;
+  /** Of requests that name none: the one that is configured so, else the only one. */
   readonly defaultSite: string | undefined;
   /** By S… identifier, children included. */
   readonly sites: ReadonlyMap<string, Site>;

@@ -16,7 +16,7 @@ const shortIdentifier = /^[SK][A-Za-z0-9_-]{1,14}$/;
 
 /**
  * Which site a request is for, how it is authenticated, and what is sent as `site_identifier`: the header, else the
- * body, else the environment's default, else its only site (spec 5.1, 5.3).
+ * body, else the environment's default site (spec 5.1, 5.3).
  * @param caller who asks, where callers have names: it is told of no site that it may not use
  * @throws ProxyError site_not_configured, auth_not_configured, site_conflict, site_required
  */
@@ -90,12 +90,8 @@ function reconcile(a: Named | undefined, b: Named | undefined): Named | undefine
 }
 
 function fallBack(environment: Environment): Named {
-  const { sites, defaultSite } = environment;
-  const site = defaultSite === undefined ? undefined : sites.get(defaultSite);
+  const site = environment.sites.get(environment.defaultSite ?? "");
   if (site !== undefined) return { site, key: undefined };
-  // Not spread into a list: an environment may have thousands.
-  const [only] = sites.values();
-  if (only !== undefined && sites.size === 1) return { site: only, key: undefined };
   throw new ProxyError(
     "site_required",
     `Environment ${environment.name} has several sites and no defaultSite: name one in the header Countersign-Site.`,

@@ -106,7 +106,6 @@ describe("who is named", () => {
 describe("no site is named", () => {
   it.each([
     ["the default site", environment(all, "S3"), "S3"],
-    ["the only site", environment([child]), "S2"],
     ["the default site, though it is not the only one", environment([oauth, hmac], "S1"), "S1"],
   ])("%s", (_, at, named) => {
     expect(choose(undefined, undefined, undefined, at)).toMatchObject({ site: named, key: undefined, sent: named });

@@ -80,8 +80,7 @@ export class Readiness {
   #findMissing(): string | undefined {
     if (this.#wasReady || !this.#isListening) return undefined;
     for (const { name, defaultSite, sites } of this.#awaited) {
-      const only = sites.size === 1 ? [...sites.values()][0] : undefined;
-      const credentials = (defaultSite === undefined ? only : sites.get(defaultSite))?.credentials;
+      const credentials = sites.get(defaultSite ?? "")?.credentials;
       // One of its sets is enough.
       const hasToken =
         credentials?.sets.some(({ label }) =>

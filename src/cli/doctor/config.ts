@@ -65,8 +65,7 @@ function describeRoute(
   { upstreamPrefix, methods, site, upgrade }: PassThroughRoute,
   { baseUrl, defaultSite, sites }: Environment,
 ): CheckResult {
-  const [only] = sites.size === 1 ? sites.keys() : [];
-  const chosen = site ?? defaultSite ?? only;
+  const chosen = site ?? defaultSite;
   const leads = `${[...methods].join(", ")}${upgrade === undefined ? "" : " and WebSocket"} pass to ${baseUrl.origin}${upstreamPrefix}`;
   if (chosen !== undefined) return ok(`${leads} as ${chosen}`);
   const able = [...sites.values()].filter(usesOauth).length;

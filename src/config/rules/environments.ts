@@ -23,7 +23,7 @@ const neverForwarded: ReadonlySet<string> = new Set([
 
 /** @param context of `environments.<name>` */
 export async function loadEnvironment(name: string, raw: RawEnvironment, context: LoadContext): Promise<Environment> {
-  const { baseUrl, authUrl, token, defaultSite, undecided, forwardHeaders, via, allowPlaintext: allowsPlaintext } = raw;
+  const { baseUrl, authUrl, token, undecided, forwardHeaders, via, allowPlaintext: allowsPlaintext } = raw;
   checkAddresses(raw, context);
   checkPaths(raw, context);
   checkLists(raw, context);
@@ -33,15 +33,17 @@ export async function loadEnvironment(name: string, raw: RawEnvironment, context
   const sites = await loadSites(raw.sites, environment, context.in("sites"));
   if (sites.size === 0) {
     context.in("sites").report("there is no site", "add one");
-  } else if (defaultSite !== undefined) {
-    context.in("defaultSite").reportUnlessOneOf([...sites.keys()], defaultSite, "site");
+  } else if (raw.defaultSite !== undefined) {
+    context.in("defaultSite").reportUnlessOneOf([...sites.keys()], raw.defaultSite, "site");
   }
+  const [only] = sites.size === 1 ? sites.keys() : [];
+  const defaultSite = raw.defaultSite ?? only;
   const loaded: Environment = {
     name,
     baseUrl,
     authUrl,
     operations: raw.operations.includes("*") ? "any" : new Set(raw.operations),
-    passThrough: loadPassThrough(raw, sites, context.in("passThrough")),
+    passThrough: loadPassThrough({ ...raw, defaultSite }, sites, context.in("passThrough")),
     defaultSite,
     sites,
     siteOfKey: new Map([...sites.values()].flatMap((site) => site.keys.map((key) => [key.identifier, site]))),

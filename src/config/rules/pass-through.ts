@@ -92,8 +92,7 @@ function checkSite(
   sites: ReadonlyMap<string, Site>,
   context: LoadContext,
 ): void {
-  const [only] = sites.size === 1 ? sites.keys() : [];
-  const chosen = site ?? defaultSite ?? only;
+  const chosen = site ?? defaultSite;
   const all = [...sites.values()];
   const withOauth = all.filter(({ auth }) => auth.includes("oauth")).map(({ identifier }) => identifier);
   const shown = withOauth.slice(0, 3).join(", ");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
-import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, production, sound } from "../../../testkit/config-folder.ts";
 
 /** The documented example, every secret in a folder of the test. */
 const example = `listeners:
@@ -77,6 +77,12 @@ describe("the documented example", () => {
     expect(sandbox?.operations).toEqual(new Set(["create_order"]));
     expect([...(sandbox?.sites.keys() ?? [])]).toEqual(["S1000000001", "S1000000002", "S1000000004", "S1000000003"]);
     expect(sandbox?.siteOfKey.get("K2000000001")).toBe(sandbox?.sites.get("S1000000003"));
+  });
+
+  test("takes a sole site for the default one, and none of several", async () => {
+    const lone = sound.replace("    defaultSite: S1000000001\n", "");
+    const { environments } = await load(`${lone}${production}`);
+    expect([...environments.values()].map(({ defaultSite }) => defaultSite)).toEqual([undefined, "S2000000001"]);
   });
 
   test("gives each site its credentials and its method", async () => {
