@@ -1,40 +1,20 @@
 import type { TracingConfig } from "../../config/config.ts";
-import { type Environment, placeOf } from "../../model/environment.ts";
+import { placeOf } from "../../model/environment.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
-import { listNames } from "../../model/names.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
-import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
+import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, warn } from "./check.ts";
 import { checkConnection, type Destination, evaluateConnection, probe, targetAt } from "./connection.ts";
 
-/** Whether what callbacks rest on is there: keys that verify, and an application that takes connections. It gets none. */
-export async function checkCallbacks(run: Run): Promise<Check[]> {
-  const { callbacks, environments } = run.config;
-  const checks = callbacks.map(async (listener, index) => {
-    const environment = environments.get(listener.environment);
-    const about = { topic: "callback" as const, environment: listener.environment };
-    const subject = describeBind(listener.bind);
-    const keys = environment === undefined ? [] : [toCheck({ ...about, subject }, checkKeys(environment))];
-    // Connects as the proxy does, and closes.
-    const { url, tls } = listener.application;
+/** Whether the applications that callbacks go to take connections. They get none. Sites without keys are warned of with the configuration. */
+export function checkCallbacks(run: Run): Promise<Check[]> {
+  const checks = run.config.callbacks.map(({ environment, application: { url, tls } }, index) => {
     const path = `callbacks[${index}].application`;
     const to = targetAt(url, tls, { setting: `${path}.url`, tlsSetting: `${path}.tls` }, run);
-    const application = { ...about, subject: `application ${to.place}` };
-    return [...keys, await timed(run, application, () => checkConnection(to, run))];
+    const about = { topic: "callback" as const, environment, subject: `application ${to.place}` };
+    return timed(run, about, () => checkConnection(to, run));
   });
-  return (await Promise.all(checks)).flat();
-}
-
-/** A callback is signed with its site's default key (spec 5.3). */
-function checkKeys({ sites }: Environment): CheckResult {
-  const all = [...sites.values()];
-  const without = all.filter(({ defaultKey }) => defaultKey === undefined).map(({ identifier }) => identifier);
-  if (without.length === 0)
-    return ok(all.length === 1 ? "its site has a default key" : `all ${all.length} sites have a default key`);
-  return warn(
-    `callbacks of ${listNames(without)} are refused: no default key`,
-    "add the keys that the site's portal shows",
-  );
+  return Promise.all(checks);
 }
 
 /** An ExportTraceServiceRequest without a span. */

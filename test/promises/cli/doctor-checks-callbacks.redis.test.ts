@@ -28,10 +28,8 @@ it("says that the application takes connections, and which sites have no key", a
   const { port } = server.address() as { readonly port: number };
   const { hasFailed, of } = await diagnoseCallbacks(port);
   expect(hasFailed).toBe(false);
-  expect(of("callback")).toEqual([
-    expect.stringMatching(/^warn 127\.0\.0\.1:\d+: callbacks of S1 are refused: no default key \| add the keys/),
-    `ok application 127.0.0.1:${port}: takes connections`,
-  ]);
+  expect(of("config").filter((line) => /^warn .*without keys.*: S1 \|/.test(line))).toHaveLength(1);
+  expect(of("callback")).toEqual([`ok application 127.0.0.1:${port}: takes connections`]);
   expect(chunks).toEqual([]);
 });
 
@@ -39,7 +37,7 @@ it("fails where the application refuses connections", async () => {
   const port = await freePort();
   const { hasFailed, of } = await diagnoseCallbacks(port);
   expect(hasFailed).toBe(true);
-  expect(of("callback")[1]).toMatch(/^fail application \S+: .*\(ECONNREFUSED\) \| .*callbacks\[0\]\.application\.url/);
+  expect(of("callback")[0]).toMatch(/^fail application \S+: .*\(ECONNREFUSED\) \| .*callbacks\[0\]\.application\.url/);
 });
 
 it("warns of a Redis that forgets what was delivered", async () => {
