@@ -17,7 +17,7 @@ import {
   type SharedSet,
   type Verdict,
 } from "./doctor/check.ts";
-import { checkCallers, checkConfig, checkPassThrough } from "./doctor/config.ts";
+import { checkCallers, checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkEnvironments } from "./doctor/environment.ts";
 import { checkCallbacks, checkServe, checkTracing } from "./doctor/peers.ts";
 import { checkRedis } from "./doctor/redis.ts";
@@ -109,7 +109,6 @@ const probes: readonly ((run: OpenRun) => readonly Check[] | Promise<readonly Ch
   ({ redis }) => redis,
   checkEncryptionKeys,
   checkCallers,
-  checkPassThrough,
   checkCallbacks,
   checkTracing,
   checkServe,

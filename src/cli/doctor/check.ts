@@ -34,7 +34,6 @@ export interface Check extends CheckResult {
     | "token"
     | "redis"
     | "caller"
-    | "route"
     | "callback"
     | "tracing"
     | "serve"

@@ -1,15 +1,18 @@
 import { X509Certificate } from "node:crypto";
-import type { Config, ListenerConfig } from "../../config/config.ts";
+import type { Config } from "../../config/config.ts";
 import { inFileOrder } from "../../config/diagnostics.ts";
-import { type Environment, type PassThroughRoute, type Site, splitCertificates } from "../../model/environment.ts";
-import { type CallersTls, callersOf, callersTlsOf, describeBind } from "../../model/listener.ts";
+import { type Environment, splitCertificates } from "../../model/environment.ts";
+import { type CallersTls, callersTlsOf, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
 import { countOf } from "../command.ts";
 import { printable } from "../terminal.ts";
 import { type Check, type CheckResult, fail, formatSpan, ok, type Run, toCheck, warn } from "./check.ts";
 import { evaluateTimeLeft } from "./connection.ts";
 
-/** What loading the configuration has shown. A file that cannot be read is no warning: the configuration is refused. */
+/**
+ * What loading the configuration has shown; `check` describes what it says. A file that cannot be read is no warning: the
+ * configuration is refused.
+ */
 export function checkConfig({ file, config, warnings }: Run): Check[] {
   const { environments, listeners, hash } = config;
   const counts = `${countOf(environments.size, "environment")}, ${countOf(listeners.length, "listener")}`;
@@ -20,10 +23,11 @@ export function checkConfig({ file, config, warnings }: Run): Check[] {
     ...inFileOrder(warnings).map(({ path, line, message, fix }) =>
       toCheck(about(path === "" ? file : `${path} (line ${line})`), warn(message, fix)),
     ),
-    ...[...environments.values()].flatMap((environment) => {
-      const result = evaluateSignatures(environment);
-      return result === undefined ? [] : toCheck({ ...about("signatures"), environment: environment.name }, result);
-    }),
+    ...[...environments.values()].flatMap((environment) =>
+      findGaps(environment).map(([subject, result]) =>
+        toCheck({ ...about(subject), environment: environment.name }, result),
+      ),
+    ),
   ];
 }
 
@@ -41,67 +45,34 @@ function describeUser(): string {
   return getuid === undefined || getgid === undefined ? "this user" : `user ${getuid()}, group ${getgid()}`;
 }
 
-/** Where signatures of callers are checked: whether there are keys to check them with. */
-function evaluateSignatures({ sites }: Environment): CheckResult | undefined {
-  const checked = [...sites.values()].filter(({ checksCallerSignature }) => checksCallerSignature);
-  if (checked.length === 0) return undefined;
-  const without = checked.filter(({ defaultKey }) => defaultKey === undefined).map(({ identifier }) => identifier);
-  if (without.length === 0) return ok(`callers' own signatures are checked at ${countOf(checked.length, "site")}`);
-  const detail = `callers' own signatures for ${listNames(without)} cannot be checked: no keys`;
-  return warn(detail, "add the keys that callers sign with");
+/** Requests that a site may get, and that its settings do not serve. */
+function findGaps({ sites, defaultSite, passThrough = [] }: Environment): [subject: string, result: CheckResult][] {
+  const all = [...sites.values()];
+  const gaps: [string, CheckResult][] = [];
+  const keyless = all.filter((site) => site.checksCallerSignature && site.defaultKey === undefined);
+  if (keyless.length > 0) {
+    const names = listNames(keyless.map(({ identifier }) => identifier));
+    const detail = `callers' own signatures for ${names} cannot be checked: no keys`;
+    gaps.push(["signatures", warn(detail, "add the keys that callers sign with")]);
+  }
+  const able = all.filter(({ auth }) => auth.includes("oauth")).length;
+  for (const { prefix, site = defaultSite } of passThrough) {
+    if (site !== undefined || able === all.length) continue;
+    const detail = `each request names its site in Countersign-Site, and only ${able} of ${all.length} sites use OAuth`;
+    gaps.push([prefix, warn(detail, "add site to the route, or credentials to the other sites")]);
+  }
+  return gaps;
 }
 
-/** Where each pass-through route leads, and as which site. Its host and its token are checked with the environment. */
-export function checkPassThrough({ config }: Run): Check[] {
-  return [...config.environments.values()].flatMap((environment) =>
-    (environment.passThrough ?? []).map((route) => {
-      const about = { topic: "route" as const, environment: environment.name, subject: route.prefix };
-      return toCheck(about, describeRoute(route, environment));
-    }),
-  );
-}
-
-function describeRoute(
-  { upstreamPrefix, methods, site, upgrade }: PassThroughRoute,
-  { baseUrl, defaultSite, sites }: Environment,
-): CheckResult {
-  const chosen = site ?? defaultSite;
-  const leads = `${[...methods].join(", ")}${upgrade === undefined ? "" : " and WebSocket"} pass to ${baseUrl.origin}${upstreamPrefix}`;
-  if (chosen !== undefined) return ok(`${leads} as ${chosen}`);
-  const able = [...sites.values()].filter(usesOauth).length;
-  const who = `${leads}; each request names its site in Countersign-Site`;
-  if (able === sites.size) return ok(who);
-  const fix = "add site to the route, or credentials to the other sites";
-  return warn(`${who}, and only ${able} of ${sites.size} sites use OAuth`, fix);
-}
-
-function usesOauth({ auth }: Site): boolean {
-  return auth.includes("oauth");
-}
-
-/** Who may call on each listener, and whether its certificate and the authorities of its callers' ones are valid. */
+/** Whether the certificate of each listener, and the authorities of its callers' ones, are valid. */
 export function checkCallers({ config, clock }: Run): Check[] {
-  return config.listeners.flatMap((listener) => {
-    const { bind, environment, callers } = listener;
-    if (callers === undefined || callers.kind === "anyone") return [];
-    const about = { topic: "caller" as const, environment };
-    const subject = describeBind(bind);
+  return config.listeners.flatMap(({ bind, environment, callers }) => {
     const tls = callersTlsOf(callers);
-    const certificates = tls === undefined ? [] : checkCertificates(tls, clock.wallMs());
-    return [
-      toCheck({ ...about, subject }, describeCallers(listener)),
-      ...certificates.map(([name, result]) => toCheck({ ...about, subject: `${subject} ${name}` }, result)),
-    ];
+    if (tls === undefined) return [];
+    return checkCertificates(tls, clock.wallMs()).map(([name, result]) =>
+      toCheck({ topic: "caller", environment, subject: `${describeBind(bind)} ${name}` }, result),
+    );
   });
-}
-
-function describeCallers({ callers }: ListenerConfig): CheckResult {
-  const all = callersOf(callers);
-  const limited = all.filter(({ sites, operations }) => sites !== "any" || operations !== "any").length;
-  const rated = all.filter(({ requestsPerSecond }) => requestsPerSecond !== undefined).length;
-  const by = callers?.kind === "named" && callers.tls !== undefined ? "certificate" : "token";
-  const rights = `${limited} with sites or operations of its own, ${rated} with requestsPerSecond`;
-  return ok(`${all.length} by ${by}: ${limited + rated === 0 ? "all may do everything" : rights}`);
 }
 
 /** The listener's own certificate, and each authority: an authority of the past refuses its callers. */

@@ -187,10 +187,3 @@ export function isLocal(bind: Bind): boolean {
 export function isLoopback({ host }: Address): boolean {
   return isLocal({ kind: "tcp", host: withoutBrackets(host), port: 0 });
 }
-
-/** Negative, 0 or positive as the API version a is before, equal to or after b: `3.0` is after `1.8`. */
-export function compareVersions(a: string, b: string): number {
-  const [aMajor = 0, aMinor = 0] = a.split(".").map(Number);
-  const [bMajor = 0, bMinor = 0] = b.split(".").map(Number);
-  return aMajor - bMajor || aMinor - bMinor;
-}

@@ -3,13 +3,12 @@ import { exemptNames, requiredNames } from "../../signing/parameter-rules.ts";
 import { formatPath } from "../diagnostics.ts";
 import type { RawEnvironment } from "../form/environment.ts";
 import type { RawKey, RawSite } from "../form/site.ts";
-import { compareVersions } from "../form/values.ts";
 import { loadCredentials } from "./credentials.ts";
 import type { LoadContext } from "./load-context.ts";
 import type { EnvironmentSettings } from "./token-settings.ts";
 
 /** OAuth is not available for 1.8 and 2.0 (spec 9). */
-const firstVersionWithOAuth = "3.0";
+const firstMajorWithOAuth = 3;
 const alwaysSigned: ReadonlySet<string> = new Set(requiredNames);
 
 /** A site, as written and as loaded. */
@@ -62,7 +61,7 @@ async function loadSite(
       ? parent?.site.credentials
       : await loadCredentials(identifier, raw.credentials, environment, context.in("credentials"));
   const auth = checkAuth(raw, context, parent);
-  const allowsOAuth = compareVersions(version, firstVersionWithOAuth) >= 0;
+  const allowsOAuth = Number.parseInt(version, 10) >= firstMajorWithOAuth;
   if (auth.includes("oauth") && !allowsOAuth) {
     const holder = parent?.raw.version === version ? parent.context : context;
     const fix = "use version 3.0 or later, or auth: [hmac] (spec 9)";

@@ -21,6 +21,13 @@ test.each([
   expect(listeners).toHaveLength(1 + more.trimEnd().split("\n").length);
 });
 
+test.each(["3.0", "3.1", "10.0"])("OAuth for version %s", async (version) => {
+  const { environments } = await load(
+    edited(["      S1000000001:\n", `      S1000000001:\n        version: "${version}"\n`]),
+  );
+  expect(environments.get("sandbox")?.sites.get("S1000000001")).toMatchObject({ version, auth: ["oauth"] });
+});
+
 test("hosts and headers are kept in lower case", async () => {
   const yaml = edited(
     [listener, '  - { bind: "127.0.0.1:7411", environment: sandbox, hosts: [App.Internal] }\n'],

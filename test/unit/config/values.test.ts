@@ -1,13 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import {
-  bindForm,
-  compareVersions,
-  isLocal,
-  readAddress,
-  readBind,
-  readDurationMs,
-  urlForm,
-} from "../../../src/config/form/values.ts";
+import { bindForm, isLocal, readAddress, readBind, readDurationMs, urlForm } from "../../../src/config/form/values.ts";
 import { durationPattern, formatDuration } from "../../../src/model/clock.ts";
 
 describe("durations", () => {
@@ -107,15 +99,4 @@ describe("URLs", () => {
   ])("%j is refused", (text) => {
     expect(readAddress(text)).toHaveProperty("fix");
   });
-});
-
-test.each([
-  ["3.0", "3.0", 0],
-  ["2.0", "3.0", -1],
-  ["1.8", "3.0", -1],
-  ["3.1", "3.0", 1],
-  ["3.10", "3.9", 1],
-  ["10.0", "9.9", 1],
-])("version %s against %s", (a, b, sign) => {
-  expect(Math.sign(compareVersions(a, b))).toBe(sign);
 });
