@@ -90,25 +90,3 @@ test("routes say where each listener leads", async () => {
     "unix:/run/a.sock leads to production: https://api.example (*)",
   ]);
 });
-
-describe("the hash of a configuration", () => {
-  test("is 12 hex digits and the same for the same content", async () => {
-    const [a, b] = [await load(new ConfigFolder(), sound), await load(new ConfigFolder(), sound)];
-    expect(a.hash).toMatch(/^[0-9a-f]{12}$/);
-    expect(a.hash).toBe(b.hash);
-  });
-
-  test("changes with what a secret's file holds", async () => {
-    const folder = new ConfigFolder();
-    const before = await load(folder, sound);
-    folder.write("k1", "canary-api-secret-key-other");
-    expect((await load(folder, sound)).hash).not.toBe(before.hash);
-  });
-
-  test("does not change with where a secret lies", async () => {
-    const folder = new ConfigFolder();
-    const before = await load(folder, sound);
-    folder.write("elsewhere", "canary-api-secret-key-one\n");
-    expect((await load(folder, edited(["DIR/k1", "DIR/elsewhere"]))).hash).toBe(before.hash);
-  });
-});

@@ -10,7 +10,7 @@ import {
   serverCertificate,
   serverKey,
 } from "../../../testkit/certificates.ts";
-import { ConfigFolder, edited, sound, tokenKey } from "../../../testkit/config-folder.ts";
+import { ConfigFolder, canaries, edited, sound, tokenKey } from "../../../testkit/config-folder.ts";
 
 // One hash for one configuration: a setting that does not change it would look, on every dashboard, as if it had not
 // been rolled out.
@@ -204,4 +204,12 @@ test("how a setting is written plays no part", async () => {
   );
   const redisHash = await hashOf(folder, withRedis("url: redis://a", "token-key"));
   expect(await hashOf(folder, withRedis('url: "redis://A:6379/0"', "token-key"))).toBe(redisHash);
+});
+
+test("is 12 hex digits, and where a secret lies plays no part", async () => {
+  const folder = folderOfVariants();
+  folder.write("elsewhere", `${canaries.key}\n`);
+  const hash = await hashOf(folder, sound);
+  expect(hash).toMatch(/^[0-9a-f]{12}$/);
+  expect(await hashOf(folder, edited(["DIR/k1", "DIR/elsewhere"]))).toBe(hash);
 });
