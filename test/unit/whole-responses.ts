@@ -19,6 +19,9 @@ export const early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
 const keptMs = 4_000;
 
 const two = ["Content-Length", "2"];
+const oneChunk = "2\r\n{}\r\n0\r\n\r\n";
+const likeFraming = ["Content-Lengt_", "9", "Transfer-Encodin_", "chunked", "Connectio_", "close"];
+const keepAlive = ["Connection", "keep-alive", "Keep-Alive", "timeout=9"];
 const inChunks = ["Transfer-Encoding", "chunked"];
 const whole = (headers: readonly string[], body: string, more: Partial<Whole> = {}): Whole => ({
   status: 200,
@@ -41,9 +44,12 @@ const everyFieldByte = [...everyByte]
   .join("")
   .trim();
 
-/** A header line before the length, read as it is written. */
-const withLine = (title: string, name: string, value: string) =>
-  [title, `${ok}${name}: ${value}\r\nContent-Length: 2\r\n\r\n{}`, whole([name, value, ...two], "{}")] as const;
+/** A whole response of these lines, read as they are written; its lines are pairs of name and value. */
+const of = (title: string, status: string, lines: readonly string[], body: string, more: Partial<Whole> = {}) => {
+  const written = lines.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join("");
+  const read = { status: Number(/ (\d+)/.exec(status)?.[1]), ...more };
+  return [title, `${status}\r\n${written}\r\n${body}`, whole(lines, read.body ?? body, read)] as const;
+};
 /** Header lines behind the length, read as they are written. */
 const keeping = (title: string, idleMs: number, ...lines: readonly string[]) => {
   const written = lines.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join("");
@@ -62,46 +68,26 @@ export const accepted: readonly (readonly [title: string, bytes: string, respons
   ["a length in odd casing", `${ok}cOnTeNt-LeNgTh:2\r\n\r\n{}`, whole(["cOnTeNt-LeNgTh", "2"], "{}")],
   ["a length among blanks", `${ok}Content-Length: \t 2\t \r\n\r\n{}`, whole(two, "{}")],
   ["a body of every byte", `${ok}Content-Length: 256\r\n\r\n${everyByte}`, whole(["Content-Length", "256"], everyByte)],
-  [
-    "a body that looks like a response",
-    `${ok}Content-Length: 19\r\n\r\n${ok}\r\n`,
-    whole(["Content-Length", "19"], `${ok}\r\n`),
-  ],
+  of("a body that looks like a response", "HTTP/1.1 200 OK", ["Content-Length", "19"], `${ok}\r\n`),
   ["no reason", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}")],
   ["no reason and no blank", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}")],
   ["a reason in Latin-1", "HTTP/1.1 200 d\xe9j\xe0 vu\t!\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}")],
   ["an unknown status", "HTTP/1.1 299 Mine\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}", { status: 299 })],
   ["the lowest final status", "HTTP/1.1 200 Lowest\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}")],
   ["the highest status", "HTTP/1.1 999 Highest\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}", { status: 999 })],
-  [
-    "a redirect",
-    `HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n`,
-    whole(["Location", "/x", "Content-Length", "0"], "", { status: 302 }),
-  ],
+  of("a redirect", "HTTP/1.1 302 Found", ["Location", "/x", "Content-Length", "0"], ""),
   ["a 401", "HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}", { status: 401 })],
   ["an empty value", `${ok}X:\r\nContent-Length: 2\r\n\r\n{}`, whole(["X", "", ...two], "{}")],
   ["a value of blanks", `${ok}X: \t \r\nContent-Length: 2\r\n\r\n{}`, whole(["X", "", ...two], "{}")],
-  withLine("a value with a tab", "X", "a\tb"),
-  withLine("every byte of a value", "X", everyFieldByte),
-  withLine("every byte of a name", "!#$%&'*+-.^_`|~09azAZ", "1"),
-  withLine("a colon in a value", "X", "a:b: c"),
-  [
-    "a repeated header",
-    `${ok}Set-Cookie: a\r\nset-cookie: b\r\nContent-Length: 2\r\n\r\n{}`,
-    whole(["Set-Cookie", "a", "set-cookie", "b", ...two], "{}"),
-  ],
-  withLine("a header named __proto__", "__proto__", "1"),
-  [
-    "names of the length of others",
-    `${ok}Content-Lengt_: 9\r\nTransfer-Encodin_: chunked\r\nConnectio_: close\r\nContent-Length: 2\r\n\r\n{}`,
-    whole(["Content-Lengt_", "9", "Transfer-Encodin_", "chunked", "Connectio_", "close", ...two], "{}"),
-  ],
+  of("a value with a tab", "HTTP/1.1 200 OK", ["X", "a\tb", ...two], "{}"),
+  of("every byte of a value", "HTTP/1.1 200 OK", ["X", everyFieldByte, ...two], "{}"),
+  of("every byte of a name", "HTTP/1.1 200 OK", ["!#$%&'*+-.^_`|~09azAZ", "1", ...two], "{}"),
+  of("a colon in a value", "HTTP/1.1 200 OK", ["X", "a:b: c", ...two], "{}"),
+  of("a repeated header", "HTTP/1.1 200 OK", ["Set-Cookie", "a", "set-cookie", "b", ...two], "{}"),
+  of("a header named __proto__", "HTTP/1.1 200 OK", ["__proto__", "1", ...two], "{}"),
+  of("names of the length of others", "HTTP/1.1 200 OK", [...likeFraming, ...two], "{}"),
   ["a head of 16 KiB", `${headOf(16_384)}{}`, whole(["X", x(16_384 - 17 - 21 - 5), ...two], "{}")],
-  [
-    "a head of a thousand lines",
-    `${ok}${"X: 1\r\n".repeat(1_000)}Content-Length: 2\r\n\r\n{}`,
-    whole([...Array.from({ length: 1_000 }, () => ["X", "1"]).flat(), ...two], "{}"),
-  ],
+  of("a head of a thousand lines", "HTTP/1.1 200 OK", [...Array(1_000).fill(["X", "1"]).flat(), ...two], "{}"),
 
   ["an interim response", `${early}${sized}\r\n{}`, whole(two, "{}")],
   ["a 100 that nothing asked for", `HTTP/1.1 100 Continue\r\n\r\n${sized}\r\n{}`, whole(two, "{}")],
@@ -109,85 +95,37 @@ export const accepted: readonly (readonly [title: string, bytes: string, respons
   ["a 102 of HTTP/1.0", `HTTP/1.0 102 Processing\r\n\r\n${sized}\r\n{}`, whole(two, "{}")],
   ["a 199", `HTTP/1.1 199 Mine\r\n\r\n${sized}\r\n{}`, whole(two, "{}")],
   ["fifty interim responses", `${early.repeat(50)}${sized}\r\n{}`, whole(two, "{}")],
-  [
-    "an interim response with framing of its own",
-    `HTTP/1.1 103 Early\r\nContent-Length: 9\r\nConnection: close\r\n\r\n${sized}\r\n{}`,
-    whole(two, "{}"),
-  ],
-  [
-    "an interim response in chunks that has none",
-    `HTTP/1.1 103 Early\r\nTransfer-Encoding: chunked\r\n\r\n${sized}\r\n{}`,
-    whole(two, "{}"),
-  ],
+  ...["Content-Length: 9\r\nConnection: close", "Transfer-Encoding: chunked"].map(
+    (framing) =>
+      [`an interim ${framing}`, `HTTP/1.1 103 Early\r\n${framing}\r\n\r\n${sized}\r\n{}`, whole(two, "{}")] as const,
+  ),
   ["empty lines before it", `\r\n\r\n\n\r${sized}\r\n{}`, whole(two, "{}")],
   ["empty lines between interim responses", `${early}\r\n\r\n${early}\r\n${sized}\r\n{}`, whole(two, "{}")],
 
   ...soundChunks.map(([title, body, data]) => [title, `${chunked}${body}`, whole(inChunks, data)] as const),
   ["chunks of every byte", `${chunked}100\r\n${everyByte}\r\n0\r\n\r\n`, whole(inChunks, everyByte)],
-  [
-    "a trailer that would end the connection",
-    `${chunked}2\r\n{}\r\n0\r\nConnection: close\r\n\r\n`,
-    whole(inChunks, "{}"),
-  ],
-  [
-    "chunks in odd casing",
-    `${ok}tRANSFER-eNCODING: cHUNKED\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
-    whole(["tRANSFER-eNCODING", "cHUNKED"], "{}"),
-  ],
-  [
-    "chunks as the last of two codings",
-    `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
-    whole(["Transfer-Encoding", "gzip, chunked"], "{}"),
-  ],
-  [
-    "chunks as the last of two lines",
-    `${ok}Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
-    whole(["Transfer-Encoding", "gzip", "Transfer-Encoding", "chunked"], "{}"),
-  ],
-  [
-    "chunks of HTTP/1.0",
-    `HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
-    whole(inChunks, "{}", { idleMs: 0 }),
-  ],
+  ["a trailer with a close", `${chunked}2\r\n{}\r\n0\r\nConnection: close\r\n\r\n`, whole(inChunks, "{}")],
+  of("chunks in odd casing", "HTTP/1.1 200 OK", ["tRANSFER-eNCODING", "cHUNKED"], oneChunk, { body: "{}" }),
+  of("chunks as the last of two", "HTTP/1.1 200 OK", ["Transfer-Encoding", "gzip, chunked"], oneChunk, { body: "{}" }),
+  of("chunks on the last line", "HTTP/1.1 200 OK", ["Transfer-Encoding", "gzip", ...inChunks], oneChunk, {
+    body: "{}",
+  }),
+  of("chunks of HTTP/1.0", "HTTP/1.0 200 OK", inChunks, oneChunk, { body: "{}", idleMs: 0 }),
 
   ["a 204", "HTTP/1.1 204 No\r\n\r\n", whole([], "", { status: 204 })],
-  [
-    "a 204 with a length",
-    "HTTP/1.1 204 No\r\nContent-LENGTH: 5\r\n\r\n",
-    whole(["Content-LENGTH", "5"], "", { status: 204 }),
-  ],
-  [
-    "a 204 with a coding",
-    "HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n",
-    whole(inChunks, "", { status: 204 }),
-  ],
-  [
-    "a 204 with chunks behind it",
-    "HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    whole(inChunks, "", { status: 204, idleMs: 0 }),
-  ],
+  of("a 204 with a length", "HTTP/1.1 204 No", ["Content-LENGTH", "5"], ""),
+  of("a 204 with a coding", "HTTP/1.1 204 No", inChunks, ""),
+  of("a 204 with chunks behind it", "HTTP/1.1 204 No", inChunks, "0\r\n\r\n", { body: "", idleMs: 0 }),
   ["a 304", 'HTTP/1.1 304 Same\r\nETag: "1"\r\n\r\n', whole(["ETag", '"1"'], "", { status: 304 })],
-  [
-    "a 304 with a length",
-    "HTTP/1.1 304 Same\r\nContent-Length: 1234\r\n\r\n",
-    whole(["Content-Length", "1234"], "", { status: 304 }),
-  ],
-  [
-    "a 304 with a length and a body behind it",
-    "HTTP/1.1 304 Same\r\nContent-Length: 2\r\n\r\n{}",
-    whole(two, "", { status: 304, idleMs: 0 }),
-  ],
+  of("a 304 with a length", "HTTP/1.1 304 Same", ["Content-Length", "1234"], ""),
+  of("a 304 with a length and a body behind it", "HTTP/1.1 304 Same", two, "{}", { body: "", idleMs: 0 }),
 
   keeping("a close", 0, "Connection", "close"),
   keeping("a close among options", 0, "Connection", "X-A ,\tCLOSE , b"),
   keeping("a close in the second line", 0, "Connection", "x", "connection", "Close"),
   keeping("an option that ends in close", keptMs, "Connection", "foreclose, close-not"),
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", whole(two, "{}", { idleMs: 0 })],
-  [
-    "HTTP/1.0 that would be kept",
-    "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=9\r\nContent-Length: 2\r\n\r\n{}",
-    whole(["Connection", "keep-alive", "Keep-Alive", "timeout=9", ...two], "{}", { idleMs: 0 }),
-  ],
+  of("HTTP/1.0 that would be kept", "HTTP/1.0 200 OK", [...keepAlive, ...two], "{}", { idleMs: 0 }),
   keeping("a keep-alive", keptMs, "Connection", "keep-alive"),
   keeping("a hint", 4_000, "Keep-Alive", "timeout=5"),
   keeping("a hint with more", 20_000, "Keep-Alive", "max=3, timeout=21"),
@@ -201,16 +139,8 @@ export const accepted: readonly (readonly [title: string, bytes: string, respons
   ["a byte behind it", `${sized}\r\n{}!`, whole(two, "{}", { idleMs: 0 })],
   ["a line end behind it", `${sized}\r\n{}\r\n`, whole(two, "{}", { idleMs: 0 })],
   ["another response behind it", `${sized}\r\n{}${sized}\r\n[]`, whole(two, "{}", { idleMs: 0 })],
-  [
-    "another response behind chunks",
-    `${chunked}2\r\n{}\r\n0\r\n\r\n${sized}\r\n[]`,
-    whole(inChunks, "{}", { idleMs: 0 }),
-  ],
-  [
-    "another response behind nothing",
-    `${ok}Content-Length: 0\r\n\r\n${sized}\r\n[]`,
-    whole(["Content-Length", "0"], "", { idleMs: 0 }),
-  ],
+  ["another behind chunks", `${chunked}${oneChunk}${sized}\r\n[]`, whole(inChunks, "{}", { idleMs: 0 })],
+  of("another behind nothing", "HTTP/1.1 200 OK", ["Content-Length", "0"], `${sized}\r\n[]`, { body: "", idleMs: 0 }),
 ];
 
 /** Bodies that nothing but an orderly close ends. */

@@ -79,19 +79,3 @@ it("while the answer takes its time", async () => {
   const stage = await stageProxy({ baseUrl: upstream.url });
   expect(await orderRaw(stage.port, signed)).toMatchObject({ status: 200, body: "{}", isComplete: true });
 });
-
-describe("502 upstream_bad_response, unknown", () => {
-  it.each([
-    ["interim responses without end", plain.repeat(10_000)],
-    ["one that is longer than a head may be", `HTTP/1.1 103 Early Hints\r\nLink: ${"x".repeat(20_000)}`],
-    ["one that only line feeds end", `HTTP/1.1 100 Continue\n\n${rawAnswer(200)}`],
-    ["one with a body", `HTTP/1.1 100 Continue\r\nContent-Length: 2\r\n\r\n{}${rawAnswer(200)}`],
-    ["another protocol after one", `${plain}HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\n{}`],
-  ])("is %s", async (_name, bytes) => {
-    const { upstream, stage } = await orderWith(() => bytes);
-    const answer = await orderRaw(stage.port, signed);
-    expect(answer).toMatchObject({ status: 502, isComplete: true });
-    expect(JSON.parse(answer.body)).toMatchObject({ code: "upstream_bad_response", outcome: "unknown" });
-    expect(upstream.requests).toHaveLength(1);
-  });
-});
