@@ -29,8 +29,8 @@ export interface RawUpstream {
 }
 
 export interface RawBehaviour {
-  /** What a complete request gets. */
-  readonly answer?: (request: RawRequest, socket: Socket) => void;
+  /** What a complete request gets: these bytes, or what this writes. */
+  readonly answer?: string | ((request: RawRequest, socket: Socket) => void);
   /** Told at each connection, before anything came. */
   readonly accept?: (socket: Socket) => void;
   /** Told at each chunk, with all bytes that came on this connection so far. */
@@ -57,7 +57,8 @@ export async function startRawUpstream({ answer, accept, receive }: RawBehaviour
         const request = { number: requests.length + 1, head: taken.head, body: taken.body };
         requests.push(request);
         server.emit("counted");
-        answer?.(request, socket);
+        if (typeof answer === "string") socket.write(answer);
+        else answer?.(request, socket);
       }
     });
     accept?.(socket);

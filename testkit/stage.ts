@@ -10,6 +10,8 @@ import { addressOf } from "./address.ts";
 import { environmentOf, siteOf } from "./environment.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { freePort } from "./free-port.ts";
+import { RawConnection } from "./raw-caller.ts";
+import { ShiftedClock } from "./shifted-clock.ts";
 
 export const audience = "https://api.example";
 /** Parent with two sets, its child, and a site that signs. */
@@ -71,6 +73,8 @@ export interface Stage {
   readonly proxy: App;
   readonly recorder: EventRecorder;
   readonly config: Config;
+  /** The proxy's, which goes as the test says; another one may be in the surroundings. */
+  readonly clock: ShiftedClock;
   /** `http://127.0.0.1:port` of the first listener (port 0 when that is a Unix socket), the admin and the status server. */
   readonly url: string;
   readonly adminUrl: string;
@@ -86,7 +90,8 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
   onTestFinished(() => simulator.stop());
   const recorder = new EventRecorder();
   const config = describeConfig(options, simulator);
-  const proxy = await start(config, { ...options.surroundings, report: recorder.report });
+  const clock = new ShiftedClock();
+  const proxy = await start(config, { clock, ...options.surroundings, report: recorder.report });
   onTestFinished(async () => {
     await proxy.stop("test");
   });
@@ -97,11 +102,22 @@ export async function stageProxy(options: StageOptions = {}): Promise<Stage> {
     proxy,
     recorder,
     config,
+    clock,
     port,
     url: `http://127.0.0.1:${port}`,
     adminUrl: `http://127.0.0.1:${portOf(proxy.binds.admin)}`,
     statusUrl: `http://127.0.0.1:${portOf(proxy.binds.status)}`,
   };
+}
+
+export interface ConnectedStage extends Stage {
+  readonly connection: RawConnection;
+}
+
+/** A stage, and a caller's connection to it whose bytes the test writes. */
+export async function stageConnected(options: StageOptions = {}): Promise<ConnectedStage> {
+  const stage = await stageProxy(options);
+  return { ...stage, connection: await RawConnection.open(stage.port) };
 }
 
 function describeConfig(options: StageOptions, simulator: Simulator): Config {

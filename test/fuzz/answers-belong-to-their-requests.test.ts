@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Event } from "../../src/model/events.ts";
-import { type Ordered, orderToTheEnd } from "../../testkit/raw-order.ts";
+import { type Ordered, orderToTheEnd } from "../../testkit/raw-caller.ts";
 import { type RawRequest, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { drawSeed } from "../../testkit/seeded-random.ts";
 import { hmacSite, stageProxy } from "../../testkit/stage.ts";

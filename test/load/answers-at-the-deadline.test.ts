@@ -7,8 +7,7 @@ import { startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call, order } from "../../testkit/call.ts";
 import { authority, serverCertificate, serverKey } from "../../testkit/certificates.ts";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
-import { RawConnection, rawPost } from "../../testkit/raw-caller.ts";
-import { readAnswer } from "../../testkit/raw-order.ts";
+import { RawConnection, rawPost, readAnswer } from "../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../testkit/shifted-clock.ts";
 import { hmacSite, type Stage, stageProxy } from "../../testkit/stage.ts";
@@ -57,7 +56,7 @@ describe("504 upstream_timeout, unknown, once a byte was written", () => {
 
   it("the answer stops after its head", async () => {
     const upstream = await startRawUpstream({
-      answer: (_request, socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"),
+      answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n",
     });
     const stage = await stageProxy({ baseUrl: upstream.url });
     const answer = await timed(stage, signed);

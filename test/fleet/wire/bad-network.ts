@@ -2,7 +2,7 @@ import { expect, onTestFinished } from "vitest";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../simulator/src/service/simulator.ts";
 import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
-import { orderRaw, type RawAnswer } from "../../../testkit/raw-order.ts";
+import { orderRaw, type RawAnswer } from "../../../testkit/raw-caller.ts";
 import {
   audience,
   canaries,

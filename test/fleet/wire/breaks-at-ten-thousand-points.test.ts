@@ -6,7 +6,7 @@
 import { expect, it } from "vitest";
 import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { type Stage, stageProxy } from "../../../testkit/stage.ts";

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 import { startVanishingPort } from "../redis/lossy-wire.ts";

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import type { CallbackResult } from "../../../src/model/events.ts";
 import { addressOf } from "../../../testkit/address.ts";
 import { scrape } from "../../../testkit/exposition.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { type Given, signatureOf } from "./sender.ts";
 import {
   accepts,
@@ -85,8 +84,7 @@ it.each([300, 400, 404, 429, 500, 503])("one that the application answers with %
 });
 
 it("one that finds no application for six hours, and is then repeated unchanged, is delivered once", async () => {
-  const clock = new ShiftedClock();
-  const { application, callbackPort } = await stageCallbacks({ surroundings: { clock } });
+  const { application, callbackPort, clock } = await stageCallbacks();
   const callback = freshCallback();
   await application.stop();
   expect((await sendJson(callbackPort, callback)).status).toBe(502);

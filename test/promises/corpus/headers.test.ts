@@ -2,9 +2,10 @@
 import { expect, it } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
+import { stageProxy } from "../../../testkit/stage.ts";
 import { headValueCases } from "./head-values.ts";
 import { headerCases } from "./headers.ts";
-import { describeRequest, openTheatre, play } from "./play.ts";
+import { describeRequest, play } from "./play.ts";
 
 /** Every line of a request, sorted: name in lower case and value. */
 function linesOf({ rawHeaders }: ApiRequest): string[] {
@@ -21,12 +22,12 @@ const codes: Readonly<Record<number, RegExp>> = {
 };
 
 it("nothing in a head reaches the service but what may", async () => {
-  const theatre = await openTheatre({ environment: { forwardHeaders: ["x-tenant"] } });
-  const { simulator } = theatre.stage;
+  const stage = await stageProxy({ environment: { forwardHeaders: ["x-tenant"] } });
+  const { simulator } = stage;
   const { host } = new URL(simulator.apiUrl);
   let served = 0;
   for (const [name, given, status, passed = []] of [...headerCases, ...headValueCases]) {
-    const { answers, upstream, next } = await play(theatre, [name, rawPost(given), [status]]);
+    const { answers, upstream, next } = await play(stage, [name, rawPost(given), [status]]);
     const [request] = upstream;
     const ours = [
       `host: ${host}`,

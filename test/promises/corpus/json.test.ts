@@ -24,7 +24,7 @@ it("has a corpus worth the name, each text once", () => {
 
 describe("every document comes to exactly what is promised, and the next order is served", () => {
   it.each(["off", "reject"] as const)("at a site with characters: %s", async (characters) => {
-    const upstream = await startRawUpstream({ answer: (_, socket) => socket.write(rawAnswer(200, "{}")) });
+    const upstream = await startRawUpstream({ answer: rawAnswer(200, "{}") });
     const { port } = await stageProxy({ baseUrl: upstream.url, site: { characters } });
     for (const document of documents[characters]) {
       expect.soft(await play(port, upstream, document), document.name).toEqual(foretell(document));

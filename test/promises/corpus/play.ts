@@ -4,15 +4,9 @@ import { expect } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { ask, type RawAnswered, RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
+import type { ShiftedClock } from "../../../testkit/shifted-clock.ts";
+import { type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { type Case, fallsSilent, hangsUp, readsAnswer, type Step } from "./case.ts";
-
-/** The one stage that all cases of a file are played on. */
-export interface Theatre {
-  readonly stage: Stage;
-  readonly clock: ShiftedClock;
-}
 
 /** What came of a case. */
 export interface Played {
@@ -28,14 +22,9 @@ const lingerMs = 1_000;
 /** Far beyond what any answer takes: who gets fewer than were foretold is told so, not left waiting. */
 const patienceMs = 5_000;
 
-export async function openTheatre(options: StageOptions = {}): Promise<Theatre> {
-  const clock = new ShiftedClock();
-  return { stage: await stageProxy({ ...options, surroundings: { clock } }), clock };
-}
-
 /** Plays a case on a connection of its own, and a plain order on another one after it. */
-export async function play({ stage, clock }: Theatre, [, steps, statuses]: Case): Promise<Played> {
-  const { port, simulator } = stage;
+export async function play(stage: Stage, [, steps, statuses]: Case): Promise<Played> {
+  const { clock, port, simulator } = stage;
   const seen = simulator.counts().apiRequests;
   const connection = await RawConnection.open(port);
   let read = 0;
@@ -63,13 +52,13 @@ export async function play({ stage, clock }: Theatre, [, steps, statuses]: Case)
 
 /** Plays them one after the other, and holds each to what it foretells. @returns the codes of all failures */
 export async function playAll(cases: (ownAuthority: string) => readonly Case[]): Promise<(string | undefined)[]> {
-  const theatre = await openTheatre();
-  const { simulator } = theatre.stage;
+  const stage = await stageProxy();
+  const { simulator } = stage;
   const codes: (string | undefined)[] = [];
   let served = 0;
   for (const played of cases(new URL(simulator.apiUrl).host)) {
     const [name, , statuses] = played;
-    const { answers, upstream, next } = await play(theatre, played);
+    const { answers, upstream, next } = await play(stage, played);
     const expected = statuses.filter((status) => status === 200).map(() => "POST /json-api/create_order framed by us");
     expect
       .soft({ statuses: answers.map(({ status }) => status), upstream: upstream.map(describeRequest), next }, name)

@@ -9,7 +9,6 @@ import { systemClock } from "../../../src/model/clock.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { canaries, childSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 const get = (url: string, path: string, method = "GET") => call(url, "", { path, method });
@@ -41,9 +40,8 @@ it.each([
   ["the default site", oauthSite],
   ["a default site that uses its parent's set", childSite],
 ])("with readiness: token waits for the first token of %s, and does not fall back when it lapses", async (_, site) => {
-  const clock = new ShiftedClock();
-  const stage = await stageAwaiting({ surroundings: { clock }, environment: { defaultSite: site } });
-  const { adminUrl, recorder } = stage;
+  const stage = await stageAwaiting({ environment: { defaultSite: site } });
+  const { adminUrl, clock, recorder } = stage;
   const waiting = await get(adminUrl, "/readyz");
   expect([waiting.status, waiting.text]).toEqual([503, `no token yet for sandbox: ${oauthSite}\n`]);
   expect((await get(adminUrl, "/livez")).status).toBe(200);

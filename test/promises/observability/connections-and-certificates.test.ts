@@ -9,7 +9,6 @@ import { authority, expiredCertificate, serverCertificate, serverKey } from "../
 import { scrape } from "../../../testkit/exposition.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 import { older, stageWithTokens, token } from "../proxy/stage-with-callers.ts";
 
@@ -35,12 +34,11 @@ it("shows the open connections of a listener beside their limit", async () => {
 });
 
 it("counts how long each request waited for a token, and none that needs no token", async () => {
-  const clock = new ShiftedClock();
   const pending: (() => void)[] = [];
   const granted = rawAnswer(200, '{"access_token":"t","token_type":"Bearer","expires_in":3600}');
   const login = await startRawUpstream({ answer: (_, socket) => pending.push(() => socket.write(granted)) });
-  const stage = await stageProxy({ authUrl: login.url, oneSet: true, surroundings: { clock } });
-  const { url, adminUrl, recorder } = stage;
+  const stage = await stageProxy({ authUrl: login.url, oneSet: true });
+  const { url, adminUrl, clock, recorder } = stage;
   await login.whenRequests(1);
   const waiting = call(url, order);
   await whenInFlight(stage, 1);

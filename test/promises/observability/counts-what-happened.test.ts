@@ -3,8 +3,7 @@ import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { type Exposition, scrape } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { exchange } from "../../../testkit/raw-caller.ts";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { exchange, orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 

@@ -4,9 +4,8 @@ import { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { type CallOptions, call, order } from "../../../testkit/call.ts";
-import { parseAnswer } from "../../../testkit/raw-order.ts";
+import { RawConnection, readAnswers } from "../../../testkit/raw-caller.ts";
 import { settlesSoon } from "../../../testkit/settles-soon.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
 const signed = { "Countersign-Site": hmacSite };
@@ -77,16 +76,15 @@ it("fails no request of busy callers, and tells each of them to go", async () =>
 });
 
 it("cuts who outstays the deadline and two seconds, not before, and says so", async () => {
-  const clock = new ShiftedClock();
-  const stage = await stageProxy({ surroundings: { clock } });
+  const stage = await stageProxy();
   // Every request ends by its deadline; half a head may go on for longer.
   const stalled = await open(stage.port, head);
   await call(stage.adminUrl, "", { method: "GET", path: "/livez" });
   const stopped = stage.proxy.stop("SIGTERM");
   const { requestMs } = stage.config.timeouts;
-  clock.push(requestMs + 1_000);
+  stage.clock.push(requestMs + 1_000);
   expect(await settlesSoon(stopped, stage.adminUrl)).toBe(false);
-  clock.push(1_000);
+  stage.clock.push(1_000);
   expect(await stopped).toBe(false);
   expect(stage.recorder.of("stopped")).toEqual([{ kind: "stopped", drained: false }]);
   stalled.resume();
@@ -94,33 +92,22 @@ it("cuts who outstays the deadline and two seconds, not before, and says so", as
 });
 
 it("answers latecomers 503 draining once the time for open requests is up", async () => {
-  const clock = new ShiftedClock();
-  const { port, proxy, adminUrl, simulator, config } = await stageProxy({ surroundings: { clock } });
-  const late = await open(port, head);
-  let text = "";
-  late.setEncoding("latin1").on("data", (chunk: string) => {
-    text += chunk;
-  });
+  const { clock, port, proxy, adminUrl, simulator, config } = await stageProxy();
+  const late = (await RawConnection.open(port)).write(head);
   await call(adminUrl, "", { method: "GET", path: "/livez" });
   const stopped = proxy.stop("SIGTERM");
   clock.push(config.timeouts.requestMs + 500);
   expect(await settlesSoon(stopped, adminUrl)).toBe(false);
   late.write("Content-Length: 2\r\n\r\n{}");
-  await once(late, "close");
-  const { status, headers } = parseAnswer(text);
-  expect({ status, code: headers["countersign-error"], connection: headers["connection"] }).toEqual({
-    status: 503,
-    code: "draining",
-    connection: "close",
-  });
-  expect(headers["retry-after"]).toBe("1");
+  const told = { "countersign-error": "draining", connection: "close", "retry-after": "1" };
+  expect(readAnswers(await late.ended())).toMatchObject([{ status: 503, headers: told }]);
+  late.socket.end();
   expect(await stopped).toBe(true);
   expect(simulator.counts().apiRequests).toBe(0);
 });
 
 it("with drain.min goes on serving for that long, while it is no longer ready", async () => {
-  const clock = new ShiftedClock();
-  const { url, adminUrl, proxy } = await stageProxy({ config: { drain: { minMs: 60_000 } }, surroundings: { clock } });
+  const { clock, url, adminUrl, proxy } = await stageProxy({ config: { drain: { minMs: 60_000 } } });
   const stopped = proxy.stop("SIGTERM");
   expect((await call(adminUrl, "", { method: "GET", path: "/readyz" })).status).toBe(503);
   expect((await call(url, order, { headers: signed })).status).toBe(200);

@@ -9,7 +9,7 @@ import { retryResults } from "../../../src/model/events.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { sendRaw } from "../../../testkit/raw-order.ts";
+import { sendRaw } from "../../../testkit/raw-caller.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { bothSite, childSite, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
 
@@ -128,7 +128,9 @@ it.each([["its list", new Set(["create_order", "get_order"])] as const, ['a "*" 
     });
     agent.destroy();
     await recorder.nth("request_finished", requests / 2 + 2);
-    await repeat(heads / 2, async () => expect(await sendRaw(port, makeUpHead(random))).toMatch(/^HTTP\/1\.1 4\d\d /));
+    await repeat(heads / 2, async () =>
+      expect(await sendRaw(port, makeUpHead(random).toString("latin1"))).toMatch(/^HTTP\/1\.1 4\d\d /),
+    );
     const served = requests / 2 + 2 + heads / 2;
     await recorder.nth("request_finished", served);
     // The ports for people and probes count nothing at all.

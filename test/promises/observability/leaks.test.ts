@@ -11,7 +11,7 @@ import { clientKey } from "../../../testkit/certificates.ts";
 import { startConfiguredProxy } from "../../../testkit/configured-proxy.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { sendRaw } from "../../../testkit/raw-order.ts";
+import { sendRaw } from "../../../testkit/raw-caller.ts";
 import { type RawRequest, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import {
   bothSite,
@@ -203,7 +203,7 @@ it.each([
   ["client_secret among words", `no client with ${canaries.blue}`],
 ])("nothing comes out of an error code that repeats the %s", async (_, error) => {
   const body = JSON.stringify({ error, error_description: `${canaries.blue} ${person}` });
-  const login = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(401, body)) });
+  const login = await startRawUpstream({ answer: rawAnswer(401, body) });
   const { url, recorder } = await stage({ authUrl: login.url, oneSet: true });
   expect(await failing(url, values, { "Countersign-Timeout-Ms": "500" })).toBe("credentials_refused");
   await recorder.nth("request_finished", 1);

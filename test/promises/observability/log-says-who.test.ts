@@ -6,8 +6,7 @@ import { call, order } from "../../../testkit/call.ts";
 import { authority, hostileCertificate, hostileKey } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { rawPost } from "../../../testkit/raw-caller.ts";
-import { sendRaw } from "../../../testkit/raw-order.ts";
+import { rawPost, sendRaw } from "../../../testkit/raw-caller.ts";
 import { bothSite, hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 import { callSecurely, known, listenerTls } from "../proxy/caller-over-tls.ts";
 import {

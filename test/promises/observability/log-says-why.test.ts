@@ -105,7 +105,7 @@ it("says that the authorization server reset the connection", async () => {
 
 const answerWith = (status: number, body: unknown) => {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(status, text)) });
+  return startRawUpstream({ answer: rawAnswer(status, text) });
 };
 
 async function tokenLine(status: number, body: unknown, options: StageOptions = {}) {

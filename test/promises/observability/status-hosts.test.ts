@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { isOwnHost } from "../../../src/adapters/http-server/read-only-server.ts";
 import { call } from "../../../testkit/call.ts";
-import { parseAnswer, sendRaw } from "../../../testkit/raw-order.ts";
+import { readAnswer, sendRaw } from "../../../testkit/raw-caller.ts";
 import { type Stage, stageProxy } from "../../../testkit/stage.ts";
 
 const advice = "Use localhost or an IP address";
@@ -40,7 +40,7 @@ describe("row 60: the status port", () => {
   it("shows nothing to who names no host at all", async () => {
     const { statusUrl } = await stageProxy();
     const answer = await sendRaw(Number(new URL(statusUrl).port), "GET /status HTTP/1.0\r\n\r\n");
-    expect(parseAnswer(answer)).toMatchObject({ status: 403, body: expect.stringContaining(advice) });
+    expect(readAnswer(answer)).toMatchObject({ status: 403, body: expect.stringContaining(advice) });
   });
 
   it("tells browsers to run, frame, keep and pass on nothing", async () => {

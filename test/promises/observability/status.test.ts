@@ -4,7 +4,6 @@ import { version } from "../../../src/version.ts";
 import { call, order } from "../../../testkit/call.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { childSite, hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 
 const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -44,8 +43,7 @@ it("says where it listens, with the port that it was given for port 0", async ()
 });
 
 it("shows the state of each token: none, in use, lapsed", async () => {
-  const clock = new ShiftedClock();
-  const stage = await stageProxy({ surroundings: { clock }, simulator: { tokenLifetimeSeconds: 3_600 } });
+  const stage = await stageProxy({ simulator: { tokenLifetimeSeconds: 3_600 } });
   await stage.recorder.nth("token_adopted", 1);
   await call(stage.url);
   const { credentials } = await statusOf(stage);
@@ -70,7 +68,7 @@ it("shows the state of each token: none, in use, lapsed", async () => {
   ]);
   const { issuedAt, expiresAt } = credentials[0].token;
   expect(Date.parse(expiresAt) - Date.parse(issuedAt)).toBe(3_600_000);
-  clock.push(2 * 3_600_000);
+  stage.clock.push(2 * 3_600_000);
   await stage.recorder.nth("token_lapsed", 1);
   expect((await statusOf(stage)).credentials[0]).toMatchObject({ token: "none", lastUsedAt: isoTime });
 });

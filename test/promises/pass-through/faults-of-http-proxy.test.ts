@@ -100,7 +100,7 @@ describe.each(places)("%s", (place, start) => {
 
   it(isAlone ? "passes headers of the connection on" : "keeps headers of the connection to itself", async () => {
     const upstream = await startRawUpstream({
-      answer: (_, socket) => void socket.write(rawAnswer(200, "", "Proxy-Authenticate: Basic\r\nUpgrade: x\r\n")),
+      answer: rawAnswer(200, "", "Proxy-Authenticate: Basic\r\nUpgrade: x\r\n"),
     });
     const { port } = await start(upstream.url);
     const caller = await RawConnection.open(port);
@@ -112,7 +112,7 @@ describe.each(places)("%s", (place, start) => {
   });
 
   it(isAlone ? "changes a path" : "sends a path to the letter, or refuses it", async () => {
-    const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
+    const upstream = await startRawUpstream({ answer: rawAnswer(200) });
     const { port, base } = await start(upstream.url);
     for (const path of ["/files/a?b=|c", "/files//a"]) {
       const caller = await RawConnection.open(port);

@@ -12,7 +12,7 @@ import { files, rawRequest, stageRoute } from "./stage.ts";
 const right = `Proxy-Authorization: Bearer ${token}`;
 
 async function stageFor(rights: Parameters<typeof stageWithCaller>[0], passThrough = [files]) {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(200) });
   const environment = { passThrough };
   const stage = await stageWithCaller(rights, { environment, baseUrl: `${upstream.url}/json-api` });
   return { upstream, ask: (target = "/files/a") => ask(stage.port, rawRequest(`GET ${target}`, [right])) };
@@ -62,7 +62,7 @@ describe("a caller that may use a route, and not the longer one below it", () =>
 });
 
 it("a key of Countersign-Once is refused, since it would not be kept", async () => {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(200) });
   const { port } = await stageRoute(upstream.url);
   const answer = await ask(port, rawRequest("GET /files/a", ["Countersign-Once: order-1"]));
   expect(answer).toMatchObject({ status: 400, headers: { "countersign-outcome": "not_sent" } });

@@ -8,7 +8,7 @@ import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { connectRoute, rawRequest, stageRoute, startService } from "./stage.ts";
 
 it("sends method, path, query, headers and body as they came, with the token in place of the caller's", async () => {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(201, "made")) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(201, "made") });
   const { port, recorder } = await stageRoute(upstream.url);
   const headers = [
     "Content-Type: application/pdf",
@@ -114,7 +114,7 @@ it.each(["DELETE", "OPTIONS", "GET"])("frames a chunked body of %s anew", async 
 });
 
 it("sends no more requests over one connection than keepAlive.requests", async () => {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200, "{}")) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(200, "{}") });
   const { port } = await stageRoute(upstream.url, { environment: { requestsPerConnection: 2 } });
   for (let n = 1; n <= 5; n++) {
     expect(await ask(port, rawRequest("GET /files/a"))).toMatchObject({ status: 200 });

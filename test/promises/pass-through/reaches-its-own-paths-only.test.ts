@@ -7,7 +7,7 @@ import { childSite, hmacSite, oauthSite } from "../../../testkit/stage.ts";
 import { files, type RouteOptions, rawRequest, stageRoute } from "./stage.ts";
 
 async function stageEcho(options: RouteOptions = {}) {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200)) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(200) });
   return { upstream, ...(await stageRoute(upstream.url, options)) };
 }
 

@@ -19,7 +19,7 @@ it("retries a request without a body, once", async () => {
 });
 
 it("passes on the second 401", async () => {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(401, "no")) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(401, "no") });
   const { port } = await stageRoute(upstream.url);
   expect(await ask(port, rawRequest("GET /files/a"))).toMatchObject({ status: 401, text: "no" });
   expect(upstream.requests).toHaveLength(2);
@@ -45,7 +45,7 @@ it("asks for a body only when the service does, so that a 401 before it can be r
       if (upstream.connections === 1) socket.end(rawAnswer(401, "no"));
       else if (upstream.requests.length === 0) socket.write("HTTP/1.1 100 Continue\r\n\r\n");
     },
-    answer: (_, socket) => void socket.write(rawAnswer(201)),
+    answer: rawAnswer(201),
   });
   const { caller } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4", "Expect: 100-continue"]));
@@ -62,7 +62,7 @@ it("sends a body that has not begun with the retry, though its sender expects no
     receive: (_, socket) => {
       if (upstream.connections === 1) socket.end(rawAnswer(401, "no"));
     },
-    answer: (_, socket) => void socket.write(rawAnswer(201)),
+    answer: rawAnswer(201),
   });
   const { caller, recorder } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4"]));
@@ -91,7 +91,7 @@ it("leaves a body that begins behind a 401 to the retry, whole", async () => {
 });
 
 it("invites the body of a sender that waits, where the service ignores Expect", async () => {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(201)) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(201) });
   const { caller } = await connectRoute(upstream.url);
   caller.write(rawRequest("PUT /files/a", ["Content-Length: 4", "Expect: 100-continue"]));
   await caller.until(/100 Continue/);

@@ -130,7 +130,7 @@ it("answers 502 when the service resets before it has switched, and lives on", a
 
 it("gives an answer that does not switch as any other, framed as a whole", async () => {
   const chunks = "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n";
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(chunks) });
+  const upstream = await startRawUpstream({ answer: chunks });
   const { caller } = await connectRoute(upstream.url);
   expect(await caller.write(handshake).ended()).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n2\r\nno\r\n0\r\n\r\n$/);
 });
@@ -175,7 +175,7 @@ it.each([
 });
 
 it("does not ask for it where the route has no upgrade", async () => {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(426)) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(426) });
   const { caller } = await connectRoute(upstream.url, { route: { upgrade: undefined } });
   expect(await caller.write(rawRequest("GET /files/live", asking)).ended()).toMatch(/^HTTP\/1.1 426 /);
   expect(upstream.requests[0]?.head).not.toMatch(/^upgrade:/im);

@@ -86,7 +86,7 @@ it("gives up an upload that stands still", async () => {
 });
 
 it("gives an upload all the time that it takes, as long as it moves", async () => {
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(201)) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(201) });
   const timeouts = { requestMs: 300, connectMs: 300, tokenMs: 300 };
   const { caller } = await connectRoute(upstream.url, { config: { timeouts } });
   caller.write(put(8));
@@ -119,7 +119,7 @@ it.each([
   const sockets: Socket[] = [];
   const upstream = await startRawUpstream({
     accept: (socket) => void sockets.push(socket),
-    answer: (_request, socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome"),
+    answer: "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome",
   });
   const { caller, recorder } = await connectRoute(upstream.url);
   caller.write(rawRequest("GET /files/a"));
@@ -137,7 +137,7 @@ it.each([
 it.each(["204 No", "304 Same"])("is 502 where a %s has a length that is none, or two", async (status) => {
   for (const lengths of ["Content-Length: x\r\n", "Content-Length: 0\r\nContent-Length: 0\r\n"]) {
     const upstream = await startRawUpstream({
-      answer: (_request, socket) => void socket.write(`HTTP/1.1 ${status}\r\n${lengths}\r\n`),
+      answer: `HTTP/1.1 ${status}\r\n${lengths}\r\n`,
     });
     const { port } = await stageRoute(upstream.url);
     expect(await ask(port, rawRequest("GET /files/a"))).toMatchObject({
@@ -149,7 +149,7 @@ it.each(["204 No", "304 Same"])("is 502 where a %s has a length that is none, or
 
 it("resets a caller that closes its half in the middle of an answer without a length", async () => {
   const upstream = await startRawUpstream({
-    answer: (_request, socket) => void socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome"),
+    answer: "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome",
   });
   const { caller } = await connectRoute(upstream.url);
   const failed = once(caller.socket, "error");
@@ -162,7 +162,7 @@ it("takes a reset for no end of an answer without a length", async () => {
   const sockets: Socket[] = [];
   const upstream = await startRawUpstream({
     accept: (socket) => void sockets.push(socket),
-    answer: (_request, socket) => void socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome"),
+    answer: "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome",
   });
   const { caller, recorder } = await connectRoute(upstream.url);
   await caller.write(rawRequest("GET /files/a")).until(/some$/);
@@ -192,7 +192,7 @@ it.each([
     "upstream_reset",
   ],
 ])("answers 502 unknown to %s", async (_, bytes, code) => {
-  const upstream = await startRawUpstream({ answer: (_request, socket) => void socket.write(bytes) });
+  const upstream = await startRawUpstream({ answer: bytes });
   const { port } = await stageRoute(upstream.url);
   const answer = await ask(port, rawRequest("GET /files/a"));
   expect(answer.headers).toMatchObject({ "countersign-error": code, "countersign-outcome": "unknown" });
@@ -201,7 +201,7 @@ it.each([
 it("passes on neither side's headers of the connection, nor what could pass for Countersign's", async () => {
   const headers =
     "Keep-Alive: timeout=9\r\nConnection: x-private\r\nX-Private: 1\r\nCountersign-Outcome: not_sent\r\nTrailer: x\r\n";
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(503, "", headers)) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(503, "", headers) });
   const { port } = await stageRoute(upstream.url);
   const answer = await ask(port, rawRequest("GET /files/a"));
   expect(answer).toMatchObject({ status: 503, headers: { "countersign-outcome": "answered", connection: "close" } });
@@ -211,7 +211,7 @@ it("passes on neither side's headers of the connection, nor what could pass for 
 
 it("passes on all of an answer's header lines, however many its head has room for", async () => {
   const lines = Array.from({ length: 1_100 }, (_, n) => `x-${n}: 1\r\n`).join("");
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(rawAnswer(200, "", lines)) });
+  const upstream = await startRawUpstream({ answer: rawAnswer(200, "", lines) });
   const { port } = await stageRoute(upstream.url);
   const { headers } = await ask(port, rawRequest("GET /files/a"));
   expect(Object.keys(headers).filter((name) => name.startsWith("x-"))).toHaveLength(1_100);

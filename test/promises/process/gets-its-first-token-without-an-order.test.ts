@@ -19,7 +19,7 @@ async function startWithoutServer() {
   const login = await startRawUpstream({
     answer: (_request, socket) => void (isAway ? socket.resetAndDestroy() : socket.write(rawAnswer(200, granted))),
   });
-  const service = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, "{}")) });
+  const service = await startRawUpstream({ answer: rawAnswer(200, "{}") });
   const folder = new ConfigWriter("first-token");
   onTestFinished(() => folder.remove());
   folder.write("secret", "canary-client-secret");

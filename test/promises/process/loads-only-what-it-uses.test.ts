@@ -20,8 +20,8 @@ const granted = JSON.stringify({ access_token: "canary-token", token_type: "Bear
 
 /** A site with OAuth, an authorization server and a service; the listener's port, and what the process loads. */
 async function stage(set: object, environment: object, more: object = {}) {
-  const login = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, granted)) });
-  const service = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, "a")) });
+  const login = await startRawUpstream({ answer: rawAnswer(200, granted) });
+  const service = await startRawUpstream({ answer: rawAnswer(200, "a") });
   const folder = new ConfigWriter("loads");
   onTestFinished(() => folder.remove());
   folder.write("secret", "canary-client-secret");

@@ -15,7 +15,7 @@ const breaks = `process.on("SIGUSR2", () => { throw new Error("on demand"); });`
 /** The built command, served orders, and the events of its log once it has ended. */
 async function startServing() {
   const upstream = await startRawUpstream({
-    answer: (_, socket) => void socket.write(rawAnswer(200, '{"order_id":"order_1"}')),
+    answer: rawAnswer(200, '{"order_id":"order_1"}'),
   });
   const port = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, "");

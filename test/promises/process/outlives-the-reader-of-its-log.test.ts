@@ -25,7 +25,7 @@ const atOnce = 16;
 /** The built command with this descriptor as its standard output. */
 async function startServe(stdout: number) {
   const bytes = rawAnswer(200, '{"order_id":"order_1"}');
-  const upstream = await startRawUpstream({ answer: (_, socket) => void socket.write(bytes) });
+  const upstream = await startRawUpstream({ answer: bytes });
   const port = await freePort();
   const adminPort = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, "log: { level: trace }", `127.0.0.1:${adminPort}`);

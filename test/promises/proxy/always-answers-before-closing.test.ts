@@ -4,11 +4,9 @@
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { orderText, RawConnection, type RawPost, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
 const coming = 204_800;
@@ -77,9 +75,8 @@ describe("a connection whose request was refused does not stay, if its owner kee
     ["a body that does not come", rawPost({ target: "//evil", framing: ["Content-Length: 9"], body: "" })],
     ["a body that is broken", rawPost({ framing: ["Transfer-Encoding: chunked"], body: "zz\r\n" })],
   ])("%s", async (_, bytes) => {
-    const clock = new ShiftedClock();
     const narrow = { ...limits, connections: 1 };
-    const { port, url } = await stageProxy({ surroundings: { clock }, config: { limits: narrow } });
+    const { clock, port, url } = await stageProxy({ config: { limits: narrow } });
     const connection = await RawConnection.open(port);
     await connection.write(bytes).until(wholeFailure);
     clock.push(1_000);

@@ -7,8 +7,8 @@ import { audience, canaries, stageProxy } from "../../../testkit/stage.ts";
 const granted = rawAnswer(200, '{"access_token":"abc.def","token_type":"Bearer","expires_in":3600}');
 
 it("posts four form fields to {authUrl}/oauth/token, and nothing else of value", async () => {
-  const service = await startRawUpstream({ answer: (_request, socket) => socket.write(rawAnswer(200, "{}")) });
-  const login = await startRawUpstream({ answer: (_request, socket) => socket.write(granted) });
+  const service = await startRawUpstream({ answer: rawAnswer(200, "{}") });
+  const login = await startRawUpstream({ answer: granted });
   const { url } = await stageProxy({ baseUrl: service.url, authUrl: `${login.url}/tenant`, oneSet: true });
   await login.whenRequests(1);
   await call(url, undefined, {
@@ -35,8 +35,8 @@ it("posts four form fields to {authUrl}/oauth/token, and nothing else of value",
 });
 
 it("never asks the JSON API's host for a token, nor tells the authorization server of an order", async () => {
-  const service = await startRawUpstream({ answer: (_request, socket) => socket.write(rawAnswer(200, "{}")) });
-  const login = await startRawUpstream({ answer: (_request, socket) => socket.write(granted) });
+  const service = await startRawUpstream({ answer: rawAnswer(200, "{}") });
+  const login = await startRawUpstream({ answer: granted });
   const { url } = await stageProxy({ baseUrl: `${service.url}/json-api`, authUrl: login.url, oneSet: true });
   for (let n = 0; n < 5; n++) expect((await call(url)).status).toBe(200);
   expect(service.requests.map(({ head }) => head.split("\r\n")[0])).toEqual(

@@ -116,7 +116,7 @@ describe("a token answer is used", () => {
 });
 
 it.each([301, 302, 303, 307, 308])("a redirect %i of the authorization server is never followed", async (status) => {
-  const elsewhere = await startRawUpstream({ answer: (_request, socket) => socket.write(rawAnswer(200, grant())) });
+  const elsewhere = await startRawUpstream({ answer: rawAnswer(200, grant()) });
   const { url, simulator } = await stageAnswer("", status, { Location: `${elsewhere.url}/oauth/token` });
   expect((await call(url)).json).toMatchObject({ status: 503, code: "token_unavailable", outcome: "not_sent" });
   expect(elsewhere.connections).toBe(0);

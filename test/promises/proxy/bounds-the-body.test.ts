@@ -6,12 +6,10 @@ import diagnostics from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const bodyBytes = 262_144;
 const tooLarge = { status: 413, code: "body_too_large", detail: /262144 bytes \(limits\.bodyBytes\)/ } as const;
@@ -125,10 +123,8 @@ it.each([
 });
 
 it("gives a slow body 15 s at most, however much time the request has", async () => {
-  const clock = new ShiftedClock();
   const config = { timeouts: { requestMs: 60_000, connectMs: 1_000, tokenMs: 2_000 } };
-  const { port, adminUrl } = await stageProxy({ surroundings: { clock }, config });
-  const connection = await RawConnection.open(port);
+  const { clock, connection, adminUrl } = await stageConnected({ config });
   connection.write(rawPost({ framing: [`Content-Length: ${orderText.length}`], body: "{" }));
   await whenInFlight({ adminUrl }, 1);
   clock.push(15_000);

@@ -1,8 +1,8 @@
 /** Row 7: no connection waits for ever: a head has 10 s, the next request 75 s. */
 import { expect, it } from "vitest";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { stageConnected } from "../../../testkit/stage.ts";
 
 const tooSlow = {
   status: 408,

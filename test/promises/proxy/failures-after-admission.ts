@@ -3,7 +3,6 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FaultAction } from "../../../simulator/src/service/fault.ts";
 import { call } from "../../../testkit/call.ts";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import {
   byCalling,
   callBadly,
@@ -16,7 +15,7 @@ import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { audience, hmacSite, oauthSite, stageProxy } from "../../../testkit/stage.ts";
+import { audience, hmacSite, oauthSite, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 import { files } from "../pass-through/stage.ts";
 
 const limits = { inFlightPerEnvironment: 256, connections: 1_024, bodyBytes: 262_144 };
@@ -212,7 +211,7 @@ async function crowd(): Promise<Provoked> {
 
 /** A request that had begun before the end is complete when the last request's time has run out. */
 async function drainAway(): Promise<Provoked> {
-  const { connection: late, clock, ...stage } = await stageConnected();
+  const { connection: late, ...stage } = await stageConnected();
   const bytes = rawPost({ connection: [], more: [`Countersign-Reference: ${reference}`] });
   late.write(bytes.slice(0, 20));
   const hanging = stage.simulator.faults.add({ host: "api", kind: "hang" });
@@ -220,7 +219,7 @@ async function drainAway(): Promise<Provoked> {
   const first = call(stage.url);
   await hanging.whenPlayed(1);
   const stopping = stage.proxy.stop("SIGTERM");
-  clock.push(stage.config.timeouts.requestMs);
+  stage.clock.push(stage.config.timeouts.requestMs);
   await first;
   await untilRefused(stage.port);
   late.write(bytes.slice(20));

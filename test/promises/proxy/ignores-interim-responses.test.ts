@@ -3,7 +3,7 @@
  * server, however many there are within reason and however they arrive.
  */
 import { describe, expect, it } from "vitest";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { type RawRequest, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
@@ -53,7 +53,7 @@ describe.each(Object.entries(interim))("%s", (_name, bytes) => {
     const login = await startRawUpstream({
       answer: (_request, socket) => socket.write(`${bytes}${rawAnswer(200, token)}`, "latin1"),
     });
-    const upstream = await startRawUpstream({ answer: (_request, socket) => socket.write(rawAnswer(200, "{}")) });
+    const upstream = await startRawUpstream({ answer: rawAnswer(200, "{}") });
     const stage = await stageProxy({ baseUrl: upstream.url, authUrl: login.url, oneSet: true });
     expect(await orderRaw(stage.port)).toMatchObject({ status: 200, body: "{}" });
     expect(upstream.requests[0]?.head).toContain("canary-token");

@@ -213,7 +213,7 @@ describe("a connection", () => {
   });
 
   it("carries as many requests as it may, and says so with the last one", async () => {
-    const upstream = await startRawUpstream({ answer: (_request, socket) => void socket.write(keptOpen) });
+    const upstream = await startRawUpstream({ answer: keptOpen });
     const { outcome } = openServicePool(upstream.url, { connections: 2, requestsPerConnection: 3 });
     const fails = () => {
       throw new Error("not made");

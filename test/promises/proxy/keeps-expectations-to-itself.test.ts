@@ -1,8 +1,7 @@
 /** Proves row 11: Expect is answered here and never forwarded; one that nobody can meet is 417 (framing corpus). */
 import { describe, expect, it } from "vitest";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { orderText, RawConnection, type RawPost, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const invited = "HTTP/1.1 100 Continue\r\n\r\n";
 

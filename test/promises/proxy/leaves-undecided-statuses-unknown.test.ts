@@ -6,9 +6,8 @@ import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { logOf } from "../../../testkit/log-lines.ts";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { hmacSite, oauthSite, type StageOptions, stageProxy } from "../../../testkit/stage.ts";
 
 const body = "<html>Bad gateway</html>";
@@ -87,11 +86,10 @@ it("other statuses, and all of them where the list is empty, are the service's o
 });
 
 it("a retry that something in front of the service answers is unknown, too", async () => {
-  const clock = new ShiftedClock();
-  const stage = await stageBehind([401, 502], [502], { surroundings: { clock } });
+  const stage = await stageBehind([401, 502], [502]);
   await stage.recorder.nth("token_adopted", 1);
   // Two refreshes are at least a second apart.
-  clock.push(1_000);
+  stage.clock.push(1_000);
   const answer = await orderRaw(stage.port);
   expect(answer).toMatchObject({ status: 502, body, isComplete: true });
   expect(answer.value("countersign-attempts")).toBe("2");

@@ -4,12 +4,11 @@
  */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { scrape } from "../../../testkit/exposition.ts";
 import { whenInFlight } from "../../../testkit/in-flight.ts";
 import { orderText, RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, oauthSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const reference = "A-1042";
 const more = [`Countersign-Reference: ${reference}`];

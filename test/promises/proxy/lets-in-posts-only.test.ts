@@ -1,9 +1,8 @@
 /** Proves row 4: CONNECT and TRACE are refused with 0 sent (h2: the framing corpus); an Upgrade on a POST is ignored. */
 import { expect, it } from "vitest";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask, orderText, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 it.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])(
   "refuses %s, and says what is allowed",

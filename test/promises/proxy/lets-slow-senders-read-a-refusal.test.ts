@@ -3,12 +3,10 @@
  * sends within bounds. Nothing of such a body is kept, nor ever taken for a request.
  */
 import { expect, it } from "vitest";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { scrape } from "../../../testkit/exposition.ts";
-import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
-import { stageProxy } from "../../../testkit/stage.ts";
+import { rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
+import { stageConnected } from "../../../testkit/stage.ts";
 
 const answer = /\r\n\r\n\{.*\}\n$/s;
 const largeBytes = 4_000_000;
@@ -20,10 +18,8 @@ const tooSlowMs = 5_000;
 
 /** A proxy without a place, so that each request is refused by its head; and a large one that begins. */
 async function stageRefused() {
-  const clock = new ShiftedClock();
   const limits = { inFlightPerEnvironment: 0, connections: 1_024, bodyBytes: largeBytes };
-  const { port } = await stageProxy({ surroundings: { clock }, config: { limits } });
-  const connection = await RawConnection.open(port);
+  const { clock, connection } = await stageConnected({ config: { limits } });
   const errors: unknown[] = [];
   connection.socket.on("error", (error) => errors.push(error));
   connection.write(rawPost({ framing: [`Content-Length: ${largeBytes}`], body: "{" }));

@@ -6,7 +6,6 @@ import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
 const connections = 8;
@@ -14,9 +13,8 @@ const connections = 8;
 const quietMs = 1_100;
 
 async function stage() {
-  const clock = new ShiftedClock();
   const limits = { inFlightPerEnvironment: 256, connections, bodyBytes: 262_144 };
-  const proxy = await stageProxy({ config: { limits }, surroundings: { clock } });
+  const proxy = await stageProxy({ config: { limits } });
   const open = async (bytes: string, count: number) => {
     const opened = await Promise.all(Array.from({ length: count }, () => RawConnection.open(proxy.port)));
     for (const connection of opened) connection.write(bytes);
@@ -24,7 +22,7 @@ async function stage() {
     for (const _ of opened) await call(proxy.adminUrl, "", { method: "GET", path: "/livez" });
     return opened;
   };
-  return { ...proxy, clock, open };
+  return { ...proxy, open };
 }
 
 /** Each on a connection of its own. */

@@ -1,6 +1,6 @@
 /** Row 45: truncated, oversized and junk answers are 502 unknown or a cut connection, never a complete-looking 200. */
 import { describe, expect, it } from "vitest";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 import { cut, refused } from "../../unit/broken-responses.ts";

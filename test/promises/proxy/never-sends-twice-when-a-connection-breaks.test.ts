@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { order } from "../../../testkit/call.ts";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 

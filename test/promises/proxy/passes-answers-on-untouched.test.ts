@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
@@ -126,7 +126,7 @@ describe("headers", () => {
 
 describe("a redirect", () => {
   it.each([301, 302, 303, 307, 308])("%i is passed on with its Location, never followed", async (status) => {
-    const elsewhere = await startRawUpstream({ answer: (_request, socket) => socket.write(rawAnswer(200, "{}")) });
+    const elsewhere = await startRawUpstream({ answer: rawAnswer(200, "{}") });
     const { url, simulator } = await stageProxy();
     const location = `${elsewhere.url}/json-api/create_order`;
     simulator.faults.add({ host: "api", kind: "answer", status, headers: { Location: location }, body: "moved" });

@@ -4,9 +4,8 @@
  */
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { hmacSite, oauthSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
 
 const firstBody = '{"error": "first",\n  "odd":1.0}';
@@ -27,11 +26,10 @@ async function stageAnswers(
       else socket.write(bytes, "latin1");
     },
   });
-  const clock = new ShiftedClock();
-  const stage = await stageProxy({ baseUrl: upstream.url, surroundings: { clock }, ...options });
+  const stage = await stageProxy({ baseUrl: upstream.url, ...options });
   await stage.recorder.nth("token_adopted", 1);
   // Two refreshes are at least a second apart.
-  clock.push(1_000);
+  stage.clock.push(1_000);
   return { ...stage, upstream };
 }
 

@@ -4,10 +4,9 @@
  */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
-import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";
 
 const body = '{"error":"unauthorized"}';
@@ -43,11 +42,10 @@ async function stageBroken(bytes: string, breakOff: (socket: Socket) => void, se
       else second(socket);
     },
   });
-  const clock = new ShiftedClock();
-  const stage = await stageProxy({ baseUrl: upstream.url, surroundings: { clock }, oneSet: true });
+  const stage = await stageProxy({ baseUrl: upstream.url, oneSet: true });
   await stage.recorder.nth("token_adopted", 1);
   // Two refreshes are at least a second apart.
-  clock.push(1_000);
+  stage.clock.push(1_000);
   return { ...stage, upstream };
 }
 

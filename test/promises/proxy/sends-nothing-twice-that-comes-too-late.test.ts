@@ -3,7 +3,7 @@
  * `unknown` of it, and may be executed: then the first 401 is passed on, and nothing is sent twice.
  */
 import { expect, it } from "vitest";
-import { orderRaw } from "../../../testkit/raw-order.ts";
+import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";
 import { stageProxy } from "../../../testkit/stage.ts";

@@ -8,10 +8,9 @@ import type { Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call } from "../../../testkit/call.ts";
-import { stageConnected } from "../../../testkit/connected-stage.ts";
 import { type RawAnswered, RawConnection, rawPost, readAnswers } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
-import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";
+import { hmacSite, type Stage, stageConnected, stageProxy } from "../../../testkit/stage.ts";
 
 const kept = { connection: [] };
 const connectRequest = "CONNECT api:443 HTTP/1.1\r\nHost: api:443\r\n\r\n";
@@ -74,8 +73,7 @@ it("does not forward what waits behind an answer that only the close ends", asyn
 
 it("sends one of two HTTP/1.0 orders in one packet, though the answer of the first cannot be framed for it", async () => {
   const upstream = await startRawUpstream({
-    answer: (_request, socket) =>
-      void socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+    answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
   });
   const stage = await stageProxy({ baseUrl: upstream.url });
   const more = [`Countersign-Site: ${hmacSite}`];

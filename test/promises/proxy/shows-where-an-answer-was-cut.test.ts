@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { listen } from "../../../testkit/listen.ts";
-import { orderToTheEnd } from "../../../testkit/raw-order.ts";
+import { orderToTheEnd } from "../../../testkit/raw-caller.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { hmacSite, type Stage, stageProxy } from "../../../testkit/stage.ts";

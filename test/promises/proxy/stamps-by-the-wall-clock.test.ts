@@ -21,12 +21,10 @@ describe("a wrong clock", () => {
   it.each([10 * minuteMs, -10 * minuteMs])(
     "of %i ms is what it stamps by, and the skew is measured",
     async (offsetMs) => {
-      const clock = new ShiftedClock();
-      clock.jumpWall(offsetMs);
-      const { url, adminUrl, simulator, recorder } = await stageProxy({
-        surroundings: { clock },
+      const { clock, url, adminUrl, simulator, recorder } = await stageProxy({
         simulator: { timestampToleranceSeconds: 3_600 },
       });
+      clock.jumpWall(offsetMs);
       for (let n = 0; n < 20; n++) expect((await call(url)).status).toBe(200);
       for (const request of simulator.seen.apiRequests) {
         const ageSeconds = (request.receivedAtMs + offsetMs) / 1_000 - stampOf(request);
@@ -46,9 +44,7 @@ describe("a wrong clock", () => {
 });
 
 it("a clock that jumps by an hour, to and fro, changes the stamps and asks for no token", async () => {
-  const clock = new ShiftedClock();
-  const { url, simulator, recorder } = await stageProxy({
-    surroundings: { clock },
+  const { clock, url, simulator, recorder } = await stageProxy({
     simulator: { timestampToleranceSeconds: 7_200, tokenLifetimeSeconds: 600 },
   });
   let offsetMs = 0;

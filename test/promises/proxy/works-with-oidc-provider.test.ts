@@ -110,7 +110,7 @@ it.each([
   { id: "by-certificate", set: {}, token: { clientAuth: "tls" }, tls: tlsFiles },
 ])("gives the client $id a token that its keys verify", async ({ id, set, token, tls = {} }) => {
   const { issuer, errors } = await startProvider();
-  const service = await startRawUpstream({ answer: (_request, socket) => void socket.write(rawAnswer(200, "{}")) });
+  const service = await startRawUpstream({ answer: rawAnswer(200, "{}") });
   const { url } = await startConfiguredProxy(
     {
       baseUrl: service.url,
