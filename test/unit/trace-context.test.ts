@@ -57,18 +57,8 @@ describe("tracestate", () => {
   });
 
   it.each([
-    "",
-    ",",
-    "a",
-    "=1",
-    "A=1",
-    "a=",
-    "a=1,a=2",
-    "a=é",
-    "a=1=2",
-    many(33),
-    `a=${"x".repeat(257)}`,
-    `${many(31)},${"k".repeat(400)}=v`,
+    ...["", ",", "a", "=1", "A=1", "a=", "a=1,a=2", "a=é", "a=1=2", many(33), `a=${"x".repeat(257)}`],
+    ...[`${many(31)},${"k".repeat(400)}=v`],
   ])("%j does not", (text) => {
     expect(readTraceState(["tracestate", text])).toBeUndefined();
   });

@@ -45,20 +45,14 @@ describe("a form", () => {
   });
 });
 
-describe("a value that the signature cannot tell from another is refused", () => {
+describe("a value that the signature cannot tell from another is refused (more in refuses-forged-callbacks)", () => {
   it.each<[string, "json" | "form", string, string]>([
-    ["a name given twice", "form", "a=1&a=2", "duplicate_parameter"],
     ["a name given twice by escapes", "form", "a=1&%61=2", "duplicate_parameter"],
-    ["a list", "form", "a[]=1", "nested_value"],
     ["an escaped list", "form", "a%5B0%5D=1", "nested_value"],
     ["an empty name", "form", "=1", "name_not_allowed"],
     ["a name with a space, which PHP makes another name of", "form", "a+b=1", "name_not_allowed"],
     ["a name given twice", "json", '{"a":"1","a":"2"}', "duplicate_parameter"],
     ["a name given twice by escapes", "json", '{"a":"1","\\u0061":"2"}', "duplicate_parameter"],
-    ["a list", "json", '{"a":["1"]}', "nested_value"],
-    ["an object", "json", '{"a":{"b":"1"}}', "nested_value"],
-    ["null", "json", '{"a":null}', "null_value"],
-    ["what is not JSON", "json", "{a:1}", "body_not_json"],
     ["a list for a body", "json", "[]", "body_not_json"],
   ])("%s in %s: %s", (_, form, body, code) => {
     expect(codeOf(() => read(form, body))).toBe(code);
@@ -117,11 +111,9 @@ describe("the form of a callback", () => {
   });
 
   it.each([
-    ["PUT", ["application/json"], "method_not_allowed"],
     ["HEAD", [], "method_not_allowed"],
     ["CONNECT", [], "method_not_allowed"],
     ["POST", [], "media_type_not_supported"],
-    ["POST", ["text/xml"], "media_type_not_supported"],
     ["POST", ["application/json; charset=latin1"], "media_type_not_supported"],
     ["POST", ["multipart/form-data; boundary=x"], "media_type_not_supported"],
     ["POST", ["application/json", "application/json"], "media_type_not_supported"],
