@@ -1,7 +1,8 @@
 import { runCommand } from "../../scripts/command-line.ts";
 import { print, printJson } from "../../src/cli/terminal.ts";
+import { formatHead, formatRow, formatTarget } from "../table.ts";
 import { type Options, readOptions, usage } from "./options.ts";
-import { formatHead, formatRow, formatTarget, legend } from "./report.ts";
+import { columns, legend } from "./report.ts";
 import { type Simulated, simulate } from "./simulation.ts";
 import { judge } from "./verdict.ts";
 
@@ -15,9 +16,9 @@ async function play(options: Options): Promise<number> {
   const { json, ...simulation } = options;
   const { seed, replicas, lifetimes } = simulation;
   const say = json ? () => {} : print;
-  say(`${replicas} replicas, ${lifetimes} token lifetimes, --seed ${seed}\n${legend}\n\n${formatHead()}`);
+  say(`${replicas} replicas, ${lifetimes} token lifetimes, --seed ${seed}\n${legend}\n\n${formatHead(columns)}`);
   const startedMs = performance.now();
-  const { rows, events }: Simulated = await simulate(simulation, (row) => say(formatRow(row, replicas)));
+  const { rows, events }: Simulated = await simulate(simulation, (row) => say(formatRow(columns, row, replicas)));
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   const targets = judge(rows, replicas);
   const isReached = targets.every((target) => target.isReached);

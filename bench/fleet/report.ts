@@ -1,14 +1,7 @@
-import { paint } from "../../src/cli/terminal.ts";
+import type { Column } from "../table.ts";
 import type { LifeRow } from "./simulation.ts";
-import type { Target } from "./verdict.ts";
 
-interface Column {
-  readonly title: string;
-  readonly width: number;
-  readonly show: (row: LifeRow, replicas: number) => string;
-}
-
-const columns: readonly Column[] = [
+export const columns: readonly Column<LifeRow, number>[] = [
   { title: "lifetime", width: 8, show: ({ life }) => `${life}` },
   { title: "phase", width: 9, show: ({ phase }) => phase },
   { title: "minutes", width: 8, show: ({ lengthMs }) => (lengthMs / 60_000).toFixed(1) },
@@ -26,16 +19,3 @@ const columns: readonly Column[] = [
 export const legend = `A lifetime here is a token's: from its request until the next one that is not premature. tokens: token requests of the whole
 fleet. commands: Redis commands per replica, counted by Redis (those that clients send, greetings included); most: by the one
 replica that sent most, counted by its client. longest wait: of an order for its token.`;
-
-export function formatHead(): string {
-  return paint("dim", columns.map(({ title, width }) => title.padStart(width)).join(" "));
-}
-
-export function formatRow(row: LifeRow, replicas: number): string {
-  return columns.map(({ width, show }) => show(row, replicas).padStart(width)).join(" ");
-}
-
-export function formatTarget({ what, wanted, measured, isReached }: Target): string {
-  const mark = paint(isReached ? "green" : "red", isReached ? "reached" : "MISSED");
-  return `${what.padEnd(52)} ${wanted.padEnd(30)} ${measured.padEnd(26)} ${mark}`;
-}

@@ -1,12 +1,5 @@
+import type { Target } from "../table.ts";
 import type { LifeRow } from "./simulation.ts";
-
-/** What was to be reached, and what was. */
-export interface Target {
-  readonly what: string;
-  readonly wanted: string;
-  readonly measured: string;
-  readonly isReached: boolean;
-}
 
 const mostCommandsPerReplica = 12;
 

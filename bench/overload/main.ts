@@ -1,8 +1,9 @@
 import { runCommand } from "../../scripts/command-line.ts";
 import { print, printJson } from "../../src/cli/terminal.ts";
+import { formatHead, formatRow, formatTarget } from "../table.ts";
 import { type Measured, measure } from "./measure.ts";
 import { type Options, readOptions, usage } from "./options.ts";
-import { formatHead, formatRow, formatTarget } from "./report.ts";
+import { columns } from "./report.ts";
 import { judge } from "./verdict.ts";
 
 // `npm run bench:overload`: what is served, and how fast the rest is refused, when there is more to do than can be done.
@@ -15,11 +16,13 @@ process.exit();
 async function play(options: Options): Promise<number> {
   const { inFlight, serviceMs, seconds, json } = options;
   const say = json ? () => {} : print;
-  say(`at most ${inFlight} in flight, a service that takes ${serviceMs} ms, ${seconds} s each\n\n${formatHead()}`);
+  say(
+    `at most ${inFlight} in flight, a service that takes ${serviceMs} ms, ${seconds} s each\n\n${formatHead(columns)}`,
+  );
   const all: Measured[] = [];
   await measure(options, (measured) => {
     all.push(measured);
-    say(formatRow(measured, all));
+    say(formatRow(columns, measured, all));
   });
   const targets = judge(all);
   const isReached = targets.every((target) => target.isReached);

@@ -1,15 +1,9 @@
-import { paint } from "../../src/cli/terminal.ts";
+import type { Column } from "../table.ts";
 import type { Measured } from "./measure.ts";
 import { percentile } from "./stretch.ts";
-import { shareOfPeak, type Target } from "./verdict.ts";
+import { shareOfPeak } from "./verdict.ts";
 
-interface Column {
-  readonly title: string;
-  readonly width: number;
-  readonly show: (measured: Measured, all: readonly Measured[]) => string;
-}
-
-const columns: readonly Column[] = [
+export const columns: readonly Column<Measured, readonly Measured[]>[] = [
   { title: "load", width: 6, show: ({ times }) => (times === undefined ? "peak" : `${times} x`) },
   { title: "offered/s", width: 10, show: ({ offeredPerSecond }) => offeredPerSecond.toFixed(0) },
   { title: "goodput/s", width: 10, show: ({ goodputPerSecond }) => goodputPerSecond.toFixed(1) },
@@ -22,19 +16,6 @@ const columns: readonly Column[] = [
   { title: "slowest", width: 9, show: ({ liveMs }) => formatMs(Math.max(...liveMs)) },
   { title: "caller stood still", width: 19, show: ({ stoodStillMs }) => formatMs(stoodStillMs) },
 ];
-
-export function formatHead(): string {
-  return paint("dim", columns.map(({ title, width }) => title.padStart(width)).join(" "));
-}
-
-export function formatRow(measured: Measured, all: readonly Measured[]): string {
-  return columns.map(({ width, show }) => show(measured, all).padStart(width)).join(" ");
-}
-
-export function formatTarget({ what, wanted, measured, isReached }: Target): string {
-  const mark = paint(isReached ? "green" : "red", isReached ? "reached" : "MISSED");
-  return `${what.padEnd(58)} ${wanted.padEnd(23)} ${measured.padEnd(20)} ${mark}`;
-}
 
 function formatMs(ms: number): string {
   return Number.isFinite(ms) ? `${ms.toFixed(1)} ms` : "-";

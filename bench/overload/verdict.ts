@@ -1,13 +1,6 @@
+import type { Target } from "../table.ts";
 import type { Measured } from "./measure.ts";
 import { percentile } from "./stretch.ts";
-
-/** One promise of row 8 and what was measured. */
-export interface Target {
-  readonly what: string;
-  readonly wanted: string;
-  readonly measured: string;
-  readonly isReached: boolean;
-}
 
 const leastShare = 0.9;
 const longestRefusalMs = 10;
