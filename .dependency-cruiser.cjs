@@ -111,6 +111,13 @@ module.exports = {
       to: { path: ["^src/"], pathNot: ["^src/(config|model|cli)/", "^src/version\\.ts$"] },
     },
     {
+      name: "no-development-package",
+      severity: "error",
+      comment: "the bill of materials lists what package.json has as dependencies",
+      from: { path: "^src/" },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] },
+    },
+    {
       name: "no-import-of-the-command-line",
       severity: "error",
       from: { path: "^src/", pathNot: "^src/(cli/|main\\.ts$)" },
