@@ -6,7 +6,7 @@ import { stringify } from "yaml";
 import { hasPrometheus, promtool, withPrometheus } from "../prometheus/tools.ts";
 import { openCharts } from "./charts.ts";
 import { complaintsOfDefinitions } from "./judges.ts";
-import { type Manifest, parse } from "./manifests.ts";
+import { type Manifest, ofKind, parse } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
 const { isThere, named } = withTools("helm", "custom-resources");
@@ -17,9 +17,7 @@ const charts = openCharts(isThere);
 const { groups } = parse(readFileSync("helm/countersign/files/rules.yaml", "utf8"))[0];
 const alertsOf = (of: Manifest[]): Manifest[] => of.flatMap(({ rules }) => rules).filter(({ alert }) => alert);
 
-function render(args: readonly string[]): Manifest {
-  return parse(charts.render("countersign", args)).find(({ kind }) => kind === "PrometheusRule");
-}
+const render = (args: readonly string[]) => ofKind(charts.objects("countersign", args), "PrometheusRule");
 
 test(named("have the severities, labels and annotations that the values say, for all and for single ones"), () => {
   const severities: Record<string, string> = { page: "critical", ticket: "warning" };

@@ -5,7 +5,7 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { startPod } from "../../promises/reload/pod.ts";
 import { openCharts } from "./charts.ts";
 import { mounted, secretsOf } from "./fake-secrets.ts";
-import { isOfHook, type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { isOfHook, type Manifest, ofKind, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { type Ran, run, withTools } from "./tools.ts";
 
 // What the chart has Helm run: `countersign check` before a configuration reaches a pod, and `helm test`. There is no cluster
@@ -18,8 +18,6 @@ const sidecar = ["--values", "helm/countersign/ci/sidecar-values.yaml"];
 const plain = ["--values", "test/platform/kubernetes/values/gateway-plain.yaml"];
 const charts = openCharts(isThere);
 
-const render = (chart: string, args: readonly string[]) => parse(charts.render(chart, args));
-const jobOf = (objects: readonly Manifest[]) => objects.find(({ kind }) => kind === "Job");
 const configurationsOf = (objects: readonly Manifest[]) => {
   const maps = objects.filter(({ kind, data }) => kind === "ConfigMap" && data["countersign.yaml"] !== undefined);
   return Object.fromEntries(maps.map((map) => [isOfHook(map) ? "checked" : "installed", map.data["countersign.yaml"]]));
@@ -28,7 +26,7 @@ const configurationsOf = (objects: readonly Manifest[]) => {
 /** Does what the check's pod does: its arguments, its ConfigMap and its Secrets, in a folder instead of a container. */
 function runCheck(objects: readonly Manifest[], edit = (text: string) => text): Ran {
   const folder = emptyFolder();
-  const pod = podTemplateOf(jobOf(objects));
+  const pod = podOf(objects, "Job");
   const volumeOf = new Map(pod.spec.volumes.map((volume: Manifest) => [volume.name, volume]));
   const { args, volumeMounts, env = [] } = sidecarOf(pod);
   const write = (path: string, text: string) => {
@@ -58,7 +56,7 @@ describe("the check", () => {
     { what: "a sidecar", chart: "countersign", args: sidecar },
     { what: "an application's chart", chart: "example-app", args: [] },
   ])(named("passes the configuration of $what, which is the one that pods get"), ({ chart, args }) => {
-    const objects = render(chart, args);
+    const objects = charts.objects(chart, args);
     const { checked, installed } = configurationsOf(objects);
     expect(checked).toBe(installed);
     const { exitCode, stderr } = runCheck(objects);
@@ -79,11 +77,11 @@ describe("the check", () => {
     },
     { what: "an empty Secret", more: "operations[0]=create_order", edit: () => "", says: "is empty" },
   ])(named("fails the release for $what, and says why in the Job's end"), ({ more, edit, says }) => {
-    const objects = render("countersign", [...sidecar, "--set", `config.environments.sandbox.${more}`]);
+    const objects = charts.objects("countersign", [...sidecar, "--set", `config.environments.sandbox.${more}`]);
     const { exitCode, stderr } = runCheck(objects, edit);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(says);
-    const { spec } = jobOf(objects);
+    const { spec } = ofKind(objects, "Job");
     expect(spec).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 240 });
     expect(spec.template.spec.restartPolicy).toBe("Never");
     expect(sidecarOf(spec.template)).toMatchObject({ terminationMessagePolicy: "FallbackToLogsOnError" });
@@ -94,7 +92,7 @@ describe("the check", () => {
     { what: "after it, where it makes Secrets", args: gateway, hooks: "post-install,post-upgrade" },
     { what: "when asked", args: [...plain, "--set", "check.hooks=pre-upgrade"], hooks: "pre-upgrade" },
   ])(named("runs $what, and leaves what failed to be read"), ({ args, hooks }) => {
-    const ofHook = render("countersign", args).filter((object) => isOfHook(object, hooks));
+    const ofHook = charts.objects("countersign", args).filter((object) => isOfHook(object, hooks));
     expect(ofHook.map(({ kind, metadata }) => [kind, metadata.annotations["helm.sh/hook-weight"]])).toEqual([
       ["ConfigMap", "-1"],
       ["Job", "0"],
@@ -105,7 +103,7 @@ describe("the check", () => {
   });
 
   test(named("can be left out"), () => {
-    const objects = render("countersign", [...plain, "--set", "check.enabled=false"]);
+    const objects = charts.objects("countersign", [...plain, "--set", "check.enabled=false"]);
     expect(objects.filter((object) => isOfHook(object)).map(({ kind }) => kind)).toEqual(["Pod"]);
   });
 
@@ -114,24 +112,24 @@ describe("the check", () => {
       { name: "sockets", mountPath: "/run/countersign" },
       { name: "authorities", mountPath: "/etc/authorities" },
     ];
-    const objects = render("example-app", [
+    const objects = charts.objects("example-app", [
       "--set-json",
       `countersign.extraVolumeMounts=${JSON.stringify(more)}`,
       "--set-json",
       'countersign.extraVolumes=[{"name":"authorities","configMap":{"name":"authorities"}}]',
     ]);
     const mountsOf = (pod: Manifest) => sidecarOf(pod).volumeMounts.map(({ name }: Manifest) => name);
-    const pod = podTemplateOf(jobOf(objects));
+    const pod = podOf(objects, "Job");
     expect(mountsOf(pod)).toEqual(pod.spec.volumes.map(({ name }: Manifest) => name));
     expect(mountsOf(pod)).toContain("authorities");
-    const application = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
+    const application = podOf(objects);
     expect(mountsOf(application)).toEqual(expect.arrayContaining(["sockets", "authorities"]));
   });
 
   test(named("runs in the image, with the user and the rights that the proxy has, and opens no port"), () => {
-    const objects = render("countersign", plain);
-    const proxy = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
-    const job = podTemplateOf(jobOf(objects));
+    const objects = charts.objects("countersign", plain);
+    const proxy = podOf(objects);
+    const job = podOf(objects, "Job");
     for (const key of ["image", "env", "resources", "securityContext", "volumeMounts"]) {
       expect(sidecarOf(job)[key], key).toEqual(sidecarOf(proxy)[key]);
     }
@@ -143,7 +141,7 @@ describe("the check", () => {
 
 test(named("pods of hooks are taken for the proxy by no Service, workload, policy or monitor"), () => {
   const monitors = ["--set", "podMonitor.enabled=true,serviceMonitor.enabled=true"];
-  const objects = render("countersign", [...gateway, ...monitors]);
+  const objects = charts.objects("countersign", [...gateway, ...monitors]);
   const pods = objects.filter((object) => isOfHook(object)).flatMap((object) => podTemplateOf(object) ?? []);
   expect(pods).toHaveLength(2);
   const selectors = objects.flatMap(({ kind, spec }) => {
@@ -161,12 +159,12 @@ test(named("pods of hooks are taken for the proxy by no Service, workload, polic
 describe("pods of hooks", () => {
   /** The check's pod and the one of `helm test`. */
   const podsOf = (settings: readonly string[], values = plain) => {
-    const hooks = render("countersign", [...values, ...settings]).filter((object) => isOfHook(object));
-    return [jobOf(hooks), hooks.find(({ kind }) => kind === "Pod")].map((object) => podTemplateOf(object));
+    const hooks = charts.objects("countersign", [...values, ...settings]).filter((object) => isOfHook(object));
+    return ["Job", "Pod"].map((kind) => podOf(hooks, kind));
   };
 
   test(named("get no proxy of a mesh, which would never let them end"), () => {
-    for (const { metadata } of [...podsOf([]), podTemplateOf(jobOf(render("example-app", [])))]) {
+    for (const { metadata } of [...podsOf([]), podOf(charts.objects("example-app"), "Job")]) {
       expect(metadata.labels).toMatchObject({ "sidecar.istio.io/inject": "false" });
       expect(metadata.annotations).toMatchObject({ "linkerd.io/inject": "disabled" });
     }
@@ -188,7 +186,7 @@ describe("pods of hooks", () => {
     expect(check.metadata.labels[name]).toBe("countersign-check");
     expect(ofTest.metadata.labels[name]).toBe("countersign-test");
     expect(ofTest.metadata.annotations).toMatchObject({ "helm.sh/hook": "test" });
-    const job = jobOf(render("countersign", [...plain, ...args]));
+    const job = ofKind(charts.objects("countersign", [...plain, ...args]), "Job");
     expect(job.metadata.labels).toMatchObject({ team: "payments", tier: "common" });
   });
 
@@ -214,13 +212,13 @@ describe("pods of hooks", () => {
 
 describe("helm test", () => {
   test(named("asks at the admin Service, where the policy lets it in"), () => {
-    const objects = render("countersign", gateway);
+    const objects = charts.objects("countersign", gateway);
     const pod = objects.find((object) => isOfHook(object, "test"));
     const { args } = sidecarOf(pod);
     expect(args).toEqual(["health", "--ready", "--admin", "demo-countersign-admin.shop.svc.cluster.local:7412"]);
     const service = objects.find(({ metadata }) => metadata.name === "demo-countersign-admin");
     expect(service.spec).toMatchObject({ clusterIP: "None", ports: [{ port: 7412, targetPort: "cs-admin" }] });
-    const { ingress } = objects.find(({ kind }) => kind === "NetworkPolicy").spec;
+    const { ingress } = ofKind(objects, "NetworkPolicy").spec;
     const [rule] = ingress.filter(({ ports }: Manifest) => ports[0].port === 7412);
     const peers = rule.from.flatMap(({ podSelector }: Manifest) => podSelector?.matchLabels ?? []);
     expect(peers).toHaveLength(1);
@@ -228,7 +226,7 @@ describe("helm test", () => {
   });
 
   test(named("fails where nothing is ready, by what the image's program says"), async () => {
-    const { args } = sidecarOf(render("countersign", plain).find((object) => isOfHook(object, "test")));
+    const { args } = sidecarOf(charts.objects("countersign", plain).find((object) => isOfHook(object, "test")));
     const { adminUrl, program } = await startPod();
     const health = () => {
       const given = args.map((arg: string) => (arg.includes(":7412") ? new URL(adminUrl).host : arg));

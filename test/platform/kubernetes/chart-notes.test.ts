@@ -1,21 +1,20 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { Charts } from "./charts.ts";
-import { parse } from "./manifests.ts";
+import { expect, it } from "vitest";
+import { openCharts } from "./charts.ts";
 import { withTools } from "./tools.ts";
 
 // What a person reads after `helm install`. Helm shows notes only of a cluster, so a template shows them here.
 
 const { isThere, named } = withTools("helm");
 
+const charts = openCharts(isThere);
+
 function notesOf(args: readonly string[]): string {
-  const charts = new Charts();
-  onTestFinished(() => charts.remove());
   const chart = charts.path("countersign");
   copyFileSync(join(chart, "templates/NOTES.txt"), join(chart, "notes"));
   writeFileSync(join(chart, "templates/shown.yaml"), 'kind: Notes\ntext: {{ tpl (.Files.Get "notes") . | toJson }}\n');
-  return parse(charts.render("countersign", [...args, "--show-only", "templates/shown.yaml"]))[0].text;
+  return charts.objects("countersign", [...args, "--show-only", "templates/shown.yaml"])[0].text;
 }
 
 it.runIf(isThere)(named("names the gateway's addresses, and how to examine it"), () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
-import { type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { type Manifest, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
 // What the chart cannot decide it asks for, with a sentence that says what to set.
@@ -91,8 +91,7 @@ describe("an application's chart", () => {
   });
 
   test.each([":7500", "0.0.0.0:7500", "[::]:7500", "127.0.0.1:7500"])(named("calls %s by loopback"), (bind) => {
-    const objects = parse(charts.render("example-app", firstListener(bind)));
-    const { spec } = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
+    const { spec } = podOf(charts.objects("example-app", firstListener(bind)));
     expect(spec.containers[0].env).toEqual([{ name: "COUNTERSIGN_URL", value: "http://127.0.0.1:7500" }]);
   });
 
@@ -108,10 +107,10 @@ describe("an application's chart", () => {
 
   test(named("with a classic sidecar is accepted, and its grace period has all three times"), () => {
     rewrite(classic);
-    const objects = parse(charts.render("example-app", ["--set", "countersign.config.drain.min=25s"]));
+    const objects = charts.objects("example-app", ["--set", "countersign.config.drain.min=25s"]);
     for (const version of kubernetesVersions) expect(complaintsOfOpenApi(objects, version)).toEqual([]);
     expect(complaintsOfPodSecurity(objects)).toEqual([]);
-    const { spec } = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
+    const { spec } = podOf(objects);
     expect(spec.initContainers).toBeUndefined();
     expect(spec.containers.map(({ name }: Manifest) => name)).toEqual(["orders", "countersign"]);
     expect(sidecarOf({ spec }).restartPolicy).toBeUndefined();
@@ -120,10 +119,7 @@ describe("an application's chart", () => {
 
   test(named("has pods that are replaced with a changed configuration only where it asks for that"), () => {
     rewrite((text) => text);
-    const annotations = (...args: string[]) => {
-      const objects = parse(charts.render("example-app", args));
-      return podTemplateOf(objects.find(({ kind }) => kind === "Deployment")).metadata.annotations;
-    };
+    const annotations = (...args: string[]) => podOf(charts.objects("example-app", args)).metadata.annotations;
     const key = "checksum/countersign";
     const changed = ["--set", "countersign.config.log.level=debug"];
     expect(annotations()).not.toHaveProperty([key]);
@@ -142,7 +138,7 @@ test(named("refuses a grace period that Countersign may need longer than"), () =
 });
 
 test(named("leaves user and groups to the cluster where it is told to, as OpenShift wants it"), () => {
-  const objects = parse(charts.render("example-app", ["--set", "countersign.securityContext.runAsUser=null"]));
+  const objects = charts.objects("example-app", ["--set", "countersign.securityContext.runAsUser=null"]);
   const pods = objects.flatMap((object) => podTemplateOf(object) ?? []);
   expect(pods).toHaveLength(3);
   for (const pod of pods) {
@@ -157,7 +153,6 @@ test.each([
   { request: "020s", seconds: 20 },
   { request: "2m", seconds: 120 },
 ])(named("a request of $request takes $seconds s of the grace period"), ({ request, seconds }) => {
-  const objects = parse(charts.render("countersign", [...gateway, "--set", `config.timeouts.request=${request}`]));
-  const { spec } = podTemplateOf(objects.find(({ kind }) => kind === "Deployment"));
+  const { spec } = podOf(charts.objects("countersign", [...gateway, "--set", `config.timeouts.request=${request}`]));
   expect(spec.terminationGracePeriodSeconds).toBe(5 + seconds + 2 + 5);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi, kubernetesVersions } from "./judges.ts";
-import { parse } from "./manifests.ts";
+import { ofKind } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
 // A gateway that could not run, or that more could reach than was meant, is refused before it is installed.
@@ -88,8 +88,8 @@ test.each([
 
 test.each(["[]", "null"])(named("egress %s is DNS alone, and is accepted"), (egress) => {
   const args = ["--set-json", `gateway.networkPolicy={"enabled":true,"egress":${egress}}`];
-  const objects = parse(charts.render("countersign", [...gateway, ...args]));
+  const objects = charts.objects("countersign", [...gateway, ...args]);
   for (const version of kubernetesVersions) expect(complaintsOfOpenApi(objects, version)).toEqual([]);
-  const { spec } = objects.find(({ kind }) => kind === "NetworkPolicy");
+  const { spec } = ofKind(objects, "NetworkPolicy");
   expect(spec.egress).toEqual([{ ports: ["UDP", "TCP"].map((protocol) => ({ port: 53, protocol })) }]);
 });

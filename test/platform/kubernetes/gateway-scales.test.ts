@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi } from "./judges.ts";
-import { type Manifest, parse, podTemplateOf } from "./manifests.ts";
+import { type Manifest, podTemplateOf } from "./manifests.ts";
 import { withTools } from "./tools.ts";
 
 const { isThere, named } = withTools("helm", "kubernetes-validate");
@@ -13,7 +13,7 @@ const charts = openCharts(isThere);
 function render(kind: string, ...settings: readonly string[]): Manifest[] {
   const values = ["--values", "helm/countersign/ci/gateway-values.yaml"];
   const sets = settings.flatMap((setting) => ["--set-json", setting]);
-  return parse(charts.render("countersign", [...values, ...sets])).filter((each) => each.kind === kind);
+  return charts.objects("countersign", [...values, ...sets]).filter((each) => each.kind === kind);
 }
 
 test.each([

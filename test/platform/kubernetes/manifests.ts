@@ -18,6 +18,16 @@ export function podTemplateOf(object: Manifest): Manifest | undefined {
   return found?.spec === undefined ? undefined : found;
 }
 
+/** The first object of a kind. */
+export function ofKind(objects: readonly Manifest[], wanted: string): Manifest {
+  return objects.find(({ kind }) => kind === wanted);
+}
+
+/** The template of the pods of the first object of a kind. */
+export function podOf(objects: readonly Manifest[], kind = "Deployment"): Manifest {
+  return podTemplateOf(ofKind(objects, kind));
+}
+
 /** The sidecar of a pod, wherever it is. */
 export function sidecarOf({ spec }: Manifest): Manifest {
   return [...(spec.initContainers ?? []), ...spec.containers].find(({ name }) => name === "countersign");

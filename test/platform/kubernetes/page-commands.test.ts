@@ -7,7 +7,7 @@ import { version } from "../../../src/version.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { secretsOf } from "./fake-secrets.ts";
 import { complaintsOfDefinitions } from "./judges.ts";
-import { type Manifest, nameOf, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { type Manifest, nameOf, parse, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { block, page } from "./page.ts";
 import { succeed, withTools } from "./tools.ts";
 import { typePage } from "./typed-page.ts";
@@ -91,7 +91,7 @@ test.each([
   const images = built.map((object) => [object.kind, sidecarOf(podTemplateOf(object))?.image]);
   const withSidecar = images.filter(([, image]) => image !== undefined);
   expect(withSidecar.sort()).toEqual(served.map((kind) => [kind, `REGISTRY/countersign:${version}`]));
-  const { spec } = podTemplateOf(built.find(({ kind }) => kind === "Deployment"));
+  const { spec } = podOf(built);
   const [application] = spec.containers;
   expect(application).toMatchObject({
     image: "REGISTRY/orders:1",

@@ -1,11 +1,11 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { Charts } from "./charts.ts";
+import { openCharts } from "./charts.ts";
 import { complaintsOfOpenApi, complaintsOfPodSecurity, kubernetesVersions } from "./judges.ts";
-import { type Manifest, parse, podTemplateOf, sidecarOf } from "./manifests.ts";
+import { type Manifest, ofKind, parse, podOf, podTemplateOf, sidecarOf } from "./manifests.ts";
 import { run, succeed, withTools } from "./tools.ts";
 
 // The patch and the kustomize component add the sidecar that the chart adds.
@@ -16,7 +16,7 @@ const workloads = readFileSync("test/platform/cluster/orders.yaml", "utf8").repl
   metadata.replace(" }", ", labels: { countersign: sidecar } }"),
 );
 const original = parse(workloads);
-const deployment = original.find(({ kind }) => kind === "Deployment");
+const deployment = ofKind(original, "Deployment");
 
 /** As kubectl does it to a Deployment in a cluster. */
 const patch = (object: Manifest): Manifest => {
@@ -36,10 +36,6 @@ const kustomize = (): Manifest[] => {
   };
   writeFileSync(join(folder, "kustomization.yaml"), stringify(kustomization));
   return parse(succeed("kubectl", ["kustomize", folder]));
-};
-
-const podOf = (objects: readonly Manifest[], kind: string) => {
-  return podTemplateOf(objects.find((object) => object.kind === kind)).spec;
 };
 
 /** Without what is each one's own: where it comes from, and the chart's value `image.pullPolicy`. */
@@ -78,13 +74,13 @@ describe("the kustomize component", () => {
     accepted(built);
     const patched = essence(sidecarOf(podTemplateOf(patch(deployment))));
     for (const kind of ["Deployment", "StatefulSet", "DaemonSet", "Job"]) {
-      expect(essence(sidecarOf({ spec: podOf(built, kind) }))).toEqual(patched);
+      expect(essence(sidecarOf(podOf(built, kind)))).toEqual(patched);
     }
     expect(podOf(built, "CronJob")).toEqual(podOf(original, "CronJob"));
   });
 
   it.runIf(isThere)(named("calls its volumes as the patch does, beside the application's own"), () => {
-    const { volumes, initContainers } = podOf(kustomize(), "StatefulSet");
+    const { volumes, initContainers } = podOf(kustomize(), "StatefulSet").spec;
     const own = podTemplateOf(patch(deployment)).spec;
     const names = (list: readonly Manifest[]) => list.map(({ name }) => name).sort();
     expect(names(volumes)).toEqual([...names(own.volumes), "scratch"].sort());
@@ -95,9 +91,9 @@ describe("the kustomize component", () => {
 
   it.runIf(isThere)(named("leaves image and ConfigMap to kustomize, so that a changed one replaces the pods"), () => {
     const built = kustomize();
-    const spec = podOf(built, "Deployment");
+    const { spec } = podOf(built);
     expect(sidecarOf({ spec }).image).toBe("registry.example/countersign:1.2.3");
-    const { name } = built.find(({ kind }) => kind === "ConfigMap").metadata;
+    const { name } = ofKind(built, "ConfigMap").metadata;
     expect(name).toMatch(/^countersign-\w+$/);
     expect(spec.volumes.find(({ configMap }: Manifest) => configMap !== undefined).configMap.name).toBe(name);
   });
@@ -105,11 +101,10 @@ describe("the kustomize component", () => {
 
 describe("the chart", () => {
   const { isThere, named } = withTools("helm", "kubectl");
+  const charts = openCharts(isThere);
 
   it.runIf(isThere)(named("adds the container that the patch adds"), () => {
-    const charts = new Charts();
-    onTestFinished(() => charts.remove());
-    const sidecar = sidecarOf({ spec: podOf(parse(charts.render("example-app")), "Deployment") });
+    const sidecar = sidecarOf(podOf(charts.objects("example-app")));
     const patched = sidecarOf(podTemplateOf(patch(deployment)));
     expect(essence(sidecar)).toEqual(essence(patched));
     expect(sidecar.image).toBe(patched.image);
