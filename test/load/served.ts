@@ -19,8 +19,8 @@ export interface Served {
 }
 
 export interface ServedOptions {
-  /** How long the service takes. */
-  readonly answerMs?: number;
+  /** How long the service takes, for all or for its n-th order. */
+  readonly answerMs?: number | ((n: number) => number);
   /** Default: a small order. */
   readonly answerText?: string;
   /** When the service closes a connection on which nothing happens; default: never. */
@@ -33,9 +33,10 @@ export interface ServedOptions {
 export async function startServed(options: ServedOptions = {}): Promise<Served> {
   const { answerMs = 0, answerText = '{"order_id":"order_1"}', idleMs = 0, more = "" } = options;
   const bytes = rawAnswer(200, answerText);
+  const msOf = typeof answerMs === "number" ? () => answerMs : answerMs;
   const upstream = await startRawUpstream({
     accept: (socket) => socket.setTimeout(idleMs, () => socket.end()),
-    answer: (_, socket) => void setTimeout(() => socket.writable && socket.write(bytes), answerMs),
+    answer: ({ number }, socket) => void setTimeout(() => socket.writable && socket.write(bytes), msOf(number)),
   });
   const port = await freePort();
   const file = writeServed(upstream.url, `127.0.0.1:${port}`, more);
