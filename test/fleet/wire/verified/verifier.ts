@@ -2,8 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { readJson } from "../../../../simulator/src/service/read-parameters.ts";
-import { signatureOf, stringToSign } from "../../../../simulator/src/service/verify-signature.ts";
 import { isInstalled, plainEnvironment } from "../../../../testkit/run-program.ts";
 
 /** What every request of a run must go by. */
@@ -38,17 +36,8 @@ const program = "test/fleet/wire/verified/verify.py";
 
 export const isPythonThere = isInstalled("python3", "--version");
 
-/** The other program; where there is no Python, the simulator's verifier, which sees no difference to the caller's body. */
+/** The other program. */
 export function startVerifier(rules: Rules): Verifier {
-  if (isPythonThere) return startPython(rules);
-  // biome-ignore lint/suspicious/noConsole: a check that is left out must be seen
-  console.warn(
-    "NOT TRIED: python3 is not installed, so NO OTHER PROGRAM verifies; only the simulator's verifier does.",
-  );
-  return startOwn(rules);
-}
-
-function startPython(rules: Rules): Verifier {
   const child = spawn("python3", [program], { env: plainEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
   const ended = once(child, "close");
   const [out, complaint] = [text(child.stdout), text(child.stderr)];
@@ -86,21 +75,4 @@ function record(bytes: string | Uint8Array): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(content.length);
   return Buffer.concat([length, content]);
-}
-
-function startOwn({ keys }: Rules): Verifier {
-  let checked = 0;
-  const examples: string[] = [];
-  return {
-    async check({ identifier, wire }) {
-      checked += 1;
-      const bytes = Buffer.from(wire);
-      const reading = readJson(bytes.subarray(bytes.indexOf("\r\n\r\n") + 4));
-      const signature = reading.ok ? signatureOf(stringToSign(reading.parameters), keys[identifier] ?? "") : "";
-      if (!reading.ok || reading.parameters.get("signature") !== signature) examples.push(`${checked}: signature`);
-    },
-    async finish() {
-      return { checked, mismatches: examples.length, examples: examples.slice(0, 10) };
-    },
-  };
 }
