@@ -7,7 +7,7 @@ import { canaries } from "../../testkit/config-folder.ts";
 import { greenSet, simulatedSites, startFleet } from "../../testkit/fleet.ts";
 import { type RealRedis, startRedis } from "../../testkit/redis.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 
 const kills = 100;
 /** Side by side: they take each other's locks and tokens over. */

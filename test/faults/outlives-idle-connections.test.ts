@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { sleep, systemClock } from "../../src/model/clock.ts";
 import { call } from "../../testkit/call.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 import { startServed } from "../load/served.ts";
 
 const idleMs = 5_000;

@@ -13,7 +13,7 @@ import { freePort } from "../../testkit/free-port.ts";
 import { rawAnswer, startRawUpstream } from "../../testkit/raw-upstream.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { plainEnvironment, startProgram } from "../../testkit/run-program.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 import { type Held, heldStates, hold, largeAnswerBytes } from "./held-connections.ts";
 import { imageOptions, limitMemory, type MemoryLimit } from "./limited-memory.ts";
 

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { rawPost } from "../../testkit/raw-caller.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 import { residentBytes, startServed } from "./served.ts";
 
 const callers = 64;

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { orderText, RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 import { residentBytes, startServed } from "./served.ts";
 
 const callers = 64;

@@ -7,9 +7,9 @@ import { describe, expect, it } from "vitest";
 import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
 import { startRedis } from "../../testkit/redis.ts";
 import { countRound } from "../../testkit/replays.ts";
+import { tokensInUse, whenShared } from "../fleet/redis/fleet-over-redis.ts";
+import { print, startLoad } from "../fleet/redis/load.ts";
 import { startLossyWire } from "../fleet/redis/lossy-wire.ts";
-import { tokensInUse, whenShared } from "../fleet/redis/shared-token.ts";
-import { print, startLoad } from "../fleet/redis/steady-load.ts";
 
 /** Each ten times what is promised. */
 const firstCommandMs = 1_000;

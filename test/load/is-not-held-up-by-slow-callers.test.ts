@@ -3,7 +3,7 @@ import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 import { p99Of, startServed } from "./served.ts";
 
 const callersEach = 100;

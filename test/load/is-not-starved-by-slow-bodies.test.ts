@@ -2,7 +2,7 @@
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { RawConnection, rawPost } from "../../testkit/raw-caller.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 import { p99Of, startServed } from "./served.ts";
 
 /** As many as there are places. */

@@ -6,8 +6,8 @@
 import { expect, it } from "vitest";
 import { type Replica, startFleet } from "../../testkit/fleet.ts";
 import { startRedis } from "../../testkit/redis.ts";
-import { tokensInRedis, whenShared } from "../fleet/redis/shared-token.ts";
-import { print, startLoad } from "../fleet/redis/steady-load.ts";
+import { tokensInRedis, whenShared } from "../fleet/redis/fleet-over-redis.ts";
+import { print, startLoad } from "../fleet/redis/load.ts";
 
 const processes = 4;
 /** All processes together. The promise is 500: two shared cores, with the service and the caller on them, are full by then. */

@@ -7,7 +7,7 @@ import { Agent, createServer, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import type { Fleet } from "../../testkit/fleet.ts";
 import { playFleet } from "../fleet/redis/fleet-over-redis.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 
 const replicas = 4;
 const perSecond = 100;

@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { RawConnection, rawPost, readAnswers } from "../../testkit/raw-caller.ts";
 import { countRound } from "../../testkit/replays.ts";
-import { print } from "../fleet/redis/steady-load.ts";
+import { print } from "../fleet/redis/load.ts";
 import { type Served, startServed } from "./served.ts";
 
 const inFlight = 4;

@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { canaries } from "../../testkit/config-folder.ts";
-import { startLoad } from "../fleet/redis/steady-load.ts";
+import { startLoad } from "../fleet/redis/load.ts";
 import { hmacSite, type Pod, startPod } from "../promises/reload/pod.ts";
 
 const perSecond = 200;

@@ -10,6 +10,12 @@ import type { Lane } from "./lane.ts";
 /** What came of one request: its status line, a bare close, or nothing for longer than any deadline. */
 export type Reply = number | "closed" | "silent";
 
+/** Something short that a proxy lives through. The replies are those that every caller must get. */
+export interface Scene {
+  readonly name: string;
+  play(lane: Lane): Promise<readonly Reply[]>;
+}
+
 const patienceMs = 8_000;
 
 /** One order, or other bytes, on a connection of its own. */

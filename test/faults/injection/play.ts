@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { authorised, type Reply } from "./ask.ts";
+import { authorised, type Reply, type Scene } from "./ask.ts";
 import type { Armed } from "./control.ts";
 import type { Lane } from "./lane.ts";
-import type { Scene } from "./scene.ts";
 import { revive, type Task } from "./scout.ts";
 import { judgeEnd, judgeLiving } from "./verdict.ts";
 

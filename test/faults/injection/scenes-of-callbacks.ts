@@ -4,9 +4,8 @@ import { sites } from "../../../testkit/faults-configuration.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
 import { accepts } from "../../promises/callbacks/stage.ts";
-import { ask, type Reply } from "./ask.ts";
+import { ask, type Reply, type Scene } from "./ask.ts";
 import type { Lane } from "./lane.ts";
-import type { Scene } from "./scene.ts";
 
 let counted = 0;
 

@@ -3,8 +3,7 @@ import { connect } from "node:net";
 import { paymentsCertificate } from "../../../testkit/caller-certificates.ts";
 import { clientKey } from "../../../testkit/certificates.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
-import { ask, authorised, headers, leave, page, readSlowly, secured, signed } from "./ask.ts";
-import type { Scene } from "./scene.ts";
+import { ask, authorised, headers, leave, page, readSlowly, type Scene, secured, signed } from "./ask.ts";
 
 const big = `{"order_type":"${"x".repeat(100_000)}"}`;
 const slowly = "Countersign-Timeout-Ms: 300";

@@ -1,8 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { chunked } from "../../../testkit/raw-caller.ts";
-import { ask, headers, leave } from "./ask.ts";
-import type { Scene } from "./scene.ts";
+import { ask, headers, leave, type Scene } from "./ask.ts";
 
 /** More than one read and one write take. */
 const big = "x".repeat(300_000);

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { authorised } from "./ask.ts";
-import type { Scene } from "./scene.ts";
+import { authorised, type Scene } from "./ask.ts";
 
 /** What the authorization server and Redis do. */
 export const scenesOfTokens: readonly Scene[] = [

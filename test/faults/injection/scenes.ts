@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "../../../testkit/call.ts";
-import { authorised } from "./ask.ts";
+import { authorised, type Scene } from "./ask.ts";
 import type { Lane } from "./lane.ts";
-import type { Scene } from "./scene.ts";
 import { scenesOfCallbacks } from "./scenes-of-callbacks.ts";
 import { scenesOfOrders } from "./scenes-of-orders.ts";
 import { scenesOfRoutes } from "./scenes-of-routes.ts";

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { authorised } from "./ask.ts";
+import { authorised, type Scene } from "./ask.ts";
 import type { Armed } from "./control.ts";
 import type { Faulty } from "./faulty.ts";
 import type { Point } from "./instrument.ts";
 import type { Lane } from "./lane.ts";
-import type { Scene } from "./scene.ts";
 import { scenes } from "./scenes.ts";
 
 /**

@@ -1,9 +1,8 @@
 /** Row 33: a set that the authorization server refuses costs one token request in 10 s over all replicas, from the start on. */
 import { expect, it } from "vitest";
 import type { Fleet } from "../../../testkit/fleet.ts";
-import { playFleet } from "./fleet-over-redis.ts";
-import { tokensInUse } from "./shared-token.ts";
-import { print, startLoad } from "./steady-load.ts";
+import { playFleet, tokensInUse } from "./fleet-over-redis.ts";
+import { print, startLoad } from "./load.ts";
 
 const replicas = 8;
 const refusedPauseMs = 10_000;

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { startFleet } from "../../../testkit/fleet.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { heldLock } from "./held-lock.ts";
+import { heldLock } from "./fleet-over-redis.ts";
 
 async function startOne(authUrl?: string) {
   const redis = await startRedis();

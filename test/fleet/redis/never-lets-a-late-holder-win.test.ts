@@ -6,9 +6,7 @@ import { expect, it, vi } from "vitest";
 import type { Called } from "../../../testkit/call.ts";
 import type { Fleet, Replica } from "../../../testkit/fleet.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
-import { playFleet } from "./fleet-over-redis.ts";
-import { heldLock, lastTokens, refuseNext } from "./held-lock.ts";
-import { tokensInRedis, tokensInUse } from "./shared-token.ts";
+import { heldLock, lastTokens, playFleet, refuseNext, tokensInRedis, tokensInUse } from "./fleet-over-redis.ts";
 
 /** The late one's own caller outwaits the stop. */
 const more = "timeouts: { token: 30s, request: 40s }\nlog: { level: debug }";

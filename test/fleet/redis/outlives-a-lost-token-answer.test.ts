@@ -7,10 +7,8 @@ import { expect, it, vi } from "vitest";
 import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { Fleet, FleetOptions } from "../../../testkit/fleet.ts";
 import { startForwardProxy } from "../../../testkit/forward-proxy.ts";
-import { burst } from "./burst.ts";
-import { playFleet } from "./fleet-over-redis.ts";
-import { tokensInUse } from "./shared-token.ts";
-import { print } from "./steady-load.ts";
+import { playFleet, tokensInUse } from "./fleet-over-redis.ts";
+import { burst, print } from "./load.ts";
 
 /** A replica's token requests are so far apart, whatever comes. */
 const spacingMs = 1_000;

@@ -5,9 +5,8 @@
 import { expect, it, vi } from "vitest";
 import { startFleet } from "../../../testkit/fleet.ts";
 import { startMasters } from "../../../testkit/redis-fleet.ts";
-import { burst } from "./burst.ts";
-import { playFleet } from "./fleet-over-redis.ts";
-import { tokensInRedis, tokensInUse } from "./shared-token.ts";
+import { playFleet, tokensInRedis, tokensInUse } from "./fleet-over-redis.ts";
+import { burst } from "./load.ts";
 
 const replicas = 4;
 const callersEach = 5;

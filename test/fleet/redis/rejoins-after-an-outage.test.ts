@@ -6,8 +6,8 @@
 import { describe, expect, it } from "vitest";
 import { type Fleet, startFleet } from "../../../testkit/fleet.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
-import { tokensInUse, whenShared } from "./shared-token.ts";
-import { startLoad } from "./steady-load.ts";
+import { tokensInUse, whenShared } from "./fleet-over-redis.ts";
+import { startLoad } from "./load.ts";
 
 const processes = 4;
 const sharedMs = 50_000;

@@ -6,11 +6,8 @@ import { describe, expect, it, vi } from "vitest";
 import { canaries } from "../../../testkit/config-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { type Fleet, greenSet, site } from "../../../testkit/fleet.ts";
-import { burst } from "./burst.ts";
-import { playFleet } from "./fleet-over-redis.ts";
-import { refuseNext } from "./held-lock.ts";
-import { tokensInUse } from "./shared-token.ts";
-import { print, startLoad } from "./steady-load.ts";
+import { playFleet, refuseNext, tokensInUse } from "./fleet-over-redis.ts";
+import { burst, print, startLoad } from "./load.ts";
 
 const replicas = 8;
 const callersEach = 5;

@@ -7,8 +7,8 @@ import { describe, expect, it } from "vitest";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { type Fleet, type FleetOptions, type Replica, site, startFleet } from "../../../testkit/fleet.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { print } from "./load.ts";
 import { startLossyWire, startVanishingPort } from "./lossy-wire.ts";
-import { print } from "./steady-load.ts";
 
 /** Ten times what is promised; node itself takes half a second to start. */
 const upMs = 10_000;

@@ -7,8 +7,8 @@ import { describe, expect, it } from "vitest";
 import { type Fleet, startFleet } from "../../../testkit/fleet.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import { startReplicated, startSentinels, watched } from "../../../testkit/redis-fleet.ts";
-import { tokensInRedis, tokensInUse, whenShared } from "./shared-token.ts";
-import { print, startLoad } from "./steady-load.ts";
+import { tokensInRedis, tokensInUse, whenShared } from "./fleet-over-redis.ts";
+import { print, startLoad } from "./load.ts";
 
 const processes = 3;
 const perSecond = 60;

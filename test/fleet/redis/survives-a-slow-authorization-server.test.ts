@@ -6,11 +6,8 @@
 import { expect, it, vi } from "vitest";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import type { Fleet } from "../../../testkit/fleet.ts";
-import { burst } from "./burst.ts";
-import { playFleet } from "./fleet-over-redis.ts";
-import { heldLock, lastTokens, whenTried } from "./held-lock.ts";
-import { tokensInUse } from "./shared-token.ts";
-import { print } from "./steady-load.ts";
+import { heldLock, lastTokens, playFleet, tokensInUse, whenTried } from "./fleet-over-redis.ts";
+import { burst, print } from "./load.ts";
 
 const replicas = 4;
 const callersEach = 10;

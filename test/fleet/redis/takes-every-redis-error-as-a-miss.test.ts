@@ -6,9 +6,8 @@ import { describe, expect, it, vi } from "vitest";
 import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";
 import { oauthSite, type Stage } from "../../../testkit/stage.ts";
-import { heldLock } from "./held-lock.ts";
+import { heldLock, tokensInRedis } from "./fleet-over-redis.ts";
 import { cure, errorsOf, expectShared, stagePod } from "./pod.ts";
-import { tokensInRedis } from "./shared-token.ts";
 import { type Trouble, troubles, wrongLogin } from "./troubles.ts";
 
 /** A connection that is cut while Redis is in trouble is another fact, and counted as such. */

@@ -6,11 +6,8 @@
 import { expect, it } from "vitest";
 import type { Fleet, Replica } from "../../../testkit/fleet.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
-import { burst } from "./burst.ts";
-import { playFleet } from "./fleet-over-redis.ts";
-import { heldLock, lastTokens, whenTried } from "./held-lock.ts";
-import { tokensInUse } from "./shared-token.ts";
-import { print } from "./steady-load.ts";
+import { heldLock, lastTokens, playFleet, tokensInUse, whenTried } from "./fleet-over-redis.ts";
+import { burst, print } from "./load.ts";
 
 const callersEach = 5;
 /** What a slow authorization server takes. */

@@ -6,7 +6,7 @@ import { afterAll, expect, it } from "vitest";
 import { makeMixin } from "../../../scripts/mixin/mixin.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { promtoolCases } from "../prometheus/alert-cases.ts";
-import { selectorsOf } from "../prometheus/selectors.ts";
+import { selectorsOf } from "../prometheus/rules.ts";
 import { hasPrometheus, promtool, rulesFile, withPrometheus } from "../prometheus/tools.ts";
 import { type Manifest, parse } from "./manifests.ts";
 import { run, withTools } from "./tools.ts";

@@ -4,7 +4,7 @@ import { defaultDashboard, type Panel, type RowPanel } from "@grafana/grafana-fo
 import { describe, expect, it } from "vitest";
 import { dashboards, textOf } from "../../../scripts/dashboards/dashboards.ts";
 import { createMetrics } from "../../../src/adapters/stats/metrics.ts";
-import { type QueriedPanel, queriedPanels } from "./panels.ts";
+import { type QueriedPanel, queriedPanels } from "./grafana.ts";
 import { rules } from "./rules.ts";
 
 const folder = "helm/countersign/files/dashboards";

@@ -10,7 +10,6 @@ import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { complaintsOfDefinitions } from "../kubernetes/judges.ts";
 import type { Manifest } from "../kubernetes/manifests.ts";
 import { withTools } from "../kubernetes/tools.ts";
-import { discoveredPorts, type Pod } from "./discovered-pods.ts";
 import { startPrometheus } from "./running-prometheus.ts";
 import { hasPrometheus, rulesFile, withPrometheus } from "./tools.ts";
 
@@ -92,4 +91,41 @@ function writeTargets(targets: unknown): string {
   const file = join(folder, "targets.json");
   writeFileSync(file, JSON.stringify(targets));
   return file;
+}
+
+/** What Prometheus's discovery by `role: pod` says of a target: a port of a container of a pod. */
+interface Discovered {
+  readonly targets: readonly [string];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+interface Pod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly ip: string;
+  readonly phase?: string;
+  readonly madeBy: { readonly kind: string; readonly name: string };
+  readonly spec: Manifest;
+}
+
+/** Every port, those of init containers too, as Prometheus documents it below `kubernetes_sd_config`, `pod`. */
+function discoveredPorts({ namespace, name, ip, phase = "Running", madeBy, spec }: Pod): Discovered[] {
+  const { containers, initContainers = [] } = spec;
+  return [...containers, ...initContainers].flatMap((container: Manifest) =>
+    // A container without ports is a target too, without a port.
+    (container.ports ?? [{}]).map((port: Manifest) => ({
+      targets: [port.containerPort === undefined ? ip : `${ip}:${port.containerPort}`],
+      labels: {
+        __meta_kubernetes_namespace: namespace,
+        __meta_kubernetes_pod_name: name,
+        __meta_kubernetes_pod_ip: ip,
+        __meta_kubernetes_pod_phase: phase,
+        __meta_kubernetes_pod_controller_kind: madeBy.kind,
+        __meta_kubernetes_pod_controller_name: madeBy.name,
+        __meta_kubernetes_pod_container_name: container.name,
+        __meta_kubernetes_pod_container_init: String(initContainers.includes(container)),
+        ...(port.name === undefined ? {} : { __meta_kubernetes_pod_container_port_name: port.name }),
+      },
+    })),
+  );
 }

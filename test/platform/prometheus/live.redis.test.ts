@@ -10,12 +10,10 @@ import { canaries } from "../../../testkit/config-folder.ts";
 import { startMasters } from "../../../testkit/redis-fleet.ts";
 import { callbackOf, type Given } from "../../promises/callbacks/sender.ts";
 import { accepts, sendJson } from "../../promises/callbacks/stage.ts";
-import { fillVariables } from "./grafana-variables.ts";
+import { fillVariables, queriedPanels } from "./grafana.ts";
 import { child, type LivingService, signing, site, startService } from "./living-service.ts";
-import { queriedPanels } from "./panels.ts";
-import { alerts, rules } from "./rules.ts";
+import { alerts, rules, selectorsOf } from "./rules.ts";
 import { type RunningPrometheus, startPrometheus } from "./running-prometheus.ts";
-import { selectorsOf } from "./selectors.ts";
 import { hasPrometheus, promtool, withPrometheus } from "./tools.ts";
 
 const patience = { timeout: 60_000, interval: 250 };

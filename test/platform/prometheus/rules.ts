@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
+import { vectorSelector } from "../../../scripts/mixin/mixin.ts";
 import { rulesFile } from "./tools.ts";
 
 export interface Rule {
@@ -33,3 +34,9 @@ export function fileWithOnly(name: string): RuleFile {
 }
 
 export const alerts: readonly Alert[] = rules.filter((rule): rule is Alert => rule.alert !== undefined);
+
+/** The vector selectors of an expression, without their ranges. */
+export function selectorsOf(expr: string): string[] {
+  const found = expr.matchAll(vectorSelector);
+  return [...new Set([...found].map(([, name = "", matchers = ""]) => name + matchers))];
+}

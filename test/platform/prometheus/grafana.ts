@@ -1,5 +1,18 @@
-import type { Dashboard } from "@grafana/grafana-foundation-sdk/dashboard";
+import type { Dashboard, Panel } from "@grafana/grafana-foundation-sdk/dashboard";
+import type { Dataquery } from "@grafana/grafana-foundation-sdk/prometheus";
 import { type RunningPrometheus, scrapeSeconds } from "./running-prometheus.ts";
+
+/** A panel that is no row, and what it asks. */
+export interface QueriedPanel {
+  readonly panel: Panel;
+  readonly queries: readonly Dataquery[];
+}
+
+export function queriedPanels({ panels = [] }: Dashboard): readonly QueriedPanel[] {
+  return panels
+    .filter((panel): panel is Panel => panel.type !== "row")
+    .map((panel) => ({ panel, queries: (panel.targets ?? []) as unknown as Dataquery[] }));
+}
 
 /** Puts values in the place of a query's variables, as Grafana does. */
 export type Substitute = (expr: string) => string;
