@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/model/clock.ts";
 import type { CallbackResult } from "../../../src/model/events.ts";
 import { scrape } from "../../../testkit/exposition.ts";
+import { ask } from "../../../testkit/raw-caller.ts";
 import { callbackOf, formOf, type Given, secret } from "./sender.ts";
 import { form, freshCallback, json, type Sent, send, sendJson, stageCallbacks } from "./stage.ts";
 
@@ -73,6 +74,19 @@ describe("a callback with", () => {
     expect(sum("countersign_callbacks_total", { result })).toBe(1);
     expect(application.received).toEqual([]);
   });
+});
+
+it("what is no HTTP is counted, without a method and a target", async () => {
+  const { application, callbackPort, recorder } = await stageCallbacks();
+  expect((await ask(callbackPort, "nonsense\r\n\r\n")).status).toBe(400);
+  const event = await recorder.nth("callback_finished", 1);
+  expect(event).toMatchObject({
+    result: "malformed_request",
+    outcome: "not_sent",
+    method: undefined,
+    target: undefined,
+  });
+  expect(application.received).toEqual([]);
 });
 
 it("a 401 names its scheme, and is the same for every reason", async () => {
