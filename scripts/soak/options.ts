@@ -1,4 +1,4 @@
-import { readDurationMs } from "../../src/config/form/values.ts";
+import { parseDurationMs } from "../../src/model/clock.ts";
 import { flag, readOptions as read, seed, text, UsageError, wholeNumber } from "../command-line.ts";
 import { everyFault } from "./faults.ts";
 
@@ -50,7 +50,7 @@ function readOnly(text = ""): string {
 }
 
 function readEvery(text = "30s"): number {
-  const read = readDurationMs(text);
-  if ("value" in read && read.value >= shortestEveryMs && read.value <= longestEveryMs) return read.value;
+  const everyMs = parseDurationMs(text);
+  if (everyMs !== undefined && everyMs >= shortestEveryMs && everyMs <= longestEveryMs) return everyMs;
   throw new UsageError("--every wants a time from 1s to 60m, like 2s, 30s or 2m.");
 }

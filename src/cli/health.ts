@@ -71,10 +71,6 @@ async function readAdminBind(file: string | undefined): Promise<Bind> {
 export function readAdmin(text: string): Read<Bind> {
   const { value, yamlProblems } = readDocument(text);
   if (yamlProblems.length > 0) return { fix: "correct the YAML" };
-  const bind = valueAt(valueAt(value, "admin"), "bind");
+  const bind = (value as { readonly admin?: { readonly bind?: unknown } | null } | null | undefined)?.admin?.bind;
   return typeof bind === "string" ? readBind(bind) : { fix: 'write admin: { bind: ":7412" }' };
-}
-
-function valueAt(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { durationPattern, formatDuration } from "../../model/clock.ts";
+import { durationPattern, formatDuration, parseDurationMs } from "../../model/clock.ts";
 import { allowedName } from "../../signing/parameter-rules.ts";
-import { bindForm, outOfRange, type Read, readDurationMs, type TextForm, urlForm } from "./values.ts";
+import { bindForm, outOfRange, type Read, type TextForm, urlForm } from "./values.ts";
 
 /** A string that is not empty. */
 export const text = z.string().min(1);
@@ -55,10 +55,11 @@ export function duration(fallback: string, leastMs: number, mostMs: number) {
 /** A duration with unit; in milliseconds once read. */
 export function durationWithin(leastMs: number, mostMs: number, example: string) {
   const read = (given: string): Read<number> => {
-    const result = readDurationMs(given);
-    if (!("value" in result) || (result.value >= leastMs && result.value <= mostMs)) return result;
+    const value = parseDurationMs(given);
+    if (value === undefined) return { fix: "write a whole number and its unit, like 500ms, 20s or 2m" };
+    if (value >= leastMs && value <= mostMs) return { value };
     const [least, most] = [formatDuration(leastMs), formatDuration(mostMs)];
-    return outOfRange("duration", given, result.value < leastMs, least, most);
+    return outOfRange("duration", given, value < leastMs, least, most);
   };
   return codec({ read, write: formatDuration, pattern: durationPattern }, example);
 }

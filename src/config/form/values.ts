@@ -1,5 +1,4 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { parseDurationMs } from "../../model/clock.ts";
 import { type Address, withoutBrackets } from "../../model/environment.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { describeRedisNode, type HostPort, type RedisNode } from "../../model/redis-access.ts";
@@ -21,12 +20,6 @@ export interface TextForm<Value> {
   readonly write: (value: Value) => string;
   /** For editors; `read` decides. */
   readonly pattern: RegExp;
-}
-
-/** `500ms`, `20s`, `2m`, `1h`: in milliseconds. */
-export function readDurationMs(text: string): Read<number> {
-  const value = parseDurationMs(text);
-  return value === undefined ? { fix: "write a whole number and its unit, like 500ms, 20s or 2m" } : { value };
 }
 
 /** `127.0.0.1:7411`, `:7412` (every address), `[::1]:7411` or `unix:/run/app.sock`. Port 0 takes a free one. */
