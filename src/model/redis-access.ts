@@ -75,6 +75,8 @@ export const redisFailures = [
   "moved",
   "ask",
   "busy",
+  "noreplicas",
+  "misconf",
   "other",
 ] as const;
 /** Why a Redis command failed: no answer in time, no connection, or the error's code. */

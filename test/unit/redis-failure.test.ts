@@ -22,6 +22,8 @@ it.each([
   ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "masterdown"],
   ["TRYAGAIN Multiple keys request during rehashing of slot", "tryagain"],
   ["BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "busy"],
+  ["NOREPLICAS Not enough good replicas to write.", "noreplicas"],
+  ["MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", "misconf"],
   ["ERR something unknown", "other"],
 ])("%s", (message, kind) => {
   expect(kindOf(reply(message))).toBe(kind);

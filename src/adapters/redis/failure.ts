@@ -36,7 +36,7 @@ export function isAnswer(kind: RedisFailureKind): boolean {
 }
 
 const code =
-  /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|ASK|BUSY)\b/;
+  /(?:^|[\s:-])(READONLY|OOM|LOADING|NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF)\b/;
 /** ioredis quotes the error that it gave up at. */
 const redirected = /^Too many Cluster redirections\. Last error: ReplyError: (.*)/;
 const lacksPermission = /The user executing the script can't|ACL failure in script/;
