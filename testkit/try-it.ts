@@ -13,6 +13,8 @@ export interface TryIt {
   readonly prints: readonly (RegExp | string)[];
 }
 
+/** Where the command and the examples are: this checkout, or an installed package. */
+const home = process.env["COUNTERSIGN_PACKAGE"] ?? process.cwd();
 /** The ports of pages and examples. */
 const shown = ["3128", "4318", "6379", "7411", "7412", "7413", "7414", "7415", "7421", "7422", "8080"];
 
@@ -34,8 +36,8 @@ export async function follow({ page, heading, prints }: TryIt): Promise<void> {
   const elsewhere = (text: string) => text.replace(/\b\d{4}\b/g, (port) => ports.get(port) ?? port);
   let config = blocksIn("yaml")[0] ?? "";
   for (const [, topic = ""] of typed.matchAll(/"\$EXAMPLES"\/([\w-]+)\//g)) {
-    for (const name of readdirSync(join("examples", topic))) {
-      const text = readFileSync(join("examples", topic, name), "utf8");
+    for (const name of readdirSync(join(home, "examples", topic))) {
+      const text = readFileSync(join(home, "examples", topic, name), "utf8");
       if (name === "countersign.yaml") config = text;
       folder.write(join("examples", topic, name), elsewhere(text));
     }
@@ -45,7 +47,7 @@ export async function follow({ page, heading, prints }: TryIt): Promise<void> {
   const simulate = config.includes("authUrl") ? "simulate" : `simulate --login-port ${ports.get("7422")}`;
 
   // As in a shell that somebody types into: with jobs.
-  folder.write("bin/countersign", `#!/bin/sh\nexec node '${join(process.cwd(), "dist/main.js")}' "$@"\n`, 0o700);
+  folder.write("bin/countersign", `#!/bin/sh\nexec node '${join(home, "dist/main.js")}' "$@"\n`, 0o700);
   // Each job prints into a file of its own, or a line of it might stand in the middle of an answer.
   const apart = elsewhere(typed)
     .replace("simulate", simulate)
