@@ -40,7 +40,9 @@ it("a mistyped secret: the old token serves, the refusal is seen, and a correcte
   // The old token's end is still what an alarm would look at.
   expect(sum("countersign_token_expiry_timestamp_seconds", { credential: blue })).toBeGreaterThan(Date.now() / 1_000);
   expect((await fetch(`${pod.adminUrl}/readyz`)).status).toBe(200);
-  expect(await (await fetch(pod.statusUrl)).text()).toMatch(/refuses <code>S\d+\/blue<\/code>.*The token/);
+  expect(await (await fetch(pod.statusUrl)).text()).toMatch(
+    /No new token for <code>S\d+\/blue<\/code>.*refuses the set/,
+  );
 
   pod.simulator.changeClientSecret("blue-id", anew);
   pod.blue.update({ "client-secret": `${anew}\n` });

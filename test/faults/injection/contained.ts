@@ -44,7 +44,7 @@ const contained: readonly Contained[] = [
     why: "the answer is handed over, or the client has gone",
   },
   { file: "proxy/handler.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
-  { file: "callbacks/handler.js", awaited: /^(fail\(|client\.reply\(reply)/, why: "as in proxy/handler.js" },
+  { file: "callbacks/handler.js", awaited: /^(fail\(|request\.answer\(answer)/, why: "as in proxy/handler.js" },
   { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },
   { file: "oauth/token-cache.js", awaited: /^republish\(/, why: "as in refresh.js" },
   {
