@@ -6,11 +6,11 @@ import type { CallbackFinished, Report } from "../model/events.ts";
 import { buildProblem, toProxyError } from "../proxy/answer.ts";
 import type { BufferBudget } from "../proxy/buffer-budget.ts";
 import { Admission, type ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
-import { describeArrival } from "../proxy/context.ts";
 import type { RequestHandler } from "../proxy/handler.ts";
 import type { Answer, CallerRequest } from "../proxy/messages.ts";
 import { checkFraming } from "../proxy/request-head.ts";
-import { parseTarget } from "../proxy/target.ts";
+import { peekRequestId, peekTraceId } from "../proxy/request-options.ts";
+import { parseTarget, targetInLog } from "../proxy/target.ts";
 import {
   type ApplicationRequest,
   applicationReply,
@@ -135,12 +135,7 @@ async function serve(
   const { clock, report, concurrency, buffers } = parts;
   const startedMs = clock.nowMs();
   const context: CallbackContext = {
-    event: {
-      ...describeArrival(parts.newRequestId(), request, parseTarget(request.target), listener),
-      kind: "callback_finished",
-      listener: listener.listener,
-      result: "internal",
-    },
+    event: openEvent(parts.newRequestId(), request, listener),
     deadlineMs: startedMs + listener.requestMs,
     admission: new Admission(concurrency, buffers),
     get elapsedMs() {
@@ -161,6 +156,31 @@ async function serve(
   event.durationMs = context.elapsedMs;
   event.callerLeft = request.isClosed();
   report(event);
+}
+
+/** What is known of a callback before anything about it is checked. */
+function openEvent(
+  requestId: string,
+  { method, target, headers, peer }: CallerRequest,
+  { environment, listener }: CallbackListener,
+): CallbackContext["event"] {
+  return {
+    kind: "callback_finished",
+    environment: environment.name,
+    requestId,
+    callerRequestId: peekRequestId(headers),
+    traceId: peekTraceId(headers),
+    method: method === "" ? undefined : method,
+    target: targetInLog(method, parseTarget(target)),
+    listener,
+    caller: peer?.subject,
+    callerAddress: peer?.address,
+    result: "internal",
+    status: 0,
+    outcome: "not_sent",
+    durationMs: 0,
+    callerLeft: false,
+  };
 }
 
 async function fail(

@@ -216,46 +216,41 @@ export class RequestContext<Request extends CallerRequest = CallerRequest> {
   }
 }
 
-/** What is known of a request or a callback before anything about it is checked. */
-export function describeArrival(
+/**
+ * What is known of a request before anything about it is checked. One literal: V8 keeps an object that is made by spreading
+ * another as a dictionary, and each order then costs twice the CPU.
+ */
+function openEvent(
   requestId: string,
   { method, peer, headers }: CallerRequest,
   target: Target,
-  { environment, listener }: Pick<ListenerContext, "environment" | "listener">,
-) {
-  const isRead = method !== "";
+  { environment, listener }: ListenerContext,
+): AccessEvent {
   return {
+    kind: "request_finished",
     environment: environment.name,
     requestId,
     callerRequestId: peekRequestId(headers),
     traceId: peekTraceId(headers),
-    method: isRead ? method : undefined,
-    // The target of a CONNECT is a foreign host.
-    target: isRead && method !== "CONNECT" ? targetInLog(target) : undefined,
+    reference: peekReference(headers),
+    method: method === "" ? undefined : method,
+    target: targetInLog(method, target),
     listener,
     caller: peer?.subject,
     callerAddress: peer?.address,
-    status: 0,
-    outcome: "not_sent" as const,
-    durationMs: 0,
-    callerLeft: false,
-  };
-}
-
-function openEvent(requestId: string, request: CallerRequest, target: Target, listener: ListenerContext): AccessEvent {
-  return {
-    ...describeArrival(requestId, request, target, listener),
-    kind: "request_finished",
-    reference: peekReference(request.headers),
     site: undefined,
     auth: undefined,
     operation: undefined,
     operationLabel: "none",
+    status: 0,
     by: "countersign",
+    outcome: "not_sent",
     code: undefined,
     stage: "read_head",
     attempts: 0,
+    durationMs: 0,
     upstreamMs: undefined,
     overheadMs: 0,
+    callerLeft: false,
   };
 }

@@ -142,8 +142,11 @@ function segmentsOf(path: string): string[] {
 /**
  * A request target for the log. A path is shown up to its query, or to whatever else is not plain, since that may hold
  * what a query would. Of a URL only scheme and host are shown: it may be another service's, with a secret in its path.
+ * @param method empty where the head could not be read
+ * @returns undefined for CONNECT too, whose target is a foreign host
  */
-export function targetInLog({ text, scheme, authority }: Target): string {
+export function targetInLog(method: string, { text, scheme, authority }: Target): string | undefined {
+  if (method === "" || method === "CONNECT") return undefined;
   const path = pathInLog.exec(text)?.[0];
   if (path !== undefined) return path.length === text.length ? text : `${path}…`;
   return /^https?$/i.test(scheme ?? "") && isHost(authority) ? `${scheme}://${authority}/…` : "…";
