@@ -50,6 +50,10 @@ export class Connection implements Place {
   #charged: ReturnType<Buffers["open"]> | undefined;
   #request: QueuedRequest | undefined;
   #next: RequestHead | undefined;
+  /** The head of the present answer has said that the connection stays open. */
+  #staysOpen = false;
+  /** What came behind such an answer is no HTTP, or has no room: it is refused in its turn. */
+  #refusal: Error | undefined;
   /** Nothing behind the present request is served. */
   #isLast = false;
   /** Bytes that still come are ignored. */
@@ -98,6 +102,11 @@ export class Connection implements Place {
    */
   closes(isDraining: boolean): boolean {
     return this.#isLast || (isDraining && this.#next === undefined);
+  }
+
+  /** The answer's head has said so: what comes next has an answer too. */
+  stayOpenAfterThis(): void {
+    this.#staysOpen = true;
   }
 
   /** The request being served is the last: what waits behind it is dropped. */
@@ -238,6 +247,7 @@ export class Connection implements Place {
     const request = this.#receive(head);
     this.#next = undefined;
     this.#request = request;
+    this.#staysOpen = false;
     this.#isLast = request.isLast;
     if (this.#waiting.length > 0) this.#read();
     void request.serve().then(this.#onServed);
@@ -305,7 +315,8 @@ export class Connection implements Place {
       return;
     }
     this.resume();
-    if (this.#next !== undefined) setImmediate(this.#beginNext);
+    if (this.#refusal !== undefined) this.#begin(this.#refusal);
+    else if (this.#next !== undefined) setImmediate(this.#beginNext);
     else if (this.#heads.hasBegun) this.awaitCaller(headTimeoutMs, this.#onSlowHead);
     else this.awaitCaller(keepAliveTimeoutMs, this.#onIdle);
   }
@@ -323,10 +334,15 @@ export class Connection implements Place {
   /** What was read is no HTTP: it is refused where it would be the next request. */
   #fail(error: unknown): void {
     this.#isBroken = true;
-    this.#isLast = true;
     this.#dropWaiting();
+    const reason = error instanceof Error ? error : new Error("the request could not be read");
+    if (this.#request !== undefined && this.#staysOpen) {
+      this.#refusal = reason;
+      return;
+    }
+    this.#isLast = true;
     if (this.#request !== undefined) this.#request.body.fail(error);
-    else this.#begin(error instanceof Error ? error : new Error("the request could not be read"));
+    else this.#begin(reason);
   }
 
   /** A caller that closes its half counts as gone, but where it breaks off a request: that is told. */

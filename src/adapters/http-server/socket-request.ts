@@ -275,6 +275,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
     // The service's response keeps its own Date or none; ours gets one.
     const head = formatHead(answer, framing, closes, answer.isLocal ? this.#service.date() : undefined);
     if (closes) connection.closeAfterThis();
+    else connection.stayOpenAfterThis();
     connection.closeEndsResponse = framing === "close";
     this.#framing = framing;
     this.#answeredStatus = answer.status;

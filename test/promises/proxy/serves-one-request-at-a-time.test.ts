@@ -84,7 +84,7 @@ it("sends one of two HTTP/1.0 orders in one packet, though the answer of the fir
   expect(upstream.requests).toHaveLength(1);
 });
 
-it("closes a connection on which nonsense came while an answer was under way", async () => {
+it("refuses nonsense that came while an answer was under way, once that is whole", async () => {
   let respond = () => {};
   const upstream = await startRawUpstream({
     answer(_request, socket) {
@@ -98,7 +98,7 @@ it("closes a connection on which nonsense came while an answer was under way", a
   connection.write("nonsense\r\n\r\n");
   await letItRead(stage);
   respond();
-  expect(await connection.ended()).toMatch(/\r\n\r\n\{ {2}\}$/);
+  expect(await connection.ended()).toMatch(/\r\n\r\n\{ {2}\}HTTP\/1\.1 400 [\s\S]*"malformed_request"/);
 });
 
 describe("behind an order that is not answered yet", () => {
@@ -172,6 +172,21 @@ describe("behind an order that is not answered yet", () => {
     await letItRead(stage);
     release();
     await connection.until(/malformed_request/);
+    expect(ends(readAnswers(await connection.ended()))).toEqual([
+      [200, "keep-alive"],
+      [400, "close"],
+    ]);
+    expect(stage.simulator.counts().apiRequests).toBe(1);
+  });
+
+  it("nonsense behind an answer that has promised more is refused in its turn", async () => {
+    const stage = await stageProxy();
+    const body = "x".repeat(16_000_000);
+    stage.simulator.faults.add({ host: "api", kind: "answer", status: 200, executes: true, body });
+    const connection = await RawConnection.open(stage.port);
+    connection.write(numbered(0));
+    await connection.until(/^HTTP\/1\.1 200 OK\r\n/);
+    connection.write(`BLAH blah\r\n\r\n${numbered(1)}`);
     expect(ends(readAnswers(await connection.ended()))).toEqual([
       [200, "keep-alive"],
       [400, "close"],
