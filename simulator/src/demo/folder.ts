@@ -41,8 +41,7 @@ export async function writeFolder(
   const folder = wanted === undefined ? await mkdtemp(join(tmpdir(), "countersign-demo-")) : await claim(wanted);
   const remove = () => {
     process.off("exit", remove);
-    // The log may get a file in the middle of it, where the proxy ends at its start.
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    rmSync(folder, { recursive: true, force: true });
   };
   // A second Ctrl-C ends the process without the usual end, but not without this.
   process.on("exit", remove);

@@ -1,4 +1,5 @@
 import { createWriteStream } from "node:fs";
+import { finished } from "node:stream/promises";
 import { createLogging } from "countersign/adapters/log/logger";
 import { start } from "countersign/app/app";
 import { createWarner, Reloader } from "countersign/app/reload";
@@ -33,7 +34,12 @@ export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "l
   };
   const warn = createWarner(report);
   warn(warnings);
-  const running = await start(config, { report });
+  // Whoever removes the folder must not meet a log that is still being opened.
+  const closeLog = () => finished(log.destroy()).catch(() => {});
+  const running = await start(config, { report }).catch(async (error) => {
+    await closeLog();
+    throw error;
+  });
   const onApplied = ({ log: { level } }: Config) => setLevel(level);
   const reloader = new Reloader({ running, load, clock: systemClock, report: running.report, onApplied, warn }, files);
   return {
@@ -42,7 +48,7 @@ export async function startProxy({ file, logFile }: Pick<DemoFolder, "file" | "l
     async stop(signal) {
       reloader.close();
       await running.stop(signal);
-      log.destroy();
+      await closeLog();
     },
   };
 }

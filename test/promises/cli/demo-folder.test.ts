@@ -1,8 +1,13 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { appendFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDemo } from "../../../simulator/src/demo/env.ts";
+import { writeFolder } from "../../../simulator/src/demo/folder.ts";
+import { startProxy } from "../../../simulator/src/demo/proxy.ts";
+import { configuredSites } from "../../../simulator/src/example-sites.ts";
 import { call } from "../../../testkit/call.ts";
 import { secrets, startDemo } from "../../../testkit/demo-run.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
@@ -48,6 +53,21 @@ it("starts nothing in a folder that holds something, and leaves that alone", asy
   expect(await nowhere.ended).toBe(2);
   expect(nowhere.stderr()).toBe(`${join(folder, "none", "demo")} cannot be made (ENOENT); name another folder.\n`);
   expect(await readFile(join(folder, "mine"), "utf8")).toBe("mine");
+});
+
+// A port may be taken between choosing and listening; the folder is removed then, and made again for the next try.
+it.runIf(process.platform === "linux")("has closed its log when its start fails", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void taken.close());
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  const ports = { listener: port, admin: 0, status: 0, api: 0, login: 0 };
+  const addresses = { ports, baseUrl: "http://127.0.0.1:9", authUrl: "http://127.0.0.1:10" };
+  const folder = await writeFolder({ addresses, sites: configuredSites, generated: [] }, undefined);
+  onTestFinished(() => folder.remove());
+  await expect(startProxy(folder)).rejects.toThrow("EADDRINUSE");
+  const descriptors = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+  expect(await Promise.all(descriptors)).not.toContain(folder.logFile);
 });
 
 it("takes up what is changed there, by itself and on SIGHUP, and logs as serve does", async () => {
