@@ -63,6 +63,8 @@ export default defineConfig({
       group("load", 3, { include: ["test/load/**/*.test.ts"], fileParallelism: false }),
       // Tools are built or installed first. Two files at once: images wait for the engine.
       group("platform", 4, { include: ["test/platform/**/*.test.ts"], exclude: [cluster], maxWorkers: 2 }),
+      // Beside the programs of others, which scripts/test-real.sh fetches: they are several processes each.
+      group("real", 5, { include: ["test/real/**/*.test.ts"], maxWorkers: 2 }),
     ],
   },
 });

@@ -37,7 +37,7 @@ export default function setup(): (() => void) | undefined {
   if (process.env["npm_lifecycle_event"] === "test") {
     parts.push(
       "clients, demo, fleets under faults, soak and load (npm run test:all)",
-      "charts, images and alerts (npm run test:platform)",
+      "charts, images and alerts (npm run test:platform), and the programs of others (npm run test:real)",
     );
   }
   const missing = (Object.keys(programs) as TestedProgram[]).filter(isLeftOut);

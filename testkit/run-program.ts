@@ -98,3 +98,14 @@ export async function startServe(
 export function isInstalled(command: string, ...args: readonly string[]): boolean {
   return isCertain(command) || spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }
+
+/** What a program says of its version, as the pattern captures it, on either output; undefined where it cannot run. */
+export function versionOf(pattern: RegExp, command: string, ...args: readonly string[]): string | undefined {
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
+  return status === 0
+    ? pattern
+        .exec(stdout + stderr)
+        ?.slice(1)
+        .join(" ")
+    : undefined;
+}

@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
+import { versionOf } from "../../testkit/run-program.ts";
 
 /** A client library as its users find it, run from a program that reads BASE_URL and COUNT. */
 export interface Client {
@@ -41,12 +42,6 @@ const javaProperties = (port: number) => ({ args: ["-Dhttp.proxyHost=127.0.0.1",
 const [major = 0] = process.versions.node.split(".").map(Number);
 const nodeVersion = `Node.js ${process.versions.node}`;
 
-/** What a program says of itself: the words of its output that the pattern captures; undefined where it cannot run. */
-function ask(pattern: RegExp, command: string, ...args: readonly string[]): string | undefined {
-  const { status, stdout } = spawnSync(command, args, { encoding: "utf8" });
-  return status === 0 ? pattern.exec(stdout)?.slice(1).join(" ") : undefined;
-}
-
 function named(name: string, version: string | undefined): string | undefined {
   return version === undefined ? undefined : `${name} ${version}`;
 }
@@ -54,7 +49,7 @@ function named(name: string, version: string | undefined): string | undefined {
 /** Its wheels are ours, or those of the machine's Python. */
 function askPython(library: string): string | undefined {
   const program = `import ${library}, platform; print(${library}.__version__, platform.python_version())`;
-  const versions = ask(/^(\S+) (\S+)/, "env", `PYTHONPATH=${join(built, "python")}`, "python3", "-c", program);
+  const versions = versionOf(/^(\S+) (\S+)/, "env", `PYTHONPATH=${join(built, "python")}`, "python3", "-c", program);
   return versions === undefined ? undefined : `${library} ${versions.replace(" ", ", Python ")}`;
 }
 
@@ -69,9 +64,9 @@ function lockedVersion(crate: string): string | undefined {
   return existsSync(rustProgram) ? new RegExp(`name = "${crate}"\nversion = "(.+)"`).exec(lock)?.[1] : undefined;
 }
 
-const javaVersion = named("Java", ask(/^javac (\S+)/, "javac", "--version"));
-const goVersion = named("Go", ask(/go(\d\S+)/, "go", "version"));
-const curlVersion = named("curl", ask(/^curl (\S+)/, "curl", "--version"));
+const javaVersion = named("Java", versionOf(/^javac (\S+)/, "javac", "--version"));
+const goVersion = named("Go", versionOf(/go(\d\S+)/, "go", "version"));
+const curlVersion = named("curl", versionOf(/^curl (\S+)/, "curl", "--version"));
 
 const builds = new Map<string, string>();
 afterAll(() => {
@@ -162,7 +157,7 @@ export const clients: readonly Client[] = [
   example("Go, net/http", goVersion, () => go("examples/go")),
   example(".NET, HttpClient", dotnetVersion(), () => ["dotnet", dotnetProgram]),
   example("PHP, curl", phpVersion(), () => ["php", "examples/php/create-order.php"]),
-  example("Ruby, Net::HTTP", named("Ruby", ask(/^ruby (\d+\.\d+\.\d+)/, "ruby", "--version")), () => [
+  example("Ruby, Net::HTTP", named("Ruby", versionOf(/^ruby (\d+\.\d+\.\d+)/, "ruby", "--version")), () => [
     "ruby",
     "examples/ruby/create_order.rb",
   ]),
@@ -191,11 +186,11 @@ function versionIn(packageFile: string): string {
 }
 
 function dotnetVersion(): string | undefined {
-  const runtime = ask(/Microsoft\.NETCore\.App (\S+)/, "dotnet", "--list-runtimes");
+  const runtime = versionOf(/Microsoft\.NETCore\.App (\S+)/, "dotnet", "--list-runtimes");
   return existsSync(dotnetProgram) ? named(".NET", runtime) : undefined;
 }
 
 function phpVersion(): string | undefined {
   const program = 'extension_loaded("curl") || exit(1); echo PHP_VERSION, ", libcurl ", curl_version()["version"];';
-  return named("PHP", ask(/^(.+)/, "php", "-r", program));
+  return named("PHP", versionOf(/^(.+)/, "php", "-r", program));
 }

