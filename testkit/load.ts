@@ -16,7 +16,6 @@ export interface LoadParts {
 
 interface OpenTarget extends Target {
   readonly open: Set<Promise<void>>;
-  answered: number;
 }
 
 const tickMs = 10;
@@ -41,11 +40,11 @@ export class Load {
 
   add(replica: string, url: string): void {
     const pool = new Pool(url, this.#parts.poolOptions);
-    this.#targets.set(replica, { replica, pool, open: new Set(), answered: 0 });
+    this.#targets.set(replica, { replica, pool, open: new Set() });
   }
 
   /** The replica of this turn; undefined when there is none. */
-  choose(turn: number): Target | undefined {
+  choose(turn: number): OpenTarget | undefined {
     return [...this.#targets.values()][turn % Math.max(1, this.#targets.size)];
   }
 
@@ -58,23 +57,13 @@ export class Load {
     await target.pool.close();
   }
 
-  /** Answers so far, by replica. */
-  answered(): ReadonlyMap<string, number> {
-    return new Map([...this.#targets].map(([replica, { answered }]) => [replica, answered]));
-  }
-
-  /** One order to each replica. */
-  async orderOnce(): Promise<void> {
-    await Promise.all([...this.#targets.values()].map((target) => this.#order(target)));
-  }
-
   start(perSecond: number): void {
     const startedMs = performance.now();
     let made = 0;
     this.#timer = setInterval(() => {
       const wanted = Math.floor(((performance.now() - startedMs) / 1_000) * perSecond);
       for (let count = Math.min(wanted - made, this.#parts.mostAtOnce); count > 0; count--) {
-        const next = [...this.#targets.values()][this.#turn % Math.max(1, this.#targets.size)];
+        const next = this.choose(this.#turn);
         if (next !== undefined) void this.#order(next);
       }
       made = wanted;
@@ -95,7 +84,6 @@ export class Load {
   #order(target: OpenTarget): Promise<void> {
     this.#turn += 1;
     const order = this.#parts.order(target, this.#turn).finally(() => {
-      target.answered += 1;
       target.open.delete(order);
       this.#open.delete(order);
     });

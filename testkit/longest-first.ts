@@ -6,7 +6,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const long: readonly string[] = [
   "test/faults/soak.redis.test.ts",
   "test/faults/injection/every-await-and-emitter.redis.test.ts",
-  "test/simulator/demo/demo-fleet.redis.test.ts",
   "test/clients/outwait-countersign.test.ts",
   "test/clients/do-what-the-page-says.test.ts",
   "test/fleet/redis/delivers-a-callback-once.test.ts",

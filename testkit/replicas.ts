@@ -2,7 +2,6 @@ import { type Simulator, startSimulator } from "../simulator/src/service/simulat
 import type { SimulatedSite } from "../simulator/src/service/sites.ts";
 import type { Outcome } from "../src/model/errors.ts";
 import type { RefreshReason } from "../src/model/events.ts";
-import type { RedisFailureKind } from "../src/model/redis-access.ts";
 import { ConfigWriter, sandboxConfig } from "./config-writer.ts";
 import { Children, type Serving, startServing } from "./processes.ts";
 import { openRedis, type RealRedis, type RedisOptions } from "./redis.ts";
@@ -18,14 +17,10 @@ export type LogLine =
       readonly outcome: Outcome;
     }
   | { readonly event: "token_requested"; readonly reason: RefreshReason; readonly result: string }
-  | { readonly event: "token_adopted"; readonly issuedHere: boolean }
-  | { readonly event: "refresh_lock_tried"; readonly result: "acquired" | "held" | "unavailable" }
-  | { readonly event: "redis_failed"; readonly failure: RedisFailureKind }
-  | { readonly event: "redis_down" | "redis_up" | "config_applied" }
+  | { readonly event: "config_applied" }
   | { readonly event: "defect"; readonly error: string };
 
-const heard =
-  /"event":"(request_finished|token_requested|token_adopted|refresh_lock_tried|redis_failed|redis_down|redis_up|config_applied|defect)"/;
+const heard = /"event":"(request_finished|token_requested|config_applied|defect)"/;
 
 export const oauthSite = "S1000000001";
 export const hmacSite = "S1000000003";
@@ -79,8 +74,6 @@ export async function openShared({
   const shared = {
     tokens: { cache: "redis" },
     redis: { url: redis.url, encryptionKeys: [writer.newKey("token-key")] },
-    // Which replica holds the lock and which took a token from Redis is logged on this level alone.
-    log: { level: "debug" },
   };
   return {
     simulator,
@@ -156,15 +149,10 @@ export class Replicas {
     return replica;
   }
 
-  find(name: string): Replica {
-    const replica = this.#alive.get(name);
-    if (replica === undefined) throw new Error(`there is no replica ${name}`);
-    return replica;
-  }
-
   /** Its end is no accident from here on. */
   remove(name: string): Replica {
-    const replica = this.find(name);
+    const replica = this.#alive.get(name);
+    if (replica === undefined) throw new Error(`there is no replica ${name}`);
     this.#alive.delete(name);
     this.#options.onRemoved?.(replica);
     return replica;

@@ -1,9 +1,9 @@
 import { print, printError, printJson } from "../../src/cli/terminal.ts";
 import { listenForInterrupt } from "../../testkit/interrupt.ts";
 import { runCommand } from "../command-line.ts";
-import { Screen } from "../screen.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { describeAll, formatHead, formatRound, formatSum, formatTime, legend } from "./report.ts";
+import { Screen } from "./screen.ts";
 import { soak } from "./soak.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { judge } from "./verdict.ts";

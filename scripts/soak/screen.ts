@@ -1,14 +1,10 @@
-import { wrap } from "../simulator/src/demo/layout.ts";
-import { paint, print } from "../src/cli/terminal.ts";
+import { paint, print } from "../../src/cli/terminal.ts";
 
 const redrawMs = 200;
-/** Of a line behind its time. */
-const textWidth = 68;
 
 /** What the person sees: lines, and on a terminal one more below them that says what is going on. */
 export class Screen {
   readonly #isLive = process.stdout.isTTY === true && process.env["TERM"] !== "dumb";
-  readonly #startedMs = performance.now();
   #status = "";
   #drawnMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
@@ -18,15 +14,6 @@ export class Screen {
     this.#clear();
     print(text);
     this.#draw();
-  }
-
-  /** Something that has just happened. */
-  happened(text: string): void {
-    const seconds = ((performance.now() - this.#startedMs) / 1_000).toFixed(1);
-    for (const [index, part] of wrap(text, textWidth).entries()) {
-      const label = index === 0 ? `${seconds.padStart(5)} s` : "";
-      this.line(`   ${paint("dim", label.padEnd(7))}  ${part}`);
-    }
   }
 
   /** The line at the bottom, none for an empty text; a pipe gets none at all. */
@@ -40,7 +27,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** From here on nothing is written: what happens while everything is ended is no part of the story. */
+  /** From here on nothing is written: what happens while everything is ended is not shown. */
   close(): void {
     this.status("");
     this.#isClosed = true;
