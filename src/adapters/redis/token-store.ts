@@ -1,7 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "../../model/clock.ts";
 import type { Report } from "../../model/events.ts";
-import type { RedisAccess } from "../../model/redis-access.ts";
 import { Secret } from "../../model/secret.ts";
 import type { IssuedToken, LimitEvent, Shared, StoredToken, TokenStore } from "../../oauth/token-store.ts";
 import type { RedisConnection } from "./connection.ts";
@@ -17,19 +15,15 @@ import {
   redisKeys,
   saveScript,
 } from "./scripts.ts";
+import { open, type SealKeys, seal } from "./seal.ts";
 
 /** `1:<issued at>:<sealed token>`; see the save script. */
 const valueForm = /^1:(\d{1,15}):([A-Za-z0-9_-]+)$/;
 
-const keyIdBytes = 4;
-const ivBytes = 12;
-const tagBytes = 16;
 /** The longest token answer holds 16,384 characters. */
 const longestSealedChars = 24_000;
 /** Lifetime in ms, then what may stand in a header line. */
 const plainForm = /^(\d{1,9})\n([\x21-\x7e]+)$/;
-
-type SealKeys = RedisAccess["encryptionKeys"];
 
 interface TokenStoreParts {
   readonly connection: RedisConnection;
@@ -61,14 +55,14 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   const openValue = (name: string, value: unknown, remainingMs: unknown, redisMs?: number): StoredToken | undefined => {
     const [, issuedAt, sealed] = typeof value === "string" ? (valueForm.exec(value) ?? []) : [];
     if (redisMs !== undefined && Number(issuedAt) > redisMs + aheadMs) return undefined;
-    const token = sealed === undefined ? undefined : open(keys, name, sealed);
+    const token = sealed === undefined ? undefined : openToken(keys, name, sealed);
     if (token === undefined || typeof remainingMs !== "number" || remainingMs <= 0) return undefined;
     return { ...token, remainingMs: Math.min(remainingMs, token.lifetimeMs) };
   };
 
   const saveOver = async (key: string, token: IssuedToken, ageMs: number, damaged: string): Promise<StoredToken> => {
     const names = redisKeys(key);
-    const args = [seal(keys, names.token, token), token.lifetimeMs, ageMs, damaged];
+    const args = [sealToken(keys, names.token, token), token.lifetimeMs, ageMs, damaged];
     const reply = await write(key, saveScript, [names.token, names.endpoint], args);
     const [value, remainingMs] = Array.isArray(reply) ? reply : [];
     const newest = openValue(names.token, value, remainingMs);
@@ -132,45 +126,13 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   };
 }
 
-/**
- * Seals a token so that only holders of a key can read it, and only under this name: base64url of key id, nonce,
- * ciphertext and tag. The name is authenticated with it, so a value moved to another set's name does not open.
- */
-export function seal([key]: SealKeys, name: string, { secret, lifetimeMs }: IssuedToken): string {
-  const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv("aes-256-gcm", key.key, iv).setAAD(Buffer.from(name, "utf8"));
-  const body = Buffer.concat([cipher.update(`${lifetimeMs}\n${secret.reveal()}`, "utf8"), cipher.final()]);
-  return Buffer.concat([keyId(key), iv, body, cipher.getAuthTag()]).toString("base64url");
+/** Its lifetime goes with it. */
+export function sealToken(keys: SealKeys, name: string, { secret, lifetimeMs }: IssuedToken): string {
+  return seal(keys, name, Buffer.from(`${lifetimeMs}\n${secret.reveal()}`, "utf8"));
 }
 
-/** Opens what `seal` made; undefined for anything else. */
-export function open(keys: SealKeys, name: string, sealed: string): IssuedToken | undefined {
-  if (sealed.length > longestSealedChars) return undefined;
-  const bytes = Buffer.from(sealed, "base64url");
-  if (bytes.length <= keyIdBytes + ivBytes + tagBytes) return undefined;
-  const id = bytes.subarray(0, keyIdBytes);
-  for (const key of keys) {
-    const text = keyId(key).equals(id) ? decrypt(key, name, bytes.subarray(keyIdBytes)) : undefined;
-    const [, lifetime, token] = plainForm.exec(text ?? "") ?? [];
-    if (lifetime !== undefined && token !== undefined) {
-      return { secret: new Secret(token), lifetimeMs: Number(lifetime) };
-    }
-  }
-  return undefined;
-}
-
-function decrypt(key: Secret, name: string, bytes: Buffer): string | undefined {
-  const decipher = createDecipheriv("aes-256-gcm", key.key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
-  decipher.setAAD(Buffer.from(name, "utf8")).setAuthTag(bytes.subarray(-tagBytes));
-  try {
-    const body = bytes.subarray(ivBytes, -tagBytes);
-    return Buffer.concat([decipher.update(body), decipher.final()]).toString("utf8");
-  } catch {
-    return undefined;
-  }
-}
-
-/** Tells keys apart while they are rolled, and says nothing about them. */
-function keyId(key: Secret): Buffer {
-  return createHmac("sha256", key.key).update("countersign token key").digest().subarray(0, keyIdBytes);
+export function openToken(keys: SealKeys, name: string, sealed: string): IssuedToken | undefined {
+  const text = sealed.length > longestSealedChars ? undefined : open(keys, name, sealed)?.toString("utf8");
+  const [, lifetime, token] = plainForm.exec(text ?? "") ?? [];
+  return token === undefined ? undefined : { secret: new Secret(token), lifetimeMs: Number(lifetime) };
 }

@@ -1,7 +1,7 @@
 /** Row 29: what stands in Redis is never sent upstream unless a replica sealed it for exactly this set; it is counted and overwritten. */
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
-import { open, seal } from "../../../src/adapters/redis/token-store.ts";
+import { openToken, sealToken } from "../../../src/adapters/redis/token-store.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { cacheKey } from "../../../src/oauth/token.ts";
 import { call } from "../../../testkit/call.ts";
@@ -21,7 +21,7 @@ const text =
   (redis, name) =>
     redis.command("SET", name, typeof value === "string" ? value : value(name), "EX", hourSeconds);
 
-const sealed = (name: string, key = sealKey()) => seal([key], name, planted);
+const sealed = (name: string, key = sealKey()) => sealToken([key], name, planted);
 
 const kinds: Record<string, Plant> = {
   "an empty string": text(""),
@@ -75,7 +75,7 @@ describe("a planted value", () => {
     expect(stage.simulator.seen.apiRequests.map(({ token }) => token)).toEqual(["token_1", "token_1", "token_2"]);
     expect(stage.recorder.of("token_cache_read").some(({ result }) => result === "unreadable")).toBe(true);
     const [, , body = ""] = String(await redis.command("GET", name)).split(":");
-    expect(open([sealKey()], name, body)?.secret.reveal()).toBe("token_2");
+    expect(openToken([sealKey()], name, body)?.secret.reveal()).toBe("token_2");
     expect(Number(await redis.command("PTTL", name))).toBeGreaterThan(1_000);
   });
 });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
-import { seal } from "../../../src/adapters/redis/token-store.ts";
+import { sealToken } from "../../../src/adapters/redis/token-store.ts";
 import { systemClock } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
@@ -36,7 +36,7 @@ const forcedThen = () => [["SET", names.forced("S1"), "9", "PX", String(hourMs +
 describe("what was written by a clock that was ahead", () => {
   it("a token that seems to come from the future is not used", async () => {
     const { redis, store } = await stage();
-    const sealed = seal([sealKey()], names.token, { secret: new Secret("dead"), lifetimeMs: hourMs });
+    const sealed = sealToken([sealKey()], names.token, { secret: new Secret("dead"), lifetimeMs: hourMs });
     await redis.command("SET", names.token, `1:${Date.now() + 600_000}:${sealed}`, "PX", hourMs + 600_000);
     expect((await store.read(key)).token).toBeUndefined();
   });

@@ -1,0 +1,48 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import type { RedisAccess } from "../../model/redis-access.ts";
+import type { Secret } from "../../model/secret.ts";
+
+const keyIdBytes = 4;
+const ivBytes = 12;
+const tagBytes = 16;
+
+export type SealKeys = RedisAccess["encryptionKeys"];
+
+/**
+ * Seals bytes so that only holders of a key can read them, and only under this name: base64url of key id, nonce,
+ * ciphertext and tag. The name is authenticated with them, so a value moved to another name does not open.
+ */
+export function seal([key]: SealKeys, name: string, plain: Uint8Array): string {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv("aes-256-gcm", key.key, iv).setAAD(Buffer.from(name, "utf8"));
+  return Buffer.concat([keyId(key), iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString(
+    "base64url",
+  );
+}
+
+/** Opens what `seal` made; undefined for anything else. */
+export function open(keys: SealKeys, name: string, sealed: string): Buffer | undefined {
+  const bytes = Buffer.from(sealed, "base64url");
+  if (bytes.length <= keyIdBytes + ivBytes + tagBytes) return undefined;
+  const id = bytes.subarray(0, keyIdBytes);
+  for (const key of keys) {
+    const plain = keyId(key).equals(id) ? decrypt(key, name, bytes.subarray(keyIdBytes)) : undefined;
+    if (plain !== undefined) return plain;
+  }
+  return undefined;
+}
+
+function decrypt(key: Secret, name: string, bytes: Buffer): Buffer | undefined {
+  const decipher = createDecipheriv("aes-256-gcm", key.key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
+  decipher.setAAD(Buffer.from(name, "utf8")).setAuthTag(bytes.subarray(-tagBytes));
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tells keys apart while they are rolled, and says nothing about them. */
+function keyId(key: Secret): Buffer {
+  return createHmac("sha256", key.key).update("countersign token key").digest().subarray(0, keyIdBytes);
+}
