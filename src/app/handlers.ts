@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { ListenerSettings, Serving } from "../adapters/http-server/listener.ts";
+import { redisKey } from "../adapters/redis/scripts.ts";
+import { open, seal } from "../adapters/redis/seal.ts";
 import { createCallbackHandler } from "../callbacks/handler.ts";
 import type { ClaimStore } from "../claims/claim.ts";
 import { type CallbackListenerConfig, type Config, defaultOnce, type ListenerConfig } from "../config/config.ts";
@@ -11,6 +13,7 @@ import { CallerRegistry, RateLimit } from "../proxy/caller-registry.ts";
 import { ConcurrencyLimit } from "../proxy/concurrency-limit.ts";
 import { SlowAnswers } from "../proxy/forward.ts";
 import { createRequestHandler, type RequestHandlerParts } from "../proxy/handler.ts";
+import type { Sealing } from "../proxy/kept-answer.ts";
 import type { ListenerContext, Tracer } from "../proxy/messages.ts";
 import type { OnceRules } from "../proxy/once.ts";
 import { loopbackHosts } from "../proxy/target.ts";
@@ -153,8 +156,14 @@ interface Limit {
 
 /** There is no store without Redis: one process would forget everything when it ends. */
 function onceRules({ tokens, once = defaultOnce }: Config, claims: ClaimStore): OnceRules {
-  const shared = tokens.cache === "redis" ? { claims, digestKeys: tokens.redis.encryptionKeys } : undefined;
-  return { shared, lifetimeMs: once.ttlMs };
+  const { ttlMs: lifetimeMs, header } = once;
+  if (tokens.cache === "memory") return { shared: undefined, lifetimeMs, header };
+  const keys = tokens.redis.encryptionKeys;
+  const sealing: Sealing = {
+    seal: (name, plain) => seal(keys, redisKey(name, "once"), plain),
+    open: (name, sealed) => open(keys, redisKey(name, "once"), sealed),
+  };
+  return { shared: { claims, digestKeys: keys, sealing }, lifetimeMs, header };
 }
 
 /** What a listener's requests belong to, and by which names it may be called. */

@@ -106,9 +106,13 @@ export class Claim {
   /**
    * Says how the work ended: nobody does it again, whoever holds the claim by now. A later value of the same holder counts. What
    * cannot be written now is written as soon as the store takes writes, if this process lives so long.
+   * @param later a shorter value to be written then, unless the whole one has arrived after all
    */
-  settle(value: string): Promise<void> {
-    return this.#parts.late.write(this.#lateWrite((found) => settled(found, this.#terms, value)));
+  settle(value: string, later?: string): Promise<void> {
+    const settle = this.#lateWrite((found) => settled(found, this.#terms, value));
+    if (later === undefined) return this.#parts.late.write(settle);
+    const decideLater: Decide = (found) => (found?.kind === "settled" ? "stays" : settled(found, this.#terms, later));
+    return this.#parts.late.write(settle, this.#lateWrite(decideLater));
   }
 
   /** The work was not done: others may claim it. Ends this claim and no other; written late like `settle`. */

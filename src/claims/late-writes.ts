@@ -29,13 +29,16 @@ export class LateWrites {
     this.#most = most;
   }
 
-  /** @throws what the write failed with, also where it is kept */
-  async write(write: LateWrite): Promise<void> {
+  /**
+   * @param later what is kept where it fails: it may be shorter
+   * @throws what the write failed with, also where it is kept
+   */
+  async write(write: LateWrite, later = write): Promise<void> {
     this.#kept.delete(write.id);
     try {
       await this.#send(write);
     } catch (error) {
-      this.keep(write);
+      this.keep(later);
       throw error;
     }
   }

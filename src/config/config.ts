@@ -38,7 +38,7 @@ export interface Config extends Written<RawConfig, "log" | "readiness" | "acknow
   readonly status: Bind;
   readonly environments: ReadonlyMap<string, Environment>;
   readonly tokens: TokensConfig;
-  /** How long keys of Countersign-Once are remembered. Absent: `defaultOnce`. */
+  /** How keys of Countersign-Once are given and remembered. Absent: `defaultOnce`. */
   readonly once?: OnceConfig | undefined;
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly tokenMs: number };
   readonly limits: Frozen<RawConfig["limits"]> & {
@@ -71,8 +71,8 @@ export interface TracingConfig
   readonly tls: Tls;
 }
 
-export interface OnceConfig {
+export interface OnceConfig extends Written<NonNullable<RawConfig["once"]>, "header"> {
   readonly ttlMs: number;
 }
 
-export const defaultOnce: OnceConfig = { ttlMs: 86_400_000 };
+export const defaultOnce: OnceConfig = { ttlMs: 86_400_000, header: "Countersign-Once" };

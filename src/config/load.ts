@@ -119,7 +119,7 @@ async function buildConfig(raw: RawConfig, context: LoadContext): Promise<Config
     status: raw.status.bind,
     environments,
     tokens,
-    once: raw.once && { ttlMs: raw.once.ttl },
+    once: raw.once && { ttlMs: raw.once.ttl, header: raw.once.header },
     timeouts: { requestMs, connectMs, tokenMs },
     limits: raw.limits,
     log: raw.log,

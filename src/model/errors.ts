@@ -233,13 +233,14 @@ const rows = {
     status: 409,
     title: "Already sent",
     meaning:
-      "A request with this Countersign-Once was sent before; `first` says what is known of it. The outcome is that of the repetition.",
+      "A request with this Countersign-Once was sent before, and its answer is not known or not kept; `first` says what is. The outcome is that of the repetition.",
   },
   once_in_progress: {
     only: "once",
     status: 409,
     title: "First request in progress",
-    meaning: "A request with this Countersign-Once is being sent now. Retry-After says when to ask again.",
+    meaning:
+      "A request with this Countersign-Once is still under way at this one's deadline. Retry-After says when to ask again.",
   },
   once_key_reused: {
     only: "once",

@@ -76,6 +76,7 @@ export const onceResults = [
   "recorded",
   "freed",
   "unrecorded",
+  "replayed",
   "already_sent",
   "in_progress",
   "key_reused",
@@ -84,7 +85,7 @@ export const onceResults = [
 /**
  * What came of a request's Countersign-Once. `recorded`: it was sent, and what became of it is known to all replicas.
  * `freed`: it was not sent, and the key may be used again. `unrecorded`: its end could not be written, so that the key reads
- * as `unknown`. The rest: why it was refused.
+ * as `unknown`. `replayed`: it got the answer of the first one. The rest: why it was refused.
  */
 type OnceResult = (typeof onceResults)[number];
 

@@ -19,6 +19,8 @@ const perRequestBytes = 32_768;
 const perBodyByte = 4;
 /** A name, a value and their entry in a map. */
 const perParameterBytes = 128;
+/** An answer that is kept, as it came, sealed, as text, and on its way to the store. */
+const perKeptByte = 6;
 /** What both sockets and the streams between them hold of a response whose client reads slowly. */
 const perSlowReaderBytes = 393_216;
 
@@ -227,6 +229,13 @@ export class RequestBuffer implements BodyBuffer {
     const bytes = this.#headBytes + costOf(bodyBytes, parameters);
     this.#budget.give(this.#bytes - bytes);
     this.#bytes = bytes;
+  }
+
+  /** An answer is read whole, to be kept. */
+  chargeAnswer(bytes: number): void {
+    if (this.#isClosed) return;
+    this.#budget.overdraw(perKeptByte * bytes);
+    this.#bytes += perKeptByte * bytes;
   }
 
   /**

@@ -7,7 +7,7 @@ import type { Token, TokenSource } from "../oauth/token.ts";
 import { type AuthMaterial, authenticate } from "./authenticate.ts";
 import { type BufferedResponse, bufferResponse } from "./buffered-response.ts";
 import type { RequestContext } from "./context.ts";
-import type { PreparedRequest, Route, Send, UpstreamResponse } from "./messages.ts";
+import { CallerLeft, type PreparedRequest, type Route, type Send, type UpstreamResponse } from "./messages.ts";
 import { keyOf } from "./site.ts";
 
 export interface ForwardParts {
@@ -35,11 +35,6 @@ interface Forwarding {
   readonly sending: Sending;
   readonly context: RequestContext;
   readonly parts: Omit<ForwardParts, "send">;
-}
-
-/** The caller closed its connection before anything was sent, so nothing will be. There is no connection to answer on. */
-export class CallerLeft extends Error {
-  override readonly name = "CallerLeft";
 }
 
 /**
@@ -93,6 +88,8 @@ export async function sendAuthenticated(
   const source = parts.tokensOf(environment.name, site.credentials.owner);
   const token = await context.awaitToken(() => source.get(context.deadlineMs));
   const response = await attempt(forwarding, { method: "oauth", token });
+  // What was answered long ago tells nothing of this token.
+  if (context.event.once === "replayed") return response;
   if (response.status === 401) return retryOnce(forwarding, source, token, bufferResponse(response, parts.clock));
   if (showsAcceptance(response)) source.accepted(token, site.identifier);
   return response;
@@ -155,13 +152,14 @@ function showsAcceptance({ status }: UpstreamResponse): boolean {
   return status < 500;
 }
 
-/** One attempt, with one reconnect when not a byte was written. */
+/** One attempt, with one reconnect when not a byte was written; none where the answer of an earlier request is kept. */
 async function attempt(forwarding: Forwarding, material: AuthMaterial): Promise<UpstreamResponse> {
   const { sending, context } = forwarding;
   const { request, once, event } = context;
   if (once !== undefined) {
     context.beginWait("claim_once");
-    await once.claim();
+    const kept = await once.claim(context);
+    if (kept !== undefined) return kept;
   }
   if (request.isClosed()) throw new CallerLeft();
   event.attempts += 1;

@@ -9,8 +9,14 @@ import { authenticateCaller, checkCallerOperation, checkCallerRate, checkCallerS
 import type { KnownCaller } from "./caller-registry.ts";
 import { RequestContext, type ServeParts } from "./context.ts";
 import { prepare } from "./enrich.ts";
-import { CallerLeft, type ForwardParts, forward } from "./forward.ts";
-import type { Answer, CallerRequest, ListenerContext, UpstreamResponse } from "./messages.ts";
+import { type ForwardParts, forward } from "./forward.ts";
+import {
+  type Answer,
+  CallerLeft,
+  type CallerRequest,
+  type ListenerContext,
+  type UpstreamResponse,
+} from "./messages.ts";
 import { OnceKey, type OnceRules } from "./once.ts";
 import { mostParameters, readParameters } from "./parameters.ts";
 import { checkHead } from "./request-head.ts";
@@ -43,7 +49,7 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   context.setOperation(operation, environment.operations);
   checkOperation(operation, environment);
   checkCallerOperation(caller, operation);
-  const options = readRequestOptions(request.headers, parts.requestMs);
+  const options = readRequestOptions(request.headers, parts.requestMs, parts.once.header);
   context.limitDeadline(options.timeoutMs);
   context.beginWait("read_body");
   const body = await request.readBody(context.deadlineMs, buffer);
@@ -122,14 +128,15 @@ export async function deliver(
   context: RequestContext,
   streaming?: Pick<Answer, "idleMs" | "signal">,
 ): Promise<void> {
-  const { request, listener } = context;
+  const { request, listener, once } = context;
   const { status } = response;
-  // A safe request has no effect, so its answer decides its outcome.
-  const outcome = isUndecided(status, listener.environment) && !isSafe(request) ? "unknown" : "answered";
-  const answer = toAnswer(response, outcome, context, streaming);
-  // Recorded before the caller has its response.
-  if (context.once !== undefined) await context.once.recordEnd({ outcome, status });
+  // A safe request has no effect, so its answer decides its outcome. Only what decided is kept.
+  const isOpen = isUndecided(status, listener.environment) && !isSafe(request) && context.event.once !== "replayed";
+  const outcome = isOpen ? "unknown" : "answered";
+  const whole = toAnswer(response, outcome, context, streaming);
   context.beginWait("stream_answer");
+  // Recorded before the caller has its response.
+  const answer = once === undefined ? whole : await once.recordAnswer(whole, outcome, context.admission.buffer);
   const delivered = request.answer(answer, context.deadlineMs);
   if (delivered !== undefined) await delivered;
   context.end(status, "service", outcome, undefined);

@@ -77,6 +77,11 @@ export interface CallerRequest {
   readBody(deadlineMs: number, buffer: BodyBuffer): Uint8Array | Promise<Uint8Array>;
 }
 
+/** The caller closed its connection before anything was sent, so nothing will be. There is no connection to answer on. */
+export class CallerLeft extends Error {
+  override readonly name = "CallerLeft";
+}
+
 /** The one event that sums up a request, while it is being filled in. */
 export type AccessEvent = { -readonly [Name in keyof RequestFinished]: RequestFinished[Name] };
 

@@ -1,11 +1,21 @@
 import type { Claim, ClaimStore, FoundClaim } from "../claims/claim.ts";
-import type { Clock } from "../model/clock.ts";
+import { type Clock, sleep } from "../model/clock.ts";
 import { type Outcome, ProxyError } from "../model/errors.ts";
 import { digestOf, type Secret } from "../model/secret.ts";
 import { sign } from "../signing/hmac.ts";
 import { compareNames } from "../signing/parameter-rules.ts";
 import { serialise } from "./authenticate.ts";
-import type { AccessEvent, PreparedRequest } from "./messages.ts";
+import type { RequestBuffer } from "./buffer-budget.ts";
+import { formatAnswer, parseAnswer, readAhead, type Sealing } from "./kept-answer.ts";
+import {
+  type AccessEvent,
+  type Answer,
+  CallerLeft,
+  type CallerRequest,
+  type PreparedRequest,
+  type UpstreamResponse,
+} from "./messages.ts";
+import type { OnceHeader } from "./request-options.ts";
 
 const retryAfterMs = 1_000;
 /** Only another configuration helps. */
@@ -13,10 +23,18 @@ const unconfiguredRetryAfterMs = 60_000;
 /** A request ends by its deadline; the claim counts as in progress for this much longer. */
 const leaseMarginMs = 1_000;
 
+/** Between two looks at a first request that is under way. */
+const shortestPauseMs = 50;
+const longestPauseMs = 500;
+
 /** How keys are remembered. */
 export interface OnceRules {
   /** Undefined without Redis: one process alone cannot promise anything. */
-  readonly shared: { readonly claims: ClaimStore; readonly digestKeys: DigestKeys } | undefined;
+  readonly shared:
+    | { readonly claims: ClaimStore; readonly digestKeys: DigestKeys; readonly sealing: Sealing }
+    | undefined;
+  /** `once.header`. */
+  readonly header: OnceHeader;
   /** `once.ttl`. */
   readonly lifetimeMs: number;
 }
@@ -29,18 +47,33 @@ export interface RequestEnd {
   readonly outcome: Outcome;
   /** The service's, where it answered. */
   readonly status?: number | undefined;
+  /** The answer, where it is kept. */
+  readonly sealed?: string | undefined;
+}
+
+/** A request that may wait for another. */
+interface Waiting {
+  readonly request: Pick<CallerRequest, "isClosed">;
+  /** On the monotonic clock. */
+  readonly deadlineMs: number;
 }
 
 /**
  * One request's use of the key that its caller gave (Countersign-Once). The key is claimed before the first byte is sent;
- * its end is recorded before the caller has its response.
+ * its end is recorded, and its answer kept, before the caller has its response.
  */
 export class OnceKey {
   readonly #claim: Claim;
   /** What makes a repetition the same request, by each of the digest keys. */
   readonly #digests: Digests;
   readonly #event: AccessEvent;
+  readonly #clock: Clock;
+  /** What its answer is sealed for. */
+  readonly #name: string;
+  readonly #sealing: Sealing;
   #isClaimed = false;
+  /** The answer is whole: what becomes of its delivery changes nothing. */
+  #isKept = false;
 
   /**
    * @param deadlineMs on the monotonic clock
@@ -54,6 +87,7 @@ export class OnceKey {
     clock: Clock,
   ) {
     this.#event = event;
+    this.#clock = clock;
     if (shared === undefined) {
       event.once = "unavailable";
       const fix = "It needs the Redis that replicas share: tokens.cache: redis.";
@@ -63,11 +97,12 @@ export class OnceKey {
       });
     }
     const { environment, site } = prepared.route;
-    const name = digestOf(JSON.stringify([environment.name, site.identifier, key]));
-    this.#digests = digestsOf(`${name} ${contentOf(prepared)}`, shared.digestKeys);
+    this.#name = digestOf(JSON.stringify([environment.name, site.identifier, key]));
+    this.#sealing = shared.sealing;
+    this.#digests = digestsOf(`${this.#name} ${contentOf(prepared)}`, shared.digestKeys);
     this.#claim = shared.claims.open({
       kind: "once",
-      key: name,
+      key: this.#name,
       holder: event.requestId,
       note: this.#digests[0],
       leaseMs: Math.max(0, deadlineMs - clock.nowMs()) + leaseMarginMs,
@@ -78,29 +113,74 @@ export class OnceKey {
   }
 
   /**
-   * The second attempt of a request is the same use of its key.
-   * @throws ProxyError already_sent, once_in_progress, once_key_reused, once_unavailable
+   * The second attempt of a request is the same use of its key. While the first request with it is under way, this one waits.
+   * @returns the answer that the first one got; undefined where this one is to be sent
+   * @throws ProxyError already_sent, once_in_progress, once_key_reused, once_unavailable; CallerLeft
    */
-  async claim(): Promise<void> {
-    if (this.#isClaimed) return;
+  async claim({ request, deadlineMs }: Waiting): Promise<UpstreamResponse | undefined> {
+    if (this.#isClaimed) return undefined;
+    for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      const first = await this.#claimOrFind();
+      this.#event.onceFirst = first?.holder;
+      if (first === undefined) return undefined;
+      const leftMs = deadlineMs - this.#clock.nowMs();
+      const isAwaited = leftMs > 0 && endOf(first) === undefined && isSame(first.note, this.#digests);
+      if (!isAwaited) return this.#replay(first);
+      await sleep(this.#clock, Math.min(pauseMs, leftMs));
+      if (request.isClosed()) throw new CallerLeft();
+    }
+  }
+
+  /** @returns the claim of another request; undefined where it is this one's */
+  async #claimOrFind(): Promise<FoundClaim | undefined> {
     const result = await this.#claim.make().catch(() => {
       this.#event.once = "unavailable";
       const what = "Whether a request with this Countersign-Once was sent before cannot be looked up.";
       throw new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
     });
-    if (result.kind === "claimed") {
-      this.#isClaimed = true;
-      return;
+    this.#isClaimed = result.kind === "claimed";
+    return result.kind === "claimed" ? undefined : result;
+  }
+
+  #replay(first: FoundClaim): UpstreamResponse {
+    const sealed = isSame(first.note, this.#digests) ? endOf(first)?.sealed : undefined;
+    const kept = sealed === undefined ? undefined : this.#sealing.open(this.#name, sealed);
+    if (kept === undefined) throw this.#refuse(first);
+    this.#event.once = "replayed";
+    return parseAnswer(kept);
+  }
+
+  /**
+   * Records the service's answer. One that decides, whose end is certain and that is short enough is read whole and kept.
+   * @returns the answer as it is to be passed on
+   * @throws what its body throws
+   */
+  async recordAnswer(answer: Answer, outcome: Outcome, buffer: RequestBuffer | undefined): Promise<Answer> {
+    if (!this.#isClaimed) return answer;
+    const { status, isFramed } = answer;
+    if (outcome !== "answered" || !isFramed) {
+      await this.recordEnd({ outcome, status });
+      return answer;
     }
-    this.#event.onceFirst = result.holder;
-    throw this.#refuse(result);
+    const body = await readAhead(answer.body);
+    if (body instanceof Uint8Array) {
+      buffer?.chargeAnswer(body.length);
+      const sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body));
+      await this.recordEnd({ outcome, status, sealed });
+      this.#isKept = true;
+    } else {
+      await this.recordEnd({ outcome, status });
+    }
+    return { ...answer, body };
   }
 
   /** Never fails: a key whose end is not written reads as `unknown`. */
-  async recordEnd({ outcome, status }: RequestEnd): Promise<void> {
-    if (!this.#isClaimed) return;
+  async recordEnd({ outcome, status, sealed }: RequestEnd): Promise<void> {
+    if (!this.#isClaimed || this.#isKept) return;
     const isFreed = outcome === "not_sent";
-    const written = isFreed ? this.#claim.release() : this.#claim.settle(`${outcome} ${status ?? "-"}`);
+    const end = `${outcome} ${status ?? "-"}`;
+    const settle = () => (sealed === undefined ? this.#claim.settle(end) : this.#claim.settle(`${end} ${sealed}`, end));
+    const written = isFreed ? this.#claim.release() : settle();
     this.#event.once = await written.then(
       () => (isFreed ? "freed" : "recorded"),
       () => "unrecorded",
@@ -121,7 +201,7 @@ export class OnceKey {
     }
     if (end === undefined) {
       this.#event.once = "in_progress";
-      const what = `The first request with this Countersign-Once, ${named}, is being sent.`;
+      const what = `The first request with this Countersign-Once, ${named}, is still under way.`;
       return new ProxyError("once_in_progress", what, { ...details, retryAfterMs });
     }
     this.#event.once = "already_sent";
@@ -132,16 +212,17 @@ export class OnceKey {
 /** Undefined while it may be under way. A claim whose lease is over never said how its request ended. */
 function endOf({ kind, isOver, value }: FoundClaim): RequestEnd | undefined {
   if (kind === "held") return isOver ? { outcome: "unknown" } : undefined;
-  const [outcome, status] = value.split(" ");
+  const [outcome, status, sealed] = value.split(" ");
   return {
     outcome: outcome === "answered" ? "answered" : "unknown",
     status: status === "-" ? undefined : Number(status),
+    sealed,
   };
 }
 
 function describeEnd({ outcome, status }: RequestEnd): string {
   const answered = status === undefined ? "" : ` with status ${status}`;
-  if (outcome === "answered") return `The service answered it${answered}.`;
+  if (outcome === "answered") return `The service answered it${answered}; the answer is not kept.`;
   return `It was sent, and may have taken effect${status === undefined ? "" : `; it was answered${answered}`}. Look for it.`;
 }
 

@@ -13,14 +13,19 @@ export interface RequestOptions {
   readonly timeoutMs: number | undefined;
   /** Countersign-Reference. */
   readonly reference: string | undefined;
-  /** Countersign-Once. */
+  /** Countersign-Once, or the header that `once.header` names. */
   readonly once: string | undefined;
 }
+
+/** Which header carries the key of a request that is sent once, beside Countersign-Once. */
+export type OnceHeader = "Countersign-Once" | "Idempotency-Key";
 
 const shortestTimeoutMs = 100;
 /** UUIDs, ULIDs, and what gateways and trace systems make; no quotes, no spaces. */
 const requestIdPattern = /^[A-Za-z0-9._~:;,/+=|-]{1,128}$/;
 const referencePattern = /^[A-Za-z0-9._-]{1,64}$/;
+/** A string of structured fields (RFC 9651 section 3.3.3), without parameters. */
+const fieldString = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 /** Visible ASCII: whatever an application identifies its orders by. */
 const oncePattern = /^[\x21-\x7e]{1,255}$/;
 
@@ -37,6 +42,7 @@ const responseHeaders = [
   "Countersign-Outcome",
   "Countersign-Error",
   "Countersign-Attempts",
+  "Countersign-Replayed",
 ] as const;
 const knownNames = new Set(requestHeaders.map((name) => name.toLowerCase()));
 /** A misspelling of our own prefix differs by this much: `X-Countersign-Site`, `Countersing-Site`. */
@@ -55,18 +61,24 @@ const noOptions: RequestOptions = {
  * Reads the caller's Countersign-* headers. A misspelt one is refused: a reference that is ignored in silence is missed
  * when the outcome of an order has to be looked for.
  * @param requestMs `timeouts.request`, which Countersign-Timeout-Ms can only shorten
+ * @param onceHeader `once.header`, whose key counts like that of Countersign-Once
  * @throws ProxyError malformed_request
  */
-export function readRequestOptions(headers: HeaderLines, requestMs: number): RequestOptions {
+export function readRequestOptions(
+  headers: HeaderLines,
+  requestMs: number,
+  onceHeader: OnceHeader = "Countersign-Once",
+): RequestOptions {
   let isAnyOurs = false;
   for (let index = 0; index < headers.length; index += 2) isAnyOurs = isOurs(headers[index] ?? "") || isAnyOurs;
-  if (!isAnyOurs) return noOptions;
+  const once = onceHeader === "Countersign-Once" ? undefined : readIdempotencyKey(headers);
+  if (!isAnyOurs) return once === undefined ? noOptions : { ...noOptions, once };
   return {
     site: readOnce(headers, "countersign-site"),
     auth: readAuth(readOnce(headers, "countersign-auth")),
     timeoutMs: readTimeoutMs(readOnce(headers, "countersign-timeout-ms"), requestMs),
     reference: readReference(readOnce(headers, "countersign-reference")),
-    once: readOnceKey(readOnce(headers, "countersign-once")),
+    once: onlyKey(readOnceKey(readOnce(headers, "countersign-once")), once),
   };
 }
 
@@ -95,6 +107,21 @@ function readReference(value: string | undefined): string | undefined {
 function readOnceKey(value: string | undefined): string | undefined {
   if (value === undefined || oncePattern.test(value)) return value;
   throw malformed("Countersign-Once must be 1 to 255 visible ASCII characters", "Countersign-Once");
+}
+
+/** draft-ietf-httpapi-idempotency-key-header */
+function readIdempotencyKey(headers: HeaderLines): string | undefined {
+  const value = readOnce(headers, "idempotency-key");
+  if (value === undefined) return undefined;
+  const key = fieldString.exec(value)?.[1]?.replace(/\\(.)/g, "$1");
+  if (key !== undefined && oncePattern.test(key)) return key;
+  const what = 'Idempotency-Key must be 1 to 255 visible ASCII characters in double quotes, like "order-4711"';
+  throw malformed(what, "Idempotency-Key");
+}
+
+function onlyKey(once: string | undefined, other: string | undefined): string | undefined {
+  if (once === undefined || other === undefined) return once ?? other;
+  throw malformed("Countersign-Once and Idempotency-Key were both given; send one of them", "Countersign-Once");
 }
 
 function readAuth(value: string | undefined): AuthMethod | undefined {

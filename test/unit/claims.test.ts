@@ -11,7 +11,7 @@ const hourMs = 3_600_000;
 function stage() {
   const clock = new FakeClock();
   const memory = createMemoryClaimRecords(clock);
-  const state = { isRefusing: false, line: undefined as string | undefined, aheadMs: 0 };
+  const state = { isRefusing: false, isAnswerLost: false, line: undefined as string | undefined, aheadMs: 0 };
   const records: ClaimRecords = {
     ...memory,
     async swap(terms, expected, next) {
@@ -21,6 +21,7 @@ function stage() {
       if (line !== expected) return { ...swapped, line, nowMs: swapped.nowMs + state.aheadMs };
       if (state.isRefusing) throw new NotWritten();
       const result = await memory.swap(terms, expected, next);
+      if (state.isAnswerLost) throw new Error("timeout");
       return { ...result, nowMs: result.nowMs + state.aheadMs };
     },
   };
@@ -76,4 +77,24 @@ it("that is damaged is no free one, and is left as it is", async () => {
   await claim.settle("200");
   state.line = undefined;
   expect(await open("c").make()).toMatchObject({ kind: "held", holder: "a" });
+});
+
+it("writes the shorter value late, but not over the whole one that has arrived after all", async () => {
+  const { clock, state, open } = stage();
+  const refused = open("a");
+  await refused.make();
+  state.isRefusing = true;
+  await expect(refused.settle("200 whole", "200")).rejects.toThrow();
+  state.isRefusing = false;
+  await clock.advance(1_000);
+  expect(await open("b").make()).toMatchObject({ kind: "settled", holder: "a", value: "200" });
+
+  const late = stage();
+  const claim = late.open("a");
+  await claim.make();
+  late.state.isAnswerLost = true;
+  await expect(claim.settle("200 whole", "200")).rejects.toThrow();
+  late.state.isAnswerLost = false;
+  await late.clock.advance(1_000);
+  expect(await late.open("b").make()).toMatchObject({ kind: "settled", holder: "a", value: "200 whole" });
 });

@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/model/clock.ts";
 import { ProxyError } from "../../src/model/errors.ts";
 import type { Token, TokenSource } from "../../src/oauth/token.ts";
-import { CallerLeft, type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
+import { type Sending, SlowAnswers, sendAuthenticated } from "../../src/proxy/forward.ts";
+import { CallerLeft } from "../../src/proxy/messages.ts";
 import { openContext } from "./open-context.ts";
 
 it("a client that leaves while the retry finds no connection leaves the 401 behind, which was sent and answered", async () => {

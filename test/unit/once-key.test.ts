@@ -23,11 +23,15 @@ function stage() {
     const parameters = [{ name: "note", value, isPlain: true }];
     const prepared = { route, headers: [], parameters } as unknown as PreparedRequest;
     const context = openContext(systemClock, 1_000);
-    const rules = { shared: { claims: store, digestKeys }, lifetimeMs: 900_000 };
-    return new OnceKey("order-1", prepared, rules, context, systemClock).claim().then(
-      () => "claimed",
-      (error) => error.code,
-    );
+    const sealing = { seal: () => "sealed", open: () => undefined };
+    const header = "Countersign-Once" as const;
+    const rules = { shared: { claims: store, digestKeys, sealing }, lifetimeMs: 900_000, header };
+    return new OnceKey("order-1", prepared, rules, context, systemClock)
+      .claim({ request: { isClosed: () => false }, deadlineMs: 0 })
+      .then(
+        () => "claimed",
+        (error) => error.code,
+      );
   };
   return { claim, opened };
 }

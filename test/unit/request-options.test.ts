@@ -158,3 +158,32 @@ describe("the trace-id of traceparent", () => {
     expect(peekTraceId([])).toBeUndefined();
   });
 });
+
+describe("Idempotency-Key, where it is configured", () => {
+  const read = (...lines: string[]) => readRequestOptions(lines, 20_000, "Idempotency-Key");
+
+  it.each([
+    ['"order-4711"', "order-4711"],
+    ['"a\\"b\\\\c"', 'a"b\\c'],
+    [`"${"x".repeat(255)}"`, "x".repeat(255)],
+  ])("reads the string %s", (written, key) => {
+    expect(read("idempotency-key", written).once).toBe(key);
+    expect(read("Idempotency-Key", written, "Countersign-Site", "S1").once).toBe(key);
+  });
+
+  it.each(["order-4711", "", '""', '"a b"', '"a', '"a"b"', '"\\a"', '"a";p=1', '"é"', `"${"x".repeat(256)}"`])(
+    "refuses %s",
+    (written) => {
+      expect(() => read("Idempotency-Key", written)).toThrow("in double quotes");
+    },
+  );
+
+  it("refuses two of them, and one beside Countersign-Once", () => {
+    expect(() => read("Idempotency-Key", '"a"', "Idempotency-Key", '"a"')).toThrow("2 times");
+    expect(() => read("Idempotency-Key", '"a"', "Countersign-Once", "a")).toThrow("send one of them");
+  });
+
+  it("is no header of ours otherwise", () => {
+    expect(readRequestOptions(["Idempotency-Key", "anything"], 20_000).once).toBeUndefined();
+  });
+});

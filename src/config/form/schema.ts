@@ -27,8 +27,14 @@ const tokens = section("Where tokens are kept (spec 5.4).", {
 
 const once = mapping("What `Countersign-Once` promises; needs `tokens.cache: redis` (docs/once.md).", {
   ttl: duration("24h", 900_000, 2_592_000_000).describe(
-    "How long a key is remembered; a repetition after that is sent. 15m to 720h.",
+    "How long a key is remembered, and the answer with it; a repetition after that is sent. 15m to 720h.",
   ),
+  header: z
+    .enum(["Countersign-Once", "Idempotency-Key"])
+    .default("Countersign-Once")
+    .describe(
+      "`Idempotency-Key`: keys come in that header too, in double quotes (draft-ietf-httpapi-idempotency-key-header).",
+    ),
 });
 
 const timeouts = section("How long things may take: a whole number with ms, s, m or h.", {

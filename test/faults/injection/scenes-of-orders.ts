@@ -60,7 +60,16 @@ export const scenesOfOrders: readonly Scene[] = [
     name: "an order with a key of its own, and its repetition",
     async play(lane) {
       const once = rawPost({ more: [headers.signed, `Countersign-Once: ${randomUUID()}`] });
-      return [await ask(lane, once), await ask(lane, once)];
+      lane.simulator.faults.add({ host: "api", kind: "drip", chunkBytes: 100, intervalMs: 20 });
+      const both = await Promise.all([ask(lane, once), ask(lane, once)]);
+      return [...both, await ask(lane, once)];
+    },
+  },
+  {
+    name: "an order with a key of its own that is left unknown",
+    async play(lane) {
+      lane.simulator.faults.add({ host: "api", kind: "answer", status: 503 });
+      return [await ask(lane, rawPost({ more: [headers.signed, `Countersign-Once: ${randomUUID()}`] }))];
     },
   },
   { name: "a reader that takes its time", play: readSlowly },

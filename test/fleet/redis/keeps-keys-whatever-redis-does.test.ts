@@ -12,6 +12,7 @@ import { states } from "./refused-writes.ts";
 
 /** Commands of Redis end after 100 ms, as in earnest. */
 const hasty = { surroundings: { clock: systemClock } };
+const replayed = { status: 200, headers: { "countersign-replayed": "true" } };
 const refused = { status: 503, code: "once_unavailable" } as const;
 
 /** Resolves with the next answer that is no 503. */
@@ -39,7 +40,7 @@ it("a Redis that hangs: nothing is sent, and the claim that it takes too late is
   expect(stage.upstream.requests).toHaveLength(1);
   redis.cont();
   expect((await whenBack(stage, "order-1")).status).toBe(200);
-  expect((await stage.once("order-1")).status).toBe(409);
+  expect(await stage.once("order-1")).toMatchObject(replayed);
   expect(stage.upstream.requests).toHaveLength(2);
   expect((await keysIn(redis)).size).toBe(2);
 });
@@ -66,7 +67,7 @@ it("a Redis that is full, or read-only, takes no key; what it has is still known
   expect((await whenBack(full, "before")).status).toBe(200);
   await redis.config("maxmemory", "1");
   expectFailure(await full.once("order-1"), refused);
-  expect((await full.once("before")).status).toBe(409);
+  expect(await full.once("before")).toMatchObject(replayed);
   await redis.config("maxmemory", "0");
   expect((await whenBack(full, "order-1")).status).toBe(200);
   expect(full.upstream.requests).toHaveLength(2);
@@ -91,9 +92,10 @@ it("an end that cannot be written is written when Redis is back; until then the 
   expect(await stage.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
   redis.cont();
   const values = async () => [...(await keysIn(redis)).values()];
-  const isRecorded = (value: string) => value.endsWith(" answered 200");
+  const isRecorded = (value: string) => value.includes(" answered 200");
   await expect.poll(async () => (await values()).filter(isRecorded).length, { timeout: 10_000 }).toBe(2);
-  expect((await whenBack(stage, "order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
+  // Redis may have taken the whole answer after all.
+  expect(await whenBack(stage, "order-1")).toSatisfy(({ status, json }) => status === 200 || json.first.status === 200);
   expect(stage.upstream.requests).toHaveLength(2);
 });
 
@@ -103,7 +105,7 @@ it("a Redis that lost the key while its request was under way gets it back with 
     void redis.command("FLUSHALL").then(() => socket.write(accepted));
   });
   expect((await stage.once("order-1")).status).toBe(200);
-  expect((await stage.once("order-1")).json.first).toMatchObject({ outcome: "answered", status: 200 });
+  expect(await stage.once("order-1")).toMatchObject(replayed);
   expect(stage.upstream.requests).toHaveLength(1);
 });
 

@@ -33,12 +33,13 @@ it("a thousand keys, each at two processes at the same moment, are a thousand re
   }
   const sent = upstream.requests.map(({ body }) => JSON.parse(body).key);
   expect(new Set(sent).size).toBe(sent.length);
-  const byStatus = (status: number) => answers.filter((answer) => answer.status === status);
-  expect(byStatus(200)).toHaveLength(sent.length);
-  // A busy machine may let a claim take too long: then it is refused, and its key can be free again.
-  expect(byStatus(200).length + byStatus(503).length).toBeGreaterThanOrEqual(1_000);
-  expect(byStatus(200).length + byStatus(409).length + byStatus(503).length).toBe(2_000);
-  expect(byStatus(200).length).toBeGreaterThan(900);
+  const first = answers.filter(({ status, headers }) => status === 200 && !("countersign-replayed" in headers));
+  expect(first).toHaveLength(sent.length);
+  expect(first.length).toBeGreaterThan(900);
+  // A busy machine may let a claim or a record take too long: then it is refused, and its key can be free again.
+  const others = answers.filter((answer) => !first.includes(answer));
+  expect(others.filter(({ status }) => ![200, 409, 503].includes(status))).toEqual([]);
+  expect(others.filter(({ status }) => status === 200).length).toBeGreaterThan(900);
 });
 
 it("killed after its claim and before a byte was sent, a process leaves a key that is unknown", async () => {
@@ -90,7 +91,7 @@ async function readsAsUnknown(pod: Serving, redis: RealRedis): Promise<void> {
   await expect
     .poll(
       async () => {
-        const { json } = await send(pod, "order-1");
+        const { json } = await send(pod, "order-1", order, 200);
         outcomes.add(json.code);
         return json.code;
       },

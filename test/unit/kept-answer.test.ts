@@ -1,0 +1,55 @@
+/** Row 98: what is read of an answer before it is passed on, and what is kept of it. */
+import { expect, it } from "vitest";
+import { formatAnswer, longestKeptBytes, parseAnswer, readAhead } from "../../src/proxy/kept-answer.ts";
+
+function pieces(...lengths: number[]) {
+  const state = { isClosed: false };
+  async function* body() {
+    try {
+      for (const length of lengths) yield new Uint8Array(length).fill(0x78);
+    } finally {
+      state.isClosed = true;
+    }
+  }
+  return { state, body: body() };
+}
+
+it("is whole up to its limit, and goes on as it comes beyond it", async () => {
+  expect(await readAhead(pieces(longestKeptBytes - 1, 1).body)).toHaveLength(longestKeptBytes);
+  const { body, state } = pieces(longestKeptBytes, 1, 10);
+  const passed = await readAhead(body);
+  if (passed instanceof Uint8Array) throw new Error("it is too long");
+  let length = 0;
+  for await (const piece of passed) length += piece.length;
+  expect(length).toBe(longestKeptBytes + 11);
+  expect(state.isClosed).toBe(true);
+});
+
+it("ends the rest of a long answer that nobody takes", async () => {
+  const { body, state } = pieces(longestKeptBytes, 1, 10);
+  const passed = await readAhead(body);
+  if (passed instanceof Uint8Array) throw new Error("it is too long");
+  for await (const _ of passed) break;
+  expect(state.isClosed).toBe(true);
+});
+
+it("throws what the body throws, before a byte is passed on", async () => {
+  async function* broken() {
+    yield new Uint8Array(1);
+    throw new Error("cut");
+  }
+  await expect(readAhead(broken())).rejects.toThrow("cut");
+});
+
+it.each([
+  {
+    status: 200,
+    headers: ["X-A", "é", "X-A", "2", "Transfer-Encoding", "chunked"],
+    kept: ["X-A", "é", "X-A", "2", "Content-Length", "3"],
+  },
+  { status: 201, headers: ["content-length", "3", "Countersign-Outcome", "answered"], kept: ["content-length", "3"] },
+  { status: 204, headers: ["X-A", "1"], kept: ["X-A", "1"] },
+])("keeps status, lines that pass and body of a $status", ({ status, headers, kept }) => {
+  const body = Buffer.from([0x0a, 0x00, 0xff]);
+  expect(parseAnswer(formatAnswer({ status, headers }, body))).toMatchObject({ status, headers: kept, body });
+});
