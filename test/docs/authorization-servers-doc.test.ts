@@ -11,28 +11,10 @@ import { credentialSetsOf, tokenUrlOf } from "../../src/model/environment.ts";
 import { requestToken, type TokenRequest } from "../../src/oauth/token-endpoint.ts";
 import { clientCertificate, clientKey, rsaCertificate, rsaKey } from "../../testkit/certificates.ts";
 import { ConfigWriter } from "../../testkit/config-writer.ts";
+import { type Recipe, recipeOf, recipes } from "../../testkit/recipes.ts";
 
-const page = readFileSync("docs/authorization-servers.md", "utf8");
 const secret = "canary client-secret:of+a/vendor";
 const jwtBearer = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-
-interface Recipe {
-  readonly title: string;
-  /** Keys of an environment. */
-  readonly yaml: string;
-}
-
-const recipes: readonly Recipe[] = page
-  .slice(page.indexOf("## Recipes"))
-  .split(/^### /m)
-  .slice(1)
-  .flatMap((section) => {
-    const title = section.slice(0, section.indexOf("\n"));
-    return [...section.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml = ""], index) => ({
-      title: index === 0 ? title : `${title}, by key`,
-      yaml,
-    }));
-  });
 
 const set = { name: "blue", clientId: "abc:def", clientSecret: { file: "secret" } };
 
@@ -208,9 +190,7 @@ describe("a recipe", () => {
 
 /** Header and claims of the assertion that a recipe sends. */
 async function assertionOf(title: string) {
-  const recipe = recipes.find((each) => each.title === title);
-  if (recipe === undefined) throw new Error("no such recipe");
-  const { fields } = await ask(recipe, keycloak);
+  const { fields } = await ask(recipeOf(title), keycloak);
   const parts = (fields["client_assertion"] ?? "").split(".").slice(0, 2);
   const [header, claims] = parts.map((part) => JSON.parse(Buffer.from(part, "base64url").toString("utf8")));
   return { header, claims };
