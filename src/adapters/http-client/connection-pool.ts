@@ -13,6 +13,9 @@ export interface PoolSettings extends ConnectSettings {
   readonly requestsPerConnection?: number | undefined;
 }
 
+/** After this, a server or a balancer with a short time of its own may be closing an idle connection. */
+const longIdleMs = 200;
+
 /**
  * The connections to one host. Attempts wait in one queue, first come, first served; the connection that was used last is
  * used first, so that the others become idle and are closed. A connection is opened for each attempt that finds none.
@@ -100,21 +103,27 @@ export class ConnectionPool implements ConnectionOwner {
   /**
    * An attempt gets a connection after all events of this turn of the event loop. So a close, or bytes that nothing asked
    * for, end an idle connection before it is used, also where they arrive together with the request.
+   * @param hasWaited a turn more, for closes that arrived during the last one, which lasts for long where requests came together
    */
-  #dispatchSoon(): void {
+  #dispatchSoon(hasWaited = false): void {
     if (this.#isDispatchDue) return;
     this.#isDispatchDue = true;
-    setImmediate(() => this.#dispatch());
+    setImmediate(() => this.#dispatch(hasWaited));
   }
 
-  #dispatch(): void {
+  #dispatch(hasWaited: boolean): void {
     this.#isDispatchDue = false;
     const nowMs = this.#clock.nowMs();
     for (let attempt = this.#waiting[0]; attempt !== undefined; attempt = this.#waiting[0]) {
       if (attempt.deadlineMs <= nowMs) this.#takeFromQueue(attempt).timeOut();
       else {
-        const connection = this.#idle.pop();
+        const connection = this.#idle.at(-1);
         if (connection === undefined) break;
+        if (!hasWaited && nowMs - connection.idleSinceMs > longIdleMs) {
+          this.#dispatchSoon(true);
+          return;
+        }
+        this.#idle.pop();
         connection.send(this.#takeFromQueue(attempt));
       }
     }

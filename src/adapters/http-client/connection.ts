@@ -44,6 +44,8 @@ export class Connection {
   /** Of the attempt under way, or of the idleness: they follow each other. */
   readonly #deadline: DeadlineTimer;
   #attempt: Attempt | undefined;
+  /** On the monotonic clock; it counts while the connection is idle. */
+  idleSinceMs = 0;
   #remainingRequests: number;
   /** The `x-request-id` of the last requests. */
   readonly #earlierIds: string[] = [];
@@ -182,7 +184,8 @@ export class Connection {
   }
 
   #becomeIdle(idleMs: number): void {
-    this.#deadline.set(this.#clock.nowMs() + idleMs);
+    this.idleSinceMs = this.#clock.nowMs();
+    this.#deadline.set(this.idleSinceMs + idleMs);
     this.#owner.becameIdle(this);
   }
 

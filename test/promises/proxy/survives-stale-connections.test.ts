@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
+import { openServicePool } from "../../../testkit/service-pool.ts";
 import { hmacSite, stageProxy } from "../../../testkit/stage.ts";
 
 const signed = { headers: { "Countersign-Site": hmacSite } };
@@ -30,6 +31,20 @@ it("opens a new connection when the kept one was closed while it was idle", asyn
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   }
   expect(upstream.requests).toHaveLength(20);
+});
+
+it("looks for a close once more before it uses a connection that was idle for long", async () => {
+  const sockets: Socket[] = [];
+  const accept = (socket: Socket) => void sockets.push(socket);
+  const upstream = await startRawUpstream({ accept, answer: rawAnswer(200, "{}") });
+  const { outcome, clock } = openServicePool(upstream.url);
+  expect(await outcome()).toBe("200 {}");
+  clock.push(1_000);
+  const second = outcome();
+  // This turn of the event loop reads no more.
+  sockets[0]?.destroy();
+  expect(await second).toBe("200 {}");
+  expect(upstream.connections).toBe(2);
 });
 
 it("does not resend what was written into a connection that closes at this moment", async () => {
