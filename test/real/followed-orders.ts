@@ -1,0 +1,80 @@
+import { Pool } from "undici";
+import { expect, onTestFinished } from "vitest";
+import { Ledger } from "../../scripts/soak/ledger.ts";
+import { scrape } from "../../testkit/exposition.ts";
+import type { Program } from "../../testkit/run-program.ts";
+import { sendOrder } from "../../testkit/send-order.ts";
+
+/**
+ * What became of all orders. `existing`: of those whose callers were told `unknown`. `other`: another answer than 200, or none.
+ * `twice`: seen by the services more than once.
+ */
+export type Figures = Readonly<
+  Record<"orders" | "answered" | "unknown" | "existing" | "not_sent" | "other" | "twice", number>
+>;
+
+export type Served = Program & { readonly adminUrl: string };
+
+/** Orders that are followed on all sides: what the caller was told, what Countersign logged, what the services saw. */
+export class FollowedOrders {
+  readonly #ledger = new Ledger();
+  readonly #pool: Pool;
+  readonly #site: string;
+
+  /** @param url of Countersign, or of another proxy in its place */
+  constructor(url: string, site: string) {
+    this.#pool = new Pool(url);
+    this.#site = site;
+    onTestFinished(() => this.#pool.destroy());
+  }
+
+  get sent(): number {
+    return this.#ledger.sent;
+  }
+
+  async send(): Promise<void> {
+    const number = this.#ledger.open();
+    const { told } = await sendOrder(this.#pool, { reference: `order-${number}`, site: this.#site });
+    this.#ledger.tell(number, told, "", performance.now());
+  }
+
+  /** Orders at a steady rate, whatever becomes of them, until what happens meanwhile is over. */
+  async during(perSecond: number, meanwhile: () => Promise<void>): Promise<void> {
+    const sent: Promise<void>[] = [];
+    const timer = setInterval(() => sent.push(this.send()), 1_000 / perSecond);
+    await meanwhile().finally(() => clearInterval(timer));
+    await Promise.all(sent);
+  }
+
+  /** @param bodies that the services have received, in their order */
+  figures(bodies: readonly string[], served?: Served): Figures {
+    const numbers = bodies.map((body) => Number(/"order-(\d+)"/.exec(body)?.[1]));
+    for (const number of numbers) this.#ledger.see(number, "accepted");
+    for (const line of served?.events("request_finished") ?? []) {
+      this.#ledger.log(Number(line.reference.replace("order-", "")), line);
+    }
+    this.#ledger.settle(performance.now());
+    const { answered, unknown, not_sent, other, left, broken } = this.#ledger.columns;
+    return {
+      orders: this.sent,
+      answered: answered.orders,
+      unknown: unknown.orders,
+      existing: unknown.arrived,
+      not_sent: not_sent.orders,
+      other: other.orders + left.orders + broken.orders,
+      twice: numbers.length - new Set(numbers).size,
+    };
+  }
+
+  /** Caller, log, metrics and services agree on every order: what was `not_sent` reached no service, and none came twice. */
+  async expectAgreement(bodies: readonly string[], served: Served): Promise<Figures> {
+    await expect.poll(() => served.events("request_finished").length).toBe(this.sent);
+    const figures = this.figures(bodies, served);
+    expect(this.#ledger.disagreements).toEqual([]);
+    expect(figures).toMatchObject({ other: 0, twice: 0 });
+    const failed = async (outcome: string) =>
+      (await scrape(served.adminUrl)).sum("countersign_failures_total", { outcome });
+    expect([await failed("unknown"), await failed("not_sent")]).toEqual([figures.unknown, figures.not_sent]);
+    return figures;
+  }
+}
