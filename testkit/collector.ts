@@ -55,7 +55,7 @@ export async function startCollector(port = 0): Promise<Collector> {
       arrivals.emit("request");
       return collector.answer(response);
     }
-    requests.push({ path: incoming.url ?? "", headers: incoming.headers, ...decode(JSON.parse(text)) });
+    requests.push({ path: incoming.url ?? "", headers: incoming.headers, ...readExport(text) });
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
     arrivals.emit("request");
   }).listen(port, "127.0.0.1");
@@ -78,7 +78,9 @@ export async function startCollector(port = 0): Promise<Collector> {
   return collector;
 }
 
-function decode(request: { readonly resourceSpans: readonly Raw[] }) {
+/** An ExportTraceServiceRequest in JSON. */
+export function readExport(text: string): Pick<CollectorRequest, "resource" | "spans"> {
+  const request: { readonly resourceSpans: readonly Raw[] } = JSON.parse(text);
   const [of, ...others] = request.resourceSpans as [Raw & { resource: Raw; scopeSpans: readonly Raw[] }];
   expect(others).toEqual([]);
   const [scope] = of.scopeSpans as [Raw & { readonly spans: readonly Raw[] }];
