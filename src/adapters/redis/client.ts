@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
+import { Cluster, type ClusterOptions, Redis, type RedisOptions, SentinelConnector } from "ioredis";
 import type { Tls } from "../../model/environment.ts";
 import type { HostPort, RedisAccess, RedisNode } from "../../model/redis-access.ts";
 import { RedisFailure } from "./failure.ts";
@@ -22,6 +22,14 @@ for (const greeting of ["hello", "auth"] as const) {
   };
   Object.assign(Redis.prototype, { [greeting]: greetOrExplain });
 }
+
+/** A Sentinel that is away is no failure while another answers; ioredis would print each try of the connections that listen. */
+const connectToSentinel = SentinelConnector.prototype["connectToSentinel"];
+Object.assign(SentinelConnector.prototype, {
+  connectToSentinel(this: SentinelConnector, ...at: Parameters<typeof connectToSentinel>) {
+    return connectToSentinel.apply(this, at).on("error", () => {});
+  },
+});
 
 const connectTimeoutMs = 500;
 /** The greeting of a new connection; with the defaults of ioredis a hung Redis gave no answer for 15 s. */
@@ -60,6 +68,9 @@ export function createCacheClient(access: RedisAccess): RedisClient {
         role: "master",
         sentinelRetryStrategy: reconnect,
         sentinelCommandTimeout: connectTimeoutMs,
+        // A master that hung, and was replaced, answers on a connection that was kept, and all that it takes is lost.
+        failoverDetector: true,
+        sentinelReconnectStrategy: reconnect,
         ...(place.password && { sentinelPassword: place.password.reveal() }),
         ...(tls && { tls: tlsOptions(tls), sentinelTLS: tlsOptions(tls), enableTLSForSentinelMode: true }),
       });

@@ -156,6 +156,8 @@ export class RedisConnection {
   /** While the client reconnects by itself, its `ready` is what to wait for. */
   async #probe(): Promise<void> {
     const { client } = this.#parts;
+    // A Sentinel that tells of a failover while the client looks for the master makes it give up for good.
+    if (client.status === "end") client.connect().catch(() => {});
     if (client.status === "ready") {
       const isAnswered = await this.#within(client.get(this.#probedKey), taskTimeoutMs).then(
         () => true,

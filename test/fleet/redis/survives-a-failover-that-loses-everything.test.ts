@@ -4,7 +4,7 @@
  * the server there is demoted.
  */
 import { describe, expect, it } from "vitest";
-import { type Fleet, startFleet } from "../../../testkit/fleet.ts";
+import { type Fleet, type Replica, startFleet } from "../../../testkit/fleet.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";
 import { startReplicated, startSentinels, watched } from "../../../testkit/redis-fleet.ts";
 import { tokensInRedis, tokensInUse, whenShared } from "./fleet-over-redis.ts";
@@ -72,6 +72,25 @@ describe("the Sentinels make an empty replica the master, while a process holds 
     expect(simulator.counts().tokenRequests).toBe(1 + processes);
     await expectSharing(fleet, replica);
     print("failed over, in ms", { back: upMs });
+  }, 60_000);
+});
+
+describe("a master that hung comes back after its Sentinels replaced it", () => {
+  it("a process that asked it nothing meanwhile has the key of its next order where all look for it", async () => {
+    const { master, replica, sentinels } = await startSentinels();
+    const redis = `{ sentinel: { name: ${watched}, nodes: [ ${sentinels.map(({ port }) => `"127.0.0.1:${port}"`).join(", ")} ] } }`;
+    const fleet = await startFleet({ redis, replicas: 1 });
+    const [idle] = fleet.replicas as [Replica];
+    expect((await idle.order()).status).toBe(200);
+    master.stop();
+    const masters = () =>
+      Promise.all(sentinels.map((each) => each.command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched)));
+    await expect.poll(masters).toEqual(sentinels.map(() => ["127.0.0.1", String(replica.port)]));
+    master.cont();
+    const once = async () => (await idle.order({ "Countersign-Once": "order-1" })).status;
+    await expect.poll(once).toBe(200);
+    expect(await master.command("KEYS", "countersign:*:once")).toEqual([]);
+    expect(await replica.command("KEYS", "countersign:*:once")).toHaveLength(1);
   }, 60_000);
 });
 
