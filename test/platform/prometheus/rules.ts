@@ -7,6 +7,7 @@ export interface Rule {
   readonly alert?: string;
   readonly record?: string;
   readonly expr: string;
+  readonly for?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -19,7 +20,7 @@ interface RuleFile {
   readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
 }
 
-const { groups } = parse(readFileSync(rulesFile, "utf8")) as RuleFile;
+export const { groups } = parse(readFileSync(rulesFile, "utf8")) as RuleFile;
 
 export const rules: readonly Rule[] = groups.flatMap((group) => group.rules);
 

@@ -26,14 +26,22 @@ export interface RunningPrometheus {
 /** How often it scrapes and evaluates. */
 export const scrapeSeconds = 1;
 
-/** A real one with our rules, which scrapes by these `scrape_configs` and stores exemplars. Ends with the test. */
-export async function startPrometheus(scrapes: readonly object[]): Promise<RunningPrometheus> {
+/**
+ * A real one with our rules, which scrapes by these `scrape_configs` and stores exemplars. Ends with the test.
+ * @param changed keys of its configuration that are to be others, and further arguments
+ */
+export async function startPrometheus(
+  scrapes: readonly object[],
+  changed: object = {},
+  args: readonly string[] = [],
+): Promise<RunningPrometheus> {
   const folder = emptyFolder();
   const file = join(folder, "prometheus.json");
   const configuration = {
     global: { scrape_interval: `${scrapeSeconds}s`, evaluation_interval: `${scrapeSeconds}s` },
     rule_files: [resolve(rulesFile)],
     scrape_configs: scrapes,
+    ...changed,
   };
   // JSON is YAML.
   writeFileSync(file, JSON.stringify(configuration));
@@ -43,6 +51,7 @@ export async function startPrometheus(scrapes: readonly object[]): Promise<Runni
     `--storage.tsdb.path=${join(folder, "data")}`,
     `--web.listen-address=${address}`,
     "--enable-feature=exemplar-storage",
+    ...args,
   ];
   startProgram("prometheus", place);
   const ready = () =>
