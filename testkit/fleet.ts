@@ -37,7 +37,7 @@ export interface Replica {
   readonly pid: number;
   readonly adminUrl: string;
   /** An order through this replica, on a kept connection. */
-  order(headers?: Readonly<Record<string, string>>): Promise<Called>;
+  order(headers?: Readonly<Record<string, string>>, body?: object): Promise<Called>;
   metrics(): Promise<Exposition>;
   /** The log's lines of this event so far. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was logged
@@ -49,11 +49,14 @@ export interface Replica {
   readonly ended: Promise<number | string>;
 }
 
+/** What one replica may have of its own. */
+type Own = Pick<FleetOptions, "environment" | "more">;
+
 export interface Fleet {
   readonly simulator: Simulator;
   readonly replicas: readonly Replica[];
   /** One more process with the same configuration, but for what is given. */
-  add(own?: Pick<FleetOptions, "environment">): Promise<Replica>;
+  add(own?: Own): Promise<Replica>;
   /** The secret of the first set as all replicas have it mounted. */
   changeMountedSecret(secret: string): void;
   /** Sum of a metric over the replicas that are alive. */
@@ -70,7 +73,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const folder = new ConfigFolder();
   folder.write("redis-password", aclUser.password);
   const replicas: Replica[] = [];
-  const add = async (own: Pick<FleetOptions, "environment"> = {}) => {
+  const add = async (own: Own = {}) => {
     const replica = await startReplica(folder, replicas.length, simulator, { ...options, ...own, baseUrl });
     replicas.push(replica);
     return replica;
@@ -146,7 +149,7 @@ ${more}
   return {
     pid: program.child.pid ?? 0,
     adminUrl,
-    order: (headers = {}) => call("http://localhost", order, { socketPath, agent, headers }),
+    order: (headers = {}, body = order) => call("http://localhost", body, { socketPath, agent, headers }),
     metrics: () => scrape(adminUrl),
     events: program.events,
     event: async (kind, isMeant = () => true) => {

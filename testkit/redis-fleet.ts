@@ -12,10 +12,7 @@ const slots = 16_384;
 export async function startReplicated(start: Starter = startRedis) {
   const master = await start();
   const replica = await start({ args: ["--replicaof", `127.0.0.1 ${master.port}`] });
-  await vi.waitFor(async () => {
-    const info = String(await replica.command("INFO", "replication"));
-    if (!info.includes("master_link_status:up")) throw new Error("the replica is not in step");
-  }, patience);
+  await untilEach([replica], "INFO replication", /master_link_status:up/);
   return {
     master,
     replica,
@@ -37,18 +34,15 @@ export async function startSentinels(start: Starter = startRedis) {
     `sentinel failover-timeout ${watched} 3000`,
   ];
   const sentinels = await Promise.all([1, 2, 3].map(() => start({ sentinel: lines })));
-  await vi.waitFor(async () => {
-    for (const sentinel of sentinels) {
-      const info = String(await sentinel.command("INFO", "sentinel"));
-      if (!/status=ok.*slaves=1,sentinels=3/.test(info)) throw new Error("the Sentinels do not know each other");
-    }
-  }, patience);
+  await untilEach(sentinels, "INFO sentinel", /status=ok.*slaves=1,sentinels=3/);
   return { master, replica, sentinels };
 }
 
-/** Three masters in cluster mode with a third of the slots each. */
-export async function startCluster(start: Starter = startRedis): Promise<readonly RealRedis[]> {
-  const busPorts = [await freePort(), await freePort(), await freePort()];
+const masters = 3;
+
+/** Three masters in cluster mode with a third of the slots each; behind them their replicas in the same order, if asked for. */
+export async function startCluster(start: Starter = startRedis, { replicas = 0 } = {}): Promise<readonly RealRedis[]> {
+  const busPorts = await Promise.all(Array.from({ length: masters + replicas }, freePort));
   const nodes = await Promise.all(
     busPorts.map((port) =>
       start({
@@ -56,21 +50,31 @@ export async function startCluster(start: Starter = startRedis): Promise<readonl
       }),
     ),
   );
-  const share = Math.ceil(slots / nodes.length);
+  const share = Math.ceil(slots / masters);
   for (const [index, node] of nodes.entries()) {
     const last = Math.min(slots, (index + 1) * share) - 1;
-    await node.command("CLUSTER", "ADDSLOTSRANGE", index * share, last);
+    if (index < masters) await node.command("CLUSTER", "ADDSLOTSRANGE", index * share, last);
     for (const [other, { port }] of nodes.entries()) {
       if (other !== index) await node.command("CLUSTER", "MEET", "127.0.0.1", port, busPorts[other] ?? 0);
     }
   }
+  await untilEach(nodes, "CLUSTER INFO", new RegExp(`cluster_state:ok[\\s\\S]*cluster_known_nodes:${nodes.length}\\b`));
+  for (const [index, replica] of nodes.slice(masters).entries()) {
+    await replica.command("CLUSTER", "REPLICATE", String(await nodes[index % masters]?.command("CLUSTER", "MYID")));
+  }
+  await untilEach(nodes.slice(masters), "INFO replication", /master_link_status:up/);
+  return nodes;
+}
+
+/** Resolves when what each says of itself is this. */
+async function untilEach(nodes: readonly RealRedis[], command: string, wanted: RegExp): Promise<void> {
+  const [name = "", ...args] = command.split(" ");
   await vi.waitFor(async () => {
     for (const node of nodes) {
-      const info = String(await node.command("CLUSTER", "INFO"));
-      if (!/cluster_state:ok/.test(info) || !/cluster_known_nodes:3/.test(info)) throw new Error("no cluster yet");
+      const info = String(await node.command(name, ...args));
+      if (!wanted.test(info)) throw new Error(info);
     }
   }, patience);
-  return nodes;
 }
 
 /** Independent masters, for the lock. */

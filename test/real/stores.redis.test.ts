@@ -1,0 +1,229 @@
+/** Debian's Redis fails in each way that it is run, beneath orders and callbacks at three replicas at once. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { withoutCluster } from "../../testkit/acl.ts";
+import { startFleet } from "../../testkit/fleet.ts";
+import { freePort } from "../../testkit/free-port.ts";
+import { type RealRedis, startRedis } from "../../testkit/redis.ts";
+import { startCluster, startSentinels, watched } from "../../testkit/redis-fleet.ts";
+import { versionOf } from "../../testkit/run-program.ts";
+import { print } from "../fleet/redis/load.ts";
+import { site } from "../promises/callbacks/sender.ts";
+import { accepts, freshCallback, sendJson, startApplication } from "../promises/callbacks/stage.ts";
+import { tryWith } from "./try-with.ts";
+
+const replicas = 3;
+/** Between the starts of an order with a key, one without, and a callback. */
+const everyMs = 40;
+/** What a master that fails may not have told its replica (docs/once.md). */
+const unreplicatedMs = 1_000;
+const patience = { timeout: 40_000 };
+
+/** Three processes of the built command over this Redis, before one application. Tokens live ten seconds. */
+async function stage(redis: string) {
+  const application = await startApplication();
+  const callbacks: Seen[] = [];
+  application.answerWith((response, received) => {
+    callbacks.push([JSON.parse(received.body.toString()).number, Date.now()]);
+    setTimeout(() => accepts(response, received), 5);
+  });
+  const moreSites = `${site}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }`;
+  const fleet = await startFleet({ redis, replicas: 0, simulator: { tokenLifetimeSeconds: 10 }, moreSites });
+  const ports: number[] = [];
+  for (let index = 0; index < replicas; index += 1) {
+    const port = await freePort();
+    const to = `application: { url: "${application.url}", timeout: 2s }`;
+    const listener = `{ bind: "127.0.0.1:${port}", environment: sandbox, ${to} }`;
+    await fleet.add({ more: `timeouts: { request: 3s }\ncallbacks: [ ${listener} ]` });
+    ports.push(port);
+  }
+  return { fleet, callbacks, ports };
+}
+
+/** What was sent, and when. */
+type Seen = readonly [name: string | undefined, atMs: number];
+
+/** Each order with a key and each callback is sent twice at two replicas at once, and by each again until it is through. */
+function startTraffic({ fleet, callbacks, ports }: Awaited<ReturnType<typeof stage>>) {
+  const told = new Map<string, number>();
+  const jobs: Promise<unknown>[] = [];
+  /** Orders that Countersign told to look for: their keys were taken, and nobody knows whether they were sent. */
+  const unknown = new Set<string | undefined>();
+  let sent = 0;
+  let goesOn = true;
+  const order = async (at: number, headers = {}, order_reference?: string) => {
+    const body = { order_amount: 10, order_currency: "EUR", order_reference };
+    const answer = await fleet.replicas[at % replicas]?.order(headers, body);
+    const { code = "", first = {} } = answer?.json ?? {};
+    if (first.outcome === "unknown") unknown.add(order_reference);
+    return `order ${answer?.status} ${code}`.trim();
+  };
+  const callBack = async (at: number, callback: ReturnType<typeof freshCallback>) =>
+    `callback ${(await sendJson(ports[at % replicas] ?? 0, callback)).status}`;
+  const untilThrough = async (at: number, send: (at: number) => Promise<string>) => {
+    for (let answer = "503"; /503|once_in_progress/.test(answer); ) {
+      answer = await send(at);
+      told.set(answer, (told.get(answer) ?? 0) + 1);
+      at += 1;
+      await pause(200);
+    }
+  };
+  const loop = async () => {
+    for (; goesOn; sent += 1) {
+      const [key, callback] = [`order-${sent}`, freshCallback()];
+      const once = (at: number) => order(at, { "Countersign-Once": key }, key);
+      for (const at of [sent, sent + 1]) {
+        jobs.push(
+          untilThrough(at, once),
+          untilThrough(at, (to) => callBack(to, callback)),
+        );
+      }
+      jobs.push(order(sent).then((answer) => expect(answer, "without a key").toBe("order 200")));
+      await pause(everyMs);
+    }
+  };
+  const looped = loop();
+  return {
+    /** Resolves when so many more have begun. */
+    async more(count: number) {
+      const wanted = sent + count;
+      await expect.poll(() => sent, patience).toBeGreaterThanOrEqual(wanted);
+    },
+    /** Ends it. Nothing was lost, and nothing came twice but what a master that failed then had just taken. */
+    async expectOnce(what: string, failedAtMs: readonly number[]) {
+      goesOn = false;
+      await looped;
+      const failures = (await Promise.allSettled(jobs)).filter(({ status }) => status === "rejected");
+      expect(failures).toEqual([]);
+      const orders = fleet.simulator.seen.apiRequests.map(({ body, receivedAtMs }): Seen => {
+        return [JSON.parse(body.toString()).order_reference, receivedAtMs];
+      });
+      const [ordersTwice, callbacksTwice] = [orders, callbacks].map((seen) => {
+        const times = timesOf(seen);
+        const twice = [...times.values()].filter(({ length }) => length > 1);
+        const isForgotten = ([atMs = 0]: readonly number[]) =>
+          failedAtMs.some((failedMs) => Math.abs(failedMs - atMs) < unreplicatedMs);
+        expect(twice.filter((all) => !isForgotten(all))).toEqual([]);
+        return twice.length;
+      }) as [number, number];
+      const all = Array.from({ length: sent }, (_, index) => `order-${index}`);
+      const created = timesOf(orders);
+      expect(all.filter((key) => !created.has(key) && !unknown.has(key))).toEqual([]);
+      expect(timesOf(callbacks).size).toBe(sent);
+      expect([...told.keys()].filter((answer) => !expected.test(answer))).toEqual([]);
+      expect(await fleet.sum("countersign_failures_total", { code: "token_unavailable" })).toBe(0);
+      const unguarded = await fleet.sum("countersign_callbacks_unguarded_total");
+      const tokens = fleet.simulator.counts().tokensIssued;
+      const unsent = sent - created.size;
+      print(what, {
+        sent,
+        unsent,
+        unknown: unknown.size,
+        ordersTwice,
+        callbacksTwice,
+        unguarded,
+        tokens,
+        ...Object.fromEntries(told),
+      });
+    },
+  };
+}
+
+/** When each was seen; orders without a key have no name. */
+function timesOf(seen: readonly Seen[]): ReadonlyMap<string, readonly number[]> {
+  const times = new Map<string, number[]>();
+  for (const [name, atMs] of seen) if (name !== undefined) times.set(name, [...(times.get(name) ?? []), atMs]);
+  return times;
+}
+
+const expected = /^(order (200|409 already_sent|409 once_in_progress|503 once_unavailable)|callback (200|503))$/;
+
+const becomes = (redis: RealRedis, role: RegExp) =>
+  expect.poll(() => redis.command("INFO", "replication").then(String, String), patience).toMatch(role);
+const master = /role:master/;
+const follower = /role:slave[\s\S]*master_link_status:up/;
+const addresses = (nodes: readonly RealRedis[]) => nodes.map(({ port }) => `"127.0.0.1:${port}"`).join(", ");
+
+/** Begins to move the first slots; what it returns ends the move. */
+async function beginMoving(from: RealRedis, to: RealRedis, others: readonly RealRedis[]) {
+  const slots = Array.from({ length: 500 }, (_, slot) => slot);
+  const [source, target] = [await from.command("CLUSTER", "MYID"), await to.command("CLUSTER", "MYID")].map(String);
+  const set = (at: RealRedis, slot: number, ...state: string[]) => at.command("CLUSTER", "SETSLOT", slot, ...state);
+  await Promise.all(slots.map((slot) => set(to, slot, "IMPORTING", `${source}`)));
+  await Promise.all(slots.map((slot) => set(from, slot, "MIGRATING", `${target}`)));
+  return async () => {
+    for (const slot of slots) {
+      const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 1_000)) as string[];
+      for (const key of keys) await from.command("MIGRATE", "127.0.0.1", to.port, key, 0, 1_000);
+      for (const each of [to, from, ...others]) await set(each, slot, "NODE", `${target}`);
+    }
+  };
+}
+
+tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
+  it("with Sentinels a master hangs, is replaced and comes back, and the next one is killed: each order and callback once", async () => {
+    const { master: first, replica: second, sentinels } = await startSentinels();
+    const staged = await stage(`{ sentinel: { name: ${watched}, nodes: [ ${addresses(sentinels)} ] } }`);
+    const traffic = startTraffic(staged);
+    await traffic.more(50);
+    const hungAtMs = Date.now();
+    first.stop();
+    await becomes(second, master);
+    await traffic.more(25);
+    first.cont();
+    await becomes(first, follower);
+    await traffic.more(50);
+    const killedAtMs = Date.now();
+    await second.kill();
+    await becomes(first, master);
+    await traffic.more(50);
+    await traffic.expectOnce("Sentinels", [hungAtMs, killedAtMs]);
+  }, 120_000);
+
+  it("in a Cluster of six slots are half moved, a master hangs and comes back, and another is killed: the same", async () => {
+    const nodes = await startCluster(startRedis, { replicas: 3 });
+    const [one, two, three, , standInOfTwo, standInOfThree] = nodes as Six;
+    const staged = await stage(`{ cluster: { nodes: [ ${addresses(nodes)} ] } }`);
+    const traffic = startTraffic(staged);
+    await traffic.more(50);
+    const endMove = await beginMoving(one, two, [three]);
+    await traffic.more(100);
+    await endMove();
+    const hungAtMs = Date.now();
+    three.stop();
+    await becomes(standInOfThree, master);
+    await traffic.more(25);
+    three.cont();
+    await becomes(three, follower);
+    await traffic.more(25);
+    const killedAtMs = Date.now();
+    await two.kill();
+    await becomes(standInOfTwo, master);
+    await traffic.more(50);
+    await traffic.expectOnce("Cluster", [hungAtMs, killedAtMs]);
+  }, 120_000);
+
+  it("one server that writes before it answers hangs, and is killed and started: the same, with the documented user", async () => {
+    const redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
+    await redis.command("ACL", ...withoutCluster);
+    const staged = await stage(`{ url: "${redis.url}" }`);
+    const areUp = (count: number) => expect.poll(() => staged.fleet.sum("countersign_redis_up"), patience).toBe(count);
+    const traffic = startTraffic(staged);
+    await traffic.more(50);
+    redis.stop();
+    await areUp(0);
+    await traffic.more(25);
+    redis.cont();
+    await areUp(replicas);
+    await traffic.more(25);
+    await redis.kill();
+    await areUp(0);
+    await redis.restart();
+    await redis.command("ACL", ...withoutCluster);
+    await areUp(replicas);
+    await traffic.more(50);
+    await traffic.expectOnce("One server", []);
+  }, 120_000);
+});
+
+type Six = readonly [RealRedis, RealRedis, RealRedis, RealRedis, RealRedis, RealRedis];
