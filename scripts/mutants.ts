@@ -19,7 +19,7 @@ const usage = "npm run mutants -- [--count 20] [--seed N] [--only src/proxy/]";
 /** What is broken, and the folders of test/promises that would notice it, after the unit tests that import the file. */
 const parts: Readonly<Record<string, readonly string[]>> = {
   "src/adapters/http-client/": ["proxy", "egress", "pass-through"],
-  "src/adapters/http-server/": ["proxy", "corpus", "callbacks", "pass-through"],
+  "src/adapters/http-server/": ["proxy", "corpus", "callbacks", "pass-through", "process", "observability"],
   "src/callbacks/": ["callbacks"],
   "src/http/": ["proxy", "corpus"],
   "src/oauth/": ["proxy", "reload", "observability"],

@@ -22,6 +22,11 @@ it("is refused with a line that cannot be written", () => {
   expect(refusal).toMatchObject({ code: "upstream_bad_response", causedBy: "head" });
 });
 
+it.each([101, 199, 1_000])("is refused with the status %i, which is none of a final answer", (status) => {
+  const refusal = refusalOf(() => formatHead(responseOf(status, []), "length", false, undefined));
+  expect(refusal).toMatchObject({ code: "upstream_bad_response" });
+});
+
 describe("framing", () => {
   const plain = responseOf(200, []);
   const sized = responseOf(200, ["content-LENGTH", "2"]);
