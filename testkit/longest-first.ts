@@ -12,6 +12,7 @@ const long: readonly string[] = [
   "test/faults/is-back-at-once-after-a-kill.redis.test.ts",
   "test/faults/outlives-idle-connections.test.ts",
   "test/fleet/redis/asks-once-for-a-refused-set.test.ts",
+  "test/fleet/redis/answers-who-asks-again.test.ts",
   "test/fleet/wire/breaks-at-ten-thousand-points.test.ts",
   "test/fleet/wire/verified-by-another-program.test.ts",
   "test/faults/serves-with-the-old-token-until-the-new-secret-has-one.test.ts",
