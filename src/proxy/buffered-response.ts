@@ -1,14 +1,13 @@
 import { type Clock, sleep } from "../model/clock.ts";
 import { ProxyError } from "../model/errors.ts";
 import type { UpstreamResponse } from "./messages.ts";
-
-/** A 401 is a few hundred bytes; a longer one is passed on too, but keeps its connection until then. */
-const longestBufferedBytes = 65_536;
+import { readAhead } from "./read-ahead.ts";
 
 /**
  * A response whose body is read ahead, in the background: so its connection is free while a second attempt is made, and
  * the response can still be passed on, byte for byte, when that attempt fails. The second attempt needs no more than the
- * status: a body that stalls or breaks does not stand in its way.
+ * status: a body that stalls or breaks does not stand in its way. A 401 is a few hundred bytes; one that is too long to be held
+ * is passed on too, but keeps its connection until then.
  */
 export interface BufferedResponse {
   /**
@@ -25,42 +24,30 @@ export interface BufferedResponse {
 export function bufferResponse(response: UpstreamResponse, clock: Clock): BufferedResponse {
   const { body } = response;
   if (body instanceof Uint8Array) return { response, finishReading: async () => {}, discard: () => response.discard() };
-  const source = body[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  let state: "reading" | "complete" | "too_long" | "broken" = "reading";
-  let failure: unknown;
-  const fail = (error: unknown) => {
-    if (state !== "reading") return;
-    state = "broken";
-    failure = explain(error, response.status);
-  };
-  const readAhead = async () => {
-    for (let length = 0; state === "reading"; ) {
-      const step = await source.next();
-      if (state !== "reading") return;
-      if (step.done === true) state = "complete";
-      else {
-        chunks.push(step.value);
-        length += step.value.length;
-        if (length >= longestBufferedBytes) state = "too_long";
-      }
-    }
-  };
-  const reading = readAhead().catch(fail);
+  let giveUp = (_: ProxyError) => {};
+  const isLate = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  const reading = Promise.race([readAhead(body), isLate]).catch((error) => {
+    throw explain(error, response.status);
+  });
+  const isOver = reading.then(
+    () => true,
+    () => true,
+  );
   async function* replay() {
-    await reading;
-    if (state === "broken") throw failure;
-    yield* chunks;
-    if (state === "too_long") yield* { [Symbol.asyncIterator]: () => source };
+    const read = await reading;
+    if (!(read instanceof Uint8Array)) yield* read;
+    else if (read.length > 0) yield read;
   }
   return {
     response: { ...response, body: replay() },
     async finishReading(withinMs) {
       const ending = new AbortController();
-      await Promise.race([reading, sleep(clock, withinMs, ending.signal)]);
+      const isInTime = await Promise.race([isOver, sleep(clock, withinMs, ending.signal).then(() => false)]);
       ending.abort();
-      if (state !== "reading") return;
-      fail(new ProxyError("upstream_timeout", "The rest of that answer did not come in time."));
+      if (isInTime) return;
+      giveUp(new ProxyError("upstream_timeout", "The rest of that answer did not come in time."));
       response.discard();
     },
     discard: () => response.discard(),

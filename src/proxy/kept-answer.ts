@@ -1,37 +1,11 @@
 import { endToEndHeaders, firstOf, type HeaderLines } from "../http/headers.ts";
 import type { Answer, UpstreamResponse } from "./messages.ts";
 
-/** A body that is longer is passed on as it comes, and not kept. */
-export const longestKeptBytes = 65_536;
-
 /** Only those who share a key can read what is sealed, and only under its name. */
 export interface Sealing {
   seal(name: string, plain: Uint8Array): string;
   /** Undefined for what was not sealed under this name, or with a key that is gone. */
   open(name: string, sealed: string): Uint8Array | undefined;
-}
-
-/** Reads a body to its end, or as far as it can be kept. What it throws, it throws before a byte is passed on. */
-export async function readAhead(body: Answer["body"]): Promise<Answer["body"]> {
-  if (body instanceof Uint8Array) return body;
-  const source = body[Symbol.asyncIterator]();
-  const pieces: Uint8Array[] = [];
-  for (let length = 0; length <= longestKeptBytes; ) {
-    const { done, value } = await source.next();
-    if (done === true) return Buffer.concat(pieces);
-    pieces.push(value);
-    length += value.length;
-  }
-  return passOn(pieces, source);
-}
-
-async function* passOn(pieces: readonly Uint8Array[], source: AsyncIterator<Uint8Array>) {
-  try {
-    yield* pieces;
-    yield* { [Symbol.asyncIterator]: () => source };
-  } finally {
-    await source.return?.();
-  }
 }
 
 /** Status and headers as a line of JSON, then the body as it is. Its length stands in for chunks. */

@@ -6,7 +6,7 @@ import { sign } from "../signing/hmac.ts";
 import { compareNames } from "../signing/parameter-rules.ts";
 import { serialise } from "./authenticate.ts";
 import type { RequestBuffer } from "./buffer-budget.ts";
-import { formatAnswer, parseAnswer, readAhead, type Sealing } from "./kept-answer.ts";
+import { formatAnswer, parseAnswer, type Sealing } from "./kept-answer.ts";
 import {
   type AccessEvent,
   type Answer,
@@ -15,6 +15,7 @@ import {
   type PreparedRequest,
   type UpstreamResponse,
 } from "./messages.ts";
+import { readAhead } from "./read-ahead.ts";
 import type { OnceHeader } from "./request-options.ts";
 
 const retryAfterMs = 1_000;
@@ -157,20 +158,15 @@ export class OnceKey {
    */
   async recordAnswer(answer: Answer, outcome: Outcome, buffer: RequestBuffer | undefined): Promise<Answer> {
     if (!this.#isClaimed) return answer;
-    const { status, isFramed } = answer;
-    if (outcome !== "answered" || !isFramed) {
-      await this.recordEnd({ outcome, status });
-      return answer;
-    }
-    const body = await readAhead(answer.body);
-    if (body instanceof Uint8Array) {
+    const isWorthIt = outcome === "answered" && answer.isFramed;
+    const body = isWorthIt ? await readAhead(answer.body) : answer.body;
+    let sealed: string | undefined;
+    if (isWorthIt && body instanceof Uint8Array) {
       buffer?.chargeAnswer(body.length);
-      const sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body));
-      await this.recordEnd({ outcome, status, sealed });
-      this.#isKept = true;
-    } else {
-      await this.recordEnd({ outcome, status });
+      sealed = this.#sealing.seal(this.#name, formatAnswer(answer, body));
     }
+    await this.recordEnd({ outcome, status: answer.status, sealed });
+    this.#isKept = sealed !== undefined;
     return { ...answer, body };
   }
 
@@ -179,8 +175,8 @@ export class OnceKey {
     if (!this.#isClaimed || this.#isKept) return;
     const isFreed = outcome === "not_sent";
     const end = `${outcome} ${status ?? "-"}`;
-    const settle = () => (sealed === undefined ? this.#claim.settle(end) : this.#claim.settle(`${end} ${sealed}`, end));
-    const written = isFreed ? this.#claim.release() : settle();
+    const whole = sealed === undefined ? end : `${end} ${sealed}`;
+    const written = isFreed ? this.#claim.release() : this.#claim.settle(whole, sealed && end);
     this.#event.once = await written.then(
       () => (isFreed ? "freed" : "recorded"),
       () => "unrecorded",

@@ -1,6 +1,7 @@
 /** Row 98: what is read of an answer before it is passed on, and what is kept of it. */
 import { expect, it } from "vitest";
-import { formatAnswer, longestKeptBytes, parseAnswer, readAhead } from "../../src/proxy/kept-answer.ts";
+import { formatAnswer, parseAnswer } from "../../src/proxy/kept-answer.ts";
+import { longestReadAheadBytes, readAhead } from "../../src/proxy/read-ahead.ts";
 
 function pieces(...lengths: number[]) {
   const state = { isClosed: false };
@@ -15,18 +16,18 @@ function pieces(...lengths: number[]) {
 }
 
 it("is whole up to its limit, and goes on as it comes beyond it", async () => {
-  expect(await readAhead(pieces(longestKeptBytes - 1, 1).body)).toHaveLength(longestKeptBytes);
-  const { body, state } = pieces(longestKeptBytes, 1, 10);
+  expect(await readAhead(pieces(longestReadAheadBytes - 1, 1).body)).toHaveLength(longestReadAheadBytes);
+  const { body, state } = pieces(longestReadAheadBytes, 1, 10);
   const passed = await readAhead(body);
   if (passed instanceof Uint8Array) throw new Error("it is too long");
   let length = 0;
   for await (const piece of passed) length += piece.length;
-  expect(length).toBe(longestKeptBytes + 11);
+  expect(length).toBe(longestReadAheadBytes + 11);
   expect(state.isClosed).toBe(true);
 });
 
 it("ends the rest of a long answer that nobody takes", async () => {
-  const { body, state } = pieces(longestKeptBytes, 1, 10);
+  const { body, state } = pieces(longestReadAheadBytes, 1, 10);
   const passed = await readAhead(body);
   if (passed instanceof Uint8Array) throw new Error("it is too long");
   for await (const _ of passed) break;
