@@ -102,10 +102,6 @@ export function isInstalled(command: string, ...args: readonly string[]): boolea
 /** What a program says of its version, as the pattern captures it, on either output; undefined where it cannot run. */
 export function versionOf(pattern: RegExp, command: string, ...args: readonly string[]): string | undefined {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
-  return status === 0
-    ? pattern
-        .exec(stdout + stderr)
-        ?.slice(1)
-        .join(" ")
-    : undefined;
+  const found = status === 0 ? pattern.exec(stdout + stderr) : null;
+  return found?.slice(1).join(" ");
 }

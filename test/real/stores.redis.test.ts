@@ -160,24 +160,39 @@ async function beginMoving(from: RealRedis, to: RealRedis, others: readonly Real
   };
 }
 
+/** A master and the replica that takes its place. */
+type Pair = readonly [master: RealRedis, standIn: RealRedis];
+
+/**
+ * A master hangs, is replaced and comes back; then one is killed and replaced.
+ * @returns when they failed
+ */
+async function hangAndKill(
+  traffic: ReturnType<typeof startTraffic>,
+  [hung, itsStandIn]: Pair,
+  [killed, standIn]: Pair,
+): Promise<readonly number[]> {
+  const hungAtMs = Date.now();
+  hung.stop();
+  await becomes(itsStandIn, master);
+  await traffic.more(25);
+  hung.cont();
+  await becomes(hung, follower);
+  await traffic.more(50);
+  const killedAtMs = Date.now();
+  await killed.kill();
+  await becomes(standIn, master);
+  await traffic.more(50);
+  return [hungAtMs, killedAtMs];
+}
+
 tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
   it("with Sentinels a master hangs, is replaced and comes back, and the next one is killed: each order and callback once", async () => {
     const { master: first, replica: second, sentinels } = await startSentinels();
     const staged = await stage(`{ sentinel: { name: ${watched}, nodes: [ ${addresses(sentinels)} ] } }`);
     const traffic = startTraffic(staged);
     await traffic.more(50);
-    const hungAtMs = Date.now();
-    first.stop();
-    await becomes(second, master);
-    await traffic.more(25);
-    first.cont();
-    await becomes(first, follower);
-    await traffic.more(50);
-    const killedAtMs = Date.now();
-    await second.kill();
-    await becomes(first, master);
-    await traffic.more(50);
-    await traffic.expectOnce("Sentinels", [hungAtMs, killedAtMs]);
+    await traffic.expectOnce("Sentinels", await hangAndKill(traffic, [first, second], [second, first]));
   }, 120_000);
 
   it("in a Cluster of six slots are half moved, a master hangs and comes back, and another is killed: the same", async () => {
@@ -189,18 +204,7 @@ tryWith("Redis", versionOf(/v=([\d.]+)/, "redis-server", "--version"), () => {
     const endMove = await beginMoving(one, two, [three]);
     await traffic.more(100);
     await endMove();
-    const hungAtMs = Date.now();
-    three.stop();
-    await becomes(standInOfThree, master);
-    await traffic.more(25);
-    three.cont();
-    await becomes(three, follower);
-    await traffic.more(25);
-    const killedAtMs = Date.now();
-    await two.kill();
-    await becomes(standInOfTwo, master);
-    await traffic.more(50);
-    await traffic.expectOnce("Cluster", [hungAtMs, killedAtMs]);
+    await traffic.expectOnce("Cluster", await hangAndKill(traffic, [three, standInOfThree], [two, standInOfTwo]));
   }, 120_000);
 
   it("one server that writes before it answers hangs, and is killed and started: the same, with the documented user", async () => {

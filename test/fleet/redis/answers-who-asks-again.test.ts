@@ -10,8 +10,7 @@ import type { Serving } from "../../../testkit/processes.ts";
 import { rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startRedis } from "../../../testkit/redis.ts";
-import { canaries } from "../../../testkit/stage.ts";
-import { startServingPods } from "./serving-pods.ts";
+import { startOncePods } from "./once-stage.ts";
 
 const orders = 10_000;
 const together = 40;
@@ -26,10 +25,7 @@ it("10,000 callers that are cut off have their answers in the end", { timeout: 6
   const upstream = await startRawUpstream({
     answer: ({ body }, socket) => void socket.write(rawAnswer(200, answerOf(JSON.parse(body).key))),
   });
-  const pods = await startServingPods(6, await startRedis(), (folder, index) => {
-    const keys = [{ identifier: "K2000000001", secret: folder.secret(`k1-${index}`, canaries.keyOne) }];
-    return { environment: { baseUrl: upstream.url, sites: { S1000000003: { keys } } }, more: { once: { ttl: "1h" } } };
-  });
+  const pods = await startOncePods(6, await startRedis(), upstream.url);
   const inUse = pods.splice(0, 3);
   const ends = new Map<string, Called>();
   let next = 0;

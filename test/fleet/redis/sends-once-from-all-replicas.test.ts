@@ -6,18 +6,10 @@ import { type Called, call, order } from "../../../testkit/call.ts";
 import type { Serving } from "../../../testkit/processes.ts";
 import { startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";
-import { canaries } from "../../../testkit/stage.ts";
-import { accepted, keysIn } from "./once-stage.ts";
-import { startServingPods } from "./serving-pods.ts";
+import { accepted, keysIn, startOncePods } from "./once-stage.ts";
 
-/** Two processes of the built command. */
-async function startPods(redis: RealRedis, baseUrl: string): Promise<readonly [Serving, Serving]> {
-  const [one, other] = await startServingPods(2, redis, (folder, index) => {
-    const keys = [{ identifier: "K2000000001", secret: folder.secret(`k1-${index}`, canaries.keyOne) }];
-    return { environment: { baseUrl, sites: { S1000000003: { keys } } }, more: { once: { ttl: "1h" } } };
-  });
-  return [one, other] as [Serving, Serving];
-}
+const startPods = async (redis: RealRedis, baseUrl: string) =>
+  (await startOncePods(2, redis, baseUrl)) as [Serving, Serving];
 
 const send = ({ url }: Serving, key: string, body: object = order, timeoutMs = 20_000): Promise<Called> =>
   call(url, body, { headers: { "Countersign-Once": key, "Countersign-Timeout-Ms": String(timeoutMs) } });
