@@ -92,6 +92,7 @@ const maskedTokens: TokenSource = {
   accepted: () => {},
   replace: async () => "no_token",
   cured: () => {},
+  outage: () => undefined,
 };
 
 /** What was signed, read from the body that is sent, and the K… of the key pair; undefined with OAuth. */

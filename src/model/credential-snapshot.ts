@@ -14,6 +14,8 @@ export interface CredentialSnapshot {
   readonly lastUsedMs: number | undefined;
   /** The authorization server is not asked before. */
   readonly backoffUntilMs: number | undefined;
+  /** The last token request has failed, and no token is left. */
+  readonly isInOutage: boolean;
 }
 
 /** One for each set, whatever its sites; for maps and sets. */

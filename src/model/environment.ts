@@ -110,6 +110,8 @@ export interface Site {
   readonly version: string;
   /** What it may use; the first is the default. */
   readonly auth: readonly [AuthMethod, ...AuthMethod[]];
+  /** What authenticates requests while no token can be had. Absent: they are refused. */
+  readonly bridge?: "hmac";
   /** What HMAC sends as `site_identifier` when the caller named no key. */
   readonly identifyBy: "site" | "key";
   /** What happens to values that break spec 5.2 rule 3, with HMAC. */

@@ -107,6 +107,10 @@ export const noRetryReasons = [...suppressionReasons, "no_token", "too_late", "c
 /** Why a 401 was not followed by a retry. `not_repeatable`: the body has been streamed. */
 export type NoRetryReason = (typeof noRetryReasons)[number];
 
+export const tokenOutages = ["token_unavailable", "credentials_refused"] as const satisfies FailureCode[];
+/** Why no token can be had: the failure that a request without one ends with. */
+export type TokenOutage = (typeof tokenOutages)[number];
+
 /** The end of a request, answered by the service or by Countersign. */
 export interface RequestFinished extends Finished {
   readonly kind: "request_finished";
@@ -115,6 +119,8 @@ export interface RequestFinished extends Finished {
   /** The caller's own key for this order, from Countersign-Reference. */
   readonly reference: string | undefined;
   readonly auth: AuthMethod | undefined;
+  /** Why it was signed in place of carrying a token: its site has `bridge: hmac`. */
+  readonly bridged?: TokenOutage | undefined;
   /** As called; log it, but label metrics with `operationLabel`. */
   readonly operation: string | undefined;
   /** Configured operation name, `other`, or `none` before one is known. */

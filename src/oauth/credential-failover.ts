@@ -2,7 +2,7 @@ import type { Clock } from "../model/clock.ts";
 import type { CredentialSnapshot } from "../model/credential-snapshot.ts";
 import type { CredentialSet } from "../model/environment.ts";
 import { ProxyError } from "../model/errors.ts";
-import type { NoNewerToken, Report } from "../model/events.ts";
+import type { NoNewerToken, Report, TokenOutage } from "../model/events.ts";
 import { describeNoToken, type Pause } from "./endpoint-backoff.ts";
 import type { Token, TokenSource } from "./token.ts";
 import type { TokenCache } from "./token-cache.ts";
@@ -55,6 +55,13 @@ export class CredentialFailover implements TokenSource {
   get(deadlineMs: number): Token | Promise<Token> {
     const usable = this.#pickUsable();
     return usable === undefined ? this.#wait(deadlineMs) : this.#activateSetOf(usable);
+  }
+
+  outage(): TokenOutage | undefined {
+    const { candidates } = this.#parts;
+    if (!candidates.every(({ isInOutage }) => isInOutage)) return undefined;
+    for (const source of candidates) void source.warm("missing");
+    return candidates.every(({ isRefused }) => isRefused) ? "credentials_refused" : "token_unavailable";
   }
 
   /** Fetches a token in the background if there is none: the first set's, or the second's once the first is refused. */

@@ -126,6 +126,11 @@ export class EndpointBackoff {
     return this.#isRefused;
   }
 
+  /** The last token request brought none. */
+  isFailing(): boolean {
+    return this.#isRefused || this.#failures > 0 || this.#unanswered > 0;
+  }
+
   /** Returns the pause that follows from an answer. */
   onAnswer(answer: TokenAnswer): Pause {
     const isAnswered = isFromServer(answer);

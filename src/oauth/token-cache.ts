@@ -59,6 +59,11 @@ export class TokenCache {
     return this.isRefused && isRefusedByService(this.#state);
   }
 
+  /** The last token request has failed, and there is no token to go on with. */
+  get isInOutage(): boolean {
+    return this.#parts.backoff.isFailing() && !("token" in this.#decide({ orFormer: true }));
+  }
+
   /** There is a token of the present secret. */
   get hasToken(): boolean {
     return this.#state.token !== undefined;
@@ -84,6 +89,7 @@ export class TokenCache {
       },
       lastUsedMs: Number.isFinite(lastUsedMs) ? lastUsedMs : undefined,
       backoffUntilMs: backoff.openPause()?.untilMs,
+      isInOutage: this.isInOutage,
     };
   }
 

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { type CredentialSet, identityOf } from "../model/environment.ts";
-import type { NoNewerToken } from "../model/events.ts";
+import type { NoNewerToken, TokenOutage } from "../model/events.ts";
 import type { Secret } from "../model/secret.ts";
 
 /** A bearer token and its life on this process's monotonic clock. */
@@ -22,6 +22,9 @@ export interface TokenSource {
    * @throws ProxyError token_unavailable, credentials_refused
    */
   get(deadlineMs: number): Token | Promise<Token>;
+
+  /** Why there is no token, where the last token request has failed, too. It is made again in the background. */
+  outage(): TokenOutage | undefined;
 
   /** The service took this token with a first attempt: it answered anything but 401 or a 5xx. */
   accepted(token: Token, site: string): void;

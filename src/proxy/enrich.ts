@@ -60,7 +60,7 @@ export function enrich(
 }
 
 /** Sets a parameter of ours where the caller put one of that name, else at the end. */
-function put(sent: SentParameter[], name: string, value: string): void {
+export function put(sent: SentParameter[], name: string, value: string): void {
   const index = sent.findIndex((parameter) => parameter.name === name);
   sent[index < 0 ? sent.length : index] = { name, value, isPlain: false };
 }

@@ -5,6 +5,7 @@ import { ProxyError } from "../model/errors.ts";
 import type { NoRetryReason, Report } from "../model/events.ts";
 import type { Token, TokenSource } from "../oauth/token.ts";
 import { type AuthMaterial, authenticate } from "./authenticate.ts";
+import { bridge } from "./bridge.ts";
 import { type BufferedResponse, bufferResponse } from "./buffered-response.ts";
 import type { RequestContext } from "./context.ts";
 import { CallerLeft, type PreparedRequest, type Route, type Send, type UpstreamResponse } from "./messages.ts";
@@ -23,7 +24,7 @@ export interface ForwardParts {
 
 /** What is sent, in one attempt, or in two where its authentication asks for it. */
 export interface Sending {
-  readonly route: Pick<Route, "environment" | "site" | "auth" | "key">;
+  readonly route: Pick<Route, "environment" | "site" | "auth" | "isBridged" | "key">;
   /** Prepares one attempt. What it returns sends it, and sends it again where nothing of it was written. */
   readonly prepareAttempt: (material: AuthMaterial) => (onConnected: () => void) => Promise<UpstreamResponse>;
   /** Whether a second attempt would send the same again. */
@@ -66,13 +67,22 @@ export function forward(
   context: RequestContext,
   parts: ForwardParts,
 ): Promise<UpstreamResponse> {
-  const prepareAttempt = (material: AuthMaterial) => {
-    const upstreamRequest = authenticate(prepared, material, () => Math.floor(parts.clock.wallMs() / 1_000));
-    const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
-    return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
+  const send = (each: PreparedRequest) => {
+    const prepareAttempt = (material: AuthMaterial) => {
+      const upstreamRequest = authenticate(each, material, () => Math.floor(parts.clock.wallMs() / 1_000));
+      const sendOnce = context.trace?.traced(parts.send) ?? parts.send;
+      return (onConnected: () => void) => sendOnce(upstreamRequest, context.deadlineMs, onConnected);
+    };
+    return sendAuthenticated({ route: each.route, prepareAttempt, isRepeatable: () => true }, context, parts);
   };
-  const sending = { route: prepared.route, prepareAttempt, isRepeatable: () => true };
-  return sendAuthenticated(sending, context, parts);
+  const { route } = prepared;
+  if (!route.isBridged) return send(prepared);
+  return bridge(prepared, send, context, { source: sourceOf(route, parts), report: parts.report });
+}
+
+function sourceOf({ environment, site }: Sending["route"], { tokensOf }: Pick<ForwardParts, "tokensOf">): TokenSource {
+  if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
+  return tokensOf(environment.name, site.credentials.owner);
 }
 
 /** The same for whatever can be sent. A 401 to what cannot be repeated passes; the next request has a newer token. */
@@ -82,11 +92,12 @@ export async function sendAuthenticated(
   parts: Omit<ForwardParts, "send">,
 ): Promise<UpstreamResponse> {
   const forwarding = { sending, context, parts };
-  const { auth, environment, site } = sending.route;
+  const { auth, site, isBridged } = sending.route;
   if (auth === "hmac") return attempt(forwarding, { method: "hmac", key: keyOf(sending.route) });
-  if (site.credentials === undefined) throw new Error("a site with oauth has credentials");
-  const source = parts.tokensOf(environment.name, site.credentials.owner);
-  const token = await context.awaitToken(() => source.get(context.deadlineMs));
+  const source = sourceOf(sending.route, parts);
+  // Signing in its place takes time, too.
+  const untilMs = isBridged ? context.deadlineMs - context.allowedMs / 2 : context.deadlineMs;
+  const token = await context.awaitToken(() => source.get(untilMs));
   const response = await attempt(forwarding, { method: "oauth", token });
   // What was answered long ago tells nothing of this token.
   if (context.event.once === "replayed") return response;

@@ -92,6 +92,8 @@ export interface Route {
   readonly operation: string;
   readonly site: Site;
   readonly auth: AuthMethod;
+  /** Whether it is signed where no token can be had: its site has `bridge`, and its caller asked for no method. */
+  readonly isBridged?: boolean;
   /** K… that the caller named. */
   readonly key: string | undefined;
   /** What is sent as `site_identifier`. */

@@ -25,7 +25,7 @@ export function chooseSite(
   options: Pick<RequestOptions, "site" | "auth">,
   inBody: string | undefined,
   caller?: Pick<KnownCaller, "sites">,
-): Pick<Route, "site" | "auth" | "key" | "identifier"> {
+): Pick<Route, "site" | "auth" | "isBridged" | "key" | "identifier"> {
   const { site, key } =
     reconcile(
       lookUp(environment, options.site, "Countersign-Site", caller),
@@ -33,7 +33,8 @@ export function chooseSite(
     ) ?? fallBack(environment);
   const auth = options.auth ?? site.auth[0];
   if (!site.auth.includes(auth)) throw notConfigured(site, auth);
-  return { site, auth, key, identifier: key ?? ownIdentifier(site, auth) };
+  const isBridged = site.bridge !== undefined && auth === "oauth" && options.auth === undefined;
+  return { site, auth, isBridged, key, identifier: identifierOf(site, auth, key) };
 }
 
 /**
@@ -46,10 +47,13 @@ export function keyOf({ site, key }: Pick<Route, "site" | "key">): SigningKey {
   return found;
 }
 
-/** A site that signs may be configured to name its default key instead of itself (spec 5.3). */
-function ownIdentifier(site: Site, auth: AuthMethod): string {
+/**
+ * What is sent as `site_identifier`. A site that signs may be configured to name its default key instead of itself (spec 5.3).
+ * @param named K… that the caller named
+ */
+export function identifierOf(site: Site, auth: AuthMethod, named: string | undefined): string {
   const byKey = auth === "hmac" && site.identifyBy === "key" ? site.defaultKey?.identifier : undefined;
-  return byKey ?? site.identifier;
+  return named ?? byKey ?? site.identifier;
 }
 
 /** @param givenIn the header or the parameter that has the identifier */

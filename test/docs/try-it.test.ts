@@ -7,9 +7,10 @@ import { follow, type TryIt } from "../../testkit/try-it.ts";
 const created = /\{"status":"ok","order":\{"order_id":"order_\d/;
 const heading = "Try it";
 
-/** What docs/moving-from-hmac.md shows of the metrics. */
-const counted =
-  readFileSync("docs/moving-from-hmac.md", "utf8").match(/^countersign_caller_signature_total\{.*$/gm) ?? [];
+/** What a page shows of the metrics of this name. */
+function shownIn(page: string, name: string): readonly string[] {
+  return readFileSync(page, "utf8").match(new RegExp(`^countersign_${name}.*$`, "gm")) ?? [];
+}
 
 const pages: readonly TryIt[] = [
   { page: "README.md", heading: "Run it", prints: [created, /^ok {2}127\.0\.0\.1:7411 leads to sandbox/m] },
@@ -41,7 +42,16 @@ const pages: readonly TryIt[] = [
       /^fail .*PROXY_STATUS_407.*\n +fix: /m,
     ],
   },
-  { page: "docs/moving-from-hmac.md", heading, prints: [/^200$[\s\S]*^200$/m, ...counted] },
+  {
+    page: "docs/tokens.md",
+    heading: "Outage bridge",
+    prints: [/"order_id".* 200$/m, ...shownIn("docs/tokens.md", "bridge")],
+  },
+  {
+    page: "docs/moving-from-hmac.md",
+    heading,
+    prints: [/^200$[\s\S]*^200$/m, ...shownIn("docs/moving-from-hmac.md", "caller_signature")],
+  },
   {
     page: "docs/pass-through.md",
     heading,
@@ -63,7 +73,7 @@ it("has each page with something to try", () => {
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`)
     .filter((page) => readFileSync(page, "utf8").includes("\n## Try it\n"));
-  const tried = ["docs/once.md", ...pages.slice(1).map(({ page }) => page)];
+  const tried = ["docs/once.md", ...pages.slice(1).flatMap(({ page, heading: at }) => (at === heading ? page : []))];
   expect(withOne.sort()).toEqual(tried.sort());
 });
 

@@ -57,7 +57,7 @@ it("exposes at most 10,000 series for 1,000 sites with their tokens, in 20 ms at
     configured: () => configured,
     credentials: () =>
       [...environment.sites.keys()].map((site) => {
-        const state = { token, isActive: true, lastUsedMs: 2_000_000.5, backoffUntilMs: undefined };
+        const state = { token, isActive: true, lastUsedMs: 2_000_000.5, backoffUntilMs: undefined, isInOutage: false };
         return { environment: "sandbox", credential: `${site}/blue`, ...state };
       }),
   });

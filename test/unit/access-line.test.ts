@@ -10,6 +10,7 @@ import {
   onceResults,
   type RequestFinished,
   retryResults,
+  tokenOutages,
 } from "../../src/model/events.ts";
 import { drawSeed, seededRandom } from "../../testkit/seeded-random.ts";
 
@@ -98,6 +99,7 @@ function drawRequest(): RequestFinished {
     tokenWaitMs: maybe(drawMs),
     credential: maybe(text),
     key: maybe(text),
+    bridged: maybe(() => pick(...tokenOutages)),
     callerSignature: maybe(() => pick(...callerSignatureResults)),
     once: maybe(() => pick(...onceResults)),
     onceFirst: maybe(text),

@@ -31,7 +31,7 @@ function environment(name: string, ...sites: readonly Site[]): Environment {
 /** A set as its owner knows it: with a token of an hour, asked for when the fake clock starts. */
 function snapshotOf(environment: string, credential: string, change: Partial<CredentialSnapshot> = {}) {
   const token = { lifetimeMs: 3_600_000, expiresAtMs: 3_601_000, issuedHere: true, reason: "start" } as const;
-  const rest = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined };
+  const rest = { isActive: true, lastUsedMs: undefined, backoffUntilMs: undefined, isInOutage: false };
   return { environment, credential, token, ...rest, ...change };
 }
 

@@ -73,6 +73,7 @@ export function writeAccessLine(event: RequestFinished, level: RequestLevel, tim
     milliseconds(',"tokenWaitMs":', event.tokenWaitMs) +
     text(',"credential":', event.credential) +
     text(',"key":', event.key) +
+    text(',"bridged":', event.bridged) +
     text(',"callerSignature":', event.callerSignature) +
     text(',"once":', event.once) +
     text(',"onceFirst":', event.onceFirst) +

@@ -75,11 +75,12 @@ function createRequestCounting(
   ]);
   return (event) => {
     const { environment, site = "none", auth = "none", operationLabel } = event;
-    const { callerSignature, retry, once, listener, callerName, tokenWaitMs, upstreamMs } = event;
+    const { bridged, callerSignature, retry, once, listener, callerName, tokenWaitMs, upstreamMs } = event;
     const wallMs = clock.wallMs();
     const end = endOf(event.by, event.status, event.outcome, event.code, hasUnknownEffect(event));
     for (const series of seriesOf(environment, site, auth, operationLabel, end)) series.inc(wallMs);
     if (callerSignature !== undefined) metrics.callerSignatures.inc({ environment, site, result: callerSignature });
+    if (bridged !== undefined) metrics.bridged.inc({ environment, site, reason: bridged });
     if (retry !== undefined) metrics.retries.inc({ environment, site, result: retry });
     if (once !== undefined) metrics.once.inc({ environment, result: once });
     if (listener !== undefined && callerName !== undefined) {

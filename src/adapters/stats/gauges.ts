@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { collectDefaultMetrics, type Gauge, type Registry } from "prom-client";
-import type { CredentialSnapshot } from "../../model/credential-snapshot.ts";
+import { type CredentialSnapshot, credentialKey } from "../../model/credential-snapshot.ts";
 import { credentialSetsOf, splitCertificates } from "../../model/environment.ts";
 import type { Source } from "./source.ts";
 
@@ -32,6 +32,20 @@ export function ofCredentials(read: (credential: CredentialSnapshot, source: Sou
       const value = read(each, source);
       return value === undefined ? [] : [[{ environment: each.environment, credential: each.credential }, value]];
     });
+}
+
+/** A site with `bridge` has no token where all its sets are in an outage. */
+export function bridgeActive(source: Source): Samples<"environment" | "site"> {
+  const inOutage = new Set(source.credentials().flatMap((each) => (each.isInOutage ? [credentialKey(each)] : [])));
+  return source.configured().environments.flatMap(({ name: environment, sites }) =>
+    [...sites.values()].flatMap(({ identifier: site, bridge, credentials }): Samples<"environment" | "site"> => {
+      if (bridge === undefined || credentials === undefined) return [];
+      const isActive = credentials.sets.every(({ label: credential }) =>
+        inOutage.has(credentialKey({ environment, credential })),
+      );
+      return [[{ environment, site }, isActive ? 1 : 0]];
+    }),
+  );
 }
 
 /** A moment on the monotonic clock as a Unix timestamp. */

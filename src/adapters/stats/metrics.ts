@@ -1,6 +1,7 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { version } from "../../version.ts";
 import {
+  bridgeActive,
   createCertificateExpiry,
   credentialInfo,
   inFlight,
@@ -158,6 +159,17 @@ export function createMetrics(source?: Source) {
       "countersign_caller_signature_total",
       "Requests by what the caller's own signature is, at sites that have it checked.",
       ["environment", "site", "result"],
+    ),
+    bridged: counter(
+      "countersign_bridged_total",
+      "Requests that were signed since no token could be had (bridge: hmac), by the failure that they were spared.",
+      ["environment", "site", "reason"],
+    ),
+    bridgeActive: gauge(
+      "countersign_bridge_active",
+      "1 while a site with bridge: hmac has no token, so that its requests are signed, else 0.",
+      ["environment", "site"],
+      bridgeActive,
     ),
     once: counter("countersign_once_total", "Requests with Countersign-Once, by what came of it.", [
       "environment",

@@ -9,6 +9,7 @@ import {
   onceResults,
   spanResults,
   statusClasses,
+  tokenOutages,
   tunnelResults,
 } from "../../model/events.ts";
 import { redisFailures } from "../../model/redis-access.ts";
@@ -54,8 +55,9 @@ function startAnswers(metrics: Metrics, configured: Environment): void {
     for (const code of codes) failed.start({ environment, site, code, outcome: failures[code].outcomes });
   };
   startFailures("none", requestFailureCodes);
-  for (const { identifier: site, auth, checksCallerSignature } of sites) {
-    startFailures(site, auth.includes("oauth") ? ["credentials_refused", "token_unavailable"] : []);
+  for (const { identifier: site, auth, bridge, checksCallerSignature } of sites) {
+    startFailures(site, auth.includes("oauth") ? tokenOutages : []);
+    if (bridge !== undefined) metrics.bridged.start({ environment, site, reason: tokenOutages });
     // These are read before a cut-over: a result that never came must show as 0.
     if (checksCallerSignature) metrics.callerSignatures.start({ environment, site, result: callerSignatureResults });
   }

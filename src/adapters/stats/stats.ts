@@ -8,7 +8,7 @@ import { RecentRequests } from "./recent-requests.ts";
 import { ReloadStats } from "./reload.ts";
 import type { Source } from "./source.ts";
 import { countBy, countOf, formatTime, groupBy, keptOf, sumOf, tally } from "./sums.ts";
-import { type CredentialStatus, findTokenOutage, TokenStats } from "./token-stats.ts";
+import { type CredentialStatus, findTokenOutage, type SiteSets, TokenStats } from "./token-stats.ts";
 
 /**
  * What `/status` shows as JSON and `/` as a page: one object, so that they never disagree. Times are ISO 8601 by this
@@ -142,12 +142,17 @@ export class Stats {
   #viewEnvironments(environments: readonly Environment[], credentials: readonly CredentialStatus[]) {
     const ends = this.#metrics.requests.kept();
     const endsOf = groupBy(ends, ({ labels }) => siteKey(labels));
+    const outageOf = (environment: string, sites: readonly SiteSets[]) =>
+      findTokenOutage(
+        sites,
+        credentials.filter((set) => set.environment === environment),
+      );
     const tallyOf = (environment: string, site: string) => tally(endsOf.get(siteKey({ environment, site })) ?? []);
     return environments.map((environment) => {
       const { name, baseUrl, authUrl, operations, defaultSite } = environment;
-      const sites = [...environment.sites.values()].map(({ identifier, parent, auth, credentials }) => {
+      const sites = [...environment.sites.values()].map(({ identifier, parent, auth, bridge, credentials }) => {
         const labels = credentials?.sets.map(({ label }) => label) ?? [];
-        return { identifier, parent, auth, credentials: labels, tally: tallyOf(name, identifier) };
+        return { identifier, parent, auth, bridge, credentials: labels, tally: tallyOf(name, identifier) };
       });
       const answersBy = (by: RequestFinished["by"]) =>
         countBy(
@@ -168,9 +173,14 @@ export class Stats {
         /** Since the start, by who gave them and by class of status. */
         answers: { service: answersBy("service"), countersign: answersBy("countersign") },
         recent: this.#recentOf(name).view(this.#clock.nowMs()),
-        tokenOutage: findTokenOutage(
-          sites,
-          credentials.filter(({ environment }) => environment === name),
+        tokenOutage: outageOf(
+          name,
+          sites.filter(({ bridge }) => bridge === undefined),
+        ),
+        /** The same for sites that sign meanwhile (`bridge: hmac`). */
+        bridgedOutage: outageOf(
+          name,
+          sites.filter(({ bridge }) => bridge !== undefined),
         ),
         /** Requests that ended before their site was known. */
         withoutSite: tallyOf(name, "none"),

@@ -109,14 +109,14 @@ function viewToken(
 }
 
 /** Those of a site's labels that are its sets. */
-interface SiteSets {
+export interface SiteSets {
   readonly identifier: string;
   readonly credentials: readonly string[];
 }
 
 /**
- * Sites of an environment that have no token in any of their sets, though one was asked for: their orders fail. Sets that
- * were never asked for say nothing.
+ * Sites of an environment that have no token in any of their sets, though one was asked for. Sets that were never asked for
+ * say nothing.
  * @param credentials those of the environment
  */
 export function findTokenOutage(sites: readonly SiteSets[], credentials: readonly CredentialStatus[]) {

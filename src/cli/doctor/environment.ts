@@ -3,7 +3,14 @@ import { isIP } from "node:net";
 import { authorizationServersOf } from "../../app/upstreams.ts";
 import { parseHttpDate } from "../../http/date.ts";
 import { errorCodeOf } from "../../model/defect.ts";
-import { type Address, type Environment, egressTo, placeOf, tokenUrlOf } from "../../model/environment.ts";
+import {
+  type Address,
+  type CredentialSet,
+  type Environment,
+  egressTo,
+  placeOf,
+  tokenUrlOf,
+} from "../../model/environment.ts";
 import { listNames } from "../../model/names.ts";
 import {
   type Check,
@@ -61,14 +68,24 @@ async function checkEnvironment(environment: Environment, run: OpenRun): Promise
       const host = hosts[1 + servers.findIndex((address) => address.origin === origin)];
       const connection = host?.find(({ topic }) => topic === "tls")?.verdict;
       const isReachable = connection === "ok" || connection === "warn";
-      if (!isReachable && set.token === undefined) return skip("the authorization server cannot be reached");
-      return checkToken(set, run);
+      if (!isReachable && set.token === undefined) {
+        return tellBridge(skip("the authorization server cannot be reached"), environment, set.set);
+      }
+      return tellBridge(await checkToken(set, run), environment, set.set);
     }),
   );
   const needless = skip("no site has credentials, so the authorization server is not asked");
   const none = sets.length === 0 ? [toCheck({ ...about, subject: authUrl?.host ?? "tokens" }, needless)] : [];
   const byTopic = hostTopics.flatMap((topic) => hosts.flat().filter((each) => each.topic === topic));
   return [...egress, ...byTopic, ...none, ...(await Promise.all(tokens))];
+}
+
+/** Without a token, the orders of sites with `bridge` are signed. */
+function tellBridge(result: CheckResult, { sites }: Environment, set: CredentialSet): CheckResult {
+  const bridged = [...sites.values()].filter(({ bridge, credentials }) => bridge && credentials?.sets.includes(set));
+  if (bridged.length === 0 || result.verdict === "ok" || result.verdict === "warn") return result;
+  const names = listNames(bridged.map(({ identifier }) => identifier));
+  return { ...result, detail: `${result.detail}; meanwhile orders of ${names} are signed (bridge: hmac)` };
 }
 
 function hostOf(environment: Environment, key: string, address: Address, run: Run): Target {

@@ -35,6 +35,12 @@ const site = {
       "Methods it may use, the first is the default (spec 5.1). Default: oauth if it has credentials, else hmac. " +
         "Keys of an oauth-only site are for callbacks.",
     ),
+  bridge: z
+    .literal("hmac")
+    .optional()
+    .describe(
+      "Signs requests while no token can be had, in place of refusing them; needs `auth: [oauth, hmac]` (docs/tokens.md). Default: they are refused.",
+    ),
   identifyBy: z
     .enum(["site", "key"])
     .optional()

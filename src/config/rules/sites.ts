@@ -67,6 +67,10 @@ async function loadSite(
     const fix = "use version 3.0 or later, or auth: [hmac] (spec 9)";
     holder.in("version").report(`OAuth is not available for version ${version}`, fix);
   }
+  if (raw.bridge !== undefined && auth.join() !== "oauth,hmac") {
+    const fix = "write auth: [oauth, hmac], with credentials and keys, or remove bridge";
+    context.in("bridge").report("only a site that uses OAuth first, and HMAC too, can sign in its place", fix);
+  }
   if (exempt !== parent?.raw.exempt) checkExempt(exempt, context.in("exempt"));
   const checksCallerSignature = raw.checkCallerSignature ?? parent?.raw.checkCallerSignature;
   if (raw.checkCallerSignature === "report" && raw.keys === undefined) {
@@ -82,6 +86,7 @@ async function loadSite(
     parent: parent?.site.identifier,
     version,
     auth,
+    ...(raw.bridge && { bridge: raw.bridge }),
     identifyBy,
     characters,
     exempt: exemptNames(exempt),

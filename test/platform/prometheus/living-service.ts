@@ -132,7 +132,7 @@ environments:
         credentials:
           - { name: blue, dir: DIR/blue }
           - { name: green, clientId: green-id, clientSecret: { file: DIR/green }, audience: "${audience}" }
-        children: { ${child}: {} }
+        children: { ${child}: { auth: [oauth, hmac], bridge: hmac, keys: [ { identifier: K2000000002, secret: { file: DIR/k2 } } ] } }
       ${signing}: { keys: [ { identifier: K2000000001, secret: { file: DIR/k1 } } ] }
 tracing: { otlp: { endpoint: "http://127.0.0.1:4318/v1/traces" }, sampleRatio: 0 }
 tokens: { cache: redis }
@@ -153,6 +153,6 @@ const simulatedSites = [
       { clientId: "green-id", clientSecret: canaries.green, audience },
     ],
   },
-  { identifier: child, parent: site },
+  { identifier: child, parent: site, keys: [{ identifier: "K2000000002", secret: "canary-api-secret-key-two" }] },
   { identifier: signing, keys: [{ identifier: "K2000000001", secret: canaries.key }] },
 ];

@@ -68,6 +68,11 @@ it("requests no token while the authorization server cannot be reached", async (
   const { hasFailed, of } = await diagnose(write({ environments: { sandbox } }));
   expect(hasFailed).toBe(true);
   expect(of("token")).toEqual(["skipped S1/blue: the authorization server cannot be reached"]);
+  const key = "keys: [ { identifier: K1, secret: { file: DIR/k1 } } ]";
+  const bridged = sandbox.replace("S1: {", `S1: { auth: [oauth, hmac], bridge: hmac, ${key},`);
+  expect((await diagnose(write({ environments: { sandbox: bridged } }))).of("token")).toEqual([
+    "skipped S1/blue: the authorization server cannot be reached; meanwhile orders of S1 are signed (bridge: hmac)",
+  ]);
 });
 
 it("shares the token that it requests, requests none where one is shared, and respects the back-off of the replicas", async () => {

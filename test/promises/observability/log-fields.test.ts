@@ -23,6 +23,7 @@ const finished = {
   reference: "A-1",
   site,
   auth: "oauth",
+  bridged: "token_unavailable",
   operation: "create_order",
   operationLabel: "create_order",
   status: 200,

@@ -25,6 +25,8 @@ const labelsOf = {
   countersign_overhead_seconds: ["environment", "operation"],
   countersign_requests_in_flight: ["environment"],
   countersign_requests_in_flight_limit: ["environment"],
+  countersign_bridge_active: ["environment", "site"],
+  countersign_bridged_total: ["environment", "site", "reason"],
   countersign_buffered_bytes: [],
   countersign_buffered_bytes_limit: [],
   countersign_log_lines_dropped_total: [],

@@ -87,6 +87,16 @@ const authentication = [
     /no credentials/,
     /credentials/,
   ]),
+  fault("a bridge for a site without keys", inSite1("bridge: hmac"), [
+    `${site1}.bridge`,
+    /OAuth first/,
+    /\[oauth, hmac\]/,
+  ]),
+  fault("a bridge for a site that signs", inSite3("bridge: hmac"), [
+    `${site3}.bridge`,
+    /OAuth first/,
+    /\[oauth, hmac\]/,
+  ]),
   fault("a method named twice", inSite1("auth: [oauth, oauth]"), [`${site1}.auth[1]`, /twice/, /remove/]),
   fault("a site without credentials and without keys", withSite("S9: { decimals: [a] }"), [
     ".sites.S9",

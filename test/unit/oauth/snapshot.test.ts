@@ -3,7 +3,13 @@ import { expect, it } from "vitest";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
 import { hourMs, stageTokens } from "../../../testkit/token-stage.ts";
 
-const unused = { environment: "test", token: undefined, lastUsedMs: undefined, backoffUntilMs: undefined };
+const unused = {
+  environment: "test",
+  token: undefined,
+  lastUsedMs: undefined,
+  backoffUntilMs: undefined,
+  isInOutage: false,
+};
 
 it("before any request says that the first set is active and none has a token", () => {
   const { source } = stageTokens(["blue", "green"]);

@@ -1,7 +1,7 @@
 import type { RedisStatus, StatusSnapshot, UnknownOutcome } from "../stats.ts";
 import type { CredentialStatus } from "../token-stats.ts";
 import { untakenCallbacks } from "./callbacks.ts";
-import { describeCause } from "./headline.ts";
+import { describeCause, describeOutage } from "./headline.ts";
 import {
   type Column,
   describeAge,
@@ -71,9 +71,12 @@ function showEnd({ code, status, stage }: UnknownOutcome): Html {
 
 /** What else needs attention, one line each; nothing on a good day. */
 export function notices(snapshot: StatusSnapshot): Html {
-  const { readiness, redis, credentials, reload, at } = snapshot;
+  const { readiness, redis, credentials, reload, environments, at } = snapshot;
   const lines = [
     ...(readiness.isReady ? [] : [html`Not ready: ${readiness.reason}.`]),
+    ...environments.flatMap(({ name, bridgedOutage }) =>
+      bridgedOutage === undefined ? [] : [describeOutage(name, bridgedOutage, "signed", at)],
+    ),
     ...showSets(credentials.filter(isUnrenewed), at),
     ...untakenCallbacks(snapshot),
     ...redis

@@ -120,7 +120,7 @@ function drawStep(step: RecentStep, x: number, scale: number): Html[] {
 
 /** Why requests of an environment fail, the commonest first. */
 function describeTrouble({ name, tokenOutage, recent }: EnvironmentStatus, now: string): Html[] {
-  const outage = tokenOutage === undefined ? [] : [describeOutage(name, tokenOutage, now)];
+  const outage = tokenOutage === undefined ? [] : [describeOutage(name, tokenOutage, "not sent", now)];
   const allFail = sumOf(recent.failures, ({ count }) => count) === recent.requests;
   const kinds = recent.failures.slice(0, named).map((failure) => describeFailure(name, failure, allFail));
   const others = sumOf(recent.failures.slice(named), ({ count }) => count);
@@ -154,12 +154,18 @@ export function serviceRefusal(status: string, allFail: boolean): string {
   return status.startsWith("5") ? "It failed." : "";
 }
 
-function describeOutage(environment: string, outage: TokenOutage, now: string): Html {
+/** @param fate what happens to orders meanwhile */
+export function describeOutage(
+  environment: string,
+  outage: TokenOutage,
+  fate: "not sent" | "signed",
+  now: string,
+): Html {
   const { sites, since, lastRequest, nextTryAt } = outage;
   const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
   const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;
   return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, named)} of <strong>${environment}</strong>${lasting}:
-the authorization server ${describeCause(lastRequest)}. Their orders are not sent. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
+the authorization server ${describeCause(lastRequest)}. Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
 }
 
 /** What the authorization server did, as the end of a sentence. */
