@@ -84,16 +84,19 @@ describe("while the authorization server is away", () => {
 
   it("asks for a token again where an idle one has ended: the first order after that", async () => {
     const stage = await stageBridge();
-    const { url, simulator, clock, recorder } = stage;
+    const { url, adminUrl, simulator, clock, recorder } = stage;
     clock.push(720_000);
     await call(url);
     clock.push(dueMs - 720_000 + marginMs);
     await recorder.nth("token_adopted", 3);
     await simulator.stopLogin();
     clock.push(dueMs + marginMs);
-    await recorder.nth("token_requested", 1, ({ result }) => result === "failed");
+    // The last of the tries that a refresh makes.
+    await recorder.nth("token_requested", 5, ({ result }) => result === "failed");
     // From here on it has not been used for a lifetime, so no timer renews it.
     clock.push(expiredMs - dueMs - 2 * marginMs);
+    // The timer runs meanwhile.
+    await scrape(adminUrl);
     clock.push(3 * marginMs);
     expect((await call(url)).status).toBe(200);
     await simulator.startLogin();
