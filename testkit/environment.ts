@@ -1,7 +1,7 @@
 import type { Environment, Site } from "../src/model/environment.ts";
 import { addressOf } from "./address.ts";
 
-/** A site as the configuration has one of which little is written. */
+/** A site with the defaults of the configuration. */
 export function siteOf(identifier: string, more: Partial<Site> = {}): Site {
   return {
     identifier,
@@ -19,7 +19,7 @@ export function siteOf(identifier: string, more: Partial<Site> = {}): Site {
   };
 }
 
-/** An environment of these sites, the same way. Only a sole one is the default one. */
+/** An environment of these sites, with the defaults of the configuration. A single site is the default one. */
 export function environmentOf(sites: readonly Site[] = [], more: Partial<Environment> = {}): Environment {
   const keyed = sites.flatMap((site) => site.keys.map(({ identifier }) => [identifier, site] as const));
   return {

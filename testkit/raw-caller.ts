@@ -121,7 +121,7 @@ export class RawConnection {
     return this.#text;
   }
 
-  /** Resolves with all that came when the other side has said its last word. */
+  /** Resolves with all that came, once the other side has ended. */
   async ended(): Promise<string> {
     if (this.socket.readableEnded || this.socket.closed) return this.#text;
     // `once` fails by an error, like the reset that ends a cut answer; `close` follows.

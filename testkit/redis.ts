@@ -146,7 +146,7 @@ async function startServer(args: readonly string[]): Promise<ChildProcess> {
   });
 }
 
-/** In earnest, Redis has a machine of its own: here it is not to starve beside a test's many processes. */
+/** In production Redis has a machine of its own; here it must not starve beside a test's many processes. */
 function prefer({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) setPriority(pid, -10);

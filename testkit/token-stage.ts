@@ -41,7 +41,7 @@ interface Sharing {
   readonly login: TokenEndpointScript;
 }
 
-/** The token wing of one process and one site, on a clock and an authorization server that the test owns. */
+/** The tokens of one process and one site, on a clock and an authorization server that the test owns. */
 export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   const clock = new FakeClock();
   const login = new TokenEndpointScript();
@@ -98,7 +98,7 @@ export function stageTokens(names: readonly [string, ...string[]] = ["blue"]) {
   return { clock, login, recorder, store, lock, source, openSource, openReplica, get };
 }
 
-/** The token wing of a process by its configuration, the same way. It ends with the test. */
+/** The tokens of a process by its configuration, on a clock and an authorization server that the test owns. */
 export async function openTokensOf(config: Config) {
   const clock = new FakeClock();
   const login = new TokenEndpointScript();

@@ -43,7 +43,7 @@ interface WantedServer {
   readonly setting: string;
   readonly bind: Bind;
   create(): Omit<BoundServer, "bind">;
-  /** Of a listener: what it serves with. */
+  /** What a listener serves with; other servers have none. */
   serving?(): ServingOn;
 }
 

@@ -13,7 +13,7 @@ import { KeyedResources } from "./keyed-resources.ts";
 interface TokenBackend {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
-  /** Of keys of requests, and of callbacks. */
+  /** Claims of once keys and of callbacks. */
   readonly claims: ClaimStore;
   /** Calls the listener whenever the store is back after it was away. */
   onReturn(listener: () => void): void;

@@ -107,7 +107,7 @@ export function openTokens(
   const sets = new KeyedResources<OpenSet>(clock, { close: (set) => void closeSet(set), retire: retireSet });
   /** By owner. Requests that were accepted by an earlier configuration may still need one that is retiring. */
   const failovers = new KeyedResources<CredentialFailover>(clock);
-  /** Of the active configuration. */
+  /** The active configuration's owners of tokens. */
   let owners: readonly TokenOwner[] = [];
   /** By slot, the `tokenCacheKey` in the active configuration. */
   let activeKeys: ReadonlyMap<string, string> = new Map();

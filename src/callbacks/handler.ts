@@ -27,7 +27,7 @@ import { checkAge, NotGenuine, type VerifyRules, verifyCallback } from "./verify
 export interface CallbackListener extends VerifyRules, ReplayRules {
   /** Where it listens as configured, for the log. */
   readonly listener: string;
-  /** Of the application's URL, `/` at the least. */
+  /** The path of the application's URL, `/` at the least. */
   readonly path: string;
   /** `timeouts.request`. */
   readonly requestMs: number;
@@ -90,7 +90,7 @@ async function receive(
   return pass({ ...bytes, target, headers }, claimed, listener, context, parts);
 }
 
-/** Hands the callback to the application. It has taken it once it answers 2xx; else the service may send it again. */
+/** Hands the callback to the application, which accepts it by a 2xx. Otherwise the service may send it again. */
 async function pass(
   callback: ApplicationRequest,
   delivery: Delivery,

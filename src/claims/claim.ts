@@ -29,11 +29,11 @@ export interface FoundClaim {
   readonly note: string;
   /** When it was made, in ms since 1970 by the store's clock. */
   readonly atMs: number;
-  /** Of a held one: its lease is over. */
+  /** A held claim's lease is over. */
   readonly isOver: boolean;
-  /** Of a held one: somebody waits to take it over. */
+  /** Somebody waits to take a held claim over. */
   readonly isEnding: boolean;
-  /** Of a settled one. */
+  /** What a settled claim keeps; empty for a held one. */
   readonly value: string;
 }
 

@@ -4,7 +4,7 @@ import type { Cancel, Clock } from "../model/clock.ts";
 export interface LateWrite {
   /** What is written to. */
   readonly name: string;
-  /** Of writes with one id only the last counts. */
+  /** The last write with an id replaces earlier ones. */
   readonly id: string;
   /** Not worth a try from then on; on the monotonic clock. */
   readonly untilMs: number;
@@ -94,7 +94,7 @@ export class LateWrites {
     if (this.#isKept(write)) this.#kept.delete(write.id);
   }
 
-  /** Another one may have replaced it meanwhile. */
+  /** False where a later write with the same id has replaced it. */
   #isKept(write: LateWrite): boolean {
     return this.#kept.get(write.id) === write;
   }

@@ -31,7 +31,7 @@ export interface Problem {
   readonly found: string | undefined;
   /** What to do about it. */
   readonly fix: string;
-  /** Of a warning: its stable code. */
+  /** A warning's stable code. */
   readonly code?: WarningCode;
 }
 
@@ -57,7 +57,7 @@ export class Diagnostics {
     return undefined;
   }
 
-  /** Its place is found when it is asked for: that takes long in a large file, and a start only logs the path. */
+  /** The line is found only when asked for: that takes long in a large file, and a start logs the path alone. */
   warn(code: WarningCode, path: Path, message: string, fix: string): void {
     const locate = this.#locate;
     this.warnings.push({

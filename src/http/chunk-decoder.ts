@@ -184,7 +184,7 @@ function nextInExtension(state: ExtensionState, byte: number): State | undefined
   }
 }
 
-/** Behind a size, a name or a value. */
+/** The state after a byte that ends a size, a name or a value; undefined where the byte ends none. */
 function endOfPart(byte: number): State | undefined {
   if (byte === carriageReturn) return "size line feed";
   return byte === semicolon ? "name start" : undefined;

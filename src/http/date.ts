@@ -8,7 +8,7 @@ let latest: { readonly text: string; readonly ms: number | undefined } = { text:
 
 /**
  * An HTTP date in milliseconds since the Unix epoch; undefined for anything but an IMF-fixdate. Date.parse alone would
- * take "5" for a date.
+ * accept "5".
  */
 export function parseHttpDate(text = ""): number | undefined {
   if (text !== latest.text) latest = { text, ms: readHttpDate(text) };

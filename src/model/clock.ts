@@ -11,8 +11,8 @@ export interface Clock {
   /** Monotonic clock in milliseconds, from an arbitrary start. For every lifetime, deadline and duration. */
   nowMs(): number;
   /**
-   * Runs the task once after the delay. What came in while the process stood still is read before it: a throttled process
-   * takes no answer for late that was there. The timer alone does not keep the process alive.
+   * Runs the task once after the delay. Input that has arrived is read first: a process that stood still must not treat
+   * an answer that was there as late. The timer alone does not keep the process alive.
    */
   after(delayMs: number, task: () => void): Cancel;
 }

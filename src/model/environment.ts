@@ -53,7 +53,7 @@ export interface AssertionAuth {
   readonly algorithm: string;
   /** What the server calls the key: `kid` in the assertion's header. */
   readonly keyId: string | undefined;
-  /** Of the key's certificate: `x5t` and `x5t#S256` in the header (RFC 7515 sections 4.1.7 and 4.1.8). */
+  /** Thumbprints of the key's certificate: `x5t` and `x5t#S256` (RFC 7515 sections 4.1.7 and 4.1.8). */
   readonly thumbprints: { readonly sha1: string; readonly sha256: string } | undefined;
   /** `aud` of the assertion. */
   readonly audience: string;
@@ -182,7 +182,7 @@ export interface Environment {
   readonly operations: ReadonlySet<string> | "any";
   /** Longest prefix first; absent where there are none. */
   readonly passThrough?: readonly PassThroughRoute[] | undefined;
-  /** Of requests that name none: the one that is configured so, else the only one. */
+  /** For requests that name no site: the configured default, else the only site. */
   readonly defaultSite: string | undefined;
   /** By S… identifier, children included. */
   readonly sites: ReadonlyMap<string, Site>;

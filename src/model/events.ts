@@ -37,7 +37,7 @@ interface Finished {
   readonly method?: string | undefined;
   /** The request target up to its query; absent for CONNECT, whose target is a foreign host. */
   readonly target?: string | undefined;
-  /** Where it came in, as configured. */
+  /** The listener's `bind`, as configured. */
   readonly listener?: string | undefined;
   /** Who called: its name in the configuration, or else the subject or the first name of its certificate. */
   readonly caller?: string | undefined;
@@ -114,7 +114,7 @@ export type TokenOutage = (typeof tokenOutages)[number];
 /** The end of a request, answered by the service or by Countersign. */
 export interface RequestFinished extends Finished {
   readonly kind: "request_finished";
-  /** Of its own span, where the trace is recorded: 16 hex digits. */
+  /** The request's own span, where the trace is recorded: 16 hex digits. */
   readonly spanId?: string | undefined;
   /** The caller's own key for this order, from Countersign-Reference. */
   readonly reference: string | undefined;
@@ -404,7 +404,7 @@ type ProcessEvent =
     }
   | {
       readonly kind: "config_refused";
-      /** Of the configuration that stays active. */
+      /** The hash of the configuration that stays active. */
       readonly hash: string;
       readonly trigger: ReloadTrigger;
       /** What is wrong with the refused one, for people; no secret in it. */
@@ -418,7 +418,7 @@ type ProcessEvent =
       /** A defect: something that is not a ProxyError reached the outermost catch. */
       readonly kind: "defect";
       readonly where: string;
-      /** Of the request that met it. */
+      /** The id of the request that met the error. */
       readonly requestId?: string | undefined;
       /** The error's class and its stack frames without the message, which may quote foreign text. */
       readonly error: string;
@@ -451,10 +451,10 @@ export type TraceEvent =
 export const spanResults = ["exported", "dropped", "rejected"] as const;
 
 export const statusClasses = ["2xx", "3xx", "4xx", "5xx"] as const;
-/** The class of an answer's status (RFC 9110 section 15); 1xx is never the last word. */
+/** The class of an answer's status (RFC 9110 section 15). */
 export type StatusClass = (typeof statusClasses)[number];
 
-/** `5xx` of 502. What is below 200 or above 599 counts as the nearest. */
+/** `5xx` of 502. What is below 200, such as 101, or above 599 counts as the nearest. */
 export function statusClass(status: number): StatusClass {
   return statusClasses[Math.min(Math.max(Math.floor(status / 100), 2), 5) - 2] ?? "5xx";
 }

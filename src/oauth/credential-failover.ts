@@ -37,7 +37,7 @@ export class CredentialFailover implements TokenSource {
     this.#active = parts.candidates[0].set.label;
   }
 
-  /** Other sets from now on; requests that are under way go on with them. */
+  /** Replaces the sets. Requests that already wait for a token use the new ones too. */
   use(parts: FailoverParts): void {
     this.#parts = parts;
     const { candidates } = parts;

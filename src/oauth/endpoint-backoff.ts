@@ -157,7 +157,7 @@ export class EndpointBackoff {
     return { kind: "endpoint_paused", pause: { kind, status, failures: this.#failures, remainingMs } };
   }
 
-  /** Of a pause of this process and one of another replica, the longer one counts. */
+  /** The longer pause counts: this process's or that of another replica. */
   mergeShared(shared: EndpointPause | undefined): void {
     if (shared === undefined) return;
     const nowMs = this.#clock.nowMs();

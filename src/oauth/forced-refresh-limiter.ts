@@ -37,7 +37,7 @@ export interface Evidence {
   readonly isProven: boolean;
   /** 401s in a row since then. */
   readonly run: number;
-  /** So many show that the token is revoked. */
+  /** How many show that the token is revoked. */
   readonly enough: number;
   readonly site: ForcedRefreshes;
   readonly anySite: ForcedRefreshes;
@@ -64,7 +64,7 @@ export interface ForcedRefresh {
   readonly useless: number;
   /** 401s in a row for the former token, later ones included. */
   readonly run: number;
-  /** It was made within the window, for a token that seemed revoked. */
+  /** The refresh was made within the window, for a token that seemed revoked. */
   readonly brokeWindow: boolean;
 }
 

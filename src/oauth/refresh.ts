@@ -58,10 +58,10 @@ const tryLockEveryMs = 250;
 const longestPollMs = 150;
 /** Longer than any token request takes: a lock that is still held has no live holder. */
 const longestLockWaitMs = 90_000;
-/** A connection that takes longer may never come, and no request was written yet: others need not wait for it. */
+/** A connection that takes longer may never come. No request was written yet, so others need not wait for it. */
 const longestConnectMs = 400;
 
-/** One refresh over all replicas, with its few retries. Nobody holds the lock while it waits for the next one. */
+/** One refresh over all replicas, with its few retries. The lock is free between them. */
 export async function refresh(parts: RefreshParts, need: Need): Promise<RefreshResult> {
   for (;;) {
     const result = await attempt(parts, need);
@@ -134,7 +134,7 @@ function toToken({ set }: RefreshParts, { secret, lifetimeMs, remainingMs }: Sto
 }
 
 /**
- * Whether a shared token serves the need. Without a usable token of our own any token does up to its leeway. A token that is
+ * Whether a shared token is good enough. Without a usable token of our own any token does up to its leeway. A token that is
  * merely due is replaced only by one outside its last tenth, which would be due too.
  */
 function isUseful(token: Token, { thresholds, clock }: RefreshParts, { reason }: Need): boolean {

@@ -59,7 +59,7 @@ export type LimitEvent =
 export interface LimitsSnapshot {
   /** How long the authorization server is to be left alone. Known for a minute more, with `remainingMs` 0. */
   readonly endpoint: EndpointPause | undefined;
-  /** Of the names that were asked for. */
+  /** By the names that were asked for. */
   readonly forced: ReadonlyMap<string, ForcedRefreshes>;
 }
 

@@ -64,7 +64,7 @@ export function cacheKey(tokenUrl: string, set: CredentialSet): string {
   return hash.digest("hex");
 }
 
-/** Of the secret or the key that proves the client; a certificate is known by its own fingerprint. */
+/** Fingerprint of the secret or key that proves the client; a certificate has one of its own. */
 function fingerprintOf({ clientSecret, token }: CredentialSet): string {
   const clientAuth = token?.clientAuth;
   const secret = clientAuth?.method === "private_key_jwt" ? clientAuth.privateKey : clientSecret;

@@ -9,15 +9,15 @@ export interface BodyStream {
   readonly declaredBytes: number | undefined;
   /** Its sender may wait for 100 Continue. */
   readonly awaitsContinue: boolean;
-  /** So much of it has been taken; from the first byte on it cannot be sent again. */
+  /** How many bytes have been taken. From the first one on, the body cannot be sent again. */
   readonly takenBytes: number;
   /** All of it has been taken. */
   readonly isRead: boolean;
-  /** Asks for it, where its sender waits for that. */
+  /** Sends 100 Continue if the sender waits for it. */
   invite(): void;
   /**
-   * @returns what has come of it since; undefined where nothing has
-   * @throws ProxyError malformed_request where it breaks off
+   * @returns the bytes that have arrived since the last call; undefined where none have
+   * @throws ProxyError malformed_request where the body breaks off
    */
   take(): Uint8Array | undefined;
   /** Resolves when there is more to take, or will never be. */
@@ -51,7 +51,7 @@ export interface Passage {
 export interface StreamedRequest {
   readonly environment: Environment;
   readonly method: string;
-  /** With its query; sent to the letter. */
+  /** With its query; sent unchanged. */
   readonly path: string;
   /** Without Host, framing and what belongs to one connection. */
   readonly headers: HeaderLines;
@@ -69,7 +69,7 @@ export interface StreamedResponse extends UpstreamResponse {
 export interface StreamControl {
   /** On the monotonic clock: until when a connection must be ready; without a body, also the response's head there. */
   readonly deadlineMs: number;
-  /** Behind the last byte of a body, how long the response's head may take. */
+  /** How long the response's head may take after the last byte of the body. */
   readonly headMs: number;
   /** How long either body may stand still. */
   readonly idleMs: number;

@@ -30,8 +30,8 @@ export function findRoute(
 }
 
 /**
- * The path that is sent, with its query: to the letter as it came, but for the prefix. Every server must read it in one way only,
- * or another path than those of the route could be reached.
+ * The path that is sent, with its query. Only the prefix is replaced. Every server must read it in one way only, or
+ * another path than those of the route could be reached.
  * @param target its authority is checked
  * @param host the request's only Host value
  * @throws ProxyError target_not_allowed

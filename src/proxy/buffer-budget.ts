@@ -21,7 +21,7 @@ const perBodyByte = 4;
 const perParameterBytes = 128;
 /** An answer that is kept, as it came, sealed, as text, and on its way to the store. */
 const perKeptByte = 6;
-/** What both sockets and the streams between them hold of a response whose client reads slowly. */
+/** What both sockets and the streams between them buffer of a response that the client reads slowly. */
 const perSlowReaderBytes = 393_216;
 
 /**
@@ -112,7 +112,7 @@ export class BufferBudget {
     this.#stalled.delete(body);
   }
 
-  /** For bytes that exist already: takes them beyond the limit too. New requests are refused until they are gone. */
+  /** For bytes that exist already: takes them even beyond the limit. New requests are refused until those bytes are given back. */
   overdraw(bytes: number): void {
     this.#usedBytes += bytes;
   }
@@ -192,7 +192,7 @@ export class RequestBuffer implements BodyBuffer {
   }
 
   /**
-   * Of the request, which keeps it until it ends.
+   * Charges the head until the request ends.
    * @throws ProxyError overloaded
    */
   chargeHead(headBytes: number): void {

@@ -25,7 +25,7 @@ export interface ForwardParts {
 /** What is sent, in one attempt, or in two where its authentication asks for it. */
 export interface Sending {
   readonly route: Pick<Route, "environment" | "site" | "auth" | "isBridged" | "key">;
-  /** Prepares one attempt. What it returns sends it, and sends it again where nothing of it was written. */
+  /** Prepares one attempt. The function that it returns sends it, and may be called again if no byte was written. */
   readonly prepareAttempt: (material: AuthMaterial) => (onConnected: () => void) => Promise<UpstreamResponse>;
   /** Whether a second attempt would send the same again. */
   readonly isRepeatable: () => boolean;

@@ -66,7 +66,7 @@ export interface CallerRequest {
    * @returns undefined where that was done in one go
    * @param deadlineMs on the monotonic clock; the connection of a caller that has not read its response by then is reset
    * @throws what the body throws, and ProxyError upstream_timeout at the deadline, after the caller's connection was
-   * reset: it must not take a part for the whole; ProxyError upstream_bad_response when the head cannot be written
+   * reset: it must not accept a part as the whole; ProxyError upstream_bad_response when the head cannot be written
    */
   answer(answer: Answer, deadlineMs: number): Promise<void> | undefined;
   /**
@@ -191,7 +191,7 @@ export interface RequestTrace {
   traced(send: Send): Send;
   /** The request begins to wait for a token, which is not in memory. */
   beginTokenWait(): void;
-  /** It has its token, or none. Harmless where it did not wait. */
+  /** The request has its token, or gets none. May be called where it did not wait. */
   endTokenWait(): void;
   /** The request has ended, and its event is complete. */
   end(): void;

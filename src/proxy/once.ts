@@ -40,7 +40,7 @@ export interface OnceRules {
   readonly lifetimeMs: number;
 }
 
-/** The keys that encrypt tokens. The first makes digests of requests; all of them compare digests. */
+/** The keys that encrypt tokens. The first makes a request's digest; a digest in Redis may come from any of them. */
 type DigestKeys = readonly [Secret, ...Secret[]];
 
 /** How a request ended. */

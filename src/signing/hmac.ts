@@ -21,7 +21,7 @@ export function sign(text: string, secret: Secret): string {
   return createHmac("sha256", secret.key).update(text, "utf8").digest("hex");
 }
 
-/** Whether the signature is the text's, to the letter; the time taken does not tell how much of it is right. */
+/** Whether this is exactly the text's signature. Compares in constant time. */
 export function verify(text: string, secret: Secret, signature: string): boolean {
   const expected = Buffer.from(sign(text, secret), "utf8");
   const given = Buffer.from(signature, "utf8");

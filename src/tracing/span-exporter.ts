@@ -155,7 +155,7 @@ export class SpanExporter {
   }
 }
 
-/** Of an ExportTraceServiceResponse: what was refused though the status says success. Int64 is a string in JSON. */
+/** How many spans an ExportTraceServiceResponse refuses though its status is a success. Int64 is a string in JSON. */
 function rejectedSpans(body = ""): number {
   const [, digits = "0"] = /"(?:rejectedSpans|rejected_spans)"\s*:\s*"?(\d{1,6})/.exec(body) ?? [];
   return Number(digits);

@@ -30,7 +30,7 @@ export type RecordSpan = (span: Span) => void;
 /** What all spans of this process have in common. */
 export interface Origin {
   readonly resource: Attributes;
-  /** Of Countersign. */
+  /** Countersign's version. */
   readonly version: string;
 }
 

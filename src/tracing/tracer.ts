@@ -25,7 +25,7 @@ interface TracerParts {
   /** This many random bytes, as lower-case hex digits. */
   readonly randomHex: (bytes: number) => string;
   readonly record: RecordSpan;
-  /** Of the traces that begin here, how many are recorded: 0 to 1. Those of callers are recorded where they say so. */
+  /** The share of traces that begin here and are recorded: 0 to 1. A caller decides about its own trace. */
   readonly sampleRatio: number;
   readonly propagation: Propagation;
 }
@@ -87,7 +87,7 @@ export class SpanTracer implements Tracer {
     return { traceId, spanId: newSpanId(), isSampled };
   }
 
-  /** The wall clock as it would go on from now, without jumps, in fractions of a millisecond. */
+  /** The wall clock from now on, without later jumps; in milliseconds, with fractions. */
   #timeFromNow(): () => number {
     const { clock } = this.#parts;
     const offsetMs = clock.wallMs() - clock.nowMs();
@@ -127,7 +127,7 @@ interface RequestTraceParts extends TracerParts {
 /** The span of a request, which has begun. */
 interface BegunSpan {
   readonly context: SpanContext;
-  /** Of the caller; undefined where the trace begins here. */
+  /** The caller's span; undefined where the trace begins here. */
   readonly parentSpanId: string | undefined;
   readonly traceState: string | undefined;
   /** By the wall clock, from the moment of the start on. */
@@ -328,7 +328,7 @@ function nameOfRequest({ method, operationLabel }: RequestFinished): string {
   return route === undefined ? verb : `${verb} ${route}`;
 }
 
-/** Of a pass-through route the label is a path. */
+/** The `http.route` of an operation; a pass-through route's label already is a path. */
 function routeOf(operationLabel: string): string | undefined {
   if (operationLabel === "none" || operationLabel === "other") return undefined;
   return operationLabel.startsWith("/") ? operationLabel : `/${operationLabel}`;

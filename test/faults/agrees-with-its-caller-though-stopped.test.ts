@@ -65,7 +65,7 @@ class CallerOnce {
     return this.write(this.#rest);
   }
 
-  /** Resolves when there is an answer for each order, or the proxy has said its last word. */
+  /** Resolves when there is an answer for each order, or the proxy has ended the connection. */
   async settled(): Promise<readonly RawAnswered[]> {
     const { socket } = this.connection;
     for (;;) {

@@ -38,6 +38,6 @@ it("costs three curing-nothing token requests a minute at most, and holds no rea
   expect(new Set(bad)).toEqual(new Set([401]));
   // The revocation was cured at once, by one token.
   expect(after).toBe(before + 1);
-  // The first of all, the one that cured, and no more than three that cured nothing.
+  // The first token, one that cured, and at most three that cured nothing.
   expect(inAll).toBeLessThanOrEqual(1 + 1 + 3);
 });

@@ -1,4 +1,4 @@
-/** What stands in Redis is foreign text: planted or damaged values say nothing, or little, and never break anything. */
+/** Values in Redis are foreign text: planted or damaged ones are ignored or bounded, and never break anything. */
 import { describe, expect, it } from "vitest";
 import { formatEndpointPause, parseEndpoint, parseForced } from "../../src/adapters/redis/scripts.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Row 1: random mutations of requests, read by this reader and by Node's own (llhttp). What is taken here, Node takes for the same
- * request with the same body, and what Node takes is refused here for a reason that is known. The one exception is named.
+ * Row 1: random mutations of requests, read by this reader and by Node's own (llhttp). What this reader accepts, Node reads as the
+ * same request with the same body. What only Node accepts is refused for a known reason. The one exception is named.
  */
 import { createServer, type IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";

@@ -1,6 +1,6 @@
 /**
- * Row 45: random mutations of answers, one after the other on a connection, read by this reader and by Node's own (llhttp). What is
- * taken here, Node takes for the same answers with the same ends, and what Node takes is refused here for a reason that is known.
+ * Row 45: random mutations of answers, one after the other on a connection, read by this reader and by Node's own (llhttp). What
+ * this reader accepts, Node reads as the same answers with the same ends. What only Node accepts is refused for a known reason.
  */
 import { Agent, type ClientRequest, request } from "node:http";
 import { Duplex } from "node:stream";

@@ -12,7 +12,7 @@ const token = { secret: new Secret("canary-token"), lifetimeMs: 3_600_000 };
 const textOf = (opened: ReturnType<typeof openToken>) => opened?.secret.reveal();
 
 describe("a sealed token", () => {
-  it("opens under its name and key, with its lifetime", () => {
+  it("is opened by its name and key, and keeps its lifetime", () => {
     const opened = openToken([oldKey], name, sealToken([oldKey], name, token));
     expect(textOf(opened)).toBe("canary-token");
     expect(opened?.lifetimeMs).toBe(3_600_000);

@@ -145,7 +145,7 @@ export function describeTokenStore(name: string, open: () => Promise<StoreUnderT
       expect(known.get("S1")?.ageMs).toBeLessThan(20_000);
     });
 
-    it("take the last count for true, and know that there was none", async () => {
+    it("use the last count, also where it says that there was none", async () => {
       const { one, other, key, pass } = await open();
       await one.record(key, forced({ S1: 5, S2: 4 }));
       await pass(100);

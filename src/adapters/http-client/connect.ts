@@ -97,7 +97,7 @@ export class Transport {
   }
 }
 
-/** Begins to connect. Without `onRead` the socket streams, as any other. */
+/** Begins to connect. Without `onRead` the socket emits `data`. */
 export type Connect = (handlers: ConnectHandlers, onRead?: OnRead) => Transport;
 
 export interface ConnectSettings {

@@ -101,9 +101,9 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   /**
-   * An attempt gets a connection after all events of this turn of the event loop. So a close, or bytes that nothing asked
-   * for, end an idle connection before it is used, also where they arrive together with the request.
-   * @param hasWaited a turn more, for closes that arrived during the last one, which lasts for long where requests came together
+   * An attempt gets a connection after all events of this turn of the event loop. So an idle
+   * connection that closes, or gets unexpected bytes, ends before it is used, even if that arrives with the request.
+   * @param hasWaited one more turn, for closes that arrived during the last one: it is long where many requests come at once
    */
   #dispatchSoon(hasWaited = false): void {
     if (this.#isDispatchDue) return;

@@ -41,7 +41,7 @@ export class Connection {
   readonly #owner: ConnectionOwner;
   readonly #transport: Transport;
   readonly #reader = new ResponseReader();
-  /** Of the attempt under way, or of the idleness: they follow each other. */
+  /** The attempt's deadline, or that of an idle connection. */
   readonly #deadline: DeadlineTimer;
   #attempt: Attempt | undefined;
   /** On the monotonic clock; it counts while the connection is idle. */

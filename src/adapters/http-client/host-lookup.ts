@@ -18,7 +18,7 @@ const longestWaitMs = 10_000;
 const longestUseMs = 86_400_000;
 /** The name servers did not answer, or could not (SERVFAIL). */
 const noAnswerCode = "EAI_AGAIN";
-/** They answered that there is no such name, so its addresses are forgotten. Any other failure changes nothing. */
+/** The name does not exist, so its addresses are forgotten. Any other failure changes nothing. */
 const noSuchNameCode = "ENOTFOUND";
 
 interface Name {

@@ -39,7 +39,7 @@ type Framing = "length" | "chunks" | "close";
  * - a Transfer-Encoding whose last coding is not chunked, and no framing at all, mean a body until the close.
  */
 export class ResponseReader {
-  /** Of the final response, once its head is complete. */
+  /** The final response's status, once its head is complete. */
   status = 0;
   /** Its header lines. */
   headers: string[] = [];
@@ -112,7 +112,7 @@ export class ResponseReader {
     return isWhole;
   }
 
-  /** @returns how many of these bytes belong to the head; `length` while it is not complete */
+  /** @returns how many of these bytes belong to the head; `length` while the head is incomplete */
   #readHead(bytes: Buffer, length: number): number {
     const earlier = this.#text.length;
     const text = this.#text + bytes.toString("latin1", 0, length);
@@ -178,7 +178,7 @@ export class ResponseReader {
     this.#hasStatus = true;
   }
 
-  /** Of all header lines, these tell where the body ends and whether the connection stays open. */
+  /** Decides where the body ends, and whether the connection stays open. */
   #endHead(): void {
     if (this.status >= 200) this.phase = "body";
     this.#framing = "close";

@@ -294,11 +294,11 @@ function brokenOff(error: unknown): unknown {
   return new ProxyError("body_incomplete", error.message, { causedBy: error.causedBy });
 }
 
-/** All that http-proxy asks of a response that it does not write: whether it has ended. */
+/** http-proxy writes no response here. It only asks whether the response has ended. */
 const noResponse = { finished: true } as unknown as ServerResponse;
 
 /**
- * All that http-proxy asks of a request: what it copies, and where it would pipe it.
+ * The parts of a request that http-proxy uses: what it copies, and where it would pipe it.
  * @param onMade gets the request that http-proxy has made, of which nothing is written yet
  */
 function toIncoming(given: StreamedRequest, authority: string, onMade: (made: ClientRequest) => void): IncomingMessage {

@@ -6,7 +6,7 @@ import { transportOf } from "./tls.ts";
 
 /**
  * What was written before a reset gets this long to arrive and be read. A reset discards what is still on its way, the
- * status line too; and a Node program takes a reset that comes together with bytes for an orderly end (libuv).
+ * status line too; and a Node program reads a reset that comes together with bytes as an orderly end (libuv).
  */
 const flushMs = 50;
 /** How long the other side may take to read our response and close, before we do. */
@@ -60,7 +60,7 @@ export async function linger(socket: Socket, body: RequestBody, clock: Clock): P
 }
 
 /**
- * Ends a connection in the middle of a response by a reset, so that its caller cannot take the part for the whole. A plain
+ * Ends a connection in the middle of a response by a reset, so that its caller cannot accept the part as the whole. A plain
  * close would be the proper end of a body without a length. Resolves when the connection is gone.
  */
 export async function resetConnection(socket: Socket, clock: Clock): Promise<void> {

@@ -135,7 +135,7 @@ export class Connection implements Place {
     });
   }
 
-  /** Ends it in the middle of a response, so that the caller cannot take the part for the whole. */
+  /** Ends it in the middle of a response, so that the caller cannot accept the part as the whole. */
   reset(): Promise<void> {
     this.#isReset = true;
     this.closeAfterThis();

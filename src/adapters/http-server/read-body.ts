@@ -27,9 +27,9 @@ export class RequestBody {
   readonly declaredBytes: number;
   /** All of it has come. */
   isComplete: boolean;
-  /** It was given away, or there is none. */
+  /** The whole body was given away, or there is none. */
   isRead: boolean;
-  /** So much of it was taken piece by piece. */
+  /** How many bytes were taken piece by piece. */
   takenBytes = 0;
   #isAsked = false;
   readonly #chunks: ChunkDecoder | undefined;
@@ -57,7 +57,7 @@ export class RequestBody {
     return !this.#isAsked && !this.isComplete && this.#kept.length >= mostUnaskedBytes;
   }
 
-  /** Its request waits for the whole of it. */
+  /** Whether the request waits for the whole body. */
   get isAwaited(): boolean {
     return this.#reading !== undefined;
   }
@@ -125,7 +125,7 @@ export class RequestBody {
     });
   }
 
-  /** It will not be complete, or is too much: what still comes of it is dropped. */
+  /** The body will not be complete, or is too long: the rest is dropped. */
   fail(error: unknown): void {
     if (this.isComplete || this.#isDropped) return;
     this.#drop();
@@ -253,7 +253,7 @@ export interface QueuedRequest {
   readonly body: RequestBody;
   /** Nothing behind it is to be served. */
   readonly isLast: boolean;
-  /** Its caller has said that nothing comes behind it. */
+  /** The caller has said that no request follows. */
   readonly callerCloses: boolean;
   /** Resolves when its response is written, or the caller has closed. It never rejects. */
   serve(): Promise<void>;

@@ -196,7 +196,7 @@ export function prefersOpenMetrics(accept: string | undefined): boolean {
   return asked > 0 && asked >= weightOf(preferences, "text/plain", "text/*", "*/*");
 }
 
-/** Of the first of these names that is there; 0 where none is. */
+/** The weight of the first of these names that is there; 0 where none is. */
 function weightOf(preferences: readonly Preference[], ...names: readonly string[]): number {
   const found = names.map((wanted) => preferences.find(({ name }) => name === wanted));
   return found.find((preference) => preference !== undefined)?.weight ?? 0;

@@ -19,7 +19,7 @@ const methods: ReadonlySet<string> = new Set(METHODS.filter((method) => method !
 const requestLine = /^([A-Z-]+) +([^ ]+) +HTTP\/(0\.9|1\.[01]|2\.0)$/;
 /** Origin-form, asterisk-form and absolute-form (RFC 9112 section 3.2), and what is near enough for the handler to judge. */
 const targetForm = /^(?:[/*][!-~]*|[A-Za-z]+:\/\/[!$-.0-;=A-[\]_a-z~]*(?:@[!$-.0-;=A-[\]_a-z~]*)?(?:[/?][!-~]*)?)$/;
-/** Of CONNECT. */
+/** The target of CONNECT. */
 const authorityForm = /^(?=.)[!$-.0-;=A-[\]_a-z~]*(?:@[!$-.0-;=A-[\]_a-z~]*)?$/;
 /** No more digits than 63 bits have, leading zeros apart. A longer body is too large in any case. */
 const contentLength = /^0*(\d{1,19})$/;

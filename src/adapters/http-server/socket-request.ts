@@ -47,7 +47,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   readonly #connection: Connection;
   readonly #head: RequestHead;
   readonly #service: Service;
-  /** It expects 100 Continue and has not had it: what follows may be its body or not (RFC 9110 section 10.1.1). */
+  /** The request expects 100 Continue and has not had it: its body may follow or not (RFC 9110 section 10.1.1). */
   #awaitsContinue: boolean;
   #framing: Framing = "length";
   #answeredStatus: number | undefined;
@@ -204,7 +204,7 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
 
   /**
    * A response that streams may begin long before its first piece, and its caller waits for the head.
-   * @returns undefined where the piece is there soon, or no more than its head is to come: they go out together
+   * @returns "" where the head was written; undefined where the first piece, or the end, came soon: head and piece go out together
    */
   async #beginSoon(answer: Answer, first: Promise<unknown>): Promise<"" | undefined> {
     const connection = this.#connection;

@@ -40,7 +40,7 @@ export interface SocketServer extends NetServer {
   closeAllConnections(): void;
 }
 
-/** Of each connection with TLS: all TCP connections of its server. */
+/** For each TLS connection: all TCP connections of its server. */
 const transportsOf = new WeakMap<Socket, ReadonlySet<Socket>>();
 
 /**

@@ -86,7 +86,7 @@ export function headline(event: Event): readonly [Level, message: string] {
   }
 }
 
-/** Of what fails again and again. */
+/** The level of a failure that repeats: `warn` once, then `debug`. */
 function throttledLevel({ isFirst }: { readonly isFirst: boolean }): Level {
   return isFirst ? "warn" : "debug";
 }

@@ -26,7 +26,7 @@ export type LineOutput = ReturnType<typeof createLineOutput>;
  */
 export function createLineOutput(writeNow: WriteNow, clock: Clock, onResume: (dropped: number) => void) {
   const lines: string[] = [];
-  /** Of `lines`, in characters. */
+  /** The length of `lines`, in characters. */
   let linesLength = 0;
   let chunk: Uint8Array = new Uint8Array();
   let linesInChunk = 0;

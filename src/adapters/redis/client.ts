@@ -10,7 +10,7 @@ export type RedisClient = Redis | Cluster;
 type Options = Omit<RedisOptions, "replyMapping">;
 
 /**
- * A Redis in protected mode answers DENIED to every greeting, and closes. ioredis takes the text for one about the password,
+ * A Redis in protected mode answers DENIED to every greeting, and closes. ioredis thinks that the text is about the password,
  * prints it to standard error and goes on. Reported as a failure, it says why the connection failed.
  */
 for (const greeting of ["hello", "auth"] as const) {

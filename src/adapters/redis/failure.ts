@@ -82,7 +82,7 @@ export function troubleOf(thrown: unknown): RedisTrouble {
   };
 }
 
-/** Of a Cluster where no node was left to ask, the last node's error is the reason. */
+/** Where a Cluster had no node left to ask, the last node's error is the reason. */
 function ofLastNode(error: unknown): unknown {
   const last = error instanceof Error && "lastNodeError" in error ? error.lastNodeError : undefined;
   return last === undefined ? error : ofLastNode(last);

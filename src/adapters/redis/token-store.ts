@@ -92,7 +92,7 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
           return client.eval(readScript, wanted.length, ...wanted);
         });
         const [nowMs, value, remainingMs, pause, pauseKeptMs, ...counts]: unknown[] = Array.isArray(reply) ? reply : [];
-        // Counted from the question: an answer that waited for a busy event loop must not make the next command seem late.
+        // Counted from when the command was sent: if a busy event loop delays the answer, the next command must not seem late.
         if (typeof nowMs === "number") offsetsMs.set(key, nowMs - askedAtMs);
         for (const part of [value, pause, ...counts]) if (part instanceof Error) connection.count(kindOf(part));
         const token = openValue(names.token, value, remainingMs, typeof nowMs === "number" ? nowMs : undefined);
@@ -126,7 +126,7 @@ export function createRedisTokenStore({ connection, keys, clock, report }: Token
   };
 }
 
-/** Its lifetime goes with it. */
+/** Seals the token with its lifetime. */
 export function sealToken(keys: SealKeys, name: string, { secret, lifetimeMs }: IssuedToken): string {
   return seal(keys, name, Buffer.from(`${lifetimeMs}\n${secret.reveal()}`, "utf8"));
 }

@@ -189,7 +189,7 @@ class HistogramSeries {
     return bucket;
   }
 
-  /** Its samples as they are written: buckets that add up, then sum and count. */
+  /** The samples as they are written: cumulative buckets, then sum and count. */
   read(): Sample[] {
     const sharedLabels = this.#sharedLabels;
     const sample = (suffix: string, value: number) => ({

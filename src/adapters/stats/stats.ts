@@ -18,7 +18,7 @@ export interface StatusSnapshot extends ReturnType<Stats["view"]> {
   /** When it was taken. */
   readonly at: string;
   readonly version: string;
-  /** Of Node.js. */
+  /** Node.js's version. */
   readonly runtime: string;
   /** Which replica this is: in Kubernetes, the pod's name. */
   readonly host: string;

@@ -29,7 +29,7 @@ export class TokenStats {
   readonly #requests: Metrics["tokenRequests"];
   #histories = new Map<string, RequestHistory>();
 
-  /** @param requests what came of all of them */
+  /** @param requests counts token requests by result */
   constructor(requests: Metrics["tokenRequests"], clock: Clock) {
     this.#requests = requests;
     this.#clock = clock;

@@ -103,7 +103,7 @@ export interface OpenRun extends Run {
   readonly store: TokenStore;
   /** Each once, however many sites share it. */
   readonly sets: readonly SharedSet[];
-  /** What was found of Redis, before anything could disturb the measurement. */
+  /** The checks of Redis, made before others that would disturb the measurement. */
   readonly redis: readonly Check[];
 }
 

@@ -39,7 +39,7 @@ function describeOrigins({ secretOrigins }: Config): string {
   return `read from ${files > 0 ? `${countOf(files, "file")} and ` : ""}${countOf(variables, "environment variable")}`;
 }
 
-/** By number: an image without a shell has no names. */
+/** By number: an image without a shell has no list of names. */
 function describeUser(): string {
   const { getuid, getgid } = process;
   return getuid === undefined || getgid === undefined ? "this user" : `user ${getuid()}, group ${getgid()}`;

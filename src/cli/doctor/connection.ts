@@ -164,7 +164,7 @@ export function evaluateConnection(probe: Probe, to: Destination, nowMs: number)
   if (certificate === undefined) return ok(`${protocol}, verified`);
   const { subject, issuer, validToMs } = certificate;
   const names = `${protocol}, certificate of ${printable(subject)} by ${printable(issuer)}`;
-  const fix = "its owner has to renew it before that; from then on nothing can be sent";
+  const fix = "its owner has to renew it in time; after its end nothing can be sent";
   return evaluateTimeLeft(names, validToMs - nowMs, fix);
 }
 
@@ -194,7 +194,7 @@ export function explainNoConnection(
   return explain(connectFailures, code, { ...to, ...shown, code }) ?? fail(`no connection (${code})`, fix);
 }
 
-/** Of a `Destination`; and of a certificate, where one was shown. */
+/** `$names` are those of a `Destination`, and of a certificate where one was shown. */
 export const connectFailures: Explanations = {
   PROXY_STATUS_407:
     "the proxy wants other credentials ($code) | put user:password into the file of $egressSetting.auth; HTTP Basic is what is sent",

@@ -48,7 +48,7 @@ export async function checkEnvironments(run: OpenRun): Promise<Check[]> {
 
 const hostTopics = ["dns", "tls", "http", "clock"] as const;
 
-/** Its hosts in parallel; then a token for each set, from an authorization server that can be reached. */
+/** Checks the hosts in parallel; then gets a token for each set, if the authorization server can be reached. */
 async function checkEnvironment(environment: Environment, run: OpenRun): Promise<Check[]> {
   const { name, baseUrl, authUrl } = environment;
   const sets = run.sets.filter((set) => set.environment === environment);
@@ -205,7 +205,7 @@ export function boundLookUps(connectMs: number): void {
   process.env["RES_OPTIONS"] = `${given} timeout:${seconds} attempts:1`.trim();
 }
 
-/** Services allow for a few seconds. From 30 s on, a service may take a timestamp for an old one. */
+/** Services allow for a few seconds. From 30 s on, a service may refuse a timestamp as old. */
 const goodSkewMs = 5_000;
 const badSkewMs = 30_000;
 

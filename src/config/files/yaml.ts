@@ -53,7 +53,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Of all mappings in a value; infinite with one that YAML refuses. */
+/** Counts the keys of all mappings in a value; infinite with a key that YAML refuses. */
 function countKeys(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   if (Object.hasOwn(value, "__proto__")) return Number.POSITIVE_INFINITY;
@@ -206,7 +206,7 @@ function explainJson(text: string): Fault | undefined {
   }
 }
 
-/** Behind a colon the parser quotes the file, where a secret may stand. */
+/** The parser's message without what follows a colon: that quotes the file, which may hold a secret. */
 function explain({ message, code }: Error & { readonly code?: string }): string {
   if (code === "MULTIPLE_DOCS") return "a second YAML document begins here (---); a configuration is one";
   return `this is not valid YAML: ${message.replace(/(?<=\S):.*$/s, "")}`;

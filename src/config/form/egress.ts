@@ -58,7 +58,7 @@ function familyOf(version: number): "ipv4" | "ipv6" {
   return version === 4 ? "ipv4" : "ipv6";
 }
 
-/** Whether a host is reached without the proxy. A proxy would take loopback for its own, so that always is. */
+/** Whether a host is reached without the proxy. Loopback always is: a proxy would mean its own. */
 export function isDirect(address: Address, rules: readonly NoProxyRule[]): boolean {
   const plain = withoutBrackets(address.host);
   return isLoopback(address) || rules.some(({ matches }) => matches(plain, address.port));

@@ -80,7 +80,7 @@ const dayForm: TextForm<number> = {
 /** A day in UTC; the moment at which it is over once read. */
 export const day = codec(dayForm, "2026-12-31");
 
-/** The day that is over at this moment. */
+/** The day (UTC) that ends at this moment. */
 function formatDay(overAtMs: number): string {
   return new Date(overAtMs - dayMs).toISOString().slice(0, 10);
 }

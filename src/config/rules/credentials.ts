@@ -20,7 +20,7 @@ import { repeats } from "./uniqueness.ts";
 
 /** Spec 2.3. */
 const mostSets = 2;
-/** Of what a set's folder holds. */
+/** Names of files in a set's folder. */
 const fileNames = { clientSecret: "client-secret", privateKey: "private-key" } as const;
 
 /**

@@ -11,7 +11,7 @@ import type { LoadContext } from "./load-context.ts";
 interface Binding {
   readonly at: LoadContext;
   readonly bind: Bind;
-  /** Of a listener for applications; the other ports lead to no environment. */
+  /** Only a listener for applications has one. */
   readonly environment?: string;
 }
 

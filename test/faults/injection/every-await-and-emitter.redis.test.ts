@@ -2,9 +2,8 @@
  * Row 52: a failure at every await, at every emitter and in every function that others call, of all that serves.
  *
  * The built files are copied, and each such point of the copy is made to ask whether it is to fail (instrument.ts,
- * runtime.mjs). First all scenes are played without a failure, to see which of them reach a point; then each point fails
- * once in each way: with a connection that breaks, as anything that is waited for or listened to may (foreseen), and with a
- * TypeError (a defect). A foreseen failure must not end the process, but for one that keeps it from starting. A defect may,
+ * runtime.mjs). First all scenes are played without a failure, to see which points each reaches. Then each point fails
+ * once in each way: by a broken connection, which anything awaited may meet (foreseen), and by a TypeError (a defect). A foreseen failure must not end the process, but for one that keeps it from starting. A defect may,
  * with one line that does not quote it and exit 70. While the process lives, every caller gets a status, the next order is
  * served, no request is in flight and no lock is held for ever.
  */

@@ -1,8 +1,7 @@
 /**
- * All tokens are revoked while replicas hold different ones: one has refreshed already, the other's is not due yet. The other
- * finds the refreshed token in the cache, which is no better; that is nobody's fault, so it costs one 401 at the most, and
- * the next request is cured by one token request (product, section 4: only a newly issued token that is refused makes a
- * site pause; row 39: real 401s are cured at once).
+ * Row 39: all tokens are revoked while replicas hold different ones: one has refreshed already, the other has not. The other
+ * finds the refreshed token in the cache, which is revoked too. This costs one 401 at most, makes no site pause, and one
+ * token request cures the next request.
  */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";

@@ -10,7 +10,7 @@ import { openReplica, patientClock } from "../../../testkit/redis-replica.ts";
 import { accepted, keysIn, type OnceStage, stageOnce } from "./once-stage.ts";
 import { states } from "./refused-writes.ts";
 
-/** Commands of Redis end after 100 ms, as in earnest. */
+/** Commands of Redis end after 100 ms, as in production. */
 const hasty = { surroundings: { clock: systemClock } };
 const replayed = { status: 200, headers: { "countersign-replayed": "true" } };
 const refused = { status: 503, code: "once_unavailable" } as const;

@@ -14,7 +14,7 @@ async function stageHung(send: (replica: ReturnType<typeof openReplica>) => Prom
   const redis: RealRedis = await startRedis();
   const [late, other] = [openReplica(redis), openReplica(redis, patientClock)];
   await Promise.all([late.store.read(key), other.store.read(key)]);
-  // The scripts are known, so that nothing is sent twice.
+  // Redis now knows the scripts, so that each command is sent once.
   await late.store.save(key, { secret: new Secret("warm-up"), lifetimeMs: 1_000 }, 0);
   await late.store.record(key, forced(0));
   await late.store.record(key, { kind: "endpoint_paused", pause: { ...refused, remainingMs: 1 } });
@@ -38,7 +38,7 @@ it("a token that arrives after its end is not there, and keeps no newer one away
   expect(stored.secret.reveal()).toBe("new");
 }, 30_000);
 
-it("a pause is over when it is over", async () => {
+it("a pause that arrives after its end does not pause", async () => {
   const { store } = await stageHung(
     ({ store }) => store.record(key, { kind: "endpoint_paused", pause: refused }),
     2_500,
@@ -46,7 +46,7 @@ it("a pause is over when it is over", async () => {
   expect((await store.read(key)).limits?.endpoint?.remainingMs ?? 0).toBe(0);
 }, 30_000);
 
-it("a useless refresh of a while ago is not taken for one of now", async () => {
+it("a count of useless refreshes that arrives late is not counted", async () => {
   const { store } = await stageHung(({ store }) => store.record(key, forced(4)), 2_500);
   expect((await store.read(key, ["S1"])).limits?.forced.get("S1")?.useless).toBe(0);
 }, 30_000);

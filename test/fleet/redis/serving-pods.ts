@@ -14,7 +14,7 @@ interface Described {
 export async function startServingPods(
   count: number,
   redis: RealRedis,
-  /** Writes no file a second time: a process would take that for a change. */
+  /** Writes no file a second time: a process would reload it as a change. */
   describe: (folder: ConfigWriter, index: number) => Described | Promise<Described>,
 ): Promise<Serving[]> {
   const children = new Children();

@@ -1,4 +1,4 @@
-/** The fault proxy does what it says, to the byte and in either direction alone: other tests build on it. */
+/** The fault proxy does exactly what it says, and in one direction alone if asked: other tests rely on it. */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -35,7 +35,7 @@ class End {
     return this.#text;
   }
 
-  /** Resolves with the time when the other side's last word came. */
+  /** Resolves with the time when the other side's end came. */
   async ended(): Promise<number> {
     if (!this.socket.readableEnded) await once(this.socket, "end");
     return performance.now();

@@ -21,7 +21,7 @@ const redisConfigMap = {
   data: { "redis.conf": redisConfiguration },
 };
 
-/** What the page's reader has before its first command, and the image that its first two commands make. */
+/** The cluster as the page's reader has it at the start, and the image that the page's first two commands make. */
 export default function setup(): void {
   type({
     commands: [

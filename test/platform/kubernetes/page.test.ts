@@ -36,7 +36,7 @@ test(tools.named("the template renders, with the label by which the chart's PodM
   expect(podOf(objects).metadata.labels).toMatchObject(matchLabels);
 });
 
-it("the configuration without a chart is accepted by check", () => {
+it("check accepts the configuration for a pod without the chart", () => {
   expect(check(block("countersign"))).toMatchObject({ valid: true, warnings: [] });
 });
 

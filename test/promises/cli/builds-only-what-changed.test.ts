@@ -97,7 +97,7 @@ it.each([
   expect(build(folder, "--if-stale")).toEqual({ status: 1, stderr: noCompiler });
 });
 
-it("never takes a failed build for a good one, and leaves the last good one in place", async () => {
+it("never treats a failed build as a good one, and leaves the last good one in place", async () => {
   const folder = copyTemplate();
   const source = join(folder, "src/main.ts");
   const good = await readFile(source, "utf8");

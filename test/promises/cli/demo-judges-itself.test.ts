@@ -83,7 +83,7 @@ it("is not ok, and says so, when nothing comes back at all", async () => {
   expect(formatScene(played, 80).join("\n")).toMatch(/back +no answer: connect ECONNREFUSED/);
 });
 
-it("takes a free port for one that is taken, and says so", async () => {
+it("uses a free port instead of one that is taken, and says so", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");

@@ -109,7 +109,7 @@ it("distinguishes names that do not exist, hosts that refuse, and hosts that do 
   ]);
 });
 
-it("takes a service that closes, speaks no HTTP or fails for no sound one", async () => {
+it("does not accept a service that closes, speaks no HTTP or fails", async () => {
   const answering = async (text: string) =>
     environmentAt((await startRawUpstream({ answer: (_, socket) => void socket.end(text) })).url);
   const { hasFailed, of } = await diagnoseAll({

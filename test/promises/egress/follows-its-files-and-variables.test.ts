@@ -71,7 +71,7 @@ it("with egress: environment the same variables are used, by serve and by doctor
   expect(simulator.counts()).toMatchObject({ accepted: 1, apiConnections: 2 });
 });
 
-it("a changed password is taken up while it serves, and none ever comes out", async () => {
+it("takes up a changed password while it serves, and shows neither", async () => {
   const { forward, simulator, mount, configWith, url } = await stage({ credentials: userInfo });
   const egress = { proxy: forward.url, auth: { file: join(mount.path, "auth") } };
   const program = await startServe(configWith({ egress }));

@@ -84,7 +84,7 @@ it("becomes ready with the second set when the first is refused", async () => {
   expect(login.requests).toHaveLength(2);
 });
 
-it("waits for the default site of every environment, and takes no environment's token for another's", async () => {
+it("waits for the default site of every environment, and never uses one environment's token for another", async () => {
   const { config } = await stageProxy();
   const [sandbox] = config.environments.values();
   if (sandbox === undefined) throw new Error("the stage has an environment");

@@ -1,4 +1,4 @@
-/** Row 84: duration histograms lead to recorded traces, in OpenMetrics only. */
+/** Row 84: exemplars of duration histograms name recorded traces, in OpenMetrics only. */
 import { expect, it } from "vitest";
 import { createCounting } from "../../../src/adapters/stats/counting.ts";
 import { writeExposition } from "../../../src/adapters/stats/exposition.ts";

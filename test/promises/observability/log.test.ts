@@ -172,7 +172,7 @@ it("logs both 401s with all that the service's support asks for", async () => {
   expect(log.of("request_finished")).toMatchObject([{ site: oauthSite, retry: "refused" }]);
 });
 
-it("writes a line for every token event, the rarer the louder", async () => {
+it("writes a line for every token event, at a higher level the rarer it is", async () => {
   const { url, recorder, simulator } = await stageProxy({ oneSet: true });
   await recorder.nth("token_adopted", 1);
   await call(url);

@@ -35,7 +35,7 @@ it("removes a file that nothing listens on any more, and its own when it stops",
   await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-it("takes any Host, since a client over a socket has no name to call: one, and only one", async () => {
+it("takes any Host value, since a socket has no host name, but exactly one", async () => {
   const path = await socketPath();
   await stageAt(path);
   for (const host of ["evil.example", "", "app.sock", "%2Frun%2Fapp.sock:0"]) {

@@ -158,7 +158,7 @@ it("refuses to switch where bytes came before it had", async () => {
 it.each([
   ["another protocol", "Upgrade: h2c\r\nConnection: Upgrade\r\n"],
   ["none", ""],
-])("takes a switch to %s for a bad answer, and does not use its connection again", async (_, lines) => {
+])("treats a switch to %s as a bad answer, and does not use its connection again", async (_, lines) => {
   const upstream = await startRawUpstream({
     answer: ({ number }, socket) =>
       void socket.write(number === 1 ? `HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n` : rawAnswer(200)),

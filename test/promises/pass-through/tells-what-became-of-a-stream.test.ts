@@ -158,7 +158,7 @@ it("resets a caller that closes its half in the middle of an answer without a le
   expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
 });
 
-it("takes a reset for no end of an answer without a length", async () => {
+it("does not accept a reset as the end of an answer without a length", async () => {
   const sockets: Socket[] = [];
   const upstream = await startRawUpstream({
     accept: (socket) => void sockets.push(socket),
@@ -217,7 +217,7 @@ it("passes on all of an answer's header lines, however many its head has room fo
   expect(Object.keys(headers).filter((name) => name.startsWith("x-"))).toHaveLength(1_100);
 });
 
-it("takes no bytes that came unasked for the next answer", async () => {
+it("never reads unexpected bytes as the next answer", async () => {
   const upstream = await startRawUpstream({
     answer: ({ number }, socket) => {
       socket.write(rawAnswer(200, `${number}`));

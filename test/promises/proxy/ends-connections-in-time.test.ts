@@ -53,7 +53,7 @@ it("gives the head of a later request 10 s from its first byte", async () => {
   expect(answers.map(({ status }) => status)).toEqual([200, 408]);
 });
 
-it("keeps an idle connection for 75 s, and closes it without a word", async () => {
+it("keeps an idle connection for 75 s, and closes it without an answer", async () => {
   const { clock, connection } = await stage();
   await connection.write(rawPost(kept)).until(/"order_1"/);
   clock.push(74_000);

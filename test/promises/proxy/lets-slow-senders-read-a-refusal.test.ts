@@ -67,7 +67,7 @@ it.each([
     ["Transfer-Encoding: chunked"],
     [`${orders.length.toString(16)}\r\n`, orders.slice(0, -1), `${orders.slice(-1)}\r\n0\r\n\r\n`],
   ],
-])("takes no part of a refused body of %s for a request, nor what follows it", async (_, framing, pieces) => {
+])("reads no part of a refused body of %s as a request, nor what follows it", async (_, framing, pieces) => {
   const { connection, simulator, recorder } = await stageConnected();
   connection.write(rawPost({ target: "/no_such_operation", connection: [], framing, body: "" }));
   await connection.until(answer);

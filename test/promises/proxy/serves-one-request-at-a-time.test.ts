@@ -32,7 +32,7 @@ async function letItRead({ url }: Stage): Promise<void> {
   expect((await call(url, "", { method: "GET" })).status).toBe(405);
 }
 
-it("forwards twelve orders of one connection one by one, in their order, without a word on standard error", async () => {
+it("forwards twelve orders of one connection one by one, in their order, and writes nothing to standard error", async () => {
   const warnings: Error[] = [];
   const warn = (warning: Error) => void warnings.push(warning);
   process.on("warning", warn);

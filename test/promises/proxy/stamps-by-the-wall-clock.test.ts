@@ -43,7 +43,7 @@ describe("a wrong clock", () => {
   );
 });
 
-it("a clock that jumps by an hour, to and fro, changes the stamps and asks for no token", async () => {
+it("a clock that jumps an hour forward and back changes the stamps and asks for no token", async () => {
   const { clock, url, simulator, recorder } = await stageProxy({
     simulator: { timestampToleranceSeconds: 7_200, tokenLifetimeSeconds: 600 },
   });

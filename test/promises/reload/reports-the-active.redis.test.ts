@@ -39,7 +39,7 @@ it("says nothing more of a server that was down when the configuration left it",
   expect(await shown(pod)).toEqual({ metric: null, status: [] });
 });
 
-it("does not take the end of the server that it has left for that of the one in use", async () => {
+it("does not report the end of the Redis that it has left as that of the one in use", async () => {
   const { one, other, pod, apply } = await stage();
   await apply(sharingAt(one, pod));
   await expect.poll(() => shown(pod)).toEqual(up);

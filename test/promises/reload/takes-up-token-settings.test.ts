@@ -27,7 +27,7 @@ async function startBoth() {
   return { service, login, revoked, sent };
 }
 
-it("another scope gets a token of its own before it is in force", async () => {
+it("a new scope gets its own token before the configuration is in force", async () => {
   const { service, login, sent } = await startBoth();
   const asking = (scope: string) => ({ baseUrl: service.url, sites, token: { url: `${login.url}/token`, scope } });
   const { url, reload } = await startConfiguredProxy(asking("a"), { secret });
@@ -38,7 +38,7 @@ it("another scope gets a token of its own before it is in force", async () => {
   expect(login.requests.map(({ body }) => new URLSearchParams(body).get("scope"))).toEqual(["a", "a b"]);
 });
 
-it("another way of asking keeps the token, and is that of the next request", async () => {
+it("another `body` keeps the token, and the next token request uses it", async () => {
   const { service, login, revoked, sent } = await startBoth();
   const asking = (body: string) => ({ baseUrl: service.url, sites, token: { url: `${login.url}/token`, body } });
   const { url, reload } = await startConfiguredProxy(asking("form"), { secret });

@@ -1,4 +1,4 @@
-/** Which part of the back-off is this process's own affair: what a new pool of connections begins with, and what is shared. */
+/** What the back-off keeps when the connections to the authorization server are made anew. */
 import { describe, expect, it } from "vitest";
 import { EndpointBackoff } from "../../../src/oauth/endpoint-backoff.ts";
 import { notSigned, type TokenAnswer } from "../../../src/oauth/token-endpoint.ts";
@@ -14,18 +14,18 @@ function afterAnswer(answer: TokenAnswer) {
 const throttled: TokenAnswer = { kind: "throttled", status: 429, retryAfterMs: 600_000 };
 
 describe("with another transport to the authorization server", () => {
-  it("a 429 is kept, though no store shares it", () => {
+  it("a 429 is kept, without a store", () => {
     const { next, clock } = afterAnswer(throttled);
     expect(next.openPause()).toMatchObject({ kind: "throttled", status: 429, untilMs: clock.nowMs() + 600_000 });
   });
 
-  it("a refusal is kept, and the set stays refused", () => {
+  it("the set stays refused", () => {
     const { next } = afterAnswer({ kind: "refused", status: 401 });
     expect(next.openPause()).toMatchObject({ kind: "refused", status: 401 });
     expect(next.isRefused()).toBe(true);
   });
 
-  it("a failure of the old transport is over", () => {
+  it("a failed connection no longer pauses", () => {
     expect(afterAnswer({ kind: "failed", status: undefined }).next.openPause()).toBeUndefined();
   });
 });

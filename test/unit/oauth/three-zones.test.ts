@@ -21,7 +21,7 @@ describe("a fresh token", () => {
 });
 
 describe("a due token", () => {
-  it("is used on while one refresh runs, and no request waits", async () => {
+  it("still serves while one refresh runs, and no request waits", async () => {
     const { clock, login, get } = stageTokens();
     await get();
     const release = login.hold();

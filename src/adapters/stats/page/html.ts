@@ -98,7 +98,7 @@ export function showSentence(text: string): Html {
 /** What a column is called, and what it shows of a row. Numbers stand to the right. */
 export type Column<Row> = readonly [title: string, show: (row: Row) => Html | string | number, kind?: "number"];
 
-/** Of more rows, the rest is folded: a gateway may have a thousand sites, and a phone shows few. */
+/** The rest is folded: a gateway may have a thousand sites, and a phone shows few. */
 export const shownRows = 8;
 
 /** A table of the first rows, and the others folded below it. The first cell of a row is its heading. */

@@ -14,7 +14,7 @@ import {
   showTime,
 } from "./html.ts";
 
-/** Of more sets, the rest is folded. */
+/** The rest is folded. */
 const shownSets = 12;
 /** From this share of its life on, a token is refreshed while it is used (spec 5.4). */
 const dueShare = 0.8;
