@@ -21,10 +21,7 @@ export interface Places {
   readonly proxyPort: number;
 }
 
-/**
- * Runs the client against the demo's proxy: it must have created exactly one order, of "10.00", and must have been told
- * so.
- */
+/** Runs the client against the demo's proxy: it has created one order, of "10.00", and was told so. */
 export async function expectOrder(describe: (places: Places) => ClientCall): Promise<void> {
   const demo: Demo = await openDemo({ listener: 0, admin: 0, status: 0, api: 0, login: 0 });
   onTestFinished(() => demo.close("test"));

@@ -1,7 +1,4 @@
-/**
- * Every row of docs/clients.md is measured: the programs of examples/ run, and what they did is counted. `npm run clients`
- * writes the rows.
- */
+/** The programs of examples/ do what docs/clients.md says. `npm run clients` writes its rows. */
 import { afterAll, describe, expect, it } from "vitest";
 import { startFaultProxy } from "../../testkit/fault-proxy.ts";
 import { freePort } from "../../testkit/free-port.ts";

@@ -1,7 +1,4 @@
-/**
- * Acceptance and row 4: what comes with a system or a language, unchanged, creates an order: by the base URL, and as a
- * proxy by the service's http:// name. Java's HttpClient sends `Upgrade: h2c` with its first POST.
- */
+/** Row 4: an unchanged client of a system or a language creates an order, by the base URL and by HTTP_PROXY. */
 import { describe, it } from "vitest";
 import { isInstalled } from "../../testkit/run-program.ts";
 import { body, expectOrder, nameFor } from "./creates-an-order.ts";

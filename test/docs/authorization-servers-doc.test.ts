@@ -1,7 +1,4 @@
-/**
- * docs/authorization-servers.md: each recipe is read by the real schema, its token request has the shape that the vendor
- * documents, and the vendor's documented answer is read.
- */
+/** Each recipe of docs/authorization-servers.md loads, asks and reads answers as its vendor documents. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { signAssertion } from "../../src/adapters/jose/sign-assertion.ts";

@@ -1,7 +1,4 @@
-/**
- * Proves row 63: stopped for 12 s at any step of a request and continued, as under a CPU limit, the process never says
- * `not_sent` of a request that it forwards; answers, access lines and the service's count agree for every connection.
- */
+/** Row 63: stopped for 12 s at any step of a request, the process never says `not_sent` of one that it forwards. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Row 51: processes are killed a hundred times, at random moments of their lives. Each time another one serves at once,
- * and no lock outlives its end.
- */
+/** Row 51: killed at any of a hundred moments, a process is replaced at once, and no lock outlives its end. */
 import { expect, it } from "vitest";
 import { canaries } from "../../testkit/config-folder.ts";
 import { greenSet, simulatedSites, startFleet } from "../../testkit/fleet.ts";

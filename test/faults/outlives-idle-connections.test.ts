@@ -1,7 +1,4 @@
-/**
- * Row 44 at its figure: the service closes what is idle for 5 s, and orders come in again and again just then. One in 10,000 may
- * fail, and whatever happens none is sent twice.
- */
+/** Row 44: of 10,000 orders to a service that closes after 5 s, one may fail, and none is sent twice. */
 import { Agent } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { sleep, systemClock } from "../../src/model/clock.ts";

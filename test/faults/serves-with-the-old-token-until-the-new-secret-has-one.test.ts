@@ -1,7 +1,4 @@
-/**
- * Row 67: a wrong, empty or half-written new secret leaves the token of the old one in use, to its end. That the
- * authorization server refuses the new one is seen immediately.
- */
+/** Row 67: a wrong, empty or half-written new secret is seen at once, and leaves the old token in use to its end. */
 import { expect, it, vi } from "vitest";
 import { expectFailure } from "../../testkit/expect-failure.ts";
 import { scrape } from "../../testkit/exposition.ts";

@@ -1,9 +1,4 @@
-/**
- * Row 45, by a model: services by chance behind the whole proxy. Each order has a mark, in its body, in every answer to it and
- * in the log. Whatever the service does, no order gets another's answer or a part for the whole, none is read twice, none
- * is called `not_sent` that was read, and each has one end. On a connection where nothing odd has happened before, its end is the
- * one that the model knows.
- */
+/** Row 45: whatever a service does, no order gets another's answer or a part for the whole, and none is sent twice. */
 import type { Socket } from "node:net";
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Row 46: the answer comes at the deadline, never before it, wherever the request is then; `unknown` only if a byte was
- * written. Row 40: an authorization server that hangs.
- */
+/** Rows 46, 40: the answer comes at the deadline, never before, and is `unknown` only if a byte was written. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../simulator/src/service/simulator.ts";
 import { call, order } from "../../testkit/call.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 68: the worst mix of bodies that all other limits allow, in the memory that the chart gives, at ten times the load that
- * is served whole. What is too much is refused before anything is sent, and as much is served as before.
- */
+/** Row 68: ten times what can be served, of the worst bodies, fits into the memory of the chart; the rest is refused. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * Row 92: what a connection keeps in memory is a small multiple of what its caller has written, in every state that it can
- * stay in; it is charged to the budget, and what is beyond that is refused.
- */
+/** Row 92: a connection keeps a small multiple of what its caller has written, charged to the budget. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";

@@ -1,8 +1,4 @@
-/**
- * Row 26: Redis hangs: it keeps its connections and answers nothing. One command waits 100 ms for it, then a breaker is
- * open and no request waits; tokens come from refreshes of one's own. When it goes on, so does the sharing. The same where
- * the network swallows everything without a word: the connection is replaced.
- */
+/** Row 26: a Redis that hangs, or a lost network to it, holds up one command for 100 ms; sharing goes on afterwards. */
 import { describe, expect, it } from "vitest";
 import { type Fleet, type Replica, startFleet } from "../../testkit/fleet.ts";
 import { startRedis } from "../../testkit/redis.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 93: callers that send the smallest requests as fast as they can, on many connections, hold up nobody else: not a probe, not
- * another caller, and not the end of the process. Whoever leaves is served no more.
- */
+/** Row 93: the smallest requests at the highest rate hold up no probe, no other caller and no end of the process. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";

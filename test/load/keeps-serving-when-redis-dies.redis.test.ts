@@ -1,8 +1,4 @@
-/**
- * Row 25: Redis is killed under load, stays away for a minute, and comes back. No request fails or waits, each process asks
- * for one token in the lifetime that falls into the outage, and soon the token is shared again. A process beside them, whose
- * Redis is well, tells what the machine itself is responsible for.
- */
+/** Row 25: a minute without Redis costs no request and each process one token; then the token is shared again. */
 import { expect, it } from "vitest";
 import { type Replica, startFleet } from "../../testkit/fleet.ts";
 import { startRedis } from "../../testkit/redis.ts";

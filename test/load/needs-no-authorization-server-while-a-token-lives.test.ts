@@ -1,8 +1,4 @@
-/**
- * Rows 31, 35: while a valid token exists, nothing that happens at the authorization server is visible to callers: not when it is
- * stopped, open connections too, nor slow, failing or throttling, also once the token is due. Row 36: no token in its
- * last stretch. Afterwards callers get 503 with Retry-After within timeouts.token, and it recovers.
- */
+/** Rows 31, 35, 36: while a token lives callers see nothing of the authorization server's faults; then 503 in time. */
 import { describe, expect, it, vi } from "vitest";
 import { call } from "../../testkit/call.ts";
 import { dueMs, expiredMs, stageLiving } from "../../testkit/living-stage.ts";

@@ -1,7 +1,4 @@
-/**
- * Rows 37 to 39 together: one order in a hundred is answered 401 whatever its token. That must not keep the site's own
- * revoked token from being replaced, and must not cost more than three useless tokens a minute.
- */
+/** Rows 37 to 39: with one 401 in a hundred orders a revoked token is replaced, for three useless ones a minute. */
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Row 8: what exceeds a limit gets 503 `overloaded` at once, and what is within it is served as well as ever, however much
- * more there is. The service behind takes its time, so that the limit in flight decides what can be served at all.
- */
+/** Row 8: what exceeds a limit gets 503 `overloaded` at once, and what is within it is served as well as ever. */
 import { Agent } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, it, onTestFinished } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Row 54: configuration and secrets change under 200 requests a second; what changed is active within 10 s, no request
- * fails, and a bad change leaves the old one active.
- */
+/** Row 54: under 200 requests a second a change is active within 10 s, no request fails, and a bad one is refused. */
 import { expect, it } from "vitest";
 import { canaries } from "../../testkit/config-folder.ts";
 import { startLoad } from "../fleet/redis/load.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 1: random mutations of requests, read by this reader and by Node's own (llhttp). What this reader accepts, Node reads as the
- * same request with the same body. What only Node accepts is refused for a known reason. The one exception is named.
- */
+/** Row 1: what is accepted of mutated requests, llhttp reads the same; what only llhttp accepts has a known reason. */
 import { createServer, type IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import { expect, it } from "vitest";

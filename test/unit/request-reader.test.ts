@@ -1,7 +1,4 @@
-/**
- * Rows 1 to 5: what bytes are a request, and which one. Every row is read whole and cut at every byte, with the same result: a
- * head and a body, or one code of what is wrong.
- */
+/** Rows 1 to 5: each row is read whole and cut at every byte, to the same head and body or the same code. */
 import { describe, expect, it } from "vitest";
 import { RequestBody } from "../../src/adapters/http-server/read-body.ts";
 import { HeadReader } from "../../src/adapters/http-server/request-reader.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 45: random mutations of answers, one after the other on a connection, read by this reader and by Node's own (llhttp). What
- * this reader accepts, Node reads as the same answers with the same ends. What only Node accepts is refused for a known reason.
- */
+/** Row 45: what is accepted of mutated answers, llhttp reads the same; what only llhttp accepts has a known reason. */
 import { Agent, type ClientRequest, request } from "node:http";
 import { Duplex } from "node:stream";
 import { expect, it } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Row 98: callers are cut off at every byte of their answers, and replicas are killed among them. No order is sent twice, and
- * whoever asks again gets the bytes of the answer, or hears that nobody knows.
- */
+/** Row 98: though callers are cut off and replicas killed, no order is sent twice, and a repetition gets the answer. */
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { sleep, systemClock } from "../../../src/model/clock.ts";

@@ -1,8 +1,4 @@
-/**
- * Row 39: all tokens are revoked while replicas hold different ones: one has refreshed already, the other has not. The other
- * finds the refreshed token in the cache, which is revoked too. This costs one 401 at most, makes no site pause, and one
- * token request cures the next request.
- */
+/** Row 39: replicas hold different tokens and all are revoked: at most one 401 each, no pause, one token request. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { startRedis } from "../../../testkit/redis.ts";

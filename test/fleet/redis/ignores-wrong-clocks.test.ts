@@ -1,8 +1,4 @@
-/**
- * A pod whose clock is ten minutes fast, one whose clock is ten minutes slow, and one that is right share one Redis: the
- * newest token wins whoever had it issued, it lives as long for each of them, and nobody asks for a token too many
- * (product, section 4: by Redis's own clock).
- */
+/** A pod whose clock is ten minutes wrong changes nothing for the others: lifetimes are by Redis's clock. */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { startRedis } from "../../../testkit/redis.ts";

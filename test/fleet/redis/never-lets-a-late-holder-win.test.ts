@@ -1,7 +1,4 @@
-/**
- * Row 24: the holder of the lock is stopped beyond the lock's life, another process refreshes, and a third one holds the
- * lock when the late one comes back with an older token. The newest token stays, and so does the third one's lock.
- */
+/** Row 24: a holder that comes back after its lock has ended changes neither the newer token nor the new lock. */
 import { expect, it, vi } from "vitest";
 import type { Called } from "../../../testkit/call.ts";
 import type { Fleet, Replica } from "../../../testkit/fleet.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 95, with the timeouts as shipped: a token request that is never answered stops nobody for longer than its attempt
- * takes; and a replica without a way to the authorization server stops no other one.
- */
+/** Row 95: a token request that is never answered holds nobody up for longer than its attempt takes. */
 import { setTimeout } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";

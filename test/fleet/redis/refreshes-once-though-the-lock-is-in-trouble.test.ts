@@ -1,7 +1,4 @@
-/**
- * Row 97: a lock key that no lease explains holds nothing up. And with `lockNodes` whose majority is lost, the server of
- * the tokens locks alone: a revocation costs one token, not one for each replica.
- */
+/** Row 97: neither a foreign lock key nor a lost majority of `lockNodes` costs a token for each replica. */
 import { expect, it, vi } from "vitest";
 import { startFleet } from "../../../testkit/fleet.ts";
 import { startMasters } from "../../../testkit/redis-fleet.ts";

@@ -1,8 +1,4 @@
-/**
- * Replicas that diverged while Redis was away (product, section 4): each had a token of its own issued. Redis is back, empty:
- * they publish, the newest token wins, all of them have it by the next refresh, and that costs one token request. Who
- * has no token takes the published one.
- */
+/** Replicas with tokens of their own share the newest one once Redis is back, for one token request. */
 import { describe, expect, it } from "vitest";
 import { type Fleet, startFleet } from "../../../testkit/fleet.ts";
 import { type RealRedis, startRedis } from "../../../testkit/redis.ts";

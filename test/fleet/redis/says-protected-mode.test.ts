@@ -1,7 +1,4 @@
-/**
- * A Redis in protected mode answers connections from other hosts with a line that says so, and closes. The log's reason and the
- * doctor say it; nothing is printed beside the log.
- */
+/** The log's reason and the doctor say that Redis is in protected mode; nothing else is printed. */
 import { networkInterfaces } from "node:os";
 import { expect, it, vi } from "vitest";
 import { aclUser } from "../../../testkit/acl.ts";

@@ -1,7 +1,4 @@
-/**
- * Rows 33, 34: what the authorization server says to one replica is said to all. Eight replicas and one 429 make one request; a
- * refused set is tried once in 10 s by all of them together, while the second set serves.
- */
+/** Rows 33, 34: a 429 or a refusal that one of eight replicas gets counts for all of them. */
 import { describe, expect, it, vi } from "vitest";
 import { canaries } from "../../../testkit/config-folder.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";

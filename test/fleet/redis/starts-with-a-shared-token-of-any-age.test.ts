@@ -1,7 +1,4 @@
-/**
- * Row 66: a replica that starts while the authorization server is down serves with the shared token that it finds, up to
- * the leeway before its end; a token beyond that is a clear 503. The age of a token decides nothing else.
- */
+/** Row 66: a replica that starts during an outage of the authorization server uses the shared token to its leeway. */
 import { describe, expect, it, vi } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { cacheKey } from "../../../src/oauth/token.ts";

@@ -1,8 +1,4 @@
-/**
- * Row 30: neither Redis nor the authorization server can be reached at the start. The process is up all the same, says 503 and when
- * to come again, and recovers by itself. Connections that are refused are known to fail at once; those that vanish, or
- * are accepted and never answered, cost `timeouts.token`.
- */
+/** Row 30: without Redis and authorization server a process starts, says 503 in time, and recovers by itself. */
 import { describe, expect, it } from "vitest";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { type Fleet, type FleetOptions, type Replica, site, startFleet } from "../../../testkit/fleet.ts";

@@ -1,8 +1,4 @@
-/**
- * Row 28: a fail-over to a server that knows neither the token nor who holds the lock costs each process one token request at
- * the most, and no request. On the new master everything is shared again. A proxy that knows one address only goes on when
- * the server there is demoted.
- */
+/** Row 28: a fail-over to an empty server costs each process one token request at most, and no request. */
 import { describe, expect, it } from "vitest";
 import { type Fleet, type Replica, startFleet } from "../../../testkit/fleet.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";

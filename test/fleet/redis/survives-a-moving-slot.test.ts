@@ -1,7 +1,4 @@
-/**
- * While a Cluster moves a slot, Redis answers ASK and TRYAGAIN, and ioredis asks the new owner on its own: the user may lack
- * the permission for that, or the new owner may hang. Each is a miss, and nothing worse.
- */
+/** While a Cluster moves a slot, an ASK or TRYAGAIN that fails or hangs is a miss, and nothing worse. */
 import { expect, it, onTestFinished } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sleep, systemClock } from "../../../src/model/clock.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 27: whatever error Redis answers, it counts as a miss. It is counted by its kind and crashes nothing, the request gets
- * its 200 with a token of this process's own, and when the trouble is over the token is shared again.
- */
+/** Row 27: any error of Redis is a counted miss: requests are served, and tokens are shared again afterwards. */
 import { describe, expect, it, vi } from "vitest";
 import { scrape } from "../../../testkit/exposition.ts";
 import { startRedis } from "../../../testkit/redis.ts";

@@ -1,8 +1,4 @@
-/**
- * Row 23: the lock's holder is killed while callers wait, and the others go on by themselves: one of them asks for a token, which
- * serves all. With the timeouts as shipped they have it within 2.5 s and the authorization server's own time, so before
- * their callers give up after 5 s.
- */
+/** Row 23: when the lock's holder is killed, the callers of the others have a token within 2.5 s, for one request. */
 import { expect, it } from "vitest";
 import type { Fleet, Replica } from "../../../testkit/fleet.ts";
 import type { RealRedis } from "../../../testkit/redis.ts";

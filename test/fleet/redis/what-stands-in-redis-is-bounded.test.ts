@@ -1,7 +1,4 @@
-/**
- * Redis's clock may step, a failover may lead to a server whose clock differs, and anybody with the password may write. What
- * stands there is believed for as long as it can have been meant, and it never keeps new facts from being written.
- */
+/** A value in Redis counts no longer than it can have been meant, and keeps no new value from being written. */
 import { describe, expect, it } from "vitest";
 import { redisKeys } from "../../../src/adapters/redis/scripts.ts";
 import { sealToken } from "../../../src/adapters/redis/token-store.ts";

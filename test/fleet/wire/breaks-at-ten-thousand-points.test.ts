@@ -1,8 +1,4 @@
-/**
- * Row 43: wherever the network breaks after a byte was written, the service sees one request at most, once, and the
- * outcome is unknown. Row 45: a truncated answer never looks complete. Row 12a: there is always a status line.
- * Many connections break at a time, with OAuth and with HMAC.
- */
+/** Rows 43, 45, 12a: wherever a connection breaks, the service sees one request, and no cut answer looks whole. */
 import { expect, it } from "vitest";
 import { type FaultProxy, startFaultProxy } from "../../../testkit/fault-proxy.ts";
 import type { WayFaults } from "../../../testkit/fault-proxy-way.ts";

@@ -1,7 +1,4 @@
-/**
- * Rows 42, 45, 46 and 12a with a bad network between Countersign and both hosts: whatever it does, the caller gets a
- * whole answer in time, and the outcome in it is what became of the order.
- */
+/** Rows 42, 45, 46 and 12a: whatever the network does, the caller gets a whole answer in time with a true outcome. */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { authority, serverCertificate, serverKey } from "../../../testkit/certificates.ts";

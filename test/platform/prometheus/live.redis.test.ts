@@ -1,7 +1,4 @@
-/**
- * A real Prometheus scrapes two real processes under load, with mishaps, and evaluates our rules: every query of every panel
- * and every selector of every alert finds something, and the alerts of what went wrong are there.
- */
+/** Each query and selector of dashboards and alerts finds something of two real processes under load, with mishaps. */
 import { expect, it } from "vitest";
 import { dashboards } from "../../../scripts/dashboards/dashboards.ts";
 import { overview } from "../../../scripts/dashboards/overview.ts";

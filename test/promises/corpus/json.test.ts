@@ -1,7 +1,4 @@
-/**
- * Rows 13 to 17 on a corpus, over real sockets: what is no JSON is 400, what is JSON and may not be sent is 422, what is
- * too large is 413, and the service sees nothing of it; all else arrives with the caller's values, exactly, and signed.
- */
+/** Rows 13 to 17: each document is refused with 400, 422 or 413 unseen, or arrives with the caller's exact values. */
 import { describe, expect, it } from "vitest";
 import { readJson } from "../../../simulator/src/service/read-parameters.ts";
 import { signatureOf, stringToSign } from "../../../simulator/src/service/verify-signature.ts";

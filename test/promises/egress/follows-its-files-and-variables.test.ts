@@ -1,7 +1,4 @@
-/**
- * Row 78: variables of the process change nothing unless the configuration asks for them; a changed password is taken up;
- * and none comes out.
- */
+/** Row 78: variables count only where the configuration says so, a new password is used, and none comes out. */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startSimulator } from "../../../simulator/src/service/simulator.ts";

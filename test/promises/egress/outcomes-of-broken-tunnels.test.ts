@@ -1,7 +1,4 @@
-/**
- * Row 78: a tunnel that stands is a connection like any other. What breaks before a byte of the request is `not_sent`, what
- * breaks afterwards is `unknown`, and nobody but the service is told anything.
- */
+/** Row 78: what breaks before a byte of the request is `not_sent`, what breaks afterwards is `unknown`. */
 import { once } from "node:events";
 import { connect, createServer as createTcpServer, type Socket } from "node:net";
 import { createServer, type TlsOptions } from "node:tls";

@@ -1,8 +1,4 @@
-/**
- * Row 57: a heap snapshot of a proxy that has signed and authorised orders shows no API secret key, no client secret and no
- * encryption key: their bytes lie in KeyObjects, outside the JavaScript heap. Out of scope is what shows all memory, such as
- * a core dump.
- */
+/** Row 57: a heap snapshot shows no secret: their bytes lie in KeyObjects, outside the JavaScript heap. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";

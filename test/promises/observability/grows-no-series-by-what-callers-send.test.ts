@@ -1,7 +1,4 @@
-/**
- * Row 61: 10,000 random paths, methods and ids add no metric series but those that configured names and statuses make up,
- * and every log line stays one JSON object.
- */
+/** Row 61: 10,000 random paths, methods and ids add no metric series, and each log line stays one JSON object. */
 import { Agent, METHODS } from "node:http";
 import { expect, it } from "vitest";
 import { failureCodes, failures } from "../../../src/model/errors.ts";

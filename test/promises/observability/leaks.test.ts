@@ -1,7 +1,4 @@
-/**
- * Row 56: secrets, tokens, signatures and parameter values come out nowhere but upstream: not in logs (even at trace),
- * metrics, failure answers, `/status`, the status page, or what is reported at all. The same holds for assertions (row 72).
- */
+/** Rows 56, 72: secrets, tokens, assertions, signatures and parameter values come out nowhere but upstream. */
 import { inspect } from "node:util";
 import { afterEach, expect, it } from "vitest";
 import { describeDefect } from "../../../src/model/defect.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 70: the log names the cause that the caller reads, be it the service's, the authorization server's or the
- * caller's own. Real sockets throughout.
- */
+/** Row 70: the log names the cause that the caller reads. */
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type TlsOptions } from "node:tls";

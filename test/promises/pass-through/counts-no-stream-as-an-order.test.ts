@@ -1,7 +1,4 @@
-/**
- * Row 88: a stream, a download or a WebSocket that ends early is counted as what it is, and never as an order of unknown
- * outcome: a request with a safe method has changed nothing (RFC 9110 section 9.2.1), so nobody has anything to look up.
- */
+/** Row 88: a stream that ends early is no order of unknown outcome: a safe method changes nothing (RFC 9110 9.2.1). */
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Proves row 77: what http-proxy 1.18.1 does wrong alone, and a pass-through route, which is served by it, does not. Each fault is
- * looked for in both, so that a version without it shows as well.
- */
+/** Row 77: a fault of http-proxy 1.18.1 shows in it alone, and not in a pass-through route. */
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import httpProxy from "http-proxy";

@@ -1,7 +1,4 @@
-/**
- * Proves row 76: a route goes over the environment's TLS, with its authority and its certificate, and to no unverified service.
- * And row 91: what only the close ends has no proved end there.
- */
+/** Rows 76, 91: a route uses the environment's TLS, and a close alone proves no end of an answer there. */
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { createServer as createTlsServer, TLSSocket } from "node:tls";

@@ -1,7 +1,4 @@
-/**
- * A process loads no package, and nothing of tracing (row 84), that its configuration has no use for; and what is old in one
- * prints no warning of Node's.
- */
+/** Row 84: a process loads no package that its configuration does not use, and none of tracing. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Row 69: what reads standard output may stand still, go away or have no room. Requests go on, memory is bounded, what is lost is
- * counted, and SIGTERM ends the process as soon as otherwise.
- */
+/** Row 69: whatever the reader of standard output does, requests and SIGTERM go on, and lost lines are counted. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";

@@ -1,7 +1,4 @@
-/**
- * Proves row 12a at the door: whoever is refused gets a whole answer before its connection closes, also while it is still
- * sending, because libraries repeat a POST whose connection just closes. And that a refused connection does not stay.
- */
+/** Row 12a: whoever is refused gets a whole answer before the close, also while sending: libraries repeat otherwise. */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";

@@ -1,8 +1,4 @@
-/**
- * Rows 12, 63 and 65 by chance: callers that pipeline, split their bytes anywhere, leave, reset, read slowly or send junk, and a service
- * that answers in any way, hangs or breaks. A marker in each order, its answer and its access line tells them apart: nobody gets
- * another's answer, nothing that is told `not_sent` was sent, and each answer has one access line.
- */
+/** Rows 12, 63, 65: by random callers and services, nobody gets another's answer, and each answer has one line. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";

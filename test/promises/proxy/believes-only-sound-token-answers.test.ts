@@ -1,7 +1,4 @@
-/**
- * Row 32: a 200 of the authorization server that is not surely a bearer token is no token, and nothing is sent with it; lifetimes
- * are read leniently where that is safe. A redirect is never followed.
- */
+/** Row 32: what is not surely a bearer token is none, and nothing is sent with it. No redirect is followed. */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { stageLiving } from "../../../testkit/living-stage.ts";

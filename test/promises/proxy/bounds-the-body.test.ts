@@ -1,7 +1,4 @@
-/**
- * Proves row 9: a body over limits.bodyBytes is refused whatever it announces, reading stops, and what is kept of it
- * never exceeds the limit; and the body's share of row 7: one that does not come in time is 408.
- */
+/** Rows 9, 7: a body beyond limits.bodyBytes is refused and not read on; one that does not come in time is 408. */
 import diagnostics from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";

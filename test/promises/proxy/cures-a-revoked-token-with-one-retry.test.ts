@@ -1,7 +1,4 @@
-/**
- * Spec 5.4: after a 401 one new token and one retry. Row 37 (in one process), row 38 (a late 401 keeps the new token),
- * row 49 (both bodies equal but for the timestamp), row 20 (stamped again on the retry).
- */
+/** Spec 5.4 and rows 37, 38, 49, 20: after a 401 one new token and one retry, equal but for the timestamp. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";

@@ -1,8 +1,4 @@
-/**
- * Proves section 3 of the product: each code of the failure table, provoked over real sockets through the whole proxy,
- * is answered with its status, its outcome and a detail that says whether the request may be repeated; and that what is
- * logged and counted says the same.
- */
+/** Each code of the failure table is answered, logged and counted with its status, outcome and detail. */
 import { describe, expect, it } from "vitest";
 import { failures, requestFailureCodes } from "../../../src/model/errors.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";

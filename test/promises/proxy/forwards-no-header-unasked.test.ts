@@ -1,7 +1,4 @@
-/**
- * Proves row 6: the caller's Authorization, cookies, hop-by-hop and Countersign-* headers never reach the service, in no
- * casing, and ours is added after stripping. Asserted on the header lines that the service really got.
- */
+/** Row 6: the caller's Authorization, cookies, hop-by-hop and Countersign-* headers never reach the service. */
 import { describe, expect, it } from "vitest";
 import { order } from "../../../testkit/call.ts";
 import { ask, type RawPost } from "../../../testkit/raw-caller.ts";

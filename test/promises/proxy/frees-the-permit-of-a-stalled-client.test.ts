@@ -1,7 +1,4 @@
-/**
- * Proves that no caller keeps its place in flight beyond its deadline (rows 8, 46, 48): neither one that does not read,
- * nor one that pipelined requests and left.
- */
+/** Rows 8, 46, 48: no caller keeps its place beyond its deadline, neither unread nor pipelined and left. */
 import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { call } from "../../../testkit/call.ts";

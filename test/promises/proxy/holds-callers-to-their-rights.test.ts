@@ -1,7 +1,4 @@
-/**
- * Row 81: a caller uses its own sites and operations, in whatever way a request names them, and no more than its rate.
- * What it may not do is refused before anything is sent and before a token is asked for.
- */
+/** Row 81: a caller uses its own sites, operations and rate; else it is refused before a token is asked for. */
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { order } from "../../../testkit/call.ts";

@@ -1,7 +1,4 @@
-/**
- * RFC 9110 section 15.2: interim responses that were not asked for are ignored, of the service and of the authorization
- * server, however many there are within reason and however they arrive.
- */
+/** RFC 9110 section 15.2: interim responses that nobody asked for are ignored, however many and in any pieces. */
 import { describe, expect, it } from "vitest";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { type RawRequest, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 39: 401 for ever, on one site of a set that others use well, is passed on; it costs at most three useless tokens a
- * minute, and the other sites' real 401s are still cured at once.
- */
+/** Row 39: 401 for ever at one site costs three useless tokens a minute, and other sites are cured at once. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { ShiftedClock } from "../../../testkit/shifted-clock.ts";

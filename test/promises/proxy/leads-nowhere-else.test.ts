@@ -1,7 +1,4 @@
-/**
- * Proves row 2: whatever the request target says, nothing is sent, and nobody else is even connected to. The targets
- * corpus has all spellings, test/unit/target.test.ts every baseUrl.
- */
+/** Row 2: no request target leads elsewhere (all spellings: the targets corpus and test/unit/target.test.ts). */
 import { describe, expect, it } from "vitest";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { ask } from "../../../testkit/raw-caller.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 87: a 5xx of the service, or of something in front of it, says nothing about the order. The answer passes as it is, and its
- * outcome is `unknown` wherever outcomes are told, unless the environment's `undecided` says otherwise.
- */
+/** Row 87: a 5xx passes as it is with the outcome `unknown`, unless the environment's `undecided` says otherwise. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";

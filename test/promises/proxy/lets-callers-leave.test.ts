@@ -1,7 +1,4 @@
-/**
- * Proves row 12: a caller that leaves before anything was sent has nothing sent for it; one that leaves afterwards has
- * its request sent once and never again, and the outcome is logged and counted all the same.
- */
+/** Row 12: nothing is sent for a caller that left before; a request that is out runs its course once, and is logged. */
 import { expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { scrape } from "../../../testkit/exposition.ts";

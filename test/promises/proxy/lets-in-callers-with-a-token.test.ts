@@ -1,7 +1,4 @@
-/**
- * Row 60: a listener that asks for tokens answers everybody without one 407 first, whatever else is wrong with the
- * request: nothing is sent, no body is read, no place is taken up, and the token goes no further.
- */
+/** Row 60: without the listener's token a caller gets 407 first, its body is not read, and it takes up no place. */
 import { Agent } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { headline } from "../../../src/adapters/log/lines.ts";

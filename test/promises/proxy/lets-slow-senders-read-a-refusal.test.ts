@@ -1,7 +1,4 @@
-/**
- * Row 12a for bodies that are refused before they have come: their sender gets the answer and no reset, however slowly it
- * sends within bounds. Nothing of such a body is kept, nor ever taken for a request.
- */
+/** Row 12a: who still sends a refused body gets the answer and no reset; nothing of the body is kept or served. */
 import { expect, it } from "vitest";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { scrape } from "../../../testkit/exposition.ts";

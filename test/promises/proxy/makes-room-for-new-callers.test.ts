@@ -1,7 +1,4 @@
-/**
- * Row 94: connections on which a caller only waits, or lets others wait, shut nobody out: the one that has waited the longest gives way. What is
- * being served stays.
- */
+/** Row 94: of connections that only wait, the longest waiting one gives way; what is being served stays. */
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 43: what a caller is told about a connection that broke; `breaks-at-ten-thousand-points` breaks it anywhere.
- * Row 12a: an accepted request gets a status line before its connection closes, so no library repeats it.
- */
+/** Rows 43, 12a: what a caller is told of a broken connection (anywhere: `breaks-at-ten-thousand-points`). */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { order } from "../../../testkit/call.ts";

@@ -1,7 +1,4 @@
-/**
- * The service's answers reach the caller byte for byte: any status, any framing, headers in their casing, order and
- * repetition. Row 47: a redirect is passed on and never followed.
- */
+/** Row 47: any answer of the service reaches the caller byte for byte; a redirect too, which is never followed. */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { orderRaw } from "../../../testkit/raw-caller.ts";

@@ -1,7 +1,4 @@
-/**
- * Spec 5.4 and product.md 3: what the caller gets when the retry is refused, impossible, fails before a byte or fails
- * after one; HMAC and 403 are never retried. Passed-on 401s are whole, to the byte.
- */
+/** Spec 5.4: what the caller gets when the retry is refused, impossible or fails. HMAC and 403 are never retried. */
 import { describe, expect, it } from "vitest";
 import { call, order } from "../../../testkit/call.ts";
 import { orderRaw } from "../../../testkit/raw-caller.ts";

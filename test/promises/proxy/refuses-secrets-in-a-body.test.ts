@@ -1,7 +1,4 @@
-/**
- * Row 90: a secret never travels in a body. It is refused by the one name that a sample of the service has for it (spec 5.2
- * step 1), and by its value under any name, with either method; and nothing that is answered or logged repeats it.
- */
+/** Row 90: a secret never travels in a body, by the name that a sample has for it (spec 5.2) or by its value. */
 import { expect, it } from "vitest";
 import { Secret } from "../../../src/model/secret.ts";
 import { call, order } from "../../../testkit/call.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 60: a listener that runs takes new tokens, limits and certificates: the next request and the next handshake are
- * held to them, and no open connection is lost.
- */
+/** Row 60: new tokens, limits and certificates hold from the next request or handshake; no connection is lost. */
 
 import { once } from "node:events";
 import { connect } from "node:net";

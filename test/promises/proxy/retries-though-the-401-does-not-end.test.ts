@@ -1,7 +1,4 @@
-/**
- * Rows 12a and 45 for the 401 that is held back while a token is fetched: a body that stalls or breaks does not keep the
- * retry from being made, and where no retry helps the caller gets a whole answer, never a bare close.
- */
+/** Rows 12a and 45: a 401 whose body stalls or breaks is retried; without a retry the caller gets a whole answer. */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { orderRaw } from "../../../testkit/raw-caller.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 89: a 401 says for certain that nothing was done. A second attempt that cannot be answered by the deadline would make
- * `unknown` of it, and may be executed: then the first 401 is passed on, and nothing is sent twice.
- */
+/** Row 89: where a retry could not be answered by the deadline, the first 401, which is certain, is passed on. */
 import { expect, it } from "vitest";
 import { orderRaw } from "../../../testkit/raw-caller.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";

@@ -1,8 +1,4 @@
-/**
- * Proves rows 1 and 65 and the tunnel of row 63: requests of one connection are forwarded one after the other, in their
- * order, and whatever comes behind them waits for its turn. How much is read ahead is bounded. Row 93: nothing is served
- * for who has left.
- */
+/** Rows 1, 65, 63, 93: requests of a connection are forwarded one by one in order, and little is read ahead. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";

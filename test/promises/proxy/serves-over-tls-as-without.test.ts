@@ -1,7 +1,4 @@
-/**
- * Row 60: with its callers over TLS, a listener does what any listener does: limits, refusals, tunnels, timeouts, callers
- * that leave, drain.
- */
+/** Row 60: a listener with TLS does what any listener does. */
 import { once } from "node:events";
 import { expect, it } from "vitest";
 import { authority } from "../../../testkit/certificates.ts";

@@ -1,8 +1,4 @@
-/**
- * Rows 64 and 91: an answer that was cut looks cut, whatever ends its body, and the log and the metrics say `unknown`. Above all
- * one without a length, whose proper end is the close of the connection: its caller has to see a reset. Over TLS nothing shows
- * whether the service closed or somebody on the way, so there it always does.
- */
+/** Rows 64 and 91: an answer that was cut looks cut and counts as `unknown`, above all where the close would end it. */
 import type { NetConnectOpts, Socket } from "node:net";
 import { join } from "node:path";
 import { type ConnectionOptions, createServer, type TLSSocket } from "node:tls";

@@ -1,7 +1,4 @@
-/**
- * Row 19 in its one-process form: whatever the body, the service's own verifier, which shares no code with the proxy,
- * finds the signature right over the bytes that arrived.
- */
+/** Row 19: the service's verifier, which shares no code with the proxy, finds every signature right. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";

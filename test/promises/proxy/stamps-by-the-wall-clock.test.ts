@@ -1,7 +1,4 @@
-/**
- * Row 20: timestamps come from the wall clock, at most a second before the request is written, however long its
- * connection took; a wrong or jumping clock is measured and never starts a refresh storm.
- */
+/** Row 20: timestamps come from the wall clock just before the write; a wrong or jumping clock costs no token. */
 import { describe, expect, it } from "vitest";
 import type { ApiRequest } from "../../../simulator/src/service/request-log.ts";
 import { call, order } from "../../../testkit/call.ts";

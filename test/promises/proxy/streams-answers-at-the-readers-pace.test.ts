@@ -1,7 +1,4 @@
-/**
- * Answers are streamed: first bytes arrive while the last are not yet written, and a slow reader slows the service down
- * instead of filling the proxy's memory (row 48). Row 12: a caller that leaves.
- */
+/** Rows 48, 12: an answer is passed on as it comes, and a slow reader slows the service down. */
 import { type EventEmitter, once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";

@@ -1,7 +1,4 @@
-/**
- * Row 42: expired, misnamed, self-signed certificates and old protocols end in 502 not_sent and never see a request; a
- * private CA and client certificates work; nothing turns verification off.
- */
+/** Row 42: a bad certificate or an old protocol is 502 not_sent, and nothing turns verification off. */
 import { once } from "node:events";
 import { connect, createServer, type TlsOptions } from "node:tls";
 import { describe, expect, it, onTestFinished, vi } from "vitest";

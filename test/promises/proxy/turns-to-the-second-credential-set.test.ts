@@ -1,7 +1,4 @@
-/**
- * Row 33: refused credentials cost at most one token request in 10 s; the second set takes over at once, and gives way
- * when the first is accepted again. Where every set is refused: 502 credentials_refused, not_sent.
- */
+/** Row 33: a refused set is tried once in 10 s while the second serves; both refused: 502 credentials_refused. */
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { stageLiving } from "../../../testkit/living-stage.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 72: a certified authorization server (oidc-provider), which was not written for these tests: it takes Countersign's clients in
- * each way, and its tokens are what the service verifies.
- */
+/** Row 72: a certified authorization server (oidc-provider) takes each way to prove a client. */
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as httpsRequest } from "node:https";

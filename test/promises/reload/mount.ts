@@ -1,10 +1,7 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/**
- * A folder as kubelet mounts a Secret or a ConfigMap: each file is a link through `..data`, which is swapped as a whole
- * when the content changes.
- */
+/** A folder as kubelet mounts a Secret: each file is a link through `..data`, which is swapped as a whole. */
 export class Mount {
   readonly path: string;
   #content: Readonly<Record<string, string>> = {};

@@ -1,7 +1,4 @@
-/**
- * A client that is configured at several sites is one to the authorization server and has one token, so metrics, logs and `/status`
- * know it by one name. What waits for a site's token knows it by that name too, or it would wait for ever.
- */
+/** A client at several sites has one label in metrics, logs and `/status`, and sites wait for its token by it. */
 import { describe, expect, test } from "vitest";
 import { Readiness } from "../../../src/adapters/stats/readiness.ts";
 import { ConfigFolder, edited } from "../../../testkit/config-folder.ts";

@@ -1,8 +1,4 @@
-/**
- * Row 39 where each retry succeeds: a service that answers 401 to some requests by chance. Every such 401 looks like a
- * revoked token that one refresh cures; the tokens that this costs are bounded, and a token that is really dead is replaced.
- * By chance a long run of 401s may look like a dead token and cost one more, so the seeds are fixed.
- */
+/** Row 39: random 401s, each cured by a retry, cost bounded tokens, and a dead token is replaced. Seeds are fixed. */
 import { describe, expect, it } from "vitest";
 import { drawSeed, seededRandom } from "../../../testkit/seeded-random.ts";
 import { stageTokens } from "../../../testkit/token-stage.ts";

@@ -1,7 +1,4 @@
-/**
- * An authorization server may give out the same token for as long as it lives (RFC 6749 does not forbid it). That costs no flood of
- * requests, neither when the token is due nor when the service refuses it, and a dead token is not attached.
- */
+/** A server may repeat a token while it lives (RFC 6749): that costs no flood, and a dead one is not attached. */
 import { describe, expect, it } from "vitest";
 import { freshness } from "../../../src/oauth/token.ts";
 import { answered } from "../../../testkit/token-endpoint-script.ts";
