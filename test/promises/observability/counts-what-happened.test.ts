@@ -9,6 +9,7 @@ import { hmacSite, oauthSite, type Stage, type StageOptions, stageProxy } from "
 
 const environment = "sandbox";
 const operation = "create_order";
+const answered = { environment, operation, by: "service", outcome: "answered" };
 const blue = { environment, credential: `${oauthSite}/blue` };
 
 /** A proxy that has its token, and what its metrics say once that many requests have ended. */
@@ -30,15 +31,7 @@ it("counts an order with OAuth: one request, one token, three durations", async 
   const { url, metricsAfter } = await stageWarm();
   await call(url);
   const { value, sum } = await metricsAfter(1);
-  const served = {
-    environment,
-    site: oauthSite,
-    auth: "oauth",
-    operation,
-    status: "200",
-    by: "service",
-    outcome: "answered",
-  };
+  const served = { ...answered, site: oauthSite, auth: "oauth", status: "200" };
   expect(value("countersign_requests_total", served)).toBe(1);
   for (const name of ["request_duration", "upstream_duration", "overhead"]) {
     expect(value(`countersign_${name}_seconds_count`, { environment, operation })).toBe(1);
@@ -58,15 +51,7 @@ it("counts an order with HMAC, which touches no token", async () => {
   const { url, metricsAfter } = await stageWarm();
   await call(url, order, { headers: { "Countersign-Site": hmacSite } });
   const { value, sum } = await metricsAfter(1);
-  const served = {
-    environment,
-    site: hmacSite,
-    auth: "hmac",
-    operation,
-    status: "200",
-    by: "service",
-    outcome: "answered",
-  };
+  const served = { ...answered, site: hmacSite, auth: "hmac", status: "200" };
   expect(value("countersign_requests_total", served)).toBe(1);
   expect(sum("countersign_token_cache_total")).toBe(0);
   expect(value("countersign_credential_last_used_timestamp_seconds", blue)).toBeUndefined();
@@ -92,15 +77,7 @@ it("counts a second 401, and the refresh that is then suppressed", async () => {
   expect((await call(url)).status).toBe(401);
   expect((await call(url)).status).toBe(401);
   const { value } = await metricsAfter(2);
-  const passedOn = {
-    environment,
-    site: oauthSite,
-    auth: "oauth",
-    operation,
-    status: "401",
-    by: "service",
-    outcome: "answered",
-  };
+  const passedOn = { ...answered, site: oauthSite, auth: "oauth", status: "401" };
   expect(value("countersign_requests_total", passedOn)).toBe(2);
   const unauthorized = { environment, site: oauthSite, auth: "oauth" };
   expect(value("countersign_upstream_unauthorized_total", { ...unauthorized, attempt: "1" })).toBe(2);
@@ -117,16 +94,9 @@ it("counts a refusal before the site is known under site none", async () => {
   await call(url, order, { path: "/a/../b" });
   await call(url, order, { path: "/refund_order" });
   const { value, sum } = await metricsAfter(3);
+  const unsent = { environment, site: "none", auth: "none", by: "countersign", outcome: "not_sent" };
   const refused = (operation: string, status: string) =>
-    value("countersign_requests_total", {
-      environment,
-      site: "none",
-      auth: "none",
-      operation,
-      status,
-      by: "countersign",
-      outcome: "not_sent",
-    });
+    value("countersign_requests_total", { ...unsent, operation, status });
   expect([refused(operation, "400"), refused("none", "400"), refused("other", "403")]).toEqual([1, 1, 1]);
   for (const code of ["body_not_json", "target_not_allowed", "operation_not_allowed"]) {
     expect(value("countersign_failures_total", { environment, site: "none", code, outcome: "not_sent" })).toBe(1);

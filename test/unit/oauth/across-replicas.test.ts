@@ -147,7 +147,8 @@ describe("a due token of eight replicas", () => {
     const { replicas, clock, login, get, store } = stageReplicas(8);
     const first = Promise.all(replicas.map((replica) => get(replica)));
     await clock.advance(100);
-    await first;
+    expect(new Set(await first)).toEqual(new Set(["token_1"]));
+    expect(login.requests).toBe(1);
     let reads = 0;
     const { read } = store;
     store.read = async (key): Promise<Shared> => {

@@ -105,17 +105,3 @@ describe("the timer", () => {
     expect(login.requests).toBeGreaterThanOrEqual(9);
   });
 });
-
-describe("across two processes with the same set", () => {
-  it("one refreshes, the other polls and adopts", async () => {
-    const { clock, login, get, openSource } = stageTokens();
-    const other = openSource();
-    const release = login.hold();
-    const tokens = Promise.all([get(), get(other)]);
-    await clock.advance(200);
-    release();
-    await clock.advance(200);
-    expect(await tokens).toEqual(["token_1", "token_1"]);
-    expect(login.requests).toBe(1);
-  });
-});
