@@ -3,20 +3,11 @@ import { once } from "node:events";
 import { expect, it } from "vitest";
 import { accepts, expectProblem, forms, freshCallback, send, sendJson, stageCallbacks, stageRaw } from "./stage.ts";
 
-it("one that is down is 502, not_sent; once it is up the same callback is delivered", async () => {
-  const { application, callbackPort, recorder } = await stageCallbacks();
-  await application.stop();
-  const callback = freshCallback();
-  const answer = await sendJson(callbackPort, callback);
-  expectProblem(answer, "application_unreachable");
-  expect(await recorder.nth("callback_finished", 1)).toMatchObject({ cause: "ECONNREFUSED", status: 502 });
-  await application.restart();
-  expect((await sendJson(callbackPort, callback)).status).toBe(200);
-  expect(application.received).toHaveLength(1);
-});
-
-it("one that is slow is 504, unknown, at its deadline; the same callback may come again", async () => {
-  const { application, callbackPort } = await stageCallbacks({ timeoutMs: 300 });
+it.each([
+  ["its own timeout", { timeoutMs: 300 }],
+  ["timeouts.request", { config: { timeouts: { requestMs: 300, connectMs: 200, tokenMs: 200 } } }],
+])("one that is slow is 504, unknown, after %s; the same callback may come again", async (_, options) => {
+  const { application, callbackPort } = await stageCallbacks(options);
   application.answerWith(() => {});
   const callback = freshCallback();
   const startedMs = performance.now();
@@ -28,15 +19,6 @@ it("one that is slow is 504, unknown, at its deadline; the same callback may com
   application.answerWith(accepts);
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
   expect(application.received).toHaveLength(2);
-});
-
-it("timeouts.request bounds a callback as it bounds a request", async () => {
-  const timeouts = { requestMs: 300, connectMs: 200, tokenMs: 200 };
-  const { application, callbackPort } = await stageCallbacks({ config: { timeouts } });
-  application.answerWith(() => {});
-  const startedMs = performance.now();
-  expectProblem(await sendJson(callbackPort, freshCallback()), "application_timeout", "unknown");
-  expect(performance.now() - startedMs).toBeLessThan(1_500);
 });
 
 it("one that resets the connection is 502, unknown, and is asked once", async () => {

@@ -38,8 +38,7 @@ it("one that is sent again is answered with the application's status, and does n
 });
 
 it("of fifty at the same moment one reaches the application; the others are asked to come again", async () => {
-  const stage = await stageCallbacks();
-  const { application, callbackPort } = stage;
+  const { application, callbackPort } = await stageCallbacks();
   application.answerWith((response, received) => setTimeout(() => accepts(response, received), 500));
   const callback = freshCallback();
   const answers = await Promise.all(Array.from({ length: 50 }, () => sendJson(callbackPort, callback)));
@@ -56,8 +55,7 @@ it("of fifty at the same moment one reaches the application; the others are aske
 });
 
 it("one with the signature of another and other bytes is refused as a replay", async () => {
-  const stage = await stageCallbacks();
-  const { application, callbackPort } = stage;
+  const { application, callbackPort } = await stageCallbacks();
   const callback = freshCallback({ foo: "bar1" });
   expect((await sendJson(callbackPort, callback)).status).toBe(200);
   // The string to sign cannot tell these from the original (spec 5.2 step 4).
@@ -83,11 +81,12 @@ it.each([300, 400, 404, 429, 500, 503])("one that the application answers with %
   expect(await resultsOf(stage, 2)).toEqual(["declined", "delivered"]);
 });
 
-it("one that finds no application for six hours, and is then repeated unchanged, is delivered once", async () => {
-  const { application, callbackPort, clock } = await stageCallbacks();
+it("one that finds no application for six hours is not_sent, and is then delivered once", async () => {
+  const { application, callbackPort, clock, recorder } = await stageCallbacks();
   const callback = freshCallback();
   await application.stop();
-  expect((await sendJson(callbackPort, callback)).status).toBe(502);
+  expectProblem(await sendJson(callbackPort, callback), "application_unreachable");
+  expect(await recorder.nth("callback_finished", 1)).toMatchObject({ cause: "ECONNREFUSED", status: 502 });
   clock.push(6 * 3_600_000);
   await application.restart();
   for (let time = 0; time < 2; time += 1) expect((await sendJson(callbackPort, callback)).status).toBe(200);
@@ -112,8 +111,7 @@ it("a process without Redis says of one from before its start that it cannot tel
 });
 
 it("a body of the answer that breaks after 2xx does not let the callback come again", async () => {
-  const stage = await stageCallbacks();
-  const { application, callbackPort } = stage;
+  const { application, callbackPort } = await stageCallbacks();
   application.answerWith((response) => {
     response.writeHead(200, { "content-length": "10" }).write("half");
     setTimeout(() => response.destroy(), 100);
@@ -125,8 +123,7 @@ it("a body of the answer that breaks after 2xx does not let the callback come ag
 });
 
 it("the caller going away does not let the callback come again", async () => {
-  const stage = await stageCallbacks();
-  const { application, callbackPort, recorder } = stage;
+  const { application, callbackPort, recorder } = await stageCallbacks();
   const leaving = new AbortController();
   // The callback is with the application by then, however slow the machine is.
   application.answerWith((response, received) => {

@@ -31,14 +31,17 @@ async function startService(options: TlsOptions, answer: (socket: Socket) => voi
   return { port: await listen(server), said: () => said };
 }
 
+async function expectUnreachable(url: string, detail: RegExp): Promise<void> {
+  const failure = { status: 502, code: "upstream_unreachable", detail, reference } as const;
+  expectFailure(await call(url, order, signed), failure);
+}
+
 describe("not_sent: before the first byte of the request", () => {
   it("the proxy closes the tunnel that it has just opened", async () => {
     const { url, simulator, forward } = await stageEgress({
       proxy: { onTunnel: (client) => void client.end("HTTP/1.1 200 OK\r\n\r\n"), established: "" },
     });
-    const answer = await call(url, order, signed);
-    const detail = /closed the connection while it was being set up \(ECONNRESET\)/;
-    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+    await expectUnreachable(url, /closed the connection while it was being set up \(ECONNRESET\)/);
     expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
     expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
   });
@@ -50,17 +53,13 @@ describe("not_sent: before the first byte of the request", () => {
     });
     const port = await listen(chatty);
     forward.hosts = { ...forward.hosts, [places.api]: port };
-    const answer = await call(url, order, signed);
-    const detail = /TLS certificate or protocol/;
-    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+    await expectUnreachable(url, /TLS certificate or protocol/);
   });
 
   it.each([true, false])("the proxy sends an answer of its own behind the tunnel's, http: %s", async (plain) => {
     const established = `HTTP/1.1 200 OK\r\n\r\n${rawAnswer(200, '{"forged":true}')}`;
     const { url, simulator, forward } = await stageEgress({ plain, proxy: { established } });
-    const answer = await call(url, order, signed);
-    const detail = /PROXY_BYTES_BEHIND_HEAD/;
-    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+    await expectUnreachable(url, /PROXY_BYTES_BEHIND_HEAD/);
     expect(forward.targets().filter((target) => target === places.api)).toHaveLength(2);
     expect(simulator.counts().apiRequests).toBe(0);
   });
@@ -70,9 +69,7 @@ describe("not_sent: before the first byte of the request", () => {
     const timeouts = { requestMs: 15_000, connectMs: 300, tokenMs: 2_000 };
     const { url, forward, recorder } = await stageEgress({ config: { timeouts } });
     forward.hosts = { ...forward.hosts, [places.api]: port };
-    const answer = await call(url, order, signed);
-    const detail = /service did not accept a connection in time \(CONNECT_TIMEOUT\)/;
-    expectFailure(answer, { status: 502, code: "upstream_unreachable", detail, reference });
+    await expectUnreachable(url, /service did not accept a connection in time \(CONNECT_TIMEOUT\)/);
     const tunnels = recorder.of("tunnel_requested").filter(({ destination }) => destination === places.api);
     expect(tunnels.map(({ result }) => result)).toEqual(["opened", "opened"]);
   });
@@ -88,7 +85,7 @@ describe("not_sent: before the first byte of the request", () => {
     const interceptor = await startService(own, (socket) => void socket.write(rawAnswer(200, "{}")));
     const { url, forward, simulator } = await stageEgress();
     forward.hosts = { [places.api]: interceptor.port, [places.login]: interceptor.port };
-    expectFailure(await call(url, order, signed), { status: 502, code: "upstream_unreachable", detail, reference });
+    await expectUnreachable(url, detail);
     expectFailure(await call(url), { status: 503, code: "token_unavailable" });
     expect(interceptor.said()).toBe(0);
     expect(simulator.counts()).toMatchObject({ apiRequests: 0 });
@@ -97,8 +94,7 @@ describe("not_sent: before the first byte of the request", () => {
   it("trust in the proxy is no trust in the service, nor the other way round", async () => {
     const tls = { cert: serverCertificate, key: serverKey };
     const { url, forward } = await stageEgress({ proxy: { tls }, environment: { tls: noTls } });
-    const detail = /service's TLS certificate or protocol is not acceptable \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/;
-    expectFailure(await call(url, order, signed), { status: 502, code: "upstream_unreachable", detail, reference });
+    await expectUnreachable(url, /service's TLS certificate .* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
     expect(forward.targets()).toContain(places.api);
   });
 });

@@ -84,13 +84,14 @@ it.each(["GET", "HEAD", "OPTIONS"])(
   },
 );
 
-it("a GET whose caller leaves", async () => {
+it("a GET whose caller leaves, which ends it at the service too", async () => {
   const service = await startService(() => {});
   const stage = await stageRoute(service.url);
   const caller = await RawConnection.open(stage.port);
   caller.write(rawRequest("GET /files/a"));
   while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
   await caller.leave();
+  await service.allClosed();
   await expectUncounted(stage, { status: 499, callerLeft: true, outcome: "unknown" });
 });
 

@@ -22,16 +22,6 @@ it("ends the upload at the service when its caller leaves", async () => {
   });
 });
 
-it("ends a request at the service whose caller leaves before its answer", async () => {
-  const service = await startService(() => {});
-  const { caller, recorder } = await connectRoute(service.url);
-  caller.write(rawRequest("GET /files/a"));
-  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  await caller.leave();
-  await service.allClosed();
-  expect(await recorder.nth("request_finished", 1)).toMatchObject({ status: 499, outcome: "unknown" });
-});
-
 it("ends a connection that is being made for a caller who leaves", async () => {
   const sockets: Socket[] = [];
   // It never answers the handshake.
